@@ -1,0 +1,65 @@
+"""attnlab: a laboratory bench for attention. See README.md; `streamlit run app.py` shows it."""
+
+from attnlab.attention import attend
+from attnlab.experiment import Experiment, Progress, Setup, from_json, prepare, to_json, train
+from attnlab.generation import beam_search, generate
+from attnlab.generators import (
+    GENERATORS,
+    DotMod,
+    Markov,
+    NDays,
+    Recall,
+    continue_sequence,
+    log_predictives,
+    sample,
+)
+from attnlab.live import LiveRun
+from attnlab.losses import LOSSES, READOUTS
+from attnlab.models import MODELS, AttentionOptions, LinearOptions, parameter_count
+from attnlab.options import OptionError
+from attnlab.positions import POSITIONS
+from attnlab.presets import PRESETS
+from attnlab.storage import Run, RunFileError, load_run, save_run
+from attnlab.training import Evaluation, Training, advance, evaluate
+from attnlab.vocabulary import WEATHER, Vocabulary
+
+__all__ = [
+    "GENERATORS",
+    "LOSSES",
+    "MODELS",
+    "POSITIONS",
+    "PRESETS",
+    "READOUTS",
+    "WEATHER",
+    "AttentionOptions",
+    "DotMod",
+    "Evaluation",
+    "Experiment",
+    "LinearOptions",
+    "LiveRun",
+    "Markov",
+    "NDays",
+    "OptionError",
+    "Progress",
+    "Recall",
+    "Run",
+    "RunFileError",
+    "Setup",
+    "Training",
+    "Vocabulary",
+    "advance",
+    "attend",
+    "beam_search",
+    "continue_sequence",
+    "evaluate",
+    "from_json",
+    "generate",
+    "load_run",
+    "log_predictives",
+    "parameter_count",
+    "prepare",
+    "sample",
+    "save_run",
+    "to_json",
+    "train",
+]

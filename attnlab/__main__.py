@@ -1,0 +1,8 @@
+"""Entry point of `python -m attnlab`."""
+
+import sys
+
+from attnlab.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

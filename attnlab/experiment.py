@@ -1,0 +1,195 @@
+"""An experiment: everything that decides a run, validated before any work is done."""
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Int, Key
+
+from attnlab.generators import GENERATORS, AbstractGenerator, Markov, sample
+from attnlab.models import MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
+from attnlab.options import OptionError, check_options, option
+from attnlab.records import from_record, to_record
+from attnlab.training import (
+    AbstractSource,
+    FreshSource,
+    FullSource,
+    Losses,
+    MinibatchSource,
+    Training,
+    TrainState,
+    advance,
+    initial_state,
+)
+
+VERSION = 1
+# Sequences whose patterns are watched during a run.
+PROBES = 32
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """A generator, how many of its days are visible, a model, its training, and a seed.
+
+    Refused, with an `OptionError` that names the option: any option out of its bounds, a length
+    too short for the generator, a loss or readout that the model family does not have.
+    """
+
+    name: ClassVar[str] = "experiment"
+
+    generator: AbstractGenerator = option(
+        Markov(), "The process that makes the sequences.", registry=GENERATORS
+    )
+    length: int = option(
+        10, "Visible days; the day after them is predicted.", low=2, high=64, unit="days"
+    )
+    model: AbstractModelOptions = option(
+        AttentionOptions(), "What is trained on them.", registry=MODELS
+    )
+    training: Training = option(
+        Training(), "How it is trained.", registry=MappingProxyType({Training.name: Training})
+    )
+    seed: int = option(0, "Draws the data, the starting weights and the batches.",
+                       low=0, high=2**31 - 1)  # fmt: skip
+
+    def __post_init__(self):
+        check_options(self)
+        # Frozen, so that this is the one moment at which the length can reach the generator.
+        object.__setattr__(self, "generator", self.generator.at_length(self.length))
+        for name, offered in (("loss", self.model.losses), ("readout", self.model.readouts)):
+            value = getattr(self.training, name)
+            if value not in offered:
+                problem = f"the model '{self.model.name}' does not have it"
+                choices = ", ".join(f"'{choice}'" for choice in offered)
+                raise OptionError(name, value, problem, f"Choose one of {choices}")
+
+
+def to_json(experiment: Experiment) -> str:
+    """One line of JSON that `from_json` reads back."""
+    return json.dumps({"version": VERSION, **to_record(experiment)}, ensure_ascii=False)
+
+
+def from_json(text: str) -> Experiment:
+    """The experiment that `to_json` wrote. Missing options take their defaults.
+
+    Refused, with a `ValueError` that says what is wrong: text that is not JSON or not an
+    experiment, a version newer than this program's, and whatever `Experiment` refuses.
+
+    >>> from_json(to_json(Experiment(seed=7))).seed
+    7
+    """
+    try:
+        record = json.loads(text, parse_constant=_refuse_constant)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"`experiment` is not JSON ({error}). Use what attnlab wrote.") from None
+    return from_json_record(record)
+
+
+def from_json_record(record: Any) -> Experiment:
+    """As `from_json`, of JSON that is already parsed."""
+    version = record.get("version") if isinstance(record, dict) else None
+    if version != VERSION or isinstance(version, bool):
+        raise OptionError(
+            "version", version, f"this attnlab reads version {VERSION}",
+            "Use a file or link of this version, or update attnlab",
+        )
+    plain = {name: value for name, value in record.items() if name != "version"}
+    registry = {Experiment.name: Experiment}
+    return from_record(registry, plain, option_name="experiment")
+
+
+def _refuse_constant(text: str) -> None:
+    raise OptionError("experiment", text, "not a number that JSON has", "Use finite numbers")
+
+
+class Setup(NamedTuple):
+    """An experiment made ready: the state before step 1 and all the data it will meet.
+
+    Sequences of `test` are visible days and the day to predict; `probes` are visible days alone,
+    a small fixed set whose patterns are watched.
+    """
+
+    state: TrainState
+    source: AbstractSource
+    test: Int[Array, "test days"]
+    probes: Int[Array, "probes length"]
+    key: Key[Array, ""]
+
+
+def prepare(experiment: Experiment) -> Setup:
+    """Draw data and starting weights. The same experiment always gives the same ones."""
+    generator, training, days = experiment.generator, experiment.training, experiment.length + 1
+    train_size = training.train_size if training.data == "fixed" else 0
+    # One draw for all, since a sampler is compiled for every size it is asked for.
+    sequences = sample(
+        generator,
+        key=jr.fold_in(_root(experiment), 1),
+        size=PROBES + training.test_size + train_size,
+        length=days,
+    )
+    probes, test, train_set = jnp.split(sequences, (PROBES, PROBES + training.test_size))
+    return Setup(
+        state=initial_state(build_model(experiment)),
+        source=_source(experiment, train_set),
+        test=test,
+        probes=probes[:, :-1],
+        key=jr.fold_in(_root(experiment), 2),
+    )
+
+
+def build_model(experiment: Experiment) -> AbstractModel:
+    """The model at its starting weights."""
+    vocab = experiment.generator.vocabulary.size
+    return _build(experiment.model, vocab, experiment.length, jr.fold_in(_root(experiment), 0))
+
+
+def _root(experiment: Experiment) -> Key[Array, ""]:
+    return jr.key(experiment.seed)
+
+
+# Built inside one compiled program: op by op, each would compile alone, which takes seconds.
+@eqx.filter_jit
+def _build(options, vocab, length, key):
+    return options.build(vocab=vocab, length=length, key=key)
+
+
+def _source(experiment: Experiment, sequences: Int[Array, "size days"]) -> AbstractSource:
+    generator, training = experiment.generator, experiment.training
+    if training.data == "fresh":
+        return FreshSource(generator, generator.start(), training.batch, experiment.length + 1)
+    if training.batch_mode == "full":
+        return FullSource(sequences)
+    return MinibatchSource(sequences, training.batch)
+
+
+class Progress(NamedTuple):
+    """After a chunk of training: the state reached, and the losses of the chunk's steps."""
+
+    state: TrainState
+    losses: Losses
+
+
+def train(experiment: Experiment, setup: Setup, *, chunk: int = 100) -> Iterator[Progress]:
+    """Train to the last step, `chunk` steps at a time.
+
+    >>> from attnlab import Experiment, Training, evaluate, prepare, train
+    >>> experiment = Experiment(training=Training(steps=200))
+    >>> setup = prepare(experiment)
+    >>> for progress in train(experiment, setup):
+    ...     pass
+    >>> evaluate(progress.state.model, setup.test, readout="last").accuracy > 0.45
+    True
+    """
+    state, left = setup.state, experiment.training.steps
+    while left > 0:
+        steps = min(chunk, left)
+        state, losses = advance(
+            state, setup.source, experiment.training, key=setup.key, steps=steps
+        )
+        left -= steps
+        yield Progress(state, losses)

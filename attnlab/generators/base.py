@@ -1,0 +1,104 @@
+"""What a generator is: a process whose next-day distribution given the past is known exactly."""
+
+import abc
+from functools import partial
+from typing import ClassVar, Self
+
+import jax
+import jax.random as jr
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+from attnlab.vocabulary import Vocabulary
+
+
+class AbstractGenerator(abc.ABC):
+    """A token process as a predictive state machine over a belief.
+
+    Concrete generators are frozen dataclasses: their fields are their options, and they are
+    hashable, so compiled programs and caches are keyed on them. A belief is any pytree and says
+    all that the days seen so far tell about the next one; days not seen are marginalised, never
+    assumed. Everything else (sampling, exact probabilities, optimum) is written once from
+    `start`, `log_probs` and `update`.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    vocabulary: ClassVar[Vocabulary]
+
+    @abc.abstractmethod
+    def at_length(self, length: int) -> Self:
+        """The process when `length` days are visible and day `length` + 1 is to be predicted.
+
+        Refused, with an `OptionError`: a length at which the process makes no sense.
+        """
+
+    @abc.abstractmethod
+    def start(self) -> PyTree:
+        """Belief before any day."""
+
+    @abc.abstractmethod
+    def log_probs(self, belief: PyTree) -> Float[Array, " vocab"]:
+        """log p(next day | belief), in nats; impossible is -inf."""
+
+    @abc.abstractmethod
+    def update(self, belief: PyTree, token: Int[Array, ""]) -> PyTree:
+        """Belief after seeing `token` on the next day."""
+
+
+def sample(
+    generator: AbstractGenerator, *, key: Key[Array, ""], size: int, length: int
+) -> Int[Array, "size length"]:
+    """`size` independent sequences of `length` days, from day 1."""
+    return _sample(generator, generator.start(), jr.split(key, size), length)
+
+
+def continue_sequence(
+    generator: AbstractGenerator,
+    tokens: Int[Array, " length"],
+    *,
+    key: Key[Array, ""],
+    size: int,
+    days: int,
+) -> Int[Array, "size days"]:
+    """`size` independent continuations by `days` days of a sequence that began on day 1."""
+    belief = _belief_after(generator, generator.start(), tokens)
+    return _sample(generator, belief, jr.split(key, size), days)
+
+
+def log_predictives(
+    generator: AbstractGenerator, tokens: Int[Array, " length"]
+) -> Float[Array, "length vocab"]:
+    """Row t is log p(· | the first t tokens), in nats: no model can do better on average."""
+    return _log_predictives(generator, generator.start(), tokens)
+
+
+# The start belief may hold large tables. Passed as an argument it stays one buffer, whereas a
+# constant would be copied into every compiled program.
+@partial(jax.jit, static_argnames=("generator", "length"))
+def _sample(generator, belief, keys, length):
+    return jax.vmap(lambda key: draw_days(generator, belief, key, length))(keys)
+
+
+def draw_days(
+    generator: AbstractGenerator, belief: PyTree, key: Key[Array, ""], days: int
+) -> Int[Array, " days"]:
+    """One sequence of the next `days` days, for use inside compiled programs."""
+
+    def day(belief, key):
+        token = jr.categorical(key, generator.log_probs(belief))
+        return generator.update(belief, token), token
+
+    return jax.lax.scan(day, belief, jr.split(key, days))[1]
+
+
+@partial(jax.jit, static_argnames="generator")
+def _log_predictives(generator, belief, tokens):
+    def day(belief, token):
+        return generator.update(belief, token), generator.log_probs(belief)
+
+    return jax.lax.scan(day, belief, tokens)[1]
+
+
+@partial(jax.jit, static_argnames="generator")
+def _belief_after(generator, belief, tokens):
+    return jax.lax.scan(lambda b, token: (generator.update(b, token), None), belief, tokens)[0]

@@ -1,0 +1,84 @@
+"""`dotmod`: a weighted sum of the past days, modulo 3, decides the next."""
+
+import dataclasses
+import functools
+from typing import ClassVar, Self
+
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from attnlab.generators.base import AbstractGenerator
+from attnlab.generators.stream import (
+    StreamBelief,
+    beginning_table,
+    start_stream,
+    stream_log_probs,
+    update_stream,
+)
+from attnlab.options import check_options, option
+from attnlab.vocabulary import WEATHER, Vocabulary
+
+_VALUES = {"described": (0, 1, 2), "published": (1, 2, 3)}
+_WEIGHTS = (0, 1, 2, 3, 2, 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class DotMod(AbstractGenerator):
+    """z = (Σᵢ βᵢ yᵢ (2 - yᵢ)) mod 3 over the last n days, as a stationary stream.
+
+    The next day is the weather of index z with probability 1 - noise, and each other weather
+    with noise / 2. βᵢ is 0, 1, 2, 3, 2, 1 repeated from the oldest day on; yᵢ is the value of
+    day i: (0, 1, 2) for (rain, cloud, sun) as `described`, so that only clouds count, or
+    (1, 2, 3) as `published`, so that only rain does. With fewer than n days seen the earlier
+    ones are marginalised over the stationary law.
+    """
+
+    name: ClassVar[str] = "dotmod"
+    summary: ClassVar[str] = "A weighted sum of the last n days, modulo 3, decides the next."
+    vocabulary: ClassVar[Vocabulary] = WEATHER
+
+    # 3^12 windows are the most whose exact law is found in seconds.
+    n: int = option(10, "How many past days the sum runs over.", low=1, high=12, unit="days")
+    # Without noise the stream may be periodic and has no single stationary law.
+    noise: float = option(
+        0.04, "Probability that the next day is not the rule's.", low=0.01, high=0.6
+    )
+    variant: str = option(
+        "described",
+        "described: values (0, 1, 2), clouds count; published: (1, 2, 3), rain counts.",
+        choices=("described", "published"),
+    )
+
+    def __post_init__(self):
+        check_options(self)
+
+    def at_length(self, length: int) -> Self:
+        return self
+
+    def start(self) -> StreamBelief:
+        return start_stream(_table(self))
+
+    def log_probs(self, belief: StreamBelief) -> Float[Array, " vocab"]:
+        return stream_log_probs(belief)
+
+    def update(self, belief: StreamBelief, token: Int[Array, ""]) -> StreamBelief:
+        return update_stream(belief, token, memory=self.n)
+
+
+# The law of 12 days takes seconds; a pure function of a frozen value is safe to remember.
+@functools.lru_cache(maxsize=4)
+def _table(generator: DotMod) -> Float[Array, "beginnings vocab"]:
+    return beginning_table(_rule(generator))
+
+
+def _rule(generator: DotMod) -> Float[np.ndarray, "windows vocab"]:
+    """p(next day | window of n days), windows coded with the oldest day as leading digit."""
+    value = np.array(_VALUES[generator.variant])
+    contribution = value * (2 - value)
+    total = np.zeros(1, dtype=int)
+    for weight in np.resize(_WEIGHTS, generator.n):
+        total = np.add.outer(total, weight * contribution).ravel()
+    size = generator.vocabulary.size
+    rule = np.full((total.size, size), generator.noise / (size - 1))
+    rule[np.arange(total.size), total % size] = 1 - generator.noise
+    return rule

@@ -1,0 +1,94 @@
+"""`ndays`: what was seen often lately becomes rarer."""
+
+import dataclasses
+import functools
+from typing import ClassVar, NamedTuple, Self
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from attnlab.generators.base import AbstractGenerator
+from attnlab.generators.stream import (
+    StreamBelief,
+    beginning_table,
+    start_stream,
+    stream_log_probs,
+    update_stream,
+)
+from attnlab.options import check_options, option
+from attnlab.vocabulary import WEATHER, Vocabulary
+
+
+class NDaysBelief(NamedTuple):
+    """The last day, and a stream of the changes from each day to the next."""
+
+    changes: StreamBelief
+    seen: Int[Array, ""]
+    last: Int[Array, ""]
+
+
+@dataclasses.dataclass(frozen=True)
+class NDays(AbstractGenerator):
+    """p(next day = w | last n days) = (n - count of w among them) / 2n, as a stationary stream.
+
+    With fewer than n days seen the earlier ones are marginalised over the stationary law.
+    """
+
+    name: ClassVar[str] = "ndays"
+    summary: ClassVar[str] = "What was seen often in the last n days becomes rarer."
+    vocabulary: ClassVar[Vocabulary] = WEATHER
+
+    # 3^14 changes are the most whose exact law is found in seconds.
+    n: int = option(10, "How many past days are counted.", low=1, high=15, unit="days")
+
+    def __post_init__(self):
+        check_options(self)
+
+    def at_length(self, length: int) -> Self:
+        return self
+
+    def start(self) -> NDaysBelief:
+        changes = start_stream(_change_table(self))
+        return NDaysBelief(changes=changes, seen=jnp.int32(0), last=jnp.int32(0))
+
+    def log_probs(self, belief: NDaysBelief) -> Float[Array, " vocab"]:
+        size = self.vocabulary.size
+        by_change = stream_log_probs(belief.changes)
+        by_weather = by_change[(jnp.arange(size) - belief.last) % size]
+        return jnp.where(belief.seen > 0, by_weather, -jnp.log(size))
+
+    def update(self, belief: NDaysBelief, token: Int[Array, ""]) -> NDaysBelief:
+        change = (token - belief.last) % self.vocabulary.size
+        moved = update_stream(belief.changes, change, memory=self.n - 1)
+        # Day 1 has no day before it to have changed from.
+        seen, code = (
+            jnp.where(belief.seen > 0, new, old)
+            for new, old in ((moved.seen, belief.changes.seen), (moved.code, belief.changes.code))
+        )
+        changes = moved._replace(seen=seen, code=code)
+        return NDaysBelief(changes=changes, seen=belief.seen + 1, last=token)
+
+
+# The law of 15 days takes seconds; a pure function of a frozen value is safe to remember.
+@functools.lru_cache(maxsize=2)
+def _change_table(generator: NDays) -> Float[Array, "beginnings vocab"]:
+    """Exact prediction of changes (mod 3).
+
+    The rule treats all weathers alike, so the changes between n days decide the next change, and
+    a third of the windows suffices.
+    """
+    return beginning_table(_change_rule(generator.n, generator.vocabulary.size))
+
+
+def _change_rule(n: int, size: int) -> Float[np.ndarray, "windows vocab"]:
+    """p(change after the last day | the n - 1 changes between the last n days)."""
+    counts = np.zeros((size, 1), dtype=np.int8)
+    counts[0] = 1
+    back_to_day = np.zeros(1, dtype=np.int8)
+    for _ in range(n - 1):
+        back_to_day = (np.add.outer(np.arange(size, dtype=np.int8), back_to_day) % size).ravel()
+        relative = -back_to_day % size
+        earlier = np.tile(counts, (1, size))
+        counts = earlier + (relative == np.arange(size, dtype=np.int8)[:, None])
+    return (n - counts.T) / (2 * n)

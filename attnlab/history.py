@@ -1,0 +1,119 @@
+"""What is kept of a run: losses of every step, tests and pictures at chosen steps."""
+
+import bisect
+import dataclasses
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Float16, Int
+
+from attnlab.models import AbstractModel, Trace
+from attnlab.training import Evaluation
+
+MOST_POINTS = 1_000
+_MOST_PICTURES = 64
+_MOST_TESTS = 64
+
+
+class Schedule(NamedTuple):
+    """Steps at which a run is looked at, in order; it depends on its length only."""
+
+    tests: tuple[int, ...]
+    pictures: tuple[int, ...]
+
+    def next_after(self, step: int) -> int:
+        """The first step after `step` at which anything is due."""
+        return self.tests[min(bisect.bisect_right(self.tests, step), len(self.tests) - 1)]
+
+
+def schedule(steps: int) -> Schedule:
+    """At most 64 pictures, log-spaced from step 0 to the last; tests there and evenly between."""
+    spaced = np.geomspace(1, steps, min(_MOST_PICTURES - 1, steps))
+    pictures = {0, *np.round(spaced).astype(int).tolist()}
+    even = np.round(np.linspace(0, steps, _MOST_TESTS)).astype(int).tolist()
+    return Schedule(tests=tuple(sorted(pictures.union(even))), pictures=tuple(sorted(pictures)))
+
+
+class Picture(NamedTuple):
+    """The inside of a model at one step, on the probe sequences: see `Trace`.
+
+    The weights do not depend on the sequence and are kept once. Half precision resolves shares
+    of attention to better than a thousandth, and a hundred pictures stay small.
+    """
+
+    patterns: Float16[np.ndarray, "probes layers heads query key"]
+    weights: Float16[np.ndarray, "length vocab outcomes"]
+
+
+def take_picture(model: AbstractModel, probes: Int[Array, "probes length"]) -> Picture:
+    """Patterns at every query of every probe."""
+    return Picture(*(np.asarray(part) for part in picture_arrays(model, probes)))
+
+
+@eqx.filter_jit
+def picture_arrays(
+    model: AbstractModel, probes: Int[Array, "probes length"]
+) -> tuple[
+    Float16[Array, "probes layers heads query key"], Float16[Array, "length vocab outcomes"]
+]:
+    """The parts of a `Picture` as they are computed."""
+    queries = jnp.arange(probes.shape[1])
+    trace: Trace = jax.vmap(lambda tokens: model(tokens, queries)[1])(probes)
+    return trace.patterns.astype(jnp.float16), trace.weights[0].astype(jnp.float16)
+
+
+@dataclasses.dataclass(frozen=True)
+class History:
+    """A run so far. Frozen: `extended` and its kin give a new one that shares the old parts.
+
+    `losses` are the batch means of -log p(final day), in nats, one a step, before its update;
+    entry i belongs to the weights after i steps.
+    """
+
+    losses: Float[np.ndarray, " steps"]
+    tests: tuple[tuple[int, Evaluation], ...] = ()
+    pictures: tuple[tuple[int, Picture], ...] = ()
+
+    def with_losses(self, losses: Float[np.ndarray, " steps"]) -> "History":
+        """After more steps."""
+        joined = np.concatenate([self.losses, losses])
+        joined.setflags(write=False)
+        return dataclasses.replace(self, losses=joined)
+
+    def with_test(self, step: int, evaluation: Evaluation) -> "History":
+        """With a test at `step`, unless there is one."""
+        if self.tests and self.tests[-1][0] == step:
+            return self
+        return dataclasses.replace(self, tests=(*self.tests, (step, evaluation)))
+
+    def with_picture(self, step: int, picture: Picture) -> "History":
+        """With a picture at `step`, unless there is one."""
+        if self.pictures and self.pictures[-1][0] == step:
+            return self
+        return dataclasses.replace(self, pictures=(*self.pictures, (step, picture)))
+
+
+def empty_history() -> History:
+    """Before the first step."""
+    return History(losses=np.zeros(0, dtype=np.float32))
+
+
+class Curve(NamedTuple):
+    """A series over steps, at most `MOST_POINTS` long."""
+
+    steps: Int[np.ndarray, " points"]
+    values: Float[np.ndarray, " points"]
+
+
+def loss_curve(history: History) -> Curve:
+    """The training loss; long runs as means over equal spans, each at its last step."""
+    losses = history.losses
+    span = max(1, -(-losses.size // MOST_POINTS))
+    whole = losses.size // span * span
+    return Curve(
+        steps=np.arange(span - 1, whole, span),
+        values=losses[:whole].reshape(-1, span).mean(axis=1, dtype=np.float64),
+    )

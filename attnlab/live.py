@@ -1,0 +1,355 @@
+"""A run that trains in the background while somebody watches. Knows nothing of Streamlit."""
+
+import collections
+import dataclasses
+import logging
+import math
+import threading
+import time
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+
+from attnlab.experiment import Experiment, Setup, prepare
+from attnlab.history import (
+    History,
+    Picture,
+    Schedule,
+    empty_history,
+    schedule,
+    take_picture,
+)
+from attnlab.models import parameter_count
+from attnlab.storage import Run
+from attnlab.training import (
+    CHUNK_CAPACITY,
+    Evaluation,
+    Losses,
+    TrainState,
+    advance,
+    evaluate,
+    is_finite,
+)
+
+_LOG = logging.getLogger(__name__)
+
+# A chunk this long keeps Pause prompt and costs little in calls.
+_CHUNK_SECONDS = 0.075
+# Between looks that the schedule does not ask for; and the share of time they may take.
+_LOOK_SECONDS = 0.25
+_LOOK_SHARE = 0.25
+_SPEED_SECONDS = 1.0
+
+STATES = MappingProxyType(
+    {
+        "idle": "not started",
+        "compiling": "data are drawn and the program is compiled",
+        "running": "training",
+        "paused": "waiting, everything kept",
+        "done": "all steps made",
+        "failed": "stopped by an error",
+    }
+)
+
+
+class Look(NamedTuple):
+    """A test and a picture of the same step."""
+
+    step: int
+    evaluation: Evaluation
+    picture: Picture
+
+
+@dataclasses.dataclass(frozen=True)
+class Snapshot:
+    """A live run at one moment. Nothing in it changes any more.
+
+    `latest`, `probes` and `parameters` are None, None and 0 until the run is compiled;
+    `steps_per_second` counts all that a step costs, tests and pictures included, and is 0 until
+    it is known.
+    """
+
+    experiment: Experiment
+    state: str
+    step: int
+    history: History
+    latest: Look | None
+    probes: Int[np.ndarray, "probes length"] | None
+    parameters: int
+    steps_per_second: float
+    message: str
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the remaining steps take at the present speed, if that is known."""
+        left = self.experiment.training.steps - self.step
+        return left / self.steps_per_second if self.steps_per_second else None
+
+
+class _Attempt:
+    """What a run has between two resets. Written under the lock of its `LiveRun`.
+
+    `allowed` is how many more steps the thread may take: 0 asks it to pause, None sets no limit.
+    """
+
+    def __init__(self, experiment: Experiment):
+        self.experiment = experiment
+        self.plan: Schedule = schedule(experiment.training.steps)
+        self.allowed: int | None = 0
+        self.thread: threading.Thread | None = None
+        self.state = "idle"
+        self.message = ""
+        self.setup: Setup | None = None
+        self.train: TrainState | None = None
+        self.history = empty_history()
+        self.latest: Look | None = None
+        self.step = 0
+        self.steps_per_second = 0.0
+
+    def steps_to_take(self, chunk: int) -> int:
+        """How many steps come next: none when paused or at the end, no further than a test."""
+        due = self.plan.next_after(self.step) - self.step
+        allowed = due if self.allowed is None else self.allowed
+        return min(chunk, due, allowed, CHUNK_CAPACITY)
+
+
+class LiveRun:
+    """One experiment, trained in a thread that exists only while there is something to do.
+
+    Every method may be called from any thread, at any time and any number of times; none but
+    `wait` waits for the training thread. States: idle → compiling → running ⇄ paused → done or
+    failed.
+    """
+
+    def __init__(self, experiment: Experiment):
+        self._lock = threading.Lock()
+        self._attempt = _Attempt(experiment)
+
+    @property
+    def experiment(self) -> Experiment:
+        """What is trained."""
+        return self._attempt.experiment
+
+    def start(self) -> None:
+        """Train on to the last step. Nothing happens to a run that is done or failed."""
+        with self._lock:
+            self._attempt.allowed = None
+            self._see_to_it()
+
+    def pause(self) -> None:
+        """Stop after the chunk of steps at hand, and keep everything."""
+        with self._lock:
+            self._attempt.allowed = 0
+
+    def step(self) -> None:
+        """Pause, then take exactly one step more; called n times in a pause, n steps."""
+        with self._lock:
+            self._attempt.allowed = (self._attempt.allowed or 0) + 1
+            self._see_to_it()
+
+    def reset(self, experiment: Experiment | None = None) -> None:
+        """Begin again: with the same data and weights, or with another experiment."""
+        with self._lock:
+            old = self._attempt
+            new = _Attempt(experiment or old.experiment)
+            if new.experiment == old.experiment:
+                new.setup = old.setup
+            self._replace_attempt(new)
+
+    def resume(self, run: Run) -> None:
+        """Put a stored run in the place of this one; it comes up paused, or done."""
+        attempt = _Attempt(run.experiment)
+        attempt.train, attempt.history, attempt.step = run.state, run.history, int(run.state.step)
+        with self._lock:
+            self._replace_attempt(attempt)
+            self._see_to_it()
+
+    def snapshot(self) -> Snapshot:
+        """What there is to see now."""
+        with self._lock:
+            attempt = self._attempt
+            setup, train = attempt.setup, attempt.train
+            return Snapshot(
+                experiment=attempt.experiment,
+                state=attempt.state,
+                step=attempt.step,
+                history=attempt.history,
+                latest=attempt.latest,
+                probes=None if setup is None else np.asarray(setup.probes),
+                parameters=0 if train is None else parameter_count(train.model),
+                steps_per_second=attempt.steps_per_second,
+                message=attempt.message,
+            )
+
+    def stored(self) -> Run | None:
+        """The run as it can be saved, or None before anything was computed."""
+        with self._lock:
+            attempt = self._attempt
+            if attempt.train is None:
+                return None
+            return Run(attempt.experiment, attempt.train, attempt.history)
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until no thread is at work for this run; False if that takes longer."""
+        thread = self._attempt.thread
+        if thread is not None:
+            thread.join(timeout)
+        return thread is None or not thread.is_alive()
+
+    def _replace_attempt(self, attempt: _Attempt) -> None:
+        # The old thread ends by itself after its chunk, and writes to the old attempt alone.
+        self._attempt.allowed = 0
+        self._attempt = attempt
+
+    def _see_to_it(self) -> None:
+        """With the lock held: have a thread at work if there is anything to do."""
+        attempt = self._attempt
+        if attempt.state in ("done", "failed") or attempt.thread is not None:
+            return
+        attempt.state = "compiling" if attempt.latest is None else "running"
+        # A daemon, so that a page left open never keeps the server from ending.
+        attempt.thread = threading.Thread(
+            target=self._work, args=(attempt,), name="attnlab-run", daemon=True
+        )
+        attempt.thread.start()
+
+    def _work(self, attempt: _Attempt) -> None:
+        try:
+            if attempt.latest is None:
+                self._compile(attempt)
+            self._train(attempt)
+        # Whatever goes wrong belongs on the page that watches, not in a dead thread.
+        except Exception as error:
+            _LOG.exception("A run ended by an error.")
+            with self._lock:
+                self._end(attempt, "failed", f"{type(error).__name__}: {error}")
+
+    def _compile(self, attempt: _Attempt) -> None:
+        setup = attempt.setup or prepare(attempt.experiment)
+        state = attempt.train or setup.state
+        # No steps: this compiles the program that takes them.
+        advance(state, setup.source, attempt.experiment.training, key=setup.key, steps=0)
+        look = _look(attempt, setup, state)
+        with self._lock:
+            attempt.setup, attempt.train = setup, state
+            self._show(attempt, attempt.history, look)
+            attempt.state = "running"
+
+    def _train(self, attempt: _Attempt) -> None:
+        setup, training = attempt.setup, attempt.experiment.training
+        pace = _Pace(attempt.step)
+        while True:
+            with self._lock:
+                steps = attempt.steps_to_take(pace.chunk)
+                if steps == 0 and attempt.latest.step == attempt.step:
+                    done = attempt.step >= training.steps
+                    self._end(attempt, "done" if done else "paused", "")
+                    return
+                if attempt.allowed is not None:
+                    attempt.allowed -= steps
+            pace.begin()
+            state, losses = advance(
+                attempt.train, setup.source, training, key=setup.key, steps=steps
+            )
+            bad = _first_bad(state, losses)
+            if bad is not None:
+                self._fail(attempt, losses, bad)
+                return
+            pace.stepped(steps)
+            history = attempt.history.with_losses(losses.nll)
+            now = attempt.step + steps
+            look = None
+            if now in attempt.plan.tests or steps == 0 or pace.look_is_due():
+                look = _look(attempt, setup, state)
+                pace.looked()
+                if not math.isfinite(look.evaluation.nll):
+                    self._fail(attempt, losses, steps)
+                    return
+            with self._lock:
+                attempt.train, attempt.step = state, now
+                attempt.steps_per_second = pace.steps_per_second(now)
+                self._show(attempt, history, look)
+
+    def _show(self, attempt: _Attempt, history: History, look: Look | None) -> None:
+        if look is not None:
+            attempt.latest = look
+            if look.step in attempt.plan.tests:
+                history = history.with_test(look.step, look.evaluation)
+            if look.step in attempt.plan.pictures:
+                history = history.with_picture(look.step, look.picture)
+        attempt.history = history
+
+    def _fail(self, attempt: _Attempt, losses: Losses, bad: int) -> None:
+        """End a run whose loss is not finite `bad` steps into a chunk, at the step before."""
+        setup, training = attempt.setup, attempt.experiment.training
+        good = max(bad - 1, 0)
+        state, _ = advance(attempt.train, setup.source, training, key=setup.key, steps=good)
+        step = attempt.step + good
+        message = (
+            f"The loss is not a finite number at step {attempt.step + bad:,}; the weights of step "
+            f"{step:,} are kept. The likely remedy: lower `learning_rate`, which is "
+            f"{training.learning_rate:g}, then reset."
+        )
+        with self._lock:
+            attempt.train, attempt.step = state, step
+            attempt.history = attempt.history.with_losses(losses.nll[:good])
+            self._end(attempt, "failed", message)
+
+    def _end(self, attempt: _Attempt, state: str, message: str) -> None:
+        attempt.state, attempt.message, attempt.thread = state, message, None
+
+
+class _Pace:
+    """The clock of a training thread: how long chunks are, when to look, how fast it goes."""
+
+    def __init__(self, step: int):
+        self.chunk = 1
+        self._began = time.perf_counter()
+        self._last_look = self._began
+        self._look_every = _LOOK_SECONDS
+        self._marks = collections.deque([(self._began, step)])
+
+    def begin(self) -> None:
+        self._began = time.perf_counter()
+
+    def stepped(self, steps: int) -> None:
+        if steps:
+            each = (time.perf_counter() - self._began) / steps
+            self.chunk = max(1, min(CHUNK_CAPACITY, int(_CHUNK_SECONDS / each)))
+        self._began = time.perf_counter()
+
+    def look_is_due(self) -> bool:
+        return self._began - self._last_look >= self._look_every
+
+    def looked(self) -> None:
+        self._last_look = time.perf_counter()
+        cost = self._last_look - self._began
+        self._look_every = max(_LOOK_SECONDS, cost / _LOOK_SHARE)
+
+    def steps_per_second(self, step: int) -> float:
+        """Over the last second or, in a slow run, the last chunk."""
+        now = time.perf_counter()
+        self._marks.append((now, step))
+        while len(self._marks) > 2 and now - self._marks[1][0] >= _SPEED_SECONDS:
+            self._marks.popleft()
+        then, earlier = self._marks[0]
+        return (step - earlier) / (now - then)
+
+
+def _look(attempt: _Attempt, setup: Setup, state: TrainState) -> Look:
+    readout = attempt.experiment.training.readout
+    return Look(
+        step=int(state.step),
+        evaluation=evaluate(state.model, setup.test, readout=readout),
+        picture=take_picture(state.model, setup.probes),
+    )
+
+
+def _first_bad(state: TrainState, losses: Losses) -> int | None:
+    """After how many steps of the chunk something was not finite, if anything was."""
+    finite = np.isfinite(losses.nll) & np.isfinite(losses.objective)
+    if not finite.all():
+        return int(np.argmin(finite))
+    return None if is_finite(state.model) else len(finite)

@@ -1,0 +1,166 @@
+"""Runs in files: a line of JSON, then the arrays it lists. Never pickle.
+
+The file begins with `attnlab run 1`, then one line of JSON: the experiment, the step, the tests,
+and for every array its name, type, shape. The arrays' bytes follow in that order, little-endian,
+and the header holds their SHA-256.
+"""
+
+import hashlib
+import json
+import math
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from attnlab.experiment import PROBES, Experiment, build_model, from_json_record, to_json
+from attnlab.history import History, Picture, picture_arrays
+from attnlab.training import Evaluation, TrainState, initial_state, is_finite
+
+_MAGIC = b"attnlab run 1\n"
+_MOST_HEADER_BYTES = 4_000_000
+_REMEDY = "Choose a file that attnlab saved."
+
+
+class Run(NamedTuple):
+    """A run that can be looked at and continued."""
+
+    experiment: Experiment
+    state: TrainState
+    history: History
+
+
+class RunFileError(ValueError):
+    """Bytes that are not a whole run file."""
+
+
+def to_bytes(run: Run) -> bytes:
+    """The run as the bytes of a file."""
+    arrays = _arrays(run)
+    payload = b"".join(array.tobytes() for array in arrays.values())
+    header = {
+        "experiment": json.loads(to_json(run.experiment)),
+        "tests": [[step, *evaluation] for step, evaluation in run.history.tests],
+        "pictures": [step for step, _ in run.history.pictures],
+        "arrays": [[name, a.dtype.str, list(a.shape)] for name, a in arrays.items()],
+        "sha256": hashlib.sha256(payload).hexdigest(),
+    }
+    return _MAGIC + json.dumps(header, allow_nan=False).encode() + b"\n" + payload
+
+
+def from_bytes(data: bytes) -> Run:
+    """The run that `to_bytes` wrote.
+
+    Refused, with a `RunFileError` that says what is wrong: foreign or truncated bytes, a damaged
+    payload, and arrays that do not fit the experiment.
+    """
+    if not data.startswith(_MAGIC):
+        raise RunFileError(f"This is not a run file of attnlab. {_REMEDY}")
+    line, newline, payload = data[len(_MAGIC) :].partition(b"\n")
+    if not newline or len(line) > _MOST_HEADER_BYTES:
+        raise RunFileError(f"This run file is cut off within its header. {_REMEDY}")
+    try:
+        header = json.loads(line)
+        experiment = from_json_record(header["experiment"])
+        arrays = _read_arrays(header, payload)
+        return _assemble(header, experiment, arrays)
+    except RunFileError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise RunFileError(f"This run file does not fit together: {error} {_REMEDY}") from error
+
+
+def save_run(run: Run, path: Path) -> None:
+    """Write the run; the file is either whole or, if anything fails, as it was before."""
+    path = Path(path)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
+        try:
+            file.write(to_bytes(run))
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:
+            os.unlink(file.name)
+            raise
+    os.replace(file.name, path)
+
+
+def load_run(path: Path) -> Run:
+    """The run that `save_run` wrote."""
+    return from_bytes(Path(path).read_bytes())
+
+
+def _arrays(run: Run) -> dict[str, np.ndarray]:
+    """Every array of a run by name: the state's in the order of its tree, then the history's."""
+    state = jax.tree.leaves(eqx.filter(run.state, eqx.is_array))
+    arrays = {f"state {i}": np.asarray(leaf) for i, leaf in enumerate(state)}
+    arrays["losses"] = run.history.losses
+    for step, picture in run.history.pictures:
+        arrays |= {f"{name} {step}": part for name, part in picture._asdict().items()}
+    return {
+        name: np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
+        for name, array in arrays.items()
+    }
+
+
+def _read_arrays(header: dict[str, Any], payload: bytes) -> dict[str, np.ndarray]:
+    if hashlib.sha256(payload).hexdigest() != header["sha256"]:
+        raise RunFileError(f"This run file is damaged or cut off. {_REMEDY}")
+    arrays, offset = {}, 0
+    for name, kind, shape in header["arrays"]:
+        if kind not in ("<f4", "<f2", "<i4"):
+            raise RunFileError(f"This run file has an array of type {kind!r}. {_REMEDY}")
+        count = int(np.prod(shape, dtype=np.int64))
+        array = np.frombuffer(payload, dtype=kind, count=count, offset=offset)
+        arrays[name] = array.reshape(shape)
+        offset += array.nbytes
+    if offset != len(payload):
+        raise RunFileError(f"This run file has bytes that nothing names. {_REMEDY}")
+    return arrays
+
+
+def _assemble(
+    header: dict[str, Any], experiment: Experiment, arrays: dict[str, np.ndarray]
+) -> Run:
+    state_form, picture_form = _forms(experiment)
+    leaves, structure = jax.tree.flatten(eqx.filter(state_form, _is_form))
+    loaded = [arrays[f"state {i}"] for i in range(len(leaves))]
+    pictures = tuple(
+        (step, Picture(arrays[f"patterns {step}"], arrays[f"weights {step}"]))
+        for step in header["pictures"]
+    )
+    expected = leaves + len(pictures) * list(picture_form)
+    found = loaded + [part for _, picture in pictures for part in picture]
+    if any((a.shape, a.dtype) != (b.shape, b.dtype) for a, b in zip(expected, found, strict=True)):
+        raise RunFileError(f"The arrays in this run file are of another model. {_REMEDY}")
+    arrays_of_state = jax.tree.unflatten(structure, [jnp.asarray(array) for array in loaded])
+    state = eqx.combine(arrays_of_state, eqx.filter(state_form, _is_form, inverse=True))
+    tests = tuple((int(step), _evaluation(figures)) for step, *figures in header["tests"])
+    losses = arrays["losses"]
+    if int(state.step) != losses.size or not losses.size <= experiment.training.steps:
+        raise RunFileError(f"The steps in this run file do not add up. {_REMEDY}")
+    if not is_finite(state.model):
+        raise RunFileError(f"The weights in this run file are not finite. {_REMEDY}")
+    return Run(experiment, state, History(losses=losses, tests=tests, pictures=pictures))
+
+
+def _forms(experiment: Experiment) -> tuple[TrainState, Picture]:
+    """Shapes and types of a run's arrays, without computing any of them."""
+    probes = jax.ShapeDtypeStruct((PROBES, experiment.length), jnp.int32)
+    state = eqx.filter_eval_shape(lambda: initial_state(build_model(experiment)))
+    return state, eqx.filter_eval_shape(picture_arrays, state.model, probes)
+
+
+def _is_form(leaf: Any) -> bool:
+    return isinstance(leaf, jax.ShapeDtypeStruct)
+
+
+def _evaluation(figures: list[Any]) -> Evaluation:
+    evaluation = Evaluation(*(float(figure) for figure in figures))
+    if not all(math.isfinite(figure) for figure in evaluation):
+        raise RunFileError(f"A test in this run file is not finite. {_REMEDY}")
+    return evaluation

@@ -1,0 +1,239 @@
+"""Training as compiled chunks of steps. No threads, no files, no clock."""
+
+import abc
+import dataclasses
+from functools import partial
+from typing import ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import optax
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+from attnlab.generators import AbstractGenerator, draw_days
+from attnlab.losses import LOSSES, READOUTS, final_logits, sequence_loss
+from attnlab.models import AbstractModel
+from attnlab.options import OptionError, check_options, option, options_of
+
+# The most steps of one compiled chunk; longer waits for an answer than this would be felt.
+CHUNK_CAPACITY = 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """How a model is trained and tested.
+
+    Refused: a full batch of fresh samples, and a full batch above the cap of `batch`.
+    """
+
+    name: ClassVar[str] = "adam"
+
+    loss: str = option(
+        "last", "; ".join(f"{name}: {text}" for name, text in LOSSES.items()) + ".",
+        choices=tuple(LOSSES),
+    )
+    readout: str = option(
+        "last", "; ".join(f"{name}: {text}" for name, text in READOUTS.items()) + ".",
+        choices=tuple(READOUTS),
+    )
+    # The high cap lets a person see a run that diverges.
+    learning_rate: float = option(
+        0.01, "Step size of Adam.", low=1e-6, high=1000.0, logarithmic=True
+    )
+    batch_mode: str = option(
+        "minibatch",
+        "minibatch: a new random draw each step; full: the whole training set each step.",
+        choices=("minibatch", "full"),
+    )
+    batch: int = option(100, "Sequences in a minibatch.", low=1, high=5_000)
+    steps: int = option(500, "Updates until the run is done.", low=1, high=100_000)
+    data: str = option(
+        "fixed",
+        "fixed: one training set, drawn once; fresh: new sequences every step.",
+        choices=("fixed", "fresh"),
+    )
+    train_size: int = option(
+        5_000, "Sequences in the fixed training set.", low=1, high=100_000, label="data set size"
+    )
+    test_size: int = option(
+        10_000, "Sequences that loss and accuracy are measured on.", low=100, high=100_000
+    )
+
+    def __post_init__(self):
+        check_options(self)
+        if self.batch_mode != "full":
+            return
+        if self.data == "fresh":
+            raise OptionError(
+                "batch_mode", "full", "there is no whole set when `data` is fresh",
+                "Choose minibatch, or fixed data",
+            )
+        cap = options_of(self)["batch"].high
+        if self.train_size > cap:
+            raise OptionError(
+                "train_size", self.train_size, f"more than the cap of {cap:,} for a full batch",
+                "Choose a smaller set, or minibatches",
+            )
+
+
+class AbstractSource(eqx.Module):
+    """Where the sequences of a training step come from."""
+
+    @abc.abstractmethod
+    def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
+        """The sequences of one step."""
+
+
+class MinibatchSource(AbstractSource):
+    """Random rows of a fixed training set, with replacement."""
+
+    sequences: Int[Array, "size days"]
+    batch: int = eqx.field(static=True)
+
+    def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
+        return self.sequences[jr.randint(key, (self.batch,), 0, self.sequences.shape[0])]
+
+
+class FullSource(AbstractSource):
+    """The whole training set every step."""
+
+    sequences: Int[Array, "size days"]
+
+    def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
+        return self.sequences
+
+
+class FreshSource(AbstractSource):
+    """New sequences from the generator every step."""
+
+    generator: AbstractGenerator = eqx.field(static=True)
+    start: PyTree
+    batch: int = eqx.field(static=True)
+    days: int = eqx.field(static=True)
+
+    def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
+        draw = partial(draw_days, self.generator, self.start, days=self.days)
+        return jax.vmap(draw)(jr.split(key, self.batch))
+
+
+class TrainState(NamedTuple):
+    """All that changes from step to step; `step` counts the updates made."""
+
+    model: AbstractModel
+    optimiser: PyTree
+    step: Int[Array, ""]
+
+
+class Losses(NamedTuple):
+    """Of each step, before its update, the batch means in nats: see `SequenceLoss`."""
+
+    objective: Float[np.ndarray, " steps"]
+    nll: Float[np.ndarray, " steps"]
+
+
+class Evaluation(NamedTuple):
+    """Test figures with their standard errors over the test sequences."""
+
+    nll: float
+    nll_stderr: float
+    accuracy: float
+    accuracy_stderr: float
+
+
+def initial_state(model: AbstractModel) -> TrainState:
+    """Before the first step."""
+    parameters = eqx.filter(model, eqx.is_array)
+    return TrainState(model, optax.adam(0.0).init(parameters), jnp.int32(0))
+
+
+def advance(
+    state: TrainState,
+    source: AbstractSource,
+    training: Training,
+    *,
+    key: Key[Array, ""],
+    steps: int,
+) -> tuple[TrainState, Losses]:
+    """`steps` updates by Adam (Kingma and Ba 2015), at most `CHUNK_CAPACITY` of them.
+
+    Step s draws its batch with `fold_in(key, s)`, so the result does not depend on how a run is
+    cut into chunks. The number of steps is an argument of one compiled loop rather than its
+    shape: the same program serves a single step and a chunk of any length.
+    """
+    if not 0 <= steps <= CHUNK_CAPACITY:
+        raise ValueError(
+            f"`steps` is {steps}: a chunk has 0 to {CHUNK_CAPACITY}. Call `advance` repeatedly."
+        )
+    state, (objective, nll) = _advance(
+        state, source, training.loss, training.readout,
+        learning_rate=jnp.float32(training.learning_rate), key=key, steps=jnp.int32(steps),
+    )  # fmt: skip
+    return state, Losses(np.asarray(objective)[:steps], np.asarray(nll)[:steps])
+
+
+@eqx.filter_jit
+def _advance(state, source, loss, readout, *, learning_rate, key, steps):
+    optimiser = optax.adam(learning_rate)
+    parameters, rest = eqx.partition(state.model, eqx.is_array)
+
+    def mean_loss(parameters, sequences):
+        model = eqx.combine(parameters, rest)
+        each = jax.vmap(partial(sequence_loss, model, loss=loss, readout=readout))(sequences)
+        return each.objective.mean(), each.nll.mean()
+
+    def one_step(i, carry):
+        parameters, memory, step, (objectives, nlls) = carry
+        sequences = source.draw(jr.fold_in(key, step))
+        (objective, nll), gradient = jax.value_and_grad(mean_loss, has_aux=True)(
+            parameters, sequences
+        )
+        updates, memory = optimiser.update(gradient, memory)
+        parameters = optax.apply_updates(parameters, updates)
+        return parameters, memory, step + 1, (objectives.at[i].set(objective), nlls.at[i].set(nll))
+
+    empty = jnp.zeros(CHUNK_CAPACITY)
+    start = (parameters, state.optimiser, state.step, (empty, empty))
+    parameters, memory, step, losses = jax.lax.fori_loop(0, steps, one_step, start)
+    return TrainState(eqx.combine(parameters, rest), memory, step), losses
+
+
+# Sequences evaluated together: bounds the memory of a test at any length and width.
+_EVALUATION_BLOCK = 1_000
+
+
+def evaluate(
+    model: AbstractModel, sequences: Int[Array, "size days"], *, readout: str
+) -> Evaluation:
+    """Loss and accuracy of predicting the final day, at the readout, on test sequences.
+
+    The standard error of an accuracy p over n sequences is √(p(1-p)/n) with p moved half a
+    sequence away from 0 and 1, so that it is never zero.
+    """
+    nll, right = (np.asarray(part, dtype=np.float64) for part in _test(model, sequences, readout))
+    size = nll.size
+    accuracy = right.mean()
+    safe = np.clip(accuracy, 0.5 / size, 1 - 0.5 / size)
+    return Evaluation(
+        nll=float(nll.mean()),
+        nll_stderr=float(nll.std() / np.sqrt(size)),
+        accuracy=float(accuracy),
+        accuracy_stderr=float(np.sqrt(safe * (1 - safe) / size)),
+    )
+
+
+@eqx.filter_jit
+def _test(model, sequences, readout):
+    def one(days):
+        log_probs = jax.nn.log_softmax(final_logits(model, days[:-1], readout))
+        return -log_probs[days[-1]], jnp.argmax(log_probs) == days[-1]
+
+    return jax.lax.map(one, sequences, batch_size=_EVALUATION_BLOCK)
+
+
+def is_finite(model: AbstractModel) -> bool:
+    """Whether every parameter is a finite number."""
+    leaves = jax.tree.leaves(eqx.filter(model, eqx.is_array))
+    return all(bool(np.isfinite(leaf).all()) for leaf in leaves)
