@@ -13,7 +13,8 @@ from jaxtyping import Array, Float, Float16, Int
 from attnlab.models import AbstractModel, Trace
 from attnlab.training import Evaluation
 
-MOST_POINTS = 1_000
+# Enough for a chart, few enough that the noise of single batches averages out in long runs.
+MOST_POINTS = 250
 _MOST_PICTURES = 64
 _MOST_TESTS = 64
 

@@ -1,0 +1,41 @@
+"""The fixed hues: the same thing has the same colour everywhere, on light ground and on dark."""
+
+from typing import NamedTuple
+
+
+class Hues(NamedTuple):
+    """What each colour means. The truth is always grey and dashed, what was learned violet."""
+
+    learned: str
+    training: str
+    truth: str
+    cursor: str
+    query: str
+    key: str
+
+
+class Ramp(NamedTuple):
+    """Colours of a scale from its low end to its high end."""
+
+    low: str
+    middle: str
+    high: str
+
+
+def hues(*, dark: bool) -> Hues:
+    """The hues on light or dark ground; those of `.streamlit/config.toml`."""
+    if dark:
+        return Hues("#9a92ff", "#7f8798", "#a0a8b8", "#f0a265", "#6cb0f5", "#f5858f")
+    return Hues("#5048c8", "#9aa2b3", "#5c6577", "#b0560f", "#1f6fc4", "#c93a4b")
+
+
+def share_ramp(*, dark: bool) -> Ramp:
+    """From nothing, near the page's ground, to all, for shares from 0 to 1."""
+    return Ramp("#1e1d33", "#6e67cb", "#dbd9ff") if dark else Ramp("#f4f3fd", "#8b83e2", "#362f8c")
+
+
+def signed_ramp(*, dark: bool) -> Ramp:
+    """From negative over the page's ground to positive."""
+    if dark:
+        return Ramp("#f0a265", "#1b1f29", "#9a92ff")
+    return Ramp("#b0560f", "#f4f5f8", "#5048c8")

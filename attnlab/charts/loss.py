@@ -1,0 +1,96 @@
+"""The loss of a run against its steps."""
+
+import math
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from attnlab.charts.colours import hues
+from attnlab.history import History, loss_curve
+from attnlab.training import Evaluation
+
+_TRAIN, _TEST, _CHANCE, _CURSOR = "training", "test", "chance", "shown step"
+
+
+def loss_table(
+    history: History,
+    *,
+    vocab: int,
+    last_step: int,
+    latest: tuple[int, Evaluation] | None,
+    cursor: int | None,
+) -> pd.DataFrame:
+    """Rows of the chart: series, step, nats, and the standard error where there is one.
+
+    Training losses are batch means before the update of their step; test losses follow it.
+    Chance is a uniform guess among `vocab` tokens.
+    """
+    steps, values = loss_curve(history)
+    tests = dict(history.tests)
+    if latest is not None:
+        tests[latest[0]] = latest[1]
+    chance = math.log(vocab)
+    rows = [
+        pd.DataFrame({"series": _CHANCE, "step": [0, last_step], "nats": chance, "error": np.nan}),
+        pd.DataFrame({"series": _TRAIN, "step": steps, "nats": values, "error": np.nan}),
+        pd.DataFrame(
+            {
+                "series": _TEST,
+                "step": list(tests),
+                "nats": [test.nll for test in tests.values()],
+                "error": [test.nll_stderr for test in tests.values()],
+            }
+        ),
+    ]
+    if cursor is not None:
+        rows.append(pd.DataFrame({"series": [_CURSOR], "step": cursor, "nats": chance,
+                                  "error": np.nan}))  # fmt: skip
+    table = pd.concat([part for part in rows if len(part)], ignore_index=True)
+    return table.astype({"step": float, "nats": float, "error": float})
+
+
+def loss_chart(
+    table: pd.DataFrame, *, last_step: int, dark: bool, height: int
+) -> alt.LayerChart:
+    """Training and test loss in nats; chance dashed; the shown step as an upright line.
+
+    Only `table` may change from picture to picture: everything else is fixed by the length of
+    the run, so that a browser moves the lines without drawing the chart anew.
+    """
+    hue, series = hues(dark=dark), [_TRAIN, _TEST, _CHANCE]
+    colour = alt.Color(
+        "series:N",
+        title=None,
+        scale=alt.Scale(domain=series, range=[hue.training, hue.learned, hue.truth]),
+        legend=alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=3, symbolSize=300),
+    )
+    dash = alt.StrokeDash(
+        "series:N", title=None, scale=alt.Scale(domain=series, range=[[1, 0], [1, 0], [5, 4]])
+    )
+    step = alt.X("step:Q", title="step", scale=alt.Scale(domain=[0, last_step], nice=False),
+                 axis=alt.Axis(format=",d", tickMinStep=1))  # fmt: skip
+    nats = alt.Y("nats:Q", title="loss (nats)", scale=alt.Scale(zero=False, nice=True))
+    upright = alt.Chart(table).encode(x=step)
+    base = upright.encode(y=nats, color=colour, strokeDash=dash)
+    tooltip = [
+        alt.Tooltip("series:N"),
+        alt.Tooltip("step:Q", format=",d"),
+        alt.Tooltip("nats:Q", title="loss (nats)", format=".4f"),
+        alt.Tooltip("error:Q", title="± standard error", format=".4f"),
+    ]
+
+    def of(series: str) -> alt.Chart:
+        return base.transform_filter(alt.datum.series == series)
+
+    return alt.layer(
+        of(_CHANCE).mark_line(strokeWidth=1.5, aria=False),
+        of(_TRAIN).mark_line(strokeWidth=1.2, opacity=0.6, aria=False),
+        of(_TEST).mark_line(strokeWidth=2.5, aria=False),
+        upright.transform_filter(alt.datum.series == _CURSOR).mark_rule(
+            color=hue.cursor, strokeWidth=2, aria=False
+        ),
+        base.transform_filter(alt.datum.series != _CURSOR)
+        .mark_point(size=90, opacity=0, aria=False)
+        .encode(tooltip=tooltip),
+    ).properties(height=height)

@@ -1,0 +1,88 @@
+"""An attention pattern as a heatmap: rows are queries, columns are keys."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float
+
+from attnlab.charts.colours import hues, share_ramp
+
+# More labels than this would overlap at the width of a phone.
+_MOST_LABELS = 20
+
+
+def pattern_table(
+    pattern: Float[np.ndarray, "query key"],
+    admitted: Bool[np.ndarray, "query key"],
+    symbols: Sequence[str] | None,
+) -> pd.DataFrame:
+    """A row for every cell that the mask admits; days count from 1.
+
+    `symbols` are the tokens of the days, or None for a mean over many sequences.
+    """
+    query, key = np.nonzero(admitted)
+    days = np.arange(1, len(pattern) + 1)
+    names = [f"{day} {s}" for day, s in zip(days, symbols, strict=True)] if symbols else days
+    return pd.DataFrame(
+        {
+            "query": query + 1,
+            "key": key + 1,
+            "share": pattern[query, key].astype(float),
+            "query_day": np.asarray(names).astype(str)[query],
+            "key_day": np.asarray(names).astype(str)[key],
+        }
+    )
+
+
+def pattern_chart(
+    table: pd.DataFrame, *, length: int, symbols: Sequence[str] | None, dark: bool, height: int
+) -> alt.Chart:
+    """Share of each query's attention that each key gets, on a fixed scale from 0 to 1.
+
+    Cells that the mask forbids are not drawn. Only `table` may change while one sequence is
+    watched.
+    """
+    days = list(range(1, length + 1))
+    ramp, hue = share_ramp(dark=dark), hues(dark=dark)
+    return (
+        alt.Chart(table, padding={"right": 16})
+        .mark_rect(aria=False)
+        .encode(
+            x=alt.X("key:O", title="key: day attended to →", scale=alt.Scale(domain=days),
+                    axis=_day_axis(days, symbols, hue.key, upright=True)),
+            y=alt.Y("query:O", title="← query: day that attends", scale=alt.Scale(domain=days),
+                    axis=_day_axis(days, symbols, hue.query, upright=False)),
+            color=alt.Color(
+                "share:Q",
+                title="share of attention",
+                scale=alt.Scale(domain=[0, 1], range=list(ramp), clamp=True),
+                legend=alt.Legend(orient="top", direction="horizontal", gradientLength=100,
+                                  values=[0, 0.5, 1], format=".1f", gradientThickness=10,
+                                  titleOrient="left", titleLimit=140),
+            ),
+            tooltip=[
+                alt.Tooltip("query_day:N", title="query day"),
+                alt.Tooltip("key_day:N", title="key day"),
+                alt.Tooltip("share:Q", title="share of attention", format=".3f"),
+            ],
+        )
+        .properties(height=height)
+    )  # fmt: skip
+
+
+def _day_axis(
+    days: Sequence[int], symbols: Sequence[str] | None, colour: str, *, upright: bool
+) -> alt.Axis:
+    """Days by their number and, for a single sequence, their token."""
+    every = -(-len(days) // _MOST_LABELS)
+    shown = [day for day in days if (day - 1) % every == 0]
+    common = {"values": shown, "labelAngle": 0, "titleColor": colour, "ticks": False,
+              "domain": False, "labelOverlap": False}  # fmt: skip
+    if symbols is None:
+        return alt.Axis(**common)
+    labels = ",".join(f"'{symbol}'" for symbol in symbols)
+    symbol = f"[{labels}][datum.value - 1]"
+    label = f"[{symbol}, '' + datum.value]" if upright else f"datum.value + '  ' + {symbol}"
+    return alt.Axis(labelExpr=label, **common)

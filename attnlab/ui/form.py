@@ -1,0 +1,192 @@
+"""The sidebar: an experiment as controls, drawn from the registries."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import streamlit as st
+
+from attnlab.experiment import Experiment
+from attnlab.generators import GENERATORS
+from attnlab.models import MODELS
+from attnlab.options import Option, OptionError, default_of, label_of, options_of
+from attnlab.positions import POSITIONS
+from attnlab.presets import PRESETS
+from attnlab.training import Training
+
+_CUSTOM = "(own settings)"
+# Wider ranges are typed: a slider could not hit one value of thousands.
+_MOST_SLIDER_VALUES = 200
+# Families whose options of the same name mean different things, with bounds of their own.
+_PREFIXED = (*GENERATORS.values(), *POSITIONS.values())
+
+
+def fill_form(experiment: Experiment) -> None:
+    """Set every control to the experiment. For callbacks, before the controls are drawn."""
+    for key, value in _values_of(experiment):
+        st.session_state[key] = value
+
+
+def draw_form() -> Experiment | OptionError:
+    """Draw the controls; the experiment they describe, or what is wrong with it."""
+    if "generator" not in st.session_state:
+        fill_form(Experiment())
+        st.session_state["preset"] = "corrected-markov"
+    _draw_preset()
+    problems: list[OptionError] = []
+    st.subheader("Generator", divider="gray")
+    generator = _draw_choice(Experiment, "generator", GENERATORS, problems)
+    length = _draw_control(Experiment, "length", problems)
+    st.subheader("Model", divider="gray")
+    model = _draw_choice(Experiment, "model", MODELS, problems)
+    st.subheader("Training", divider="gray")
+    training = _draw_options(Training, problems)
+    seed = _draw_control(Experiment, "seed", problems)
+    if not problems:
+        try:
+            return Experiment(generator, length, model, training, seed)
+        except OptionError as error:
+            problems.append(error)
+    return problems[0]
+
+
+def _draw_preset() -> None:
+    names = [_CUSTOM, *PRESETS]
+    st.selectbox(
+        "preset", names, key="preset", on_change=_apply_preset, persist_state="session",
+        help="A named experiment. Choosing one sets every control below.",
+    )  # fmt: skip
+    if st.session_state["preset"] in PRESETS:
+        st.caption(PRESETS[st.session_state["preset"]].description)
+
+
+def _apply_preset() -> None:
+    name = st.session_state["preset"]
+    if name in PRESETS:
+        fill_form(PRESETS[name].experiment)
+
+
+def _draw_choice(
+    owner: type, name: str, registry: Mapping[str, type], problems: list[OptionError]
+) -> Any:
+    """A menu of the registry, and the options of the chosen class below it."""
+    chosen = st.selectbox(
+        label_of(name, options_of(owner)[name]), list(registry), key=_key(owner, name),
+        help=options_of(owner)[name].help, persist_state="session",
+    )  # fmt: skip
+    kind = registry[chosen]
+    st.caption(kind.summary)
+    return _draw_options(kind, problems)
+
+
+def _draw_options(kind: type, problems: list[OptionError]) -> Any:
+    """Every option of the class, and the instance they describe, or None with a problem noted."""
+    values, before = {}, len(problems)
+    for name, spec in options_of(kind).items():
+        if not _applies(kind, name, values):
+            values[name] = default_of(kind, name)
+        elif spec.registry is not None:
+            values[name] = _draw_choice(kind, name, spec.registry, problems)
+        else:
+            values[name] = _draw_control(kind, name, problems)
+    if len(problems) > before:
+        return None
+    try:
+        return kind(**values)
+    except OptionError as error:
+        st.error(str(error), icon=":material/error:")
+        problems.append(error)
+        return None
+
+
+def _applies(kind: type, name: str, values: Mapping[str, Any]) -> bool:
+    """Whether the option has a meaning beside the values of the options before it."""
+    if name == "temperature":
+        return values["scale"] == "temperature"
+    if name == "batch":
+        return values["batch_mode"] == "minibatch"
+    if name == "train_size":
+        return values["data"] == "fixed"
+    return True
+
+
+def _draw_control(owner: type, name: str, problems: list[OptionError]) -> Any:
+    """One control for one option; its value, or None with the problem noted and shown."""
+    spec, default, key = options_of(owner)[name], default_of(owner, name), _key(owner, name)
+    label, common = label_of(name, spec), {"key": key, "help": spec.help,
+                                           "persist_state": "session"}  # fmt: skip
+    if spec.choices:
+        return st.selectbox(label, spec.choices, **common)
+    if isinstance(default, tuple):
+        text = _draw_numbers(label, default, common)
+        try:
+            return _parse_numbers(name, text, default)
+        except OptionError as error:
+            st.error(str(error), icon=":material/error:")
+            problems.append(error)
+            return None
+    if isinstance(default, int) and spec.high - spec.low <= _MOST_SLIDER_VALUES:
+        return st.slider(label, int(spec.low), int(spec.high), **common)
+    if isinstance(default, int):
+        return st.number_input(label, int(spec.low), int(spec.high), step=_step(spec), **common)
+    step = st.session_state[key] / 10 if spec.logarithmic else 0.01
+    return st.number_input(
+        label, float(spec.low), float(spec.high), step=float(step), format="%g", **common
+    )
+
+
+def _step(spec: Option) -> int:
+    return 100 if spec.high >= 5_000 and spec.low <= 100 and spec.high < 2**30 else 1
+
+
+def _draw_numbers(label: str, default: tuple, common: Mapping[str, Any]) -> str:
+    if isinstance(default[0], tuple):
+        return st.text_area(f"{label}, a row a line", height="content", **common)
+    return st.text_input(label, **common)
+
+
+def _parse_numbers(name: str, text: str, default: tuple) -> tuple:
+    is_table = isinstance(default[0], tuple)
+    first = default[0][0] if is_table else default[0]
+    number = int if isinstance(first, int) else float
+    try:
+        rows = [
+            tuple(number(part) for part in line.replace(",", " ").split())
+            for line in text.splitlines()
+            if line.strip()
+        ]
+    except ValueError:
+        kind = "whole numbers" if number is int else "numbers"
+        raise OptionError(name, text, f"not {kind}", "Separate them by spaces or commas") from None
+    return tuple(rows) if is_table else tuple(part for row in rows for part in row)
+
+
+def _show_numbers(value: tuple) -> str:
+    rows = value if value and isinstance(value[0], tuple) else (value,)
+    return "\n".join("  ".join(f"{part:g}" for part in row) for row in rows)
+
+
+def _key(owner: type, name: str) -> str:
+    """The key of a control, which is also its name in tests and links."""
+    return f"{owner.name}_{name}" if owner in _PREFIXED else name
+
+
+def _values_of(configuration: Any) -> Iterator[tuple[str, Any]]:
+    """The state of every control of a configuration, nested ones included."""
+    for name, spec in options_of(configuration).items():
+        value = getattr(configuration, name)
+        if dataclasses.is_dataclass(value):
+            if spec.registry and len(spec.registry) > 1:
+                yield _key(type(configuration), name), value.name
+                yield from _defaults_of_others(spec.registry, value)
+            yield from _values_of(value)
+        else:
+            key = _key(type(configuration), name)
+            yield key, _show_numbers(value) if isinstance(value, tuple) else value
+
+
+def _defaults_of_others(registry: Mapping[str, type], chosen: Any) -> Iterator[tuple[str, Any]]:
+    """Controls that stand ready for the day another class of the registry is chosen."""
+    for kind in registry.values():
+        if kind is not type(chosen):
+            yield from _values_of(kind())

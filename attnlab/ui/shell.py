@@ -1,0 +1,55 @@
+"""What every page stands in: page configuration and navigation."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import streamlit as st
+
+_PAGES = Path(__file__).parents[2] / "pages"
+_IN_SHELL = "in_shell"
+
+
+def run_shell() -> None:
+    """Set the page up, draw the navigation and run the chosen page. For app.py alone."""
+    st.set_page_config(
+        page_title="attnlab", page_icon="🔬", layout="wide", initial_sidebar_state="auto"
+    )
+    page = _navigation()
+    with _shell():
+        page.run()
+
+
+def ensure_shell() -> None:
+    """First call of every page. Starts over within the shell if the page runs without it.
+
+    Until somebody has opened the app, Streamlit takes the files of `pages/` for pages of their
+    own and runs a deep link's file alone. Calling `st.navigation` once ends that.
+    """
+    if not st.session_state.get(_IN_SHELL):
+        _navigation()
+        st.rerun()
+
+
+@contextmanager
+def _shell() -> Iterator[None]:
+    st.session_state[_IN_SHELL] = True
+    try:
+        yield
+    finally:
+        st.session_state[_IN_SHELL] = False
+
+
+def _navigation():
+    return st.navigation(
+        {
+            "Laboratory": [
+                st.Page(_PAGES / "train.py", title="Train", icon=":material/model_training:",
+                        default=True),
+            ],
+            "Lessons": [
+                st.Page(_PAGES / "words.py", title="Words", icon=":material/menu_book:"),
+            ],
+        },
+        position="top",
+    )  # fmt: skip

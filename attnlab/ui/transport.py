@@ -1,0 +1,121 @@
+"""The buttons that move a run, and the line that says where it stands."""
+
+import dataclasses
+import random
+
+import streamlit as st
+
+from attnlab.experiment import Experiment
+from attnlab.live import STATES, LiveRun, Snapshot
+from attnlab.options import OptionError
+
+ACTIVE = ("compiling", "running")
+
+
+def settings_differ(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
+    """Whether the controls ask for something else than the run at hand is doing."""
+    return snapshot.state != "idle" and form != snapshot.experiment
+
+
+def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
+    """Start, Pause, Step, Reset and New seed. `form` is what the controls describe."""
+    state, broken = snapshot.state, isinstance(form, OptionError)
+    ended = state in ("done", "failed")
+    differs = settings_differ(form, snapshot)
+    # No help texts here: Streamlit draws a button with one twice, for the mouse and for touch.
+    with st.container(horizontal=True, gap="small", key="transport"):
+        st.button(
+            "Start", key="run_start", icon=":material/play_arrow:", shortcut="s",
+            type="secondary" if differs or ended else "primary",
+            disabled=ended or state in ACTIVE or (broken and state == "idle"),
+            on_click=_start, args=(run, form),
+        )
+        st.button(
+            "Pause", key="run_pause", icon=":material/pause:", shortcut="p",
+            disabled=state not in ACTIVE, on_click=run.pause,
+        )
+        st.button(
+            "Step", key="run_step", icon=":material/skip_next:", shortcut="n",
+            disabled=ended or (broken and state == "idle"), on_click=_step, args=(run, form),
+        )
+        st.button(
+            "Reset to apply" if differs else "Reset", key="run_reset",
+            icon=":material/replay:", shortcut="b", disabled=broken,
+            type="primary" if differs or ended else "secondary",
+            on_click=_reset, args=(run, form),
+        )
+        st.button(
+            "New seed", key="run_new_seed", icon=":material/casino:", shortcut="d",
+            disabled=broken, on_click=_new_seed, args=(run, form),
+        )  # fmt: skip
+
+
+def _start(run: LiveRun, form: Experiment) -> None:
+    if run.snapshot().state == "idle":
+        run.reset(form)
+    run.start()
+
+
+def _step(run: LiveRun, form: Experiment) -> None:
+    if run.snapshot().state == "idle":
+        run.reset(form)
+    run.step()
+
+
+def _reset(run: LiveRun, form: Experiment) -> None:
+    run.reset(form)
+
+
+def _new_seed(run: LiveRun, form: Experiment) -> None:
+    # The one number in the app that nobody asks to be repeatable: the run it starts is.
+    seed = random.SystemRandom().randrange(10_000)
+    st.session_state["seed"] = seed
+    run.reset(dataclasses.replace(form, seed=seed))
+
+
+def draw_status(snapshot: Snapshot) -> None:
+    """State, step, speed and time left, in digits that keep their places."""
+    total = snapshot.experiment.training.steps
+    parts = [
+        f":{_COLOURS[snapshot.state]}-badge[{_ICONS[snapshot.state]} {snapshot.state}]",
+        f"`step {snapshot.step:07,}` of {total:,}",
+    ]
+    if snapshot.state == "running" and snapshot.seconds_left is not None:
+        parts.append(f"{_two_digits(snapshot.steps_per_second)} steps/s")
+        parts.append(f"{_duration(snapshot.seconds_left)} left")
+    elif snapshot.state in ("idle", "compiling"):
+        parts.append(STATES[snapshot.state])
+    with st.container(key="run_status"):
+        st.markdown(" · ".join(parts))
+
+
+_ICONS = {
+    "idle": ":material/radio_button_unchecked:",
+    "compiling": ":material/hourglass_top:",
+    "running": ":material/play_circle:",
+    "paused": ":material/pause_circle:",
+    "done": ":material/check_circle:",
+    "failed": ":material/error:",
+}
+_COLOURS = {
+    "idle": "gray",
+    "compiling": "orange",
+    "running": "violet",
+    "paused": "blue",
+    "done": "green",
+    "failed": "red",
+}
+
+
+def _two_digits(value: float) -> str:
+    """A speed as it is known: two significant digits."""
+    return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+
+

@@ -1,0 +1,44 @@
+"""Train: pick, press Start, watch it learn, see what it attends to."""
+
+import streamlit as st
+
+from attnlab.experiment import to_json
+from attnlab.options import OptionError
+from attnlab.ui.bench import session_run
+from attnlab.ui.files_panel import draw_files
+from attnlab.ui.form import draw_form
+from attnlab.ui.live_panel import draw_live
+from attnlab.ui.sequences_panel import draw_sequences
+from attnlab.ui.shell import ensure_shell
+from attnlab.ui.transport import draw_transport, settings_differ
+
+ensure_shell()
+run = session_run()
+with st.sidebar:
+    form = draw_form()
+
+snapshot = run.snapshot()
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.title("Train", anchor=False, width="content")
+    draw_transport(run, form, snapshot)
+if isinstance(form, OptionError):
+    st.error(f"These settings cannot run. {form}", icon=":material/error:")
+elif settings_differ(form, snapshot):
+    st.info("Settings changed: reset to apply them. The run at hand keeps its own.",
+            icon=":material/change_circle:")  # fmt: skip
+draw_live(run)
+
+draw_sequences(run)
+draw_files(run)
+with st.expander("In code", icon=":material/code:"):
+    st.markdown("The run above, from a script:")
+    st.code(
+        "from attnlab import evaluate, from_json, prepare, train\n\n"
+        f"experiment = from_json('''{to_json(run.experiment)}''')\n"
+        "setup = prepare(experiment)\n"
+        "for progress in train(experiment, setup):\n"
+        "    print(int(progress.state.step), progress.losses.nll.mean())\n"
+        "readout = experiment.training.readout\n"
+        "print(evaluate(progress.state.model, setup.test, readout=readout))",
+        language="python",
+    )

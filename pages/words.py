@@ -1,0 +1,49 @@
+"""Words: what the names on the other pages mean."""
+
+import streamlit as st
+
+from attnlab.attention import MASKS
+from attnlab.generators import GENERATORS
+from attnlab.losses import LOSSES, READOUTS
+from attnlab.models import MODELS
+from attnlab.positions import POSITIONS
+from attnlab.ui.shell import ensure_shell
+
+ensure_shell()
+st.title("Words", anchor=False)
+st.markdown(
+    "One word for one thing, here and on every page. A **generator** is the process that makes "
+    "sequences of **days**; each day is a **token**, such as 🌧️ ☁️ ☀️. A model sees `length` days "
+    "and predicts the next. In attention every day has a **query**, which asks, a **key**, which "
+    "answers, and a **value**, which is what it has to say; `d_attn` is the width of queries and "
+    "keys. Query · key gives the **scores**, their softmax the **pattern**: each row is one day's "
+    "attention and sums to 1. **Loss** is -log p(the day that came), in nats."
+)
+
+st.subheader("Buttons of a run", anchor=False)
+st.markdown(
+    "**Start** (key S) trains to the last step. **Pause** (P) stops within a tenth of a second and "
+    "keeps everything. **Step** (N) pauses, then takes exactly one step. **Reset** (B) goes back "
+    "to step 0 with the same seed, and so the same data and weights; it also applies changed "
+    "settings. **New seed** (D) draws another seed and resets."
+)
+
+st.subheader("Generators", anchor=False)
+for name, generator in GENERATORS.items():
+    st.markdown(f"**{name}** · {generator.summary}")
+
+st.subheader("Models", anchor=False)
+for name, model in MODELS.items():
+    st.markdown(f"**{name}** · {model.summary}")
+
+st.subheader("Positional encodings", anchor=False)
+for name, position in POSITIONS.items():
+    st.markdown(f"**{name}** · {position.summary}")
+
+st.subheader("Masks", anchor=False)
+for name, mask in MASKS.items():
+    st.markdown(f"**{name}** · {mask.__doc__}")
+
+st.subheader("Losses and readouts", anchor=False)
+for name, text in (LOSSES | READOUTS).items():
+    st.markdown(f"**{name}** · {text}.")
