@@ -52,23 +52,17 @@ def masked_softmax(
     return weights / jnp.where(total > 0, total, 1.0)
 
 
-def causal(
-    queries: Int[Array, " query"], keys: Int[Array, " key"]
-) -> Bool[Array, "query key"]:
+def causal(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Array, "query key"]:
     """A day sees itself and earlier days."""
     return keys[None, :] <= queries[:, None]
 
 
-def unmasked(
-    queries: Int[Array, " query"], keys: Int[Array, " key"]
-) -> Bool[Array, "query key"]:
+def unmasked(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Array, "query key"]:
     """A day sees every day."""
     return jnp.ones((queries.size, keys.size), dtype=bool)
 
 
-def published(
-    queries: Int[Array, " query"], keys: Int[Array, " key"]
-) -> Bool[Array, "query key"]:
+def published(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Array, "query key"]:
     """A day sees itself and later days: the blog's code masks the triangle of the past."""
     return keys[None, :] >= queries[:, None]
 

@@ -8,20 +8,26 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax.random as jr
 import numpy as np
 
-from attnlab.experiment import Experiment, from_json_record, prepare, to_json, train
+from attnlab.experiment import Experiment, prepare, to_json, train
+from attnlab.flags import (
+    EXPERIMENT_PARTS,
+    add_flags,
+    read_experiment,
+    read_generator,
+    read_value,
+)
 from attnlab.generators import GENERATORS, sample
-from attnlab.models import MODELS, parameter_count
+from attnlab.models import parameter_count
 from attnlab.options import Option, OptionError, default_of, options_of
-from attnlab.positions import POSITIONS
 from attnlab.presets import PRESETS
-from attnlab.records import from_record, to_record
-from attnlab.training import Training, advance, evaluate
+from attnlab.records import to_record
+from attnlab.training import advance, evaluate
 
 _MOST_SEQUENCES = 1_000_000
 
@@ -29,7 +35,11 @@ _MOST_SEQUENCES = 1_000_000
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     parser = _parser()
-    parsed = vars(parser.parse_args(arguments))
+    parsed = {
+        name: value
+        for name, value in vars(parser.parse_args(arguments)).items()
+        if value is not None
+    }
     command = parsed.pop("command")
     try:
         return {"sample": _sample, "train": _train}[command](parsed)
@@ -53,38 +63,22 @@ def _parser() -> argparse.ArgumentParser:
     drawing.add_argument("--length", help="visible days; the day after them is printed too")
     drawing.add_argument("--seed", default="0", help="draws the sequences (default 0)")
     drawing.add_argument("--json", action="store_true", help="one JSON object")
-    _add_options(drawing, _options(GENERATORS.values()))
+    add_flags(drawing, GENERATORS.values())
 
     training = commands.add_parser("train", help="train a model and print its test figures")
     training.add_argument("--preset", metavar="NAME", help="start from this named experiment")
     training.add_argument("--list-presets", action="store_true", help="print the presets and end")
     training.add_argument("--json", action="store_true", help="one JSON object")
-    everything = _options((Experiment, *GENERATORS.values(), *MODELS.values(), *POSITIONS.values(),
-                           Training))  # fmt: skip
-    everything.pop("training")
-    _add_options(training, everything)
+    add_flags(training, EXPERIMENT_PARTS)
     return parser
-
-
-def _options(kinds: Any) -> dict[str, Option]:
-    return {name: spec for kind in kinds for name, spec in options_of(kind).items()}
-
-
-def _add_options(parser: argparse.ArgumentParser, options: Mapping[str, Option]) -> None:
-    for name, spec in options.items():
-        names = list(spec.registry or spec.choices)
-        shown = "{" + ",".join(names) + "}" if names else name.upper()
-        parser.add_argument(
-            f"--{name.replace('_', '-')}", metavar=shown, help=spec.help.replace("%", "%%")
-        )
 
 
 def _sample(parsed: dict[str, Any]) -> int:
     size = _whole("size", parsed["size"], 1, _MOST_SEQUENCES)
     seed = _whole("seed", parsed["seed"], 0, 2**31 - 1)
-    generator = _configuration(GENERATORS, parsed["generator"], {}, parsed, "generator")
+    generator = read_generator(parsed["generator"], parsed)
     bounds = options_of(Experiment)["length"]
-    given = parsed["length"] or str(default_of(Experiment, "length"))
+    given = parsed.get("length", str(default_of(Experiment, "length")))
     length = _whole("length", given, int(bounds.low), int(bounds.high))
     generator = generator.at_length(length)
     tokens = np.asarray(sample(generator, key=jr.key(seed), size=size, length=length + 1))
@@ -109,11 +103,13 @@ def _sample(parsed: dict[str, Any]) -> int:
 
 
 def _train(parsed: dict[str, Any]) -> int:
-    if parsed["list_presets"]:
+    as_json = parsed.pop("json")
+    if parsed.pop("list_presets"):
         for name, preset in PRESETS.items():
             print(f"{name}  {preset.description}")
         return 0
-    experiment = _experiment(parsed)
+    preset = parsed.pop("preset", None)
+    experiment = read_experiment(_base(preset), parsed)
     print("Drawing data and compiling …", file=sys.stderr)
     setup = prepare(experiment)
     advance(setup.state, setup.source, experiment.training, key=setup.key, steps=0)
@@ -121,14 +117,18 @@ def _train(parsed: dict[str, Any]) -> int:
     for progress in train(experiment, setup, chunk=500):
         state = progress.state
         done, nll = int(state.step), progress.losses.nll[-1]
-        print(f"step {done:,} of {experiment.training.steps:,}, training loss {nll:.3f} nats",
-              file=sys.stderr)  # fmt: skip
+        print(
+            f"step {done:,} of {experiment.training.steps:,}, training loss {nll:.3f} nats",
+            file=sys.stderr,
+        )
     seconds = time.perf_counter() - began
     figures = evaluate(state.model, setup.test, readout=experiment.training.readout)
     if not np.isfinite(figures.nll):
         raise OptionError(
-            "learning_rate", experiment.training.learning_rate,
-            "the loss is no finite number any more", "Choose a lower rate",
+            "learning_rate",
+            experiment.training.learning_rate,
+            "the loss is no finite number any more",
+            "Choose a lower rate",
         )
     report = {
         "test_accuracy": figures.accuracy,
@@ -142,106 +142,31 @@ def _train(parsed: dict[str, Any]) -> int:
         "parameters": parameter_count(state.model),
         "experiment": json.loads(to_json(experiment)),
     }
-    if parsed["json"]:
+    if as_json:
         print(json.dumps(report, ensure_ascii=False))
     else:
-        print(f"accuracy  {figures.accuracy:.4f} ± {figures.accuracy_stderr:.4f} "
-              f"(standard error, {experiment.training.test_size:,} test sequences)")  # fmt: skip
+        print(
+            f"accuracy  {figures.accuracy:.4f} ± {figures.accuracy_stderr:.4f} "
+            f"(standard error, {experiment.training.test_size:,} test sequences)"
+        )
         print(f"loss      {figures.nll:.4f} ± {figures.nll_stderr:.4f} nats")
-        print(f"{report['parameters']} parameters, {int(state.step):,} steps in {seconds:.2f} s, "
-              f"{report['steps_per_second']:,.0f} steps/s")  # fmt: skip
+        print(
+            f"{report['parameters']} parameters, {int(state.step):,} steps in {seconds:.2f} s, "
+            f"{report['steps_per_second']:,.0f} steps/s"
+        )
     return 0
 
 
-def _experiment(parsed: dict[str, Any]) -> Experiment:
-    """The preset, or the default experiment, with the given options in place of its own."""
-    base = Experiment()
-    if parsed["preset"] is not None:
-        if parsed["preset"] not in PRESETS:
-            remedy = "See `train --list-presets`"
-            raise OptionError("preset", parsed["preset"], "not a preset", remedy)
-        base = PRESETS[parsed["preset"]].experiment
-    given = {name: value for name, value in parsed.items() if value is not None}
-    used = {"json", "list_presets", "preset"}
-    model = json.loads(to_json(base))["model"]
-    model = _record(MODELS, given.get("model", base.model.name), model, given, used)
-    if "position" in model:
-        at_hand = model["position"]
-        chosen = given.get("position", at_hand["name"])
-        model["position"] = _record(POSITIONS, chosen, at_hand, given, used)
-        used.add("position")
-    generator = to_record(base.generator)
-    record = {
-        "version": 1,
-        "name": "experiment",
-        "generator": _record(
-            GENERATORS, given.get("generator", base.generator.name), generator, given, used
-        ),
-        "model": model,
-        "training": _record(
-            {Training.name: Training}, Training.name, to_record(base.training), given, used
-        ),
-    }
-    for name in ("length", "seed"):
-        bounds = options_of(Experiment)[name]
-        value = given.get(name, str(getattr(base, name)))
-        record[name] = _value(name, bounds, value, default_of(Experiment, name))
-    used |= {"generator", "model", "length", "seed"}
-    for name in given.keys() - used:
-        flag = f"--{name.replace('_', '-')}"
-        problem = "the chosen generator, model and position have no such option"
-        raise OptionError(flag, given[name], problem, "Leave it out, or choose another of them")
-    return from_json_record(record)
-
-
-def _configuration(registry, name, at_hand, given, option_name):
-    record = _record(registry, name, at_hand, given, set())
-    return from_record(registry, record, option_name=option_name)
-
-
-def _record(
-    registry: Mapping[str, type],
-    name: str,
-    at_hand: dict[str, Any],
-    given: dict[str, Any],
-    used: set[str],
-) -> dict[str, Any]:
-    """The record of `name` in `registry`: options as given, or as `at_hand` if of that name."""
-    if name not in registry:
-        names = ", ".join(f"'{choice}'" for choice in registry)
-        raise OptionError("name", name, "unknown", f"Choose one of {names}")
-    kind = registry[name]
-    record = dict(at_hand) if at_hand.get("name") == name else {"name": name}
-    for option_name, spec in options_of(kind).items():
-        if given.get(option_name) is not None and spec.registry is None:
-            default = default_of(kind, option_name)
-            record[option_name] = _value(option_name, spec, given[option_name], default)
-            used.add(option_name)
-    return record
-
-
-def _value(name: str, spec: Option, text: str, default: Any) -> Any:
-    """What a flag's text means for an option of this default."""
-    if isinstance(default, tuple):
-        rows = [row.replace(",", " ").split() for row in text.split(";")]
-        number = int if isinstance(default[0], int) else float
-        try:
-            table = [[number(part) for part in row] for row in rows]
-        except ValueError:
-            remedy = 'Write numbers with commas, rows with semicolons: "0.9,0.1;0.2,0.8"'
-            raise OptionError(name, text, "not numbers", remedy) from None
-        return table if isinstance(default[0], tuple) else table[0]
-    if spec.choices:
-        return text
-    try:
-        return int(text) if isinstance(default, int) else float(text)
-    except ValueError:
-        kind = "a whole number" if isinstance(default, int) else "a number"
-        raise OptionError(name, text, f"not {kind}", f"Write {kind}") from None
+def _base(preset: str | None) -> Experiment:
+    if preset is None:
+        return Experiment()
+    if preset not in PRESETS:
+        raise OptionError("preset", preset, "not a preset", "See `train --list-presets`")
+    return PRESETS[preset].experiment
 
 
 def _whole(name: str, text: str, low: int, high: int) -> int:
-    value = _value(name, Option(help=""), text, 0)
+    value = read_value(name, Option(help=""), text, 0)
     if not low <= value <= high:
         problem = f"not from {low:,} to {high:,}"
         raise OptionError(name, value, problem, "Choose a whole number within")

@@ -54,8 +54,9 @@ class Experiment:
     training: Training = option(
         Training(), "How it is trained.", registry=MappingProxyType({Training.name: Training})
     )
-    seed: int = option(0, "Draws the data, the starting weights and the batches.",
-                       low=0, high=2**31 - 1)  # fmt: skip
+    seed: int = option(
+        0, "Draws the data, the starting weights and the batches.", low=0, high=2**31 - 1
+    )
 
     def __post_init__(self):
         check_options(self)
@@ -95,7 +96,9 @@ def from_json_record(record: Any) -> Experiment:
     version = record.get("version") if isinstance(record, dict) else None
     if version != VERSION or isinstance(version, bool):
         raise OptionError(
-            "version", version, f"this attnlab reads version {VERSION}",
+            "version",
+            version,
+            f"this attnlab reads version {VERSION}",
             "Use a file or link of this version, or update attnlab",
         )
     plain = {name: value for name, value in record.items() if name != "version"}

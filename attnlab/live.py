@@ -1,31 +1,25 @@
 """A run that trains in the background while somebody watches. Knows nothing of Streamlit."""
 
-import collections
-import dataclasses
 import logging
 import math
 import threading
-import time
-from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int
 
 from attnlab.experiment import Experiment, Setup, prepare
 from attnlab.history import (
     History,
-    Picture,
     Schedule,
     empty_history,
     schedule,
     take_picture,
 )
 from attnlab.models import parameter_count
+from attnlab.pace import Pace
+from attnlab.snapshot import Look, Snapshot
 from attnlab.storage import Run
 from attnlab.training import (
     CHUNK_CAPACITY,
-    Evaluation,
     Losses,
     TrainState,
     advance,
@@ -34,58 +28,6 @@ from attnlab.training import (
 )
 
 _LOG = logging.getLogger(__name__)
-
-# A chunk this long keeps Pause prompt and costs little in calls.
-_CHUNK_SECONDS = 0.075
-# Between looks that the schedule does not ask for; and the share of time they may take.
-_LOOK_SECONDS = 0.25
-_LOOK_SHARE = 0.25
-_SPEED_SECONDS = 1.0
-
-STATES = MappingProxyType(
-    {
-        "idle": "not started",
-        "compiling": "data are drawn and the program is compiled",
-        "running": "training",
-        "paused": "waiting, everything kept",
-        "done": "all steps made",
-        "failed": "stopped by an error",
-    }
-)
-
-
-class Look(NamedTuple):
-    """A test and a picture of the same step."""
-
-    step: int
-    evaluation: Evaluation
-    picture: Picture
-
-
-@dataclasses.dataclass(frozen=True)
-class Snapshot:
-    """A live run at one moment. Nothing in it changes any more.
-
-    `latest`, `probes` and `parameters` are None, None and 0 until the run is compiled;
-    `steps_per_second` counts all that a step costs, tests and pictures included, and is 0 until
-    it is known.
-    """
-
-    experiment: Experiment
-    state: str
-    step: int
-    history: History
-    latest: Look | None
-    probes: Int[np.ndarray, "probes length"] | None
-    parameters: int
-    steps_per_second: float
-    message: str
-
-    @property
-    def seconds_left(self) -> float | None:
-        """How long the remaining steps take at the present speed, if that is known."""
-        left = self.experiment.training.steps - self.step
-        return left / self.steps_per_second if self.steps_per_second else None
 
 
 class _Attempt:
@@ -227,19 +169,27 @@ class LiveRun:
                 self._end(attempt, "failed", f"{type(error).__name__}: {error}")
 
     def _compile(self, attempt: _Attempt) -> None:
-        setup = attempt.setup or prepare(attempt.experiment)
+        experiment = attempt.experiment
+        self._say(attempt, "drawing the data")
+        setup = attempt.setup or prepare(experiment)
         state = attempt.train or setup.state
+        self._say(attempt, "compiling the training program")
         # No steps: this compiles the program that takes them.
-        advance(state, setup.source, attempt.experiment.training, key=setup.key, steps=0)
+        advance(state, setup.source, experiment.training, key=setup.key, steps=0)
+        self._say(attempt, "testing the starting weights")
         look = _look(attempt, setup, state)
         with self._lock:
             attempt.setup, attempt.train = setup, state
             self._show(attempt, attempt.history, look)
-            attempt.state = "running"
+            attempt.state, attempt.message = "running", ""
+
+    def _say(self, attempt: _Attempt, message: str) -> None:
+        with self._lock:
+            attempt.message = message
 
     def _train(self, attempt: _Attempt) -> None:
         setup, training = attempt.setup, attempt.experiment.training
-        pace = _Pace(attempt.step)
+        pace = Pace(attempt.step)
         while True:
             with self._lock:
                 steps = attempt.steps_to_take(pace.chunk)
@@ -299,43 +249,6 @@ class LiveRun:
 
     def _end(self, attempt: _Attempt, state: str, message: str) -> None:
         attempt.state, attempt.message, attempt.thread = state, message, None
-
-
-class _Pace:
-    """The clock of a training thread: how long chunks are, when to look, how fast it goes."""
-
-    def __init__(self, step: int):
-        self.chunk = 1
-        self._began = time.perf_counter()
-        self._last_look = self._began
-        self._look_every = _LOOK_SECONDS
-        self._marks = collections.deque([(self._began, step)])
-
-    def begin(self) -> None:
-        self._began = time.perf_counter()
-
-    def stepped(self, steps: int) -> None:
-        if steps:
-            each = (time.perf_counter() - self._began) / steps
-            self.chunk = max(1, min(CHUNK_CAPACITY, int(_CHUNK_SECONDS / each)))
-        self._began = time.perf_counter()
-
-    def look_is_due(self) -> bool:
-        return self._began - self._last_look >= self._look_every
-
-    def looked(self) -> None:
-        self._last_look = time.perf_counter()
-        cost = self._last_look - self._began
-        self._look_every = max(_LOOK_SECONDS, cost / _LOOK_SHARE)
-
-    def steps_per_second(self, step: int) -> float:
-        """Over the last second or, in a slow run, the last chunk."""
-        now = time.perf_counter()
-        self._marks.append((now, step))
-        while len(self._marks) > 2 and now - self._marks[1][0] >= _SPEED_SECONDS:
-            self._marks.popleft()
-        then, earlier = self._marks[0]
-        return (step - earlier) / (now - then)
 
 
 def _look(attempt: _Attempt, setup: Setup, state: TrainState) -> Look:

@@ -180,7 +180,7 @@ def _days(length: int) -> Int[Array, " length"]:
 def _waves(
     time: Int[Array, " length"], base: float, exponent: Float[Array, " width"]
 ) -> Float[Array, "length width"]:
-    return time[:, None] / base**exponent[None, :]
+    return time[:, None] / base ** exponent[None, :]
 
 
 POSITIONS = MappingProxyType(

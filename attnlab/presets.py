@@ -48,9 +48,7 @@ _CORRECTED = {
 def _published(
     generator: AbstractGenerator, size: int, model: AbstractModelOptions, loss: str, readout: str
 ) -> Experiment:
-    training = Training(
-        loss=loss, readout=readout, batch_mode="full", train_size=size, steps=500
-    )
+    training = Training(loss=loss, readout=readout, batch_mode="full", train_size=size, steps=500)
     return Experiment(generator=generator, model=model, training=training)
 
 

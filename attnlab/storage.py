@@ -123,9 +123,7 @@ def _read_arrays(header: dict[str, Any], payload: bytes) -> dict[str, np.ndarray
     return arrays
 
 
-def _assemble(
-    header: dict[str, Any], experiment: Experiment, arrays: dict[str, np.ndarray]
-) -> Run:
+def _assemble(header: dict[str, Any], experiment: Experiment, arrays: dict[str, np.ndarray]) -> Run:
     state_form, picture_form = _forms(experiment)
     leaves, structure = jax.tree.flatten(eqx.filter(state_form, _is_form))
     loaded = [arrays[f"state {i}"] for i in range(len(leaves))]

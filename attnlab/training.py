@@ -32,11 +32,13 @@ class Training:
     name: ClassVar[str] = "adam"
 
     loss: str = option(
-        "last", "; ".join(f"{name}: {text}" for name, text in LOSSES.items()) + ".",
+        "last",
+        "; ".join(f"{name}: {text}" for name, text in LOSSES.items()) + ".",
         choices=tuple(LOSSES),
     )
     readout: str = option(
-        "last", "; ".join(f"{name}: {text}" for name, text in READOUTS.items()) + ".",
+        "last",
+        "; ".join(f"{name}: {text}" for name, text in READOUTS.items()) + ".",
         choices=tuple(READOUTS),
     )
     # The high cap lets a person see a run that diverges.
@@ -68,13 +70,17 @@ class Training:
             return
         if self.data == "fresh":
             raise OptionError(
-                "batch_mode", "full", "there is no whole set when `data` is fresh",
+                "batch_mode",
+                "full",
+                "there is no whole set when `data` is fresh",
                 "Choose minibatch, or fixed data",
             )
         cap = options_of(self)["batch"].high
         if self.train_size > cap:
             raise OptionError(
-                "train_size", self.train_size, f"more than the cap of {cap:,} for a full batch",
+                "train_size",
+                self.train_size,
+                f"more than the cap of {cap:,} for a full batch",
                 "Choose a smaller set, or minibatches",
             )
 
@@ -168,9 +174,14 @@ def advance(
             f"`steps` is {steps}: a chunk has 0 to {CHUNK_CAPACITY}. Call `advance` repeatedly."
         )
     state, (objective, nll) = _advance(
-        state, source, training.loss, training.readout,
-        learning_rate=jnp.float32(training.learning_rate), key=key, steps=jnp.int32(steps),
-    )  # fmt: skip
+        state,
+        source,
+        training.loss,
+        training.readout,
+        learning_rate=jnp.float32(training.learning_rate),
+        key=key,
+        steps=jnp.int32(steps),
+    )
     return state, Losses(np.asarray(objective)[:steps], np.asarray(nll)[:steps])
 
 

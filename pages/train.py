@@ -24,8 +24,10 @@ with st.container(horizontal=True, vertical_alignment="center"):
 if isinstance(form, OptionError):
     st.error(f"These settings cannot run. {form}", icon=":material/error:")
 elif settings_differ(form, snapshot):
-    st.info("Settings changed: reset to apply them. The run at hand keeps its own.",
-            icon=":material/change_circle:")  # fmt: skip
+    st.info(
+        "Settings changed: reset to apply them. The run at hand keeps its own.",
+        icon=":material/change_circle:",
+    )
 draw_live(run)
 
 draw_sequences(run)

@@ -44,15 +44,14 @@ def loss_table(
         ),
     ]
     if cursor is not None:
-        rows.append(pd.DataFrame({"series": [_CURSOR], "step": cursor, "nats": chance,
-                                  "error": np.nan}))  # fmt: skip
+        rows.append(
+            pd.DataFrame({"series": [_CURSOR], "step": cursor, "nats": chance, "error": np.nan})
+        )
     table = pd.concat([part for part in rows if len(part)], ignore_index=True)
     return table.astype({"step": float, "nats": float, "error": float})
 
 
-def loss_chart(
-    table: pd.DataFrame, *, last_step: int, dark: bool, height: int
-) -> alt.LayerChart:
+def loss_chart(table: pd.DataFrame, *, last_step: int, dark: bool, height: int) -> alt.LayerChart:
     """Training and test loss in nats; chance dashed; the shown step as an upright line.
 
     Only `table` may change from picture to picture: everything else is fixed by the length of
@@ -68,8 +67,12 @@ def loss_chart(
     dash = alt.StrokeDash(
         "series:N", title=None, scale=alt.Scale(domain=series, range=[[1, 0], [1, 0], [5, 4]])
     )
-    step = alt.X("step:Q", title="step", scale=alt.Scale(domain=[0, last_step], nice=False),
-                 axis=alt.Axis(format=",d", tickMinStep=1))  # fmt: skip
+    step = alt.X(
+        "step:Q",
+        title="step",
+        scale=alt.Scale(domain=[0, last_step], nice=False),
+        axis=alt.Axis(format=",d", tickMinStep=1),
+    )
     nats = alt.Y("nats:Q", title="loss (nats)", scale=alt.Scale(zero=False, nice=True))
     upright = alt.Chart(table).encode(x=step)
     base = upright.encode(y=nats, color=colour, strokeDash=dash)

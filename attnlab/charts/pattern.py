@@ -50,17 +50,32 @@ def pattern_chart(
         alt.Chart(table, padding={"right": 16})
         .mark_rect(aria=False)
         .encode(
-            x=alt.X("key:O", title="key: day attended to →", scale=alt.Scale(domain=days),
-                    axis=_day_axis(days, symbols, hue.key, upright=True)),
-            y=alt.Y("query:O", title="← query: day that attends", scale=alt.Scale(domain=days),
-                    axis=_day_axis(days, symbols, hue.query, upright=False)),
+            x=alt.X(
+                "key:O",
+                title="key: day attended to →",
+                scale=alt.Scale(domain=days),
+                axis=_day_axis(days, symbols, hue.key, upright=True),
+            ),
+            y=alt.Y(
+                "query:O",
+                title="← query: day that attends",
+                scale=alt.Scale(domain=days),
+                axis=_day_axis(days, symbols, hue.query, upright=False),
+            ),
             color=alt.Color(
                 "share:Q",
                 title="share of attention",
                 scale=alt.Scale(domain=[0, 1], range=list(ramp), clamp=True),
-                legend=alt.Legend(orient="top", direction="horizontal", gradientLength=100,
-                                  values=[0, 0.5, 1], format=".1f", gradientThickness=10,
-                                  titleOrient="left", titleLimit=140),
+                legend=alt.Legend(
+                    orient="top",
+                    direction="horizontal",
+                    gradientLength=100,
+                    values=[0, 0.5, 1],
+                    format=".1f",
+                    gradientThickness=10,
+                    titleOrient="left",
+                    titleLimit=140,
+                ),
             ),
             tooltip=[
                 alt.Tooltip("query_day:N", title="query day"),
@@ -69,7 +84,7 @@ def pattern_chart(
             ],
         )
         .properties(height=height)
-    )  # fmt: skip
+    )
 
 
 def _day_axis(
@@ -78,8 +93,14 @@ def _day_axis(
     """Days by their number and, for a single sequence, their token."""
     every = -(-len(days) // _MOST_LABELS)
     shown = [day for day in days if (day - 1) % every == 0]
-    common = {"values": shown, "labelAngle": 0, "titleColor": colour, "ticks": False,
-              "domain": False, "labelOverlap": False}  # fmt: skip
+    common = {
+        "values": shown,
+        "labelAngle": 0,
+        "titleColor": colour,
+        "ticks": False,
+        "domain": False,
+        "labelOverlap": False,
+    }
     if symbols is None:
         return alt.Axis(**common)
     labels = ",".join(f"'{symbol}'" for symbol in symbols)

@@ -38,17 +38,29 @@ def weight_chart(
         alt.Chart(table, padding={"right": 16})
         .mark_rect(aria=False)
         .encode(
-            x=alt.X("day:O", title="day", scale=alt.Scale(domain=list(range(1, length + 1))),
-                    axis=alt.Axis(labelAngle=0, labelOverlap=True)),
-            y=alt.Y("row:O", title="weather seen → weather predicted",
-                    scale=alt.Scale(domain=rows),
-                    axis=alt.Axis(labelExpr=f"[{labels}][datum.value]", labelOverlap=False)),
+            x=alt.X(
+                "day:O",
+                title="day",
+                scale=alt.Scale(domain=list(range(1, length + 1))),
+                axis=alt.Axis(labelAngle=0, labelOverlap=True),
+            ),
+            y=alt.Y(
+                "row:O",
+                title="weather seen → weather predicted",
+                scale=alt.Scale(domain=rows),
+                axis=alt.Axis(labelExpr=f"[{labels}][datum.value]", labelOverlap=False),
+            ),
             color=alt.Color(
                 "weight:Q",
                 title="weight (nats)",
                 scale=alt.Scale(range=list(ramp), domainMid=0),
-                legend=alt.Legend(orient="top", direction="horizontal", gradientLength=100,
-                                  titleOrient="left", gradientThickness=10),
+                legend=alt.Legend(
+                    orient="top",
+                    direction="horizontal",
+                    gradientLength=100,
+                    titleOrient="left",
+                    gradientThickness=10,
+                ),
             ),
             tooltip=[
                 alt.Tooltip("day:O"),
@@ -58,4 +70,4 @@ def weight_chart(
             ],
         )
         .properties(height=height)
-    )  # fmt: skip
+    )

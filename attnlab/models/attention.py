@@ -79,9 +79,7 @@ class AttentionOptions(AbstractModelOptions):
         width = _embed(tokens, positions, jnp.zeros(length, dtype=int), vocab).shape[1]
 
         def projection(key, outputs):
-            return initial_projection(
-                self.initialisation, key=key, inputs=width, outputs=outputs
-            )
+            return initial_projection(self.initialisation, key=key, inputs=width, outputs=outputs)
 
         trainable = getattr(self.position, "trainable", False)
         return Attention(

@@ -11,8 +11,7 @@ _MOST_MEGABYTES = 50
 
 def draw_files(run: LiveRun) -> None:
     """A download of the run as it stands, and an upload that takes its place."""
-    panel = st.expander("Save and load", key="files", on_change="rerun",
-                        icon=":material/save:")  # fmt: skip
+    panel = st.expander("Save and load", key="files", on_change="rerun", icon=":material/save:")
     if not panel.open:
         return
     with panel:
@@ -22,16 +21,22 @@ def draw_files(run: LiveRun) -> None:
         else:
             step = int(stored.state.step)
             st.download_button(
-                f"Save the run at step {step:,}", data=lambda: to_bytes(run.stored()),
+                f"Save the run at step {step:,}",
+                data=lambda: to_bytes(run.stored()),
                 file_name=f"attnlab-{stored.experiment.generator.name}-{step}.run",
-                mime="application/octet-stream", key="run_save", on_click="ignore",
+                mime="application/octet-stream",
+                key="run_save",
+                on_click="ignore",
                 icon=":material/download:",
-            )  # fmt: skip
+            )
         st.file_uploader(
-            "Load a run", key="run_file", max_upload_size=_MOST_MEGABYTES,
-            on_change=_load, args=(run,),
+            "Load a run",
+            key="run_file",
+            max_upload_size=_MOST_MEGABYTES,
+            on_change=_load,
+            args=(run,),
             help="A file that attnlab saved. It takes the place of the present run.",
-        )  # fmt: skip
+        )
         if message := st.session_state.get("run_file_message"):
             st.error(message, icon=":material/error:")
 

@@ -9,6 +9,7 @@ import streamlit as st
 from attnlab.experiment import Experiment
 from attnlab.generators import GENERATORS
 from attnlab.models import MODELS
+from attnlab.number_text import read_numbers, show_numbers
 from attnlab.options import Option, OptionError, default_of, label_of, options_of
 from attnlab.positions import POSITIONS
 from attnlab.presets import PRESETS
@@ -53,9 +54,13 @@ def draw_form() -> Experiment | OptionError:
 def _draw_preset() -> None:
     names = [_CUSTOM, *PRESETS]
     st.selectbox(
-        "preset", names, key="preset", on_change=_apply_preset, persist_state="session",
+        "preset",
+        names,
+        key="preset",
+        on_change=_apply_preset,
+        persist_state="session",
         help="A named experiment. Choosing one sets every control below.",
-    )  # fmt: skip
+    )
     if st.session_state["preset"] in PRESETS:
         st.caption(PRESETS[st.session_state["preset"]].description)
 
@@ -71,9 +76,12 @@ def _draw_choice(
 ) -> Any:
     """A menu of the registry, and the options of the chosen class below it."""
     chosen = st.selectbox(
-        label_of(name, options_of(owner)[name]), list(registry), key=_key(owner, name),
-        help=options_of(owner)[name].help, persist_state="session",
-    )  # fmt: skip
+        label_of(name, options_of(owner)[name]),
+        list(registry),
+        key=_key(owner, name),
+        help=options_of(owner)[name].help,
+        persist_state="session",
+    )
     kind = registry[chosen]
     st.caption(kind.summary)
     return _draw_options(kind, problems)
@@ -113,14 +121,16 @@ def _applies(kind: type, name: str, values: Mapping[str, Any]) -> bool:
 def _draw_control(owner: type, name: str, problems: list[OptionError]) -> Any:
     """One control for one option; its value, or None with the problem noted and shown."""
     spec, default, key = options_of(owner)[name], default_of(owner, name), _key(owner, name)
-    label, common = label_of(name, spec), {"key": key, "help": spec.help,
-                                           "persist_state": "session"}  # fmt: skip
+    label, common = (
+        label_of(name, spec),
+        {"key": key, "help": spec.help, "persist_state": "session"},
+    )
     if spec.choices:
         return st.selectbox(label, spec.choices, **common)
     if isinstance(default, tuple):
         text = _draw_numbers(label, default, common)
         try:
-            return _parse_numbers(name, text, default)
+            return read_numbers(name, text, default)
         except OptionError as error:
             st.error(str(error), icon=":material/error:")
             problems.append(error)
@@ -145,27 +155,6 @@ def _draw_numbers(label: str, default: tuple, common: Mapping[str, Any]) -> str:
     return st.text_input(label, **common)
 
 
-def _parse_numbers(name: str, text: str, default: tuple) -> tuple:
-    is_table = isinstance(default[0], tuple)
-    first = default[0][0] if is_table else default[0]
-    number = int if isinstance(first, int) else float
-    try:
-        rows = [
-            tuple(number(part) for part in line.replace(",", " ").split())
-            for line in text.splitlines()
-            if line.strip()
-        ]
-    except ValueError:
-        kind = "whole numbers" if number is int else "numbers"
-        raise OptionError(name, text, f"not {kind}", "Separate them by spaces or commas") from None
-    return tuple(rows) if is_table else tuple(part for row in rows for part in row)
-
-
-def _show_numbers(value: tuple) -> str:
-    rows = value if value and isinstance(value[0], tuple) else (value,)
-    return "\n".join("  ".join(f"{part:g}" for part in row) for row in rows)
-
-
 def _key(owner: type, name: str) -> str:
     """The key of a control, which is also its name in tests and links."""
     return f"{owner.name}_{name}" if owner in _PREFIXED else name
@@ -182,7 +171,7 @@ def _values_of(configuration: Any) -> Iterator[tuple[str, Any]]:
             yield from _values_of(value)
         else:
             key = _key(type(configuration), name)
-            yield key, _show_numbers(value) if isinstance(value, tuple) else value
+            yield key, show_numbers(value) if isinstance(value, tuple) else value
 
 
 def _defaults_of_others(registry: Mapping[str, type], chosen: Any) -> Iterator[tuple[str, Any]]:

@@ -14,7 +14,8 @@ from attnlab.charts import (
     weight_table,
 )
 from attnlab.history import Picture, schedule
-from attnlab.live import LiveRun, Snapshot
+from attnlab.live import LiveRun
+from attnlab.snapshot import Snapshot
 from attnlab.ui.transport import ACTIVE, draw_status
 
 _NOW = "now"
@@ -87,9 +88,13 @@ def _draw_sequence_choice(snapshot: Snapshot) -> int | str:
         return f"{choice + 1}: {vocabulary.render(snapshot.probes[choice])}"
 
     return st.selectbox(
-        "sequence", [*range(count), _MEAN], format_func=name, key="probe",
-        persist_state="session", help="One of a fixed set: what moves is learning, not the data.",
-    )  # fmt: skip
+        "sequence",
+        [*range(count), _MEAN],
+        format_func=name,
+        key="probe",
+        persist_state="session",
+        help="One of a fixed set: what moves is learning, not the data.",
+    )
 
 
 def _draw_scrubber(snapshot: Snapshot) -> int | str:
@@ -99,10 +104,13 @@ def _draw_scrubber(snapshot: Snapshot) -> int | str:
     if st.session_state.get("shown_step") not in options:
         st.session_state["shown_step"] = _NOW
     chosen = st.select_slider(
-        "pattern at step", options, key="shown_step", persist_state="session",
+        "pattern at step",
+        options,
+        key="shown_step",
+        persist_state="session",
         format_func=lambda step: step if step == _NOW else f"{step:,}",
         help="Scrub through training; at “now” the pattern follows the run.",
-    )  # fmt: skip
+    )
     reached = {step for step, _ in snapshot.history.pictures}
     return chosen if chosen in reached else _NOW
 
@@ -161,12 +169,15 @@ def _draw_pattern(snapshot: Snapshot, picture: Picture, sequence: int | str) -> 
     st.altair_chart(
         pattern_chart(
             pattern_table(pattern, admitted, symbols),
-            length=length, symbols=symbols, dark=_dark(), height=_HEIGHT,
+            length=length,
+            symbols=symbols,
+            dark=_dark(),
+            height=_HEIGHT,
         ),
         width="stretch",
         alt=f"Attention pattern, {length} days. Day {read + 1}, which is read out, gives "
         f"{pattern[read, strongest]:.0%} of its attention to day {strongest + 1}.",
-    )  # fmt: skip
+    )
     st.caption(
         f"How to read it: each row is one day's attention and sums to 1. Row {read + 1} makes "
         "the prediction. Cells that the mask forbids are left out."
@@ -178,9 +189,7 @@ def _draw_weights(snapshot: Snapshot, picture: Picture) -> None:
     table = weight_table(picture.weights, vocabulary)
     largest = table.loc[table["weight"].abs().idxmax()]
     st.altair_chart(
-        weight_chart(
-            table, length=length, vocabulary=vocabulary, dark=_dark(), height=_HEIGHT
-        ),
+        weight_chart(table, length=length, vocabulary=vocabulary, dark=_dark(), height=_HEIGHT),
         width="stretch",
         alt=f"Weights of the linear model. The largest, {largest['weight']:+.2f} nats, is that of "
         f"{largest['seen']} on day {largest['day']} for {largest['outcome']}.",
@@ -200,16 +209,31 @@ def _draw_figures(snapshot: Snapshot) -> None:
     first = snapshot.history.tests[0][1]
     vocab = snapshot.experiment.generator.vocabulary.size
     with st.container(horizontal=True, gap="large", key="figures"):
-        st.metric("test accuracy", f"{test.accuracy:.3f} ± {test.accuracy_stderr:.3f}",
-                  help=f"Share of {training.test_size:,} test sequences whose next day is the "
-                  f"likeliest one; ± one standard error. A uniform guess: {1 / vocab:.3f}.",
-                  width="content")
-        st.metric("test loss (nats)", f"{test.nll:.3f} ± {test.nll_stderr:.3f}",
-                  help="Mean of -log p(next day); ± one standard error.", width="content")
-        st.metric("test loss at step 0", f"{first.nll:.3f}", width="content",
-                  help="The same seed always starts from the same weights, and so from this.")
-        st.metric("parameters", f"{snapshot.parameters:,}", help="Numbers that are trained.",
-                  width="content")  # fmt: skip
+        st.metric(
+            "test accuracy",
+            f"{test.accuracy:.3f} ± {test.accuracy_stderr:.3f}",
+            help=f"Share of {training.test_size:,} test sequences whose next day is the "
+            f"likeliest one; ± one standard error. A uniform guess: {1 / vocab:.3f}.",
+            width="content",
+        )
+        st.metric(
+            "test loss (nats)",
+            f"{test.nll:.3f} ± {test.nll_stderr:.3f}",
+            help="Mean of -log p(next day); ± one standard error.",
+            width="content",
+        )
+        st.metric(
+            "test loss at step 0",
+            f"{first.nll:.3f}",
+            width="content",
+            help="The same seed always starts from the same weights, and so from this.",
+        )
+        st.metric(
+            "parameters",
+            f"{snapshot.parameters:,}",
+            help="Numbers that are trained.",
+            width="content",
+        )
     if test.nll > max(first.nll, np.log(vocab)) * 1.5:
         st.warning(
             f"The loss is far above where it began: the run diverges. Lower the learning rate, "

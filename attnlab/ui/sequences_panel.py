@@ -20,8 +20,10 @@ def draw_sequences(run: LiveRun) -> None:
     """How the process goes on after some sequences, and how the model does."""
     panel = st.expander(
         "Sequences: the process and the model side by side",
-        key="sequences", on_change="rerun", icon=":material/view_week:",
-    )  # fmt: skip
+        key="sequences",
+        on_change="rerun",
+        icon=":material/view_week:",
+    )
     if not panel.open:
         return
     with panel:
@@ -30,9 +32,14 @@ def draw_sequences(run: LiveRun) -> None:
             st.info("Start a run first: there is no model yet.", icon=":material/play_circle:")
             return
         temperature = st.slider(
-            "temperature", 0.0, 2.0, 1.0, 0.1, key="temperature_of_days",
+            "temperature",
+            0.0,
+            2.0,
+            1.0,
+            0.1,
+            key="temperature_of_days",
             help="1 draws from the model's own probabilities; 0 always takes the likeliest day.",
-        )  # fmt: skip
+        )
         model = stored.state.model
         st.markdown(_side_by_side(snapshot.experiment, model, snapshot.probes, temperature))
         st.caption(
@@ -53,13 +60,15 @@ def _side_by_side(
     lines = ["| visible days | the process goes on | the model goes on |", "|---|---|---|"]
     for row, key in zip(probes[:_ROWS], jr.split(jr.key(experiment.seed), _ROWS), strict=True):
         process_key, model_key = jr.split(key)
-        truth = continue_sequence(
-            experiment.generator, row, key=process_key, size=1, days=_DAYS
-        )[0]
+        truth = continue_sequence(experiment.generator, row, key=process_key, size=1, days=_DAYS)[0]
         learned = generate(
-            model, row, readout=experiment.training.readout, days=_DAYS,
-            temperature=temperature, key=model_key,
-        )  # fmt: skip
+            model,
+            row,
+            readout=experiment.training.readout,
+            days=_DAYS,
+            temperature=temperature,
+            key=model_key,
+        )
         lines.append(f"| {render(row)} | {render(truth)} | {render(learned)} |")
     return "\n".join(lines)
 

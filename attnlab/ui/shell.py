@@ -44,12 +44,16 @@ def _navigation():
     return st.navigation(
         {
             "Laboratory": [
-                st.Page(_PAGES / "train.py", title="Train", icon=":material/model_training:",
-                        default=True),
+                st.Page(
+                    _PAGES / "train.py",
+                    title="Train",
+                    icon=":material/model_training:",
+                    default=True,
+                ),
             ],
             "Lessons": [
                 st.Page(_PAGES / "words.py", title="Words", icon=":material/menu_book:"),
             ],
         },
         position="top",
-    )  # fmt: skip
+    )

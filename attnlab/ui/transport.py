@@ -6,8 +6,9 @@ import random
 import streamlit as st
 
 from attnlab.experiment import Experiment
-from attnlab.live import STATES, LiveRun, Snapshot
+from attnlab.live import LiveRun
 from attnlab.options import OptionError
+from attnlab.snapshot import STATES, Snapshot
 
 ACTIVE = ("compiling", "running")
 
@@ -25,29 +26,51 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
     # No help texts here: Streamlit draws a button with one twice, for the mouse and for touch.
     with st.container(horizontal=True, gap="small", key="transport"):
         st.button(
-            "Start", key="run_start", icon=":material/play_arrow:", shortcut="s",
+            "Start",
+            key="run_start",
+            icon=":material/play_arrow:",
+            shortcut="s",
             type="secondary" if differs or ended else "primary",
             disabled=ended or state in ACTIVE or (broken and state == "idle"),
-            on_click=_start, args=(run, form),
+            on_click=_start,
+            args=(run, form),
         )
         st.button(
-            "Pause", key="run_pause", icon=":material/pause:", shortcut="p",
-            disabled=state not in ACTIVE, on_click=run.pause,
+            "Pause",
+            key="run_pause",
+            icon=":material/pause:",
+            shortcut="p",
+            disabled=state not in ACTIVE,
+            on_click=run.pause,
         )
         st.button(
-            "Step", key="run_step", icon=":material/skip_next:", shortcut="n",
-            disabled=ended or (broken and state == "idle"), on_click=_step, args=(run, form),
+            "Step",
+            key="run_step",
+            icon=":material/skip_next:",
+            shortcut="n",
+            disabled=ended or (broken and state == "idle"),
+            on_click=_step,
+            args=(run, form),
         )
         st.button(
-            "Reset to apply" if differs else "Reset", key="run_reset",
-            icon=":material/replay:", shortcut="b", disabled=broken,
+            "Reset to apply" if differs else "Reset",
+            key="run_reset",
+            icon=":material/replay:",
+            shortcut="b",
+            disabled=broken,
             type="primary" if differs or ended else "secondary",
-            on_click=_reset, args=(run, form),
+            on_click=_reset,
+            args=(run, form),
         )
         st.button(
-            "New seed", key="run_new_seed", icon=":material/casino:", shortcut="d",
-            disabled=broken, on_click=_new_seed, args=(run, form),
-        )  # fmt: skip
+            "New seed",
+            key="run_new_seed",
+            icon=":material/casino:",
+            shortcut="d",
+            disabled=broken,
+            on_click=_new_seed,
+            args=(run, form),
+        )
 
 
 def _start(run: LiveRun, form: Experiment) -> None:
@@ -83,8 +106,10 @@ def draw_status(snapshot: Snapshot) -> None:
     if snapshot.state == "running" and snapshot.seconds_left is not None:
         parts.append(f"{_two_digits(snapshot.steps_per_second)} steps/s")
         parts.append(f"{_duration(snapshot.seconds_left)} left")
-    elif snapshot.state in ("idle", "compiling"):
-        parts.append(STATES[snapshot.state])
+    elif snapshot.state == "compiling":
+        parts.append(snapshot.message or STATES["compiling"])
+    elif snapshot.state == "idle":
+        parts.append(STATES["idle"])
     with st.container(key="run_status"):
         st.markdown(" · ".join(parts))
 
@@ -117,5 +142,3 @@ def _duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = seconds / 60
     return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
-
-

@@ -1,0 +1,32 @@
+"""Lists and tables of numbers as people type them, and back."""
+
+from typing import Any
+
+from attnlab.options import OptionError
+
+
+def read_numbers(name: str, text: str, default: tuple) -> tuple:
+    """A list or a table of numbers, whichever `default` is, with its kind of numbers.
+
+    Numbers stand apart by spaces or commas, rows by new lines or semicolons. Refused, with an
+    `OptionError` for `name`: text that is not numbers, or no numbers.
+    """
+    is_table = isinstance(default[0], tuple)
+    number = type(default[0][0] if is_table else default[0])
+    lines = text.replace(";", "\n").splitlines()
+    try:
+        rows = [tuple(number(part) for part in line.replace(",", " ").split()) for line in lines]
+    except ValueError:
+        kind = "whole numbers" if number is int else "numbers"
+        remedy = "Put spaces or commas between them, and each row on a line or behind a semicolon"
+        raise OptionError(name, text, f"not {kind}", remedy) from None
+    rows = [row for row in rows if row]
+    if not rows:
+        raise OptionError(name, text, "empty", f"Try {show_numbers(default)!r}")
+    return tuple(rows) if is_table else tuple(part for row in rows for part in row)
+
+
+def show_numbers(value: tuple[Any, ...]) -> str:
+    """The text that `read_numbers` reads back to the last digit."""
+    rows = value if isinstance(value[0], tuple) else (value,)
+    return "\n".join("  ".join(repr(part) for part in row) for row in rows)

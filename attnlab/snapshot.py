@@ -1,0 +1,57 @@
+"""What a live run shows of itself at one moment."""
+
+import dataclasses
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+
+from attnlab.experiment import Experiment
+from attnlab.history import History, Picture
+from attnlab.training import Evaluation
+
+STATES = MappingProxyType(
+    {
+        "idle": "not started",
+        "compiling": "data are drawn and the program is compiled",
+        "running": "training",
+        "paused": "waiting, everything kept",
+        "done": "all steps made",
+        "failed": "stopped by an error",
+    }
+)
+
+
+class Look(NamedTuple):
+    """A test and a picture of the same step."""
+
+    step: int
+    evaluation: Evaluation
+    picture: Picture
+
+
+@dataclasses.dataclass(frozen=True)
+class Snapshot:
+    """A live run at one moment. Nothing in it changes any more.
+
+    `latest`, `probes` and `parameters` are None, None and 0 until the run is compiled;
+    `steps_per_second` counts all that a step costs, tests and pictures included, and is 0 until
+    it is known. `message` says what is being prepared, or why the run failed.
+    """
+
+    experiment: Experiment
+    state: str
+    step: int
+    history: History
+    latest: Look | None
+    probes: Int[np.ndarray, "probes length"] | None
+    parameters: int
+    steps_per_second: float
+    message: str
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the remaining steps take at the present speed, if that is known."""
+        left = self.experiment.training.steps - self.step
+        return left / self.steps_per_second if self.steps_per_second else None
