@@ -11,12 +11,12 @@ from jaxtyping import Array, Float, Int, Key
 
 from attnlab.attention import MASKS, SCALES, attend, scale_factor
 from attnlab.models.base import AbstractModel, AbstractModelOptions, Trace
+from attnlab.models.embedding import Embedding, added, project_days, side_by_side
 from attnlab.models.initialisation import (
     INITIALISATION_HELP,
     INITIALISATIONS,
     Projection,
     initial_projection,
-    project,
 )
 from attnlab.options import check_options, option
 from attnlab.positions import (
@@ -76,7 +76,7 @@ class AttentionOptions(AbstractModelOptions):
         positions = position_table(
             self.position, length=length, width=self.d_model, key=position_key
         )
-        width = _embed(tokens, positions, jnp.zeros(length, dtype=int), vocab).shape[1]
+        width = _embedding(tokens, positions, vocab).tokens.shape[1]
 
         def projection(key, outputs):
             return initial_projection(self.initialisation, key=key, inputs=width, outputs=outputs)
@@ -85,6 +85,7 @@ class AttentionOptions(AbstractModelOptions):
         return Attention(
             options=self,
             vocab=vocab,
+            length=length,
             tokens=tokens,
             positions=positions if trainable else None,
             query=projection(query_key, self.d_attn),
@@ -98,6 +99,7 @@ class Attention(AbstractModel):
 
     options: AttentionOptions = eqx.field(static=True)
     vocab: int = eqx.field(static=True)
+    length: int = eqx.field(static=True)
     tokens: Float[Array, "vocab d_model"] | None
     positions: Float[Array, "length features"] | None
     query: Projection
@@ -108,9 +110,9 @@ class Attention(AbstractModel):
         self, tokens: Int[Array, " length"], queries: Int[Array, " query"]
     ) -> tuple[Float[Array, "query vocab"], Trace]:
         options, days = self.options, jnp.arange(tokens.size)
-        inputs = self.embed(tokens)
-        query = project(self.query, inputs[queries])
-        key = project(self.key, inputs)
+        embedding, one_hot = self.embedding(), jax.nn.one_hot(tokens, self.vocab)
+        query = project_days(self.query, embedding, one_hot, queries)
+        key = project_days(self.key, embedding, one_hot, days)
         bias = 0.0
         if isinstance(options.position, AbstractScorePosition):
             query = options.position.turn(query, queries)
@@ -119,7 +121,7 @@ class Attention(AbstractModel):
         logits, pattern = attend(
             query,
             key,
-            project(self.value, inputs),
+            project_days(self.value, embedding, one_hot, days),
             mask=MASKS[options.mask](queries, days),
             scale=scale_factor(
                 options.scale, d_attn=options.d_attn, temperature=options.temperature
@@ -129,31 +131,27 @@ class Attention(AbstractModel):
         no_weights = jnp.zeros((tokens.size, self.vocab, 0))
         return logits, Trace(patterns=pattern[None, None], weights=no_weights)
 
-    def embed(self, tokens: Int[Array, " length"]) -> Float[Array, "length features"]:
-        """What the head sees of each day: its token and its position."""
+    def embedding(self) -> Embedding:
+        """The features of every token and of every position."""
         positions = self.positions
         if positions is None:
             # A fixed encoding is a constant of the compiled program, and draws nothing.
             positions = position_table(
                 self.options.position,
-                length=tokens.size,
+                length=self.length,
                 width=self.options.d_model,
                 key=jr.key(0),
             )
-        return _embed(self.tokens, positions, tokens, self.vocab)
+        return _embedding(self.tokens, positions, self.vocab)
 
 
-def _embed(
-    token_vectors: Float[Array, "vocab d_model"] | None,
+def _embedding(
+    tokens: Float[Array, "vocab d_model"] | None,
     positions: Float[Array, "length features"],
-    tokens: Int[Array, " length"],
     vocab: int,
-) -> Float[Array, "length inputs"]:
-    one_hot = jax.nn.one_hot(tokens, vocab)
-    if token_vectors is None:
-        return jnp.concatenate([one_hot, positions], axis=1)
-    # A product with the one-hot rows has a far cheaper gradient than a look-up on a CPU.
-    content = one_hot @ token_vectors
-    if content.shape == positions.shape:
-        return content + positions
-    return jnp.concatenate([content, positions], axis=1)
+) -> Embedding:
+    if tokens is None:
+        return side_by_side(jnp.eye(vocab), positions)
+    if tokens.shape[1] == positions.shape[1]:
+        return added(tokens, positions)
+    return side_by_side(tokens, positions)
