@@ -1,10 +1,11 @@
-"""`python -m attnlab`: sample sequences and train models from the command line.
+"""`python -m attnlab`: sample sequences, train models and tell the best possible.
 
 Results go to standard output, progress to standard error. A bad argument ends with status 2 and
 one line that says what to do.
 """
 
 import argparse
+import dataclasses
 import json
 import sys
 import time
@@ -22,8 +23,9 @@ from attnlab.flags import (
     read_generator,
     read_value,
 )
-from attnlab.generators import GENERATORS, sample
+from attnlab.generators import GENERATORS, AbstractGenerator, sample
 from attnlab.models import parameter_count
+from attnlab.optimum import dependence, ladder, optimum
 from attnlab.options import Option, OptionError, default_of, options_of
 from attnlab.presets import PRESETS
 from attnlab.records import to_record
@@ -42,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     command = parsed.pop("command")
     try:
-        return {"sample": _sample, "train": _train}[command](parsed)
+        return {"sample": _sample, "optimum": _optimum, "train": _train}[command](parsed)
     except ValueError as error:
         print(f"attnlab: {error}", file=sys.stderr)
         return 2
@@ -65,6 +67,12 @@ def _parser() -> argparse.ArgumentParser:
     drawing.add_argument("--json", action="store_true", help="one JSON object")
     add_flags(drawing, GENERATORS.values())
 
+    best = commands.add_parser("optimum", help="print the best that any predictor could do")
+    best.add_argument("generator", choices=list(GENERATORS), help="the process")
+    best.add_argument("--length", help="visible days; the day after them is predicted")
+    best.add_argument("--json", action="store_true", help="one JSON object")
+    add_flags(best, GENERATORS.values())
+
     training = commands.add_parser("train", help="train a model and print its test figures")
     training.add_argument("--preset", metavar="NAME", help="start from this named experiment")
     training.add_argument("--list-presets", action="store_true", help="print the presets and end")
@@ -76,11 +84,7 @@ def _parser() -> argparse.ArgumentParser:
 def _sample(parsed: dict[str, Any]) -> int:
     size = _whole("size", parsed["size"], 1, _MOST_SEQUENCES)
     seed = _whole("seed", parsed["seed"], 0, 2**31 - 1)
-    generator = read_generator(parsed["generator"], parsed)
-    bounds = options_of(Experiment)["length"]
-    given = parsed.get("length", str(default_of(Experiment, "length")))
-    length = _whole("length", given, int(bounds.low), int(bounds.high))
-    generator = generator.at_length(length)
+    generator, length = _process(parsed)
     tokens = np.asarray(sample(generator, key=jr.key(seed), size=size, length=length + 1))
     vocabulary = generator.vocabulary
     if parsed["json"]:
@@ -100,6 +104,64 @@ def _sample(parsed: dict[str, Any]) -> int:
         for row in tokens:
             print(f"{vocabulary.render(row[:-1])} → {vocabulary.render(row[-1:])}")
     return 0
+
+
+def _process(parsed: dict[str, Any]) -> tuple[AbstractGenerator, int]:
+    generator = read_generator(parsed["generator"], parsed)
+    bounds = options_of(Experiment)["length"]
+    given = parsed.get("length", str(default_of(Experiment, "length")))
+    length = _whole("length", given, int(bounds.low), int(bounds.high))
+    return generator.at_length(length), length
+
+
+def _optimum(parsed: dict[str, Any]) -> int:
+    generator, length = _process(parsed)
+    print("Computing the optimum …", file=sys.stderr)
+    days = optimum(generator, length)
+    rungs = ladder(generator, length)
+    if not parsed["json"]:
+        for rung in rungs:
+            best = rung.best
+            print(
+                f"{rung.name:9} accuracy {_figure(best.accuracy, best.accuracy_stderr)}  "
+                f"loss {_figure(best.nll, best.nll_stderr)} nats"
+            )
+        return 0
+    maps = dependence(generator, length)
+    report = {
+        "generator": to_record(generator),
+        "length": length,
+        "accuracy": days.final.accuracy,
+        "nll": days.final.nll,
+        "exact": days.final.exact,
+        "stderr": {"accuracy": days.final.accuracy_stderr, "nll": days.final.nll_stderr},
+        "per_day": [
+            {"day": day, **dataclasses.asdict(best)} for day, best in enumerate(days.per_day, 1)
+        ],
+        "ladder": [{"name": rung.name, **dataclasses.asdict(rung.best)} for rung in rungs],
+        "dependence": {
+            "exact": maps.exact,
+            **{
+                name: np.asarray(getattr(maps, name))[-1].tolist()
+                for name in (
+                    "replacement",
+                    "replacement_stderr",
+                    "information",
+                    "information_stderr",
+                )
+            },
+            "by_query": {
+                "replacement": maps.replacement.tolist(),
+                "information": maps.information.tolist(),
+            },
+        },
+    }
+    print(json.dumps(report, ensure_ascii=False))
+    return 0
+
+
+def _figure(value: float, stderr: float) -> str:
+    return f"{value:.4f} ± {stderr:.4f}" if stderr else f"{value:.4f} (exact)"
 
 
 def _train(parsed: dict[str, Any]) -> int:

@@ -81,7 +81,7 @@ def read_value(name: str, spec: Option, text: str, default: Any) -> Any:
     """What a flag's text means for an option of this default."""
     if isinstance(default, tuple):
         return read_numbers(name, text, default)
-    if spec.choices:
+    if isinstance(default, str):
         return text
     try:
         return int(text) if isinstance(default, int) else float(text)

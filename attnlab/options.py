@@ -9,6 +9,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+_MOST_CHARACTERS = 200
+
 
 class OptionError(ValueError):
     """A value that an option may not have. Says which option, which value, and the remedy."""
@@ -78,6 +80,10 @@ def check_option(name: str, spec: Option, value: Any, default: Any) -> None:
     elif spec.choices:
         if value not in spec.choices:
             raise OptionError(name, value, "not a choice", _one_of(spec.choices))
+    elif isinstance(default, str):
+        if not isinstance(value, str) or len(value) > _MOST_CHARACTERS:
+            problem = f"not a text of at most {_MOST_CHARACTERS} characters"
+            raise OptionError(name, value, problem, "Type a short text")
     elif isinstance(default, int | float):
         _check_number(name, spec, value, whole=isinstance(default, int))
 

@@ -4,27 +4,37 @@ from types import MappingProxyType
 
 from attnlab.generators.base import (
     AbstractGenerator,
+    Shared,
     continue_sequence,
     draw_days,
     log_predictives,
+    predictions_from,
     sample,
 )
+from attnlab.generators.custom import Custom
 from attnlab.generators.dotmod import DotMod
+from attnlab.generators.hmm import HiddenMarkov
 from attnlab.generators.markov import Markov
 from attnlab.generators.ndays import NDays
 from attnlab.generators.recall import Recall
 
-GENERATORS = MappingProxyType({kind.name: kind for kind in (Markov, Recall, NDays, DotMod)})
+GENERATORS = MappingProxyType(
+    {kind.name: kind for kind in (Markov, Recall, NDays, DotMod, HiddenMarkov, Custom)}
+)
 
 __all__ = [
     "GENERATORS",
     "AbstractGenerator",
+    "Custom",
     "DotMod",
+    "HiddenMarkov",
     "Markov",
     "NDays",
     "Recall",
+    "Shared",
     "continue_sequence",
     "draw_days",
     "log_predictives",
+    "predictions_from",
     "sample",
 ]

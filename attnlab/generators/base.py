@@ -2,13 +2,21 @@
 
 import abc
 from functools import partial
-from typing import ClassVar, Self
+from typing import ClassVar
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from attnlab.vocabulary import Vocabulary
+
+
+class Shared(eqx.Module):
+    """A part of a belief that no day changes, such as a table; a batch of beliefs has it once."""
+
+    value: PyTree
 
 
 class AbstractGenerator(abc.ABC):
@@ -26,7 +34,7 @@ class AbstractGenerator(abc.ABC):
     vocabulary: ClassVar[Vocabulary]
 
     @abc.abstractmethod
-    def at_length(self, length: int) -> Self:
+    def at_length(self, length: int) -> "AbstractGenerator":
         """The process when `length` days are visible and day `length` + 1 is to be predicted.
 
         Refused, with an `OptionError`: a length at which the process makes no sense.
@@ -69,7 +77,7 @@ def log_predictives(
     generator: AbstractGenerator, tokens: Int[Array, " length"]
 ) -> Float[Array, "length vocab"]:
     """Row t is log p(· | the first t tokens), in nats: no model can do better on average."""
-    return _log_predictives(generator, generator.start(), tokens)
+    return predictions_from(generator, generator.start(), tokens)
 
 
 # The start belief may hold large tables. Passed as an argument it stays one buffer, whereas a
@@ -84,15 +92,22 @@ def draw_days(
 ) -> Int[Array, " days"]:
     """One sequence of the next `days` days, for use inside compiled programs."""
 
-    def day(belief, key):
-        token = jr.categorical(key, generator.log_probs(belief))
+    def day(belief, uniform):
+        cumulative = jnp.cumsum(jnp.exp(generator.log_probs(belief)))
+        # The first token whose cumulative probability exceeds a uniform share of the whole; it
+        # takes one random number a day, and an impossible token is never the first.
+        token = (cumulative <= uniform * cumulative[-1]).sum()
         return generator.update(belief, token), token
 
-    return jax.lax.scan(day, belief, jr.split(key, days))[1]
+    return jax.lax.scan(day, belief, jr.uniform(key, (days,)))[1]
 
 
 @partial(jax.jit, static_argnames="generator")
-def _log_predictives(generator, belief, tokens):
+def predictions_from(
+    generator: AbstractGenerator, belief: PyTree, tokens: Int[Array, " length"]
+) -> Float[Array, "length vocab"]:
+    """As `log_predictives`, going on from a belief."""
+
     def day(belief, token):
         return generator.update(belief, token), generator.log_probs(belief)
 

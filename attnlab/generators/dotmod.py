@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -52,7 +52,7 @@ class DotMod(AbstractGenerator):
     def __post_init__(self):
         check_options(self)
 
-    def at_length(self, length: int) -> Self:
+    def at_length(self, length: int) -> "AbstractGenerator":
         return self
 
     def start(self) -> StreamBelief:
@@ -67,7 +67,7 @@ class DotMod(AbstractGenerator):
 
 # The law of 12 days takes seconds; a pure function of a frozen value is safe to remember.
 @functools.lru_cache(maxsize=4)
-def _table(generator: DotMod) -> Float[Array, "beginnings vocab"]:
+def _table(generator: DotMod) -> Float[np.ndarray, "beginnings vocab"]:
     return beginning_table(_rule(generator))
 
 

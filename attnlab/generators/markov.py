@@ -1,7 +1,7 @@
 """`markov`: the next day depends on the last one only."""
 
 import dataclasses
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -16,7 +16,7 @@ TRANSITION = ((0.6, 0.3, 0.1), (0.3, 0.4, 0.3), (0.2, 0.3, 0.5))
 
 
 class MarkovBelief(NamedTuple):
-    """Whether any day was seen, and the last one."""
+    """Whether any day was seen (0 or 1), and the last one."""
 
     seen: Int[Array, ""]
     last: Int[Array, ""]
@@ -43,7 +43,7 @@ class Markov(AbstractGenerator):
         check_distribution("initial", self.initial, self.vocabulary.size)
         check_table("transition", self.transition, self.vocabulary.size, self.vocabulary.size)
 
-    def at_length(self, length: int) -> Self:
+    def at_length(self, length: int) -> "AbstractGenerator":
         return self
 
     def start(self) -> MarkovBelief:
@@ -54,4 +54,4 @@ class Markov(AbstractGenerator):
         return jnp.where(belief.seen > 0, rows[belief.last], jnp.log(jnp.array(self.initial)))
 
     def update(self, belief: MarkovBelief, token: Int[Array, ""]) -> MarkovBelief:
-        return MarkovBelief(seen=belief.seen + 1, last=token)
+        return MarkovBelief(seen=jnp.ones_like(belief.seen), last=token)

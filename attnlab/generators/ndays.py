@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -21,7 +21,7 @@ from attnlab.vocabulary import WEATHER, Vocabulary
 
 
 class NDaysBelief(NamedTuple):
-    """The last day, and a stream of the changes from each day to the next."""
+    """A stream of the changes from day to day, whether any day was seen (0 or 1), and the last."""
 
     changes: StreamBelief
     seen: Int[Array, ""]
@@ -45,7 +45,7 @@ class NDays(AbstractGenerator):
     def __post_init__(self):
         check_options(self)
 
-    def at_length(self, length: int) -> Self:
+    def at_length(self, length: int) -> "AbstractGenerator":
         return self
 
     def start(self) -> NDaysBelief:
@@ -67,12 +67,12 @@ class NDays(AbstractGenerator):
             for new, old in ((moved.seen, belief.changes.seen), (moved.code, belief.changes.code))
         )
         changes = moved._replace(seen=seen, code=code)
-        return NDaysBelief(changes=changes, seen=belief.seen + 1, last=token)
+        return NDaysBelief(changes=changes, seen=jnp.ones_like(belief.seen), last=token)
 
 
 # The law of 15 days takes seconds; a pure function of a frozen value is safe to remember.
 @functools.lru_cache(maxsize=2)
-def _change_table(generator: NDays) -> Float[Array, "beginnings vocab"]:
+def _change_table(generator: NDays) -> Float[np.ndarray, "beginnings vocab"]:
     """Exact prediction of changes (mod 3).
 
     The rule treats all weathers alike, so the changes between n days decide the next change, and

@@ -1,7 +1,7 @@
 """`recall`: a few early days, remembered, decide the last one."""
 
 import dataclasses
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -60,7 +60,7 @@ class Recall(AbstractGenerator):
             problem = f"not 1 to {_MOST_DAYS} different days in order"
             raise OptionError("days", self.days, problem, "Try 1, 4, 8")
 
-    def at_length(self, length: int) -> Self:
+    def at_length(self, length: int) -> "AbstractGenerator":
         if length < max(self.days):
             shown = ", ".join(str(day) for day in self.days)
             raise OptionError(

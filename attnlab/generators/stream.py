@@ -12,10 +12,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from attnlab.generators.base import Shared
+
 # Largest relative change of any window between two rounds at which the law counts as found; the
 # conditional probabilities are then exact to about the precision of the float32 they become.
 _CONVERGED = 1e-9
 _MOST_ROUNDS = 100_000
+# Windows rarer than this are those that a stream leaves and never enters again.
+_NEVER = 1e-17
 
 
 class StreamBelief(NamedTuple):
@@ -25,37 +29,39 @@ class StreamBelief(NamedTuple):
     every beginning of one symbol, of two, up to whole windows.
     """
 
-    table: Float[Array, "beginnings symbols"]
+    table: Shared
     seen: Int[Array, ""]
     code: Int[Array, ""]
 
 
-def start_stream(table: Float[Array, "beginnings symbols"]) -> StreamBelief:
+def start_stream(table: Float[np.ndarray, "beginnings symbols"]) -> StreamBelief:
     """Belief before any symbol."""
-    return StreamBelief(table=table, seen=jnp.int32(0), code=jnp.int32(0))
+    return StreamBelief(table=Shared(jnp.asarray(table)), seen=jnp.int32(0), code=jnp.int32(0))
 
 
 def stream_log_probs(belief: StreamBelief) -> Float[Array, " symbols"]:
     """log p(next symbol | belief), in nats."""
-    symbols = belief.table.shape[1]
+    table = belief.table.value
+    symbols = table.shape[1]
     shorter_beginnings = (symbols**belief.seen - 1) // (symbols - 1)
-    return belief.table[shorter_beginnings + belief.code]
+    return table[shorter_beginnings + belief.code]
 
 
 def update_stream(belief: StreamBelief, symbol: Int[Array, ""], memory: int) -> StreamBelief:
     """Belief after the next symbol; those older than `memory` are forgotten."""
-    symbols = belief.table.shape[1]
+    symbols = belief.table.value.shape[1]
     code = (belief.code * symbols + symbol) % symbols**memory
     return belief._replace(seen=jnp.minimum(belief.seen + 1, memory), code=code)
 
 
 def stationary_law(
-    rule: Float[np.ndarray, "windows symbols"],
+    rule: Float[np.ndarray, "windows symbols"], *, kept: float = 0.0
 ) -> Float[np.ndarray, " windows"]:
     """p(window) in a stream that has run forever, by power iteration in float64.
 
-    `rule` is p(next symbol | window). Refused: a rule under which the iteration does not settle,
-    as for a periodic stream.
+    `rule` is p(next symbol | window). The iteration starts from equal windows; `kept` is the
+    share of the law that stays as it is in each round, and above 0 a stream that cycles settles
+    as well. Refused: a rule under which the iteration does not settle.
     """
     windows, symbols = rule.shape
     if windows == 1:
@@ -65,28 +71,31 @@ def stationary_law(
     for _ in range(_MOST_ROUNDS):
         old = law.reshape(symbols, -1)
         moved = [np.einsum("ow,ow->w", old, probability) for probability in by_oldest]
-        new = np.stack(moved, axis=1).reshape(-1)
-        settled = np.all(np.abs(new - law) <= _CONVERGED * new)
+        new = kept * law + (1 - kept) * np.stack(moved, axis=1).reshape(-1)
+        settled = np.all(np.abs(new - law) <= _CONVERGED * new + _NEVER)
         law = new / new.sum()
         if settled:
-            return law
-    raise ValueError(f"The stream does not settle within {_MOST_ROUNDS:,} days. Add `noise`.")
+            return np.where(law > _NEVER, law, 0.0)
+    raise ValueError(f"The stream does not settle within {_MOST_ROUNDS:,} days. Add noise to it.")
 
 
 def beginning_table(
-    rule: Float[np.ndarray, "windows symbols"],
-) -> Float[Array, "beginnings symbols"]:
+    rule: Float[np.ndarray, "windows symbols"], *, kept: float = 0.0
+) -> Float[np.ndarray, "beginnings symbols"]:
     """log p(next symbol | beginning) for every beginning of a window: see `StreamBelief`.
 
     By Bayes' rule p(next | beginning) = p(beginning, next) / p(beginning), where both follow from
-    the stationary law by summing over the days not seen.
+    the stationary law by summing over the days not seen. Impossible beginnings have NaN.
     """
     symbols = rule.shape[1]
-    law, rows = stationary_law(rule), []
+    law, rows = stationary_law(rule, kept=kept), []
     beginnings = symbols
     while beginnings <= law.size:
         joint = law.reshape(beginnings, -1).sum(axis=1).reshape(-1, symbols)
-        rows.append(joint / joint.sum(axis=1, keepdims=True))
+        likely = joint.sum(axis=1, keepdims=True)
+        rows.append(joint / np.where(likely > 0, likely, np.nan))
         beginnings *= symbols
     with np.errstate(divide="ignore"):
-        return jnp.asarray(np.log(np.concatenate([*rows, rule])), dtype=jnp.float32)
+        return np.log(np.concatenate([*rows, np.where(law[:, None] > 0, rule, np.nan)])).astype(
+            np.float32
+        )

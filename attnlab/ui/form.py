@@ -127,6 +127,8 @@ def _draw_control(owner: type, name: str, problems: list[OptionError]) -> Any:
     )
     if spec.choices:
         return st.selectbox(label, spec.choices, **common)
+    if isinstance(default, str):
+        return st.text_input(label, **common)
     if isinstance(default, tuple):
         text = _draw_numbers(label, default, common)
         try:

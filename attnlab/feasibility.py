@@ -1,0 +1,149 @@
+"""What an experiment could reach at best, told before it is trained."""
+
+import dataclasses
+
+import numpy as np
+from jaxtyping import Int
+
+from attnlab.attention import MASKS
+from attnlab.experiment import Experiment
+from attnlab.generators import DotMod, NDays
+from attnlab.losses import readout_position
+from attnlab.models import AttentionOptions
+from attnlab.optimum.best import Best, entropy, optimum
+from attnlab.optimum.ladder import ladder
+from attnlab.optimum.linear import best_linear
+from attnlab.optimum.sequences import Weighted, weighted_sequences
+from attnlab.positions import NoPosition
+
+_SAMPLED = 20_000
+# Less than this between the commonest token and the optimum is not worth a training.
+_NOTHING_TO_LEARN = 0.005
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What an experiment can come to, and what stands in its way in plain words.
+
+    `best` is what the process allows from the visible days; `reachable` is what the experiment's
+    model could do with them at best. It bounds what the model is told and, for `linear`, what it
+    can compute; whether training gets there is another matter.
+    """
+
+    best: Best
+    reachable: Best
+    findings: tuple[str, ...]
+
+
+def feasibility(experiment: Experiment) -> Verdict:
+    """What stands in the way of an experiment, from its settings alone."""
+    generator, length = experiment.generator, experiment.length
+    best = optimum(generator, length).final
+    findings = [*_about_process(experiment, best), *_about_training(experiment)]
+    if not isinstance(experiment.model, AttentionOptions):
+        return Verdict(best, best_linear(generator, length), tuple(findings))
+    seen, ordered = _seen_days(experiment), not isinstance(experiment.model.position, NoPosition)
+    if len(seen) == length and ordered:
+        return Verdict(best, best, tuple(findings))
+    sequences = weighted_sequences(generator, length, sampled=_SAMPLED)
+    reachable = _best_from(sequences, _told(experiment, sequences.days, seen, ordered))
+    if len(seen) < length:
+        readout = readout_position(experiment.training.readout, length) + 1
+        days = "day " + ", ".join(str(day + 1) for day in seen)
+        findings.append(
+            f"The prediction is read out at day {readout}, which with the mask "
+            f"`{experiment.model.mask}` sees only {days}. Read out at the other end, or change "
+            "the mask."
+        )
+    if not ordered and reachable.nll > best.nll + 1e-3 and len(seen) > 1:
+        findings.append(
+            "Without a positional encoding the order of the days is invisible, apart from which "
+            "one is read out, and this process depends on it. Choose a `position`."
+        )
+    return Verdict(best, reachable, tuple(findings))
+
+
+def _about_process(experiment: Experiment, best: Best) -> list[str]:
+    generator, length = experiment.generator, experiment.length
+    findings = []
+    if isinstance(generator, NDays | DotMod) and generator.n > length:
+        hidden = generator.n - length
+        findings.append(
+            f"{hidden} of the {generator.n} days that decide the next one lie outside the "
+            f"{length} visible days. The best figure takes that into account."
+        )
+    commonest = next(rung for rung in ladder(generator, length) if rung.name == "unigram").best
+    if best.accuracy - commonest.accuracy < _NOTHING_TO_LEARN:
+        findings.append(
+            "There is next to nothing to learn: always naming the commonest token is right in "
+            f"{commonest.accuracy:.3f} of cases, the best prediction in {best.accuracy:.3f}."
+        )
+    return findings
+
+
+def _about_training(experiment: Experiment) -> list[str]:
+    model, training = experiment.model, experiment.training
+    findings = []
+    if model.initialisation == "ones":
+        findings.append(
+            "With all weights 1 every component of a query and a key starts alike and stays so: "
+            "the model can use one of them only. Choose the initialisation `scaled`."
+        )
+    if not isinstance(model, AttentionOptions):
+        return findings
+    if training.loss == "next" and model.mask != "causal":
+        findings.append(
+            f"With the loss `next` and the mask `{model.mask}` a position may look at the very "
+            "day that it is asked for. Choose the mask `causal`."
+        )
+    if training.loss == "published":
+        findings.append(
+            "The loss `published` asks every position for the final day, also those that do not "
+            "see the days it depends on; they pull the weights their way. Choose the loss `last`."
+        )
+    return findings
+
+
+def _seen_days(experiment: Experiment) -> list[int]:
+    """The positions that the readout may attend to."""
+    position = readout_position(experiment.training.readout, experiment.length)
+    days = np.arange(experiment.length)
+    mask = np.asarray(MASKS[experiment.model.mask](days, days))
+    return np.flatnonzero(mask[position]).tolist()
+
+
+def _told(
+    experiment: Experiment,
+    days: Int[np.ndarray, "sequences length"],
+    seen: list[int],
+    ordered: bool,
+) -> Int[np.ndarray, "sequences features"]:
+    """What the readout is told of each sequence: the days it sees, or their counts and its own."""
+    if ordered:
+        return days[:, seen]
+    own = days[:, [readout_position(experiment.training.readout, experiment.length)]]
+    vocab = experiment.generator.vocabulary.size
+    counts = (days[:, seen, None] == np.arange(vocab)).sum(axis=1)
+    return np.concatenate([own, counts], axis=1)
+
+
+def _best_from(sequences: Weighted, told: Int[np.ndarray, "sequences features"]) -> Best:
+    """The best prediction of the final day by someone who is told only this."""
+    possible = sequences.weight > 0
+    _, group = np.unique(told[possible], axis=0, return_inverse=True)
+    joint = sequences.weight[possible, None] * sequences.probs[possible, -1]
+    grouped = np.stack([np.bincount(group, column) for column in joint.T], axis=1)
+    weight = grouped.sum(axis=1)
+    conditional = grouped / weight[:, None]
+    nll = float(weight @ entropy(conditional))
+    accuracy = float(grouped.max(axis=1).sum())
+    if sequences.exact:
+        return Best(nll, accuracy)
+    size = len(sequences.days)
+    spread = weight @ (entropy(conditional) - nll) ** 2
+    return Best(
+        nll,
+        accuracy,
+        float(np.sqrt(spread / size)),
+        float(np.sqrt(accuracy * (1 - accuracy) / size)),
+    )

@@ -1,0 +1,93 @@
+"""`custom`: a table of the user's own over symbols of the user's own."""
+
+import dataclasses
+import functools
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from attnlab.generators.base import AbstractGenerator
+from attnlab.generators.probability import check_table
+from attnlab.generators.stream import (
+    StreamBelief,
+    beginning_table,
+    start_stream,
+    stream_log_probs,
+    update_stream,
+)
+from attnlab.options import OptionError, check_options, option
+from attnlab.vocabulary import Vocabulary
+
+_FEWEST_SYMBOLS, _MOST_SYMBOLS = 2, 6
+
+
+@dataclasses.dataclass(frozen=True)
+class Custom(AbstractGenerator):
+    """p(next day | the last one or two days) is a row of a table; a stationary stream.
+
+    With order 2 the rows stand in the order of (day before last, last day), the last day
+    changing fastest. The stream has run forever, from a start with all symbols alike; days
+    before the first are marginalised. After an impossible day the prediction is NaN.
+
+    Refused: fewer than two or more than six symbols, symbols that repeat, rows that are not
+    probabilities, a table of another size.
+    """
+
+    name: ClassVar[str] = "custom"
+    summary: ClassVar[str] = "Your own table over your own symbols."
+
+    symbols: str = option("🐱 🐶 🦊", "Two to six symbols with spaces between them.")
+    order: int = option(
+        1,
+        "How many days decide the next; with 2, a row for every pair of days.",
+        low=1,
+        high=2,
+        unit="days",
+    )
+    table: tuple[tuple[float, ...], ...] = option(
+        ((0.1, 0.8, 0.1), (0.1, 0.1, 0.8), (0.8, 0.1, 0.1)),
+        "Row: the last day, or pair of days; columns: probabilities of the day after.",
+    )
+
+    def __post_init__(self):
+        check_options(self)
+        try:
+            size = self.vocabulary.size
+        except ValueError as error:
+            problem = "a symbol repeats or cannot be seen"
+            remedy = "Write different symbols with spaces between them"
+            raise OptionError("symbols", self.symbols, problem, remedy) from error
+        if not _FEWEST_SYMBOLS <= size <= _MOST_SYMBOLS:
+            raise OptionError(
+                "symbols",
+                self.symbols,
+                f"{size} symbols, not {_FEWEST_SYMBOLS} to {_MOST_SYMBOLS}",
+                "Put a space between each two",
+            )
+        check_table("table", self.table, size**self.order, size)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The user's symbols, which are their own names."""
+        symbols = tuple(self.symbols.split())
+        return Vocabulary(symbols=symbols, names=symbols)
+
+    def at_length(self, length: int) -> "AbstractGenerator":
+        return self
+
+    def start(self) -> StreamBelief:
+        return start_stream(_beginnings(self))
+
+    def log_probs(self, belief: StreamBelief) -> Float[Array, " vocab"]:
+        return stream_log_probs(belief)
+
+    def update(self, belief: StreamBelief, token: Int[Array, ""]) -> StreamBelief:
+        return update_stream(belief, token, memory=self.order)
+
+
+@functools.lru_cache(maxsize=16)
+def _beginnings(generator: Custom) -> Float[np.ndarray, "beginnings vocab"]:
+    rule = np.array(generator.table, dtype=np.float64)
+    # A table may cycle; half of the law kept in each round settles that too.
+    return beginning_table(rule / rule.sum(axis=1, keepdims=True), kept=0.5)

@@ -1,0 +1,68 @@
+"""`hmm`: a hidden state moves, and each day shows something of it."""
+
+import dataclasses
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from attnlab.generators.base import AbstractGenerator
+from attnlab.generators.probability import check_distribution, check_table
+from attnlab.options import OptionError, check_options, option
+from attnlab.vocabulary import Vocabulary
+
+_MOODS = Vocabulary(symbols=("😊", "😐", "😢"), names=("glad", "calm", "sad"))
+_MOST_STATES = 6
+
+
+@dataclasses.dataclass(frozen=True)
+class HiddenMarkov(AbstractGenerator):
+    """state 1 ~ initial; next state ~ moving[state]; the token of a day ~ showing[state].
+
+    The belief is log p(state of the next day | past), by the forward filter of Rabiner (1989),
+    equations 19-21, normalised after each day; after an impossible day it is NaN. By default a
+    person's mood follows hidden good and bad spells.
+
+    Refused: rows that are not probabilities, more than six states, tables of different sizes.
+    """
+
+    name: ClassVar[str] = "hmm"
+    summary: ClassVar[str] = "A hidden spell lasts for days; each day shows a mood of it."
+    vocabulary: ClassVar[Vocabulary] = _MOODS
+
+    initial: tuple[float, ...] = option(
+        (0.5, 0.5), "Probabilities of the hidden states on day 1.", label="hidden state on day 1"
+    )
+    moving: tuple[tuple[float, ...], ...] = option(
+        ((0.9, 0.1), (0.2, 0.8)), "Row: hidden state; columns: that of the day after."
+    )
+    showing: tuple[tuple[float, ...], ...] = option(
+        ((0.7, 0.2, 0.1), (0.1, 0.3, 0.6)), "Row: hidden state; columns: what the day shows."
+    )
+
+    def __post_init__(self):
+        check_options(self)
+        states = len(self.initial)
+        if not 1 <= states <= _MOST_STATES:
+            problem = f"not 1 to {_MOST_STATES} hidden states"
+            raise OptionError("initial", self.initial, problem, "Give a probability a state")
+        check_distribution("initial", self.initial, states)
+        check_table("moving", self.moving, states, states)
+        check_table("showing", self.showing, states, self.vocabulary.size)
+
+    def at_length(self, length: int) -> "AbstractGenerator":
+        return self
+
+    def start(self) -> Float[Array, " states"]:
+        return jnp.log(jnp.array(self.initial))
+
+    def log_probs(self, belief: Float[Array, " states"]) -> Float[Array, " vocab"]:
+        return jax.nn.logsumexp(belief[:, None] + jnp.log(jnp.array(self.showing)), axis=0)
+
+    def update(
+        self, belief: Float[Array, " states"], token: Int[Array, ""]
+    ) -> Float[Array, " states"]:
+        seen = belief + jnp.log(jnp.array(self.showing))[:, token]
+        moved = jax.nn.logsumexp(seen[:, None] + jnp.log(jnp.array(self.moving)), axis=0)
+        return moved - jax.nn.logsumexp(moved)

@@ -1,0 +1,21 @@
+"""What only someone who knows the process can compute: the best that could be learned."""
+
+from attnlab.optimum.best import Best, Optimum, entropy, optimum
+from attnlab.optimum.dependence import Dependence, day_laws, dependence, influence
+from attnlab.optimum.ladder import Rung, ladder
+from attnlab.optimum.next_day import next_day, sequence_log_prob
+
+__all__ = [
+    "Best",
+    "Dependence",
+    "Optimum",
+    "Rung",
+    "day_laws",
+    "dependence",
+    "entropy",
+    "influence",
+    "ladder",
+    "next_day",
+    "optimum",
+    "sequence_log_prob",
+]

@@ -1,0 +1,91 @@
+"""The best that any predictor can do: floor and ceiling, in total and per day."""
+
+import dataclasses
+
+import numpy as np
+from jaxtyping import Float
+
+from attnlab.generators import AbstractGenerator
+from attnlab.optimum.levels import TooManyBeliefsError, levels
+from attnlab.optimum.sampled import mean_and_error, predictives, sampled_days
+
+
+@dataclasses.dataclass(frozen=True)
+class Best:
+    """Least possible -log p(day), in nats, and best possible accuracy, of predicting one day.
+
+    The standard errors are 0 where the figures are exact.
+    """
+
+    nll: float
+    accuracy: float
+    nll_stderr: float = 0.0
+    accuracy_stderr: float = 0.0
+
+    @property
+    def exact(self) -> bool:
+        """Whether the figures are enumerated rather than estimated."""
+        return self.nll_stderr == 0 and self.accuracy_stderr == 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Optimum:
+    """`per_day[t]` is the best prediction of day t + 1 from the t days before it.
+
+    The last of them, `final`, is that of the day after all visible ones.
+    """
+
+    per_day: tuple[Best, ...]
+
+    @property
+    def final(self) -> Best:
+        """The best prediction of the day after the visible ones: floor and ceiling of a run."""
+        return self.per_day[-1]
+
+    @property
+    def exact(self) -> bool:
+        """Whether every figure is enumerated."""
+        return all(best.exact for best in self.per_day)
+
+
+def optimum(generator: AbstractGenerator, length: int) -> Optimum:
+    """Floor and ceiling of predicting each day from those before it, up to day `length` + 1.
+
+    floor = E[H(p(· | past))], ceiling = E[max p(· | past)], where p is the exact prediction from
+    the visible days alone. Exact by enumerating beliefs; where there are too many of them,
+    estimated from sampled sequences, with standard errors.
+    """
+    generator = generator.at_length(length)
+    try:
+        return Optimum(
+            tuple(
+                _exact(level.probability, level.next_probs) for level in levels(generator, length)
+            )
+        )
+    except TooManyBeliefsError:
+        return _sampled(generator, length)
+
+
+def _exact(
+    probability: Float[np.ndarray, " beliefs"], next_probs: Float[np.ndarray, "beliefs vocab"]
+) -> Best:
+    return Best(
+        nll=float(probability @ entropy(next_probs)),
+        accuracy=float(probability @ next_probs.max(axis=1)),
+    )
+
+
+def _sampled(generator: AbstractGenerator, length: int) -> Optimum:
+    days = []
+    # The entropy of each prediction varies less than the surprise at one drawn day.
+    for probs in predictives(generator, sampled_days(generator, length)).swapaxes(0, 1):
+        nll, nll_stderr = mean_and_error(entropy(probs))
+        accuracy, accuracy_stderr = mean_and_error(probs.max(axis=1))
+        days.append(Best(nll, accuracy, nll_stderr, accuracy_stderr))
+    return Optimum(tuple(days))
+
+
+def entropy(probs: Float[np.ndarray, "*many vocab"]) -> Float[np.ndarray, "*many"]:
+    """-Σ p log p over the last axis, in nats."""
+    safe = np.where(probs > 0, probs, 1.0)
+    return -(probs * np.log(safe)).sum(axis=-1)

@@ -1,0 +1,162 @@
+"""How much the next day depends on each day before it: of the process, and of any predictor."""
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from attnlab.generators import AbstractGenerator
+from attnlab.optimum.best import entropy
+from attnlab.optimum.sampled import predictives
+from attnlab.optimum.sequences import Weighted, log_weights, weighted_sequences
+
+# Each sampled sequence is met once more for every day and token put in a day's place.
+_SAMPLED = 1_000
+
+Predictor = Callable[[Int[np.ndarray, "sequences length"]], Float[np.ndarray, "sequences vocab"]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Dependence:
+    """Entry (t, i): how the prediction of day t + 2 depends on day i + 1, for i ≤ t; else 0.
+
+    Rows are thus the queries, and columns the keys, of a causal attention pattern, and the last
+    row is about the day after all visible ones.
+
+    `replacement`: the mean total variation between p(next | days) and the same with day i
+    replaced by an independent draw from its own law (replacements that make the past impossible
+    are drawn again). From 0 to 1; it says how far a prediction moves.
+    `information`: I(next; day i | all other visible days), in nats: how much loss grows, at best,
+    if day i alone is hidden. A day whose content others repeat has none.
+    The standard errors are 0 where the figures are exact.
+    """
+
+    replacement: Float[np.ndarray, "query day"]
+    replacement_stderr: Float[np.ndarray, "query day"]
+    information: Float[np.ndarray, "query day"]
+    information_stderr: Float[np.ndarray, "query day"]
+    exact: bool
+
+
+def dependence(generator: AbstractGenerator, length: int) -> Dependence:
+    """The true dependence map of a process: exact over all sequences, or over a sample."""
+    generator = generator.at_length(length)
+    sequences = weighted_sequences(generator, length, sampled=_SAMPLED)
+    laws = _day_laws(sequences, generator.vocabulary.size)
+    contexts = _all_contexts if sequences.exact else _sampled_contexts
+    maps = np.zeros((4, length, length))
+    for query, day, probs, weight in contexts(generator, sequences):
+        likely, moved, known = _effects(probs, weight, laws[day])
+        share = likely / likely.sum() if sequences.exact else np.full(likely.size, 1 / likely.size)
+        for row, values in enumerate((moved, known)):
+            maps[2 * row, query, day] = share @ values
+            if not sequences.exact:
+                maps[2 * row + 1, query, day] = values.std(ddof=1) / np.sqrt(values.size)
+    return Dependence(*maps, exact=sequences.exact)
+
+
+def influence(
+    predict: Predictor,
+    sequences: Int[np.ndarray, "sequences length"],
+    laws: Float[np.ndarray, "length vocab"],
+) -> tuple[Float[np.ndarray, " length"], Float[np.ndarray, " length"]]:
+    """`replacement` of any predictor's final prediction, by day, and its standard error.
+
+    The same measure as the last row of `Dependence.replacement`, with the predictor in the place
+    of the true distribution; the mean runs over the given sequences.
+    """
+    before, size = predict(sequences), laws.shape[1]
+    effects = np.zeros(sequences.shape)
+    for day, law in enumerate(laws):
+        for token in range(size):
+            changed = sequences.copy()
+            changed[:, day] = token
+            effects[:, day] += law[token] * _total_variation(predict(changed), before)
+    return effects.mean(axis=0), effects.std(axis=0, ddof=1) / np.sqrt(len(sequences))
+
+
+def day_laws(generator: AbstractGenerator, length: int) -> Float[np.ndarray, "length vocab"]:
+    """The law of each visible day on its own: exact, or frequencies in a sample."""
+    generator = generator.at_length(length)
+    sequences = weighted_sequences(generator, length, sampled=20 * _SAMPLED)
+    return _day_laws(sequences, generator.vocabulary.size)
+
+
+def _day_laws(sequences: Weighted, vocab: int) -> Float[np.ndarray, "length vocab"]:
+    one_hot = sequences.days[:, :, None] == np.arange(vocab)
+    return np.einsum("s,sdv->dv", sequences.weight, one_hot)
+
+
+# What is known of one day's effect on one prediction: the query, the day, p(next) for every token
+# on that day (first axis) and every context of other days (second), and how likely each is.
+_Contexts = Iterator[
+    tuple[
+        int, int, Float[np.ndarray, "tokens contexts vocab"], Float[np.ndarray, "tokens contexts"]
+    ]
+]
+
+
+def _all_contexts(generator: AbstractGenerator, sequences: Weighted) -> _Contexts:
+    """Every beginning of every length; they stand in the list of all sequences already."""
+    vocab, length = generator.vocabulary.size, sequences.days.shape[1]
+    log_weight = log_weights(sequences.days, sequences.probs)
+    for query in range(length):
+        seen = query + 1
+        beginnings = slice(None, None, vocab ** (length - seen))
+        probs = sequences.probs[beginnings, seen]
+        weight = np.exp(log_weight[beginnings, seen])
+        for day in range(seen):
+            shape = (vocab**day, vocab, vocab ** (query - day))
+            yield (
+                query,
+                day,
+                probs.reshape(*shape, vocab).swapaxes(0, 1).reshape(vocab, -1, vocab),
+                weight.reshape(shape).swapaxes(0, 1).reshape(vocab, -1),
+            )
+
+
+def _sampled_contexts(generator: AbstractGenerator, sequences: Weighted) -> _Contexts:
+    """The sampled sequences, with every token put on the day in turn."""
+    vocab, length = generator.vocabulary.size, sequences.days.shape[1]
+    for day in range(length):
+        changed = np.repeat(sequences.days[None], vocab, axis=0)
+        changed[:, :, day] = np.arange(vocab)[:, None]
+        flat = changed.reshape(-1, length)
+        probs = predictives(generator, flat)
+        log_weight = log_weights(flat, probs).reshape(vocab, -1, length + 1)
+        probs = probs.reshape(vocab, -1, length + 1, vocab)
+        for query in range(day, length):
+            likely = log_weight[:, :, query + 1]
+            yield query, day, probs[:, :, query + 1], np.exp(likely - likely.max(axis=0))
+
+
+def _effects(
+    probs: Float[np.ndarray, "tokens contexts vocab"],
+    weight: Float[np.ndarray, "tokens contexts"],
+    law: Float[np.ndarray, " tokens"],
+) -> tuple[Float[np.ndarray, " contexts"], ...]:
+    """By context: its weight, and the replacement and the information of the day.
+
+    With share = p(token on the day | context): replacement = Σ share(a) law(b) TV(p_a, p_b), and
+    information = Σ share(a) KL(p_a ‖ Σ share(b) p_b).
+    """
+    likely = weight.sum(axis=0)
+    share = weight / np.where(likely > 0, likely, 1)
+    possible = weight > 0
+    probs = np.where(possible[:, :, None], probs, 0)
+    drawn = law[:, None] * possible
+    drawn = drawn / np.where(drawn.sum(axis=0) > 0, drawn.sum(axis=0), 1)
+    replacement = np.zeros_like(likely)
+    for token, replaced in itertools.permutations(range(len(law)), 2):
+        distance = _total_variation(probs[token], probs[replaced])
+        replacement += share[token] * drawn[replaced] * distance
+    without = (share[:, :, None] * probs).sum(axis=0)
+    information = entropy(without) - (share * entropy(probs)).sum(axis=0)
+    return likely, replacement, np.maximum(information, 0)
+
+
+def _total_variation(one, other):
+    """½ Σ |p - q| over the last axis."""
+    return 0.5 * np.abs(one - other).sum(axis=-1)

@@ -1,0 +1,49 @@
+"""Estimates from sampled sequences, for processes too large to enumerate."""
+
+from functools import partial
+
+import jax
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from attnlab.generators import AbstractGenerator, predictions_from, sample
+
+# The standard error of a loss is then a few thousandths of a nat.
+SAMPLES = 20_000
+_BLOCK = 1_000
+# Sampled figures are repeatable: the same question gets the same answer.
+_SEED = 0
+
+
+def sampled_days(
+    generator: AbstractGenerator, length: int, size: int = SAMPLES
+) -> Int[np.ndarray, "size length"]:
+    """A fixed sample of sequences."""
+    return np.asarray(sample(generator, key=jr.key(_SEED), size=size, length=length))
+
+
+def predictives(
+    generator: AbstractGenerator, sequences: Int[np.ndarray, "size length"]
+) -> Float[np.ndarray, "size queries vocab"]:
+    """p(day t + 1 | the first t days) of every sequence, for t from 0 to the length itself.
+
+    Rows after an impossible day are NaN.
+    """
+    # The day to predict is not looked at; any token in its place gives it a row.
+    longer = np.concatenate([sequences, np.zeros_like(sequences[:, :1])], axis=1)
+    log_probs = _log_predictives(generator, generator.start(), longer)
+    return np.exp(np.asarray(log_probs, dtype=np.float64))
+
+
+@partial(jax.jit, static_argnames="generator")
+def _log_predictives(generator, start, sequences: Int[Array, "size days"]):
+    after = partial(predictions_from, generator, start)
+    return jax.lax.map(after, sequences, batch_size=_BLOCK)
+
+
+def mean_and_error(
+    values: Float[np.ndarray, " size"],
+) -> tuple[float, float]:
+    """Mean of independent values and its standard error."""
+    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))

@@ -1,0 +1,48 @@
+"""Sequences with weights to average over: all of them, or a sample."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from attnlab.generators import AbstractGenerator
+from attnlab.optimum.sampled import predictives, sampled_days
+
+# 3^10: more sequences than this take longer than a person waits.
+MOST_SEQUENCES = 60_000
+
+
+class Weighted(NamedTuple):
+    """Visible days of many sequences, how much each counts, and what follows each beginning.
+
+    `probs[s, t]` is p(day t + 1 | the first t days of sequence s). Weights sum to 1: exact
+    probabilities if `exact`, else one over the number of sampled sequences.
+    """
+
+    days: Int[np.ndarray, "sequences length"]
+    weight: Float[np.ndarray, " sequences"]
+    probs: Float[np.ndarray, "sequences queries vocab"]
+    exact: bool
+
+
+def weighted_sequences(generator: AbstractGenerator, length: int, *, sampled: int) -> Weighted:
+    """Every sequence, coded with the oldest day leading, if there are few enough; or a sample."""
+    vocab = generator.vocabulary.size
+    if vocab**length > MOST_SEQUENCES:
+        days = sampled_days(generator, length, sampled)
+        return Weighted(
+            days, np.full(sampled, 1 / sampled), predictives(generator, days), exact=False
+        )
+    days = np.indices((vocab,) * length).reshape(length, -1).T
+    probs = predictives(generator, days)
+    return Weighted(days, np.exp(log_weights(days, probs)[:, -1]), probs, exact=True)
+
+
+def log_weights(
+    days: Int[np.ndarray, "sequences length"], probs: Float[np.ndarray, "sequences queries vocab"]
+) -> Float[np.ndarray, "sequences beginnings"]:
+    """log p(first t days) for t from 0 to the length; -inf for an impossible beginning."""
+    chosen = np.take_along_axis(probs[:, :-1], days[:, :, None], axis=2)[:, :, 0]
+    with np.errstate(divide="ignore"):
+        steps = np.log(np.nan_to_num(chosen, nan=0.0))
+    return np.concatenate([np.zeros((len(days), 1)), np.cumsum(steps, axis=1)], axis=1)
