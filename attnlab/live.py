@@ -49,6 +49,7 @@ class _Attempt:
         self.latest: Look | None = None
         self.step = 0
         self.steps_per_second = 0.0
+        self.target: float | None = None
 
     def steps_to_take(self, chunk: int) -> int:
         """How many steps come next: none when paused or at the end, no further than a test."""
@@ -90,6 +91,14 @@ class LiveRun:
         with self._lock:
             self._attempt.allowed = (self._attempt.allowed or 0) + 1
             self._see_to_it()
+
+    def stop_at(self, test_nll: float | None) -> None:
+        """Pause once a test loss is at most `test_nll`, in nats; None trains to the last step.
+
+        A target that was reached is forgotten, so that the run can be continued.
+        """
+        with self._lock:
+            self._attempt.target = test_nll
 
     def reset(self, experiment: Experiment | None = None) -> None:
         """Begin again: with the same data and weights, or with another experiment."""
@@ -151,6 +160,7 @@ class LiveRun:
         if attempt.state in ("done", "failed") or attempt.thread is not None:
             return
         attempt.state = "compiling" if attempt.latest is None else "running"
+        attempt.message = ""
         # A daemon, so that a page left open never keeps the server from ending.
         attempt.thread = threading.Thread(
             target=self._work, args=(attempt,), name="attnlab-run", daemon=True
@@ -179,9 +189,9 @@ class LiveRun:
         self._say(attempt, "testing the starting weights")
         look = _look(attempt, setup, state)
         with self._lock:
-            attempt.setup, attempt.train = setup, state
+            attempt.setup, attempt.train, attempt.message = setup, state, ""
             self._show(attempt, attempt.history, look)
-            attempt.state, attempt.message = "running", ""
+            attempt.state = "running"
 
     def _say(self, attempt: _Attempt, message: str) -> None:
         with self._lock:
@@ -195,7 +205,7 @@ class LiveRun:
                 steps = attempt.steps_to_take(pace.chunk)
                 if steps == 0 and attempt.latest.step == attempt.step:
                     done = attempt.step >= training.steps
-                    self._end(attempt, "done" if done else "paused", "")
+                    self._end(attempt, "done" if done else "paused", attempt.message)
                     return
                 if attempt.allowed is not None:
                     attempt.allowed -= steps
@@ -225,6 +235,12 @@ class LiveRun:
     def _show(self, attempt: _Attempt, history: History, look: Look | None) -> None:
         if look is not None:
             attempt.latest = look
+            if attempt.target is not None and look.evaluation.nll <= attempt.target:
+                attempt.allowed = 0
+                attempt.message = (
+                    f"the test loss reached {attempt.target:.3f} nats at step {look.step:,}"
+                )
+                attempt.target = None
             if look.step in attempt.plan.tests:
                 history = history.with_test(look.step, look.evaluation)
             if look.step in attempt.plan.pictures:

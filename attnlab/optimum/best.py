@@ -1,6 +1,7 @@
 """The best that any predictor can do: floor and ceiling, in total and per day."""
 
 import dataclasses
+import functools
 
 import numpy as np
 from jaxtyping import Float
@@ -48,6 +49,8 @@ class Optimum:
         return all(best.exact for best in self.per_day)
 
 
+# A pure function of a frozen value and a number, asked for again with every picture of a page.
+@functools.lru_cache(maxsize=64)
 def optimum(generator: AbstractGenerator, length: int) -> Optimum:
     """Floor and ceiling of predicting each day from those before it, up to day `length` + 1.
 

@@ -1,6 +1,7 @@
 """How much the next day depends on each day before it: of the process, and of any predictor."""
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Callable, Iterator
 
@@ -40,6 +41,8 @@ class Dependence:
     exact: bool
 
 
+# A pure function of a frozen value and a number, asked for again with every picture of a page.
+@functools.lru_cache(maxsize=64)
 def dependence(generator: AbstractGenerator, length: int) -> Dependence:
     """The true dependence map of a process: exact over all sequences, or over a sample."""
     generator = generator.at_length(length)
@@ -54,6 +57,7 @@ def dependence(generator: AbstractGenerator, length: int) -> Dependence:
             maps[2 * row, query, day] = share @ values
             if not sequences.exact:
                 maps[2 * row + 1, query, day] = values.std(ddof=1) / np.sqrt(values.size)
+    maps.setflags(write=False)
     return Dependence(*maps, exact=sequences.exact)
 
 

@@ -1,6 +1,7 @@
 """Reference predictors of the final day, from a uniform guess to the optimum."""
 
 import dataclasses
+import functools
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -23,6 +24,8 @@ class Rung:
     best: Best
 
 
+# A pure function of a frozen value and a number, asked for again with every picture of a page.
+@functools.lru_cache(maxsize=64)
 def ladder(generator: AbstractGenerator, length: int) -> tuple[Rung, ...]:
     """Loss and accuracy of predicting day `length` + 1 with ever more knowledge.
 

@@ -1,5 +1,7 @@
 """The best linear predictor: multinomial logistic regression of least expected loss."""
 
+import functools
+
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -13,6 +15,8 @@ _MOST_ROUNDS = 60
 _CONVERGED = 1e-9
 
 
+# A pure function of a frozen value and a number, asked for again with every picture of a page.
+@functools.lru_cache(maxsize=64)
 def best_linear(generator: AbstractGenerator, length: int) -> Best:
     """Loss and accuracy of the linear predictor with the least expected loss.
 

@@ -1,0 +1,33 @@
+"""Questions answered in the background, so that whoever asks never waits."""
+
+import collections
+import threading
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+# A page asks a few questions for each process somebody tries.
+_MOST = 128
+
+
+class Answers:
+    """Answers to pure functions of hashable arguments, computed one after the other in a thread.
+
+    The last 128 are remembered.
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="attnlab-answers")
+        self._futures: collections.OrderedDict[Hashable, Future] = collections.OrderedDict()
+
+    def ask(self, function: Callable[..., Any], *arguments: Hashable) -> Future:
+        """The answer, or the promise of it: `done()` tells, `result()` gives or raises it."""
+        key = (function, arguments)
+        with self._lock:
+            if key not in self._futures:
+                self._futures[key] = self._worker.submit(function, *arguments)
+            self._futures.move_to_end(key)
+            while len(self._futures) > _MOST:
+                self._futures.popitem(last=False)[1].cancel()
+            return self._futures[key]
