@@ -7,6 +7,7 @@ from attnlab.options import OptionError
 from attnlab.ui.bench import session_run
 from attnlab.ui.files_panel import draw_files
 from attnlab.ui.form import draw_form
+from attnlab.ui.knowledge import draw_verdict
 from attnlab.ui.live_panel import draw_live
 from attnlab.ui.sequences_panel import draw_sequences
 from attnlab.ui.shell import ensure_shell
@@ -28,6 +29,8 @@ elif settings_differ(form, snapshot):
         "Settings changed: reset to apply them. The run at hand keeps its own.",
         icon=":material/change_circle:",
     )
+if not isinstance(form, OptionError):
+    draw_verdict(form)
 draw_live(run)
 
 draw_sequences(run)

@@ -1,6 +1,6 @@
-"""The loss of a run against its steps."""
+"""The loss of a run against its steps, with what is known of the process beside it."""
 
-import math
+from collections.abc import Mapping
 
 import altair as alt
 import numpy as np
@@ -10,54 +10,53 @@ from attnlab.charts.colours import hues
 from attnlab.history import History, loss_curve
 from attnlab.training import Evaluation
 
-_TRAIN, _TEST, _CHANCE, _CURSOR = "training", "test", "chance", "shown step"
+_TRAIN, _TEST, _TRUTH, _CURSOR = "training", "test", "known", "shown step"
 
 
 def loss_table(
     history: History,
     *,
-    vocab: int,
+    known: Mapping[str, float],
     last_step: int,
     latest: tuple[int, Evaluation] | None,
     cursor: int | None,
 ) -> pd.DataFrame:
-    """Rows of the chart: series, step, nats, and the standard error where there is one.
+    """Rows of the chart: series, step, nats, the standard error where there is one, a label.
 
     Training losses are batch means before the update of their step; test losses follow it.
-    Chance is a uniform guess among `vocab` tokens.
+    `known` are losses that do not depend on the run, such as chance and the floor, by name.
     """
     steps, values = loss_curve(history)
     tests = dict(history.tests)
     if latest is not None:
         tests[latest[0]] = latest[1]
-    chance = math.log(vocab)
-    rows = [
-        pd.DataFrame({"series": _CHANCE, "step": [0, last_step], "nats": chance, "error": np.nan}),
-        pd.DataFrame({"series": _TRAIN, "step": steps, "nats": values, "error": np.nan}),
-        pd.DataFrame(
-            {
-                "series": _TEST,
-                "step": list(tests),
-                "nats": [test.nll for test in tests.values()],
-                "error": [test.nll_stderr for test in tests.values()],
-            }
-        ),
+    parts = [
+        {"series": _TRAIN, "step": steps, "nats": values},
+        {
+            "series": _TEST,
+            "step": list(tests),
+            "nats": [test.nll for test in tests.values()],
+            "error": [test.nll_stderr for test in tests.values()],
+        },
     ]
+    for name, nats in known.items():
+        label = f"{name} {nats:.3f}"
+        parts.append({"series": _TRUTH, "step": [0, last_step], "nats": nats, "label": label})
     if cursor is not None:
-        rows.append(
-            pd.DataFrame({"series": [_CURSOR], "step": cursor, "nats": chance, "error": np.nan})
-        )
-    table = pd.concat([part for part in rows if len(part)], ignore_index=True)
+        parts.append({"series": _CURSOR, "step": [cursor]})
+    table = pd.concat([pd.DataFrame(part) for part in parts if len(part["step"])])
+    columns = {"series": None, "step": np.nan, "nats": np.nan, "error": np.nan, "label": None}
+    table = table.reindex(columns=list(columns)).reset_index(drop=True)
     return table.astype({"step": float, "nats": float, "error": float})
 
 
 def loss_chart(table: pd.DataFrame, *, last_step: int, dark: bool, height: int) -> alt.LayerChart:
-    """Training and test loss in nats; chance dashed; the shown step as an upright line.
+    """Training and test loss in nats; what is known dashed; the shown step as an upright line.
 
     Only `table` may change from picture to picture: everything else is fixed by the length of
     the run, so that a browser moves the lines without drawing the chart anew.
     """
-    hue, series = hues(dark=dark), [_TRAIN, _TEST, _CHANCE]
+    hue, series = hues(dark=dark), [_TRAIN, _TEST, _TRUTH]
     colour = alt.Color(
         "series:N",
         title=None,
@@ -78,6 +77,7 @@ def loss_chart(table: pd.DataFrame, *, last_step: int, dark: bool, height: int) 
     base = upright.encode(y=nats, color=colour, strokeDash=dash)
     tooltip = [
         alt.Tooltip("series:N"),
+        alt.Tooltip("label:N"),
         alt.Tooltip("step:Q", format=",d"),
         alt.Tooltip("nats:Q", title="loss (nats)", format=".4f"),
         alt.Tooltip("error:Q", title="± standard error", format=".4f"),
@@ -86,10 +86,16 @@ def loss_chart(table: pd.DataFrame, *, last_step: int, dark: bool, height: int) 
     def of(series: str) -> alt.Chart:
         return base.transform_filter(alt.datum.series == series)
 
+    labels = (
+        upright.encode(y=nats, text="label:N")
+        .transform_filter((alt.datum.series == _TRUTH) & (alt.datum.step > 0))
+        .mark_text(align="right", baseline="top", dx=-4, dy=3, color=hue.truth, aria=False)
+    )
     return alt.layer(
-        of(_CHANCE).mark_line(strokeWidth=1.5, aria=False),
+        of(_TRUTH).mark_line(strokeWidth=1.5, aria=False).encode(detail="label:N"),
         of(_TRAIN).mark_line(strokeWidth=1.2, opacity=0.6, aria=False),
         of(_TEST).mark_line(strokeWidth=2.5, aria=False),
+        labels,
         upright.transform_filter(alt.datum.series == _CURSOR).mark_rule(
             color=hue.cursor, strokeWidth=2, aria=False
         ),

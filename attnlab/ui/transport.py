@@ -110,7 +110,9 @@ def draw_status(snapshot: Snapshot) -> None:
         parts.append(snapshot.message or STATES["compiling"])
     elif snapshot.state == "idle":
         parts.append(STATES["idle"])
-    with st.container(key="run_status"):
+    elif snapshot.state == "paused" and snapshot.message:
+        parts.append(snapshot.message)
+    with st.container(key="run_status", width="content"):
         st.markdown(" · ".join(parts))
 
 

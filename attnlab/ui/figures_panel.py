@@ -1,0 +1,98 @@
+"""The figures of a run: what was learned, next to what could be."""
+
+import numpy as np
+import streamlit as st
+
+from attnlab.learned import learned_share
+from attnlab.optimum import ladder, optimum
+from attnlab.snapshot import Snapshot
+from attnlab.ui.knowledge import answer_or_none
+
+# A loss this many times that of the start, or of chance, is no noise.
+_DIVERGED = 1.5
+
+
+def draw_headline(snapshot: Snapshot) -> None:
+    """How much of what can be learned was learned."""
+    experiment = snapshot.experiment
+    best = answer_or_none(optimum, experiment.generator, experiment.length)
+    if best is None:
+        st.markdown(":material/hourglass_top: working out what can be learned …", width="content")
+        return
+    vocab = experiment.generator.vocabulary.size
+    learned = learned_share(snapshot.latest.evaluation, best.final, vocab)
+    with st.container(key="headline", width="content"):
+        if learned is None:
+            st.markdown("nothing can be learned here: a uniform guess is the best", width="content")
+        else:
+            st.markdown(
+                f"learned **{_percent(learned.share, learned.stderr)}** of what can be learned",
+                width="content",
+                help="(chance - loss) / (chance - floor) on the test set, ± one standard error. "
+                "A uniform guess has learned 0 %, the optimum 100 %.",
+            )
+
+
+def _percent(share: float, stderr: float) -> str:
+    """A percentage with as many places as its error leaves it."""
+    places = 1 if stderr < 0.005 else 0
+    return f"{100 * share:.{places}f} ± {max(100 * stderr, 10.0**-places):.{places}f} %"
+
+
+def draw_figures(snapshot: Snapshot) -> None:
+    """Accuracy, loss and size of the model, each with its error."""
+    test, experiment = snapshot.latest.evaluation, snapshot.experiment
+    training, first = experiment.training, snapshot.history.tests[0][1]
+    vocab = experiment.generator.vocabulary.size
+    best = answer_or_none(optimum, experiment.generator, experiment.length)
+    rungs = answer_or_none(ladder, experiment.generator, experiment.length)
+    with st.container(horizontal=True, gap="medium", key="figures"):
+        st.metric(
+            "test accuracy",
+            f"{test.accuracy:.3f} ± {test.accuracy_stderr:.3f}",
+            width="content",
+            help=f"Share of {training.test_size:,} test sequences whose next day is the likeliest "
+            f"one; ± one standard error.",
+        )
+        if best is not None:
+            final = best.final
+            error = "" if final.exact else f" ± {final.accuracy_stderr:.3f}"
+            st.metric(
+                "ceiling",
+                f"{final.accuracy:.3f}{error}",
+                width="content",
+                help="Accuracy of the best possible prediction from the visible days: "
+                + ("exact." if final.exact else "estimated, ± one standard error."),
+            )
+        if rungs is not None:
+            unigram = next(rung for rung in rungs if rung.name == "unigram").best
+            st.metric(
+                "chance",
+                f"{unigram.accuracy:.3f}",
+                width="content",
+                help="Accuracy of always naming the commonest token.",
+            )
+        st.metric(
+            "test loss (nats)",
+            f"{test.nll:.3f} ± {test.nll_stderr:.3f}",
+            width="content",
+            help="Mean of -log p(next day); ± one standard error.",
+        )
+        st.metric(
+            "test loss at step 0",
+            f"{first.nll:.3f}",
+            width="content",
+            help="The same seed always starts from the same weights, and so from this.",
+        )
+        st.metric(
+            "parameters",
+            f"{snapshot.parameters:,}",
+            width="content",
+            help="Numbers that are trained.",
+        )
+    if test.nll > max(first.nll, np.log(vocab)) * _DIVERGED:
+        st.warning(
+            f"The loss is far above where it began: the run diverges. Lower the learning rate, "
+            f"which is {training.learning_rate:g}, and reset.",
+            icon=":material/trending_up:",
+        )

@@ -1,0 +1,115 @@
+"""The inside of the model: attention pattern or weights, at any step of the run."""
+
+import jax.numpy as jnp
+import numpy as np
+import streamlit as st
+
+from attnlab.attention import MASKS
+from attnlab.charts import pattern_chart, pattern_table, weight_chart, weight_table
+from attnlab.history import Picture, schedule
+from attnlab.losses import readout_position
+from attnlab.snapshot import Snapshot
+from attnlab.ui.ground import CHART_HEIGHT, on_dark
+
+NOW = "now"
+_MEAN = "mean"
+
+
+def draw_scrubber(snapshot: Snapshot) -> int | str:
+    """The step whose pattern is shown: one at which a picture was taken, or now."""
+    # All steps of the plan from the first moment on, so that the slider never jumps.
+    options = [*schedule(snapshot.experiment.training.steps).pictures, NOW]
+    if st.session_state.get("shown_step") not in options:
+        st.session_state["shown_step"] = NOW
+    chosen = st.select_slider(
+        "pattern at step",
+        options,
+        key="shown_step",
+        persist_state="session",
+        format_func=lambda step: step if step == NOW else f"{step:,}",
+        help="Scrub through training; at “now” the pattern follows the run.",
+    )
+    reached = {step for step, _ in snapshot.history.pictures}
+    return chosen if chosen in reached else NOW
+
+
+def draw_sequence_choice(snapshot: Snapshot) -> int | str:
+    """One of the probe sequences, or their mean; nothing to choose for a model without pattern."""
+    if not snapshot.latest.picture.patterns.shape[1]:
+        return _MEAN
+    vocabulary, count = snapshot.experiment.generator.vocabulary, len(snapshot.probes)
+
+    def name(choice: int | str) -> str:
+        if choice == _MEAN:
+            return f"mean of {count} sequences"
+        return f"{choice + 1}: {vocabulary.render(snapshot.probes[choice])}"
+
+    return st.selectbox(
+        "sequence",
+        [*range(count), _MEAN],
+        format_func=name,
+        key="probe",
+        persist_state="session",
+        help="One of a fixed set: what moves is learning, not the data.",
+    )
+
+
+def draw_inside(snapshot: Snapshot, step: int | str, sequence: int | str) -> None:
+    """The pattern of the chosen sequence, or the weights of a model without attention."""
+    latest = snapshot.latest.picture
+    picture = latest if step == NOW else dict(snapshot.history.pictures)[step]
+    with st.container(key="chart_attention"):
+        if picture.patterns.shape[1]:
+            _draw_pattern(snapshot, picture, sequence)
+        else:
+            _draw_weights(snapshot, picture)
+
+
+def _draw_pattern(snapshot: Snapshot, picture: Picture, sequence: int | str) -> None:
+    experiment = snapshot.experiment
+    length = experiment.length
+    head = picture.patterns[:, 0, 0].astype(np.float64)
+    if sequence == _MEAN:
+        pattern, symbols = head.mean(axis=0), None
+    else:
+        vocabulary = experiment.generator.vocabulary
+        pattern = head[sequence]
+        symbols = [vocabulary.symbols[token] for token in snapshot.probes[sequence]]
+    days = jnp.arange(length)
+    admitted = np.asarray(MASKS[experiment.model.mask](days, days))
+    read = readout_position(experiment.training.readout, length)
+    strongest = int(pattern[read].argmax())
+    st.altair_chart(
+        pattern_chart(
+            pattern_table(pattern, admitted, symbols),
+            length=length,
+            symbols=symbols,
+            dark=on_dark(),
+            height=CHART_HEIGHT,
+        ),
+        width="stretch",
+        alt=f"Attention pattern, {length} days. Day {read + 1}, which is read out, gives "
+        f"{pattern[read, strongest]:.0%} of its attention to day {strongest + 1}.",
+    )
+    st.caption(
+        f"How to read it: each row is a day's attention and sums to 1; row {read + 1} makes the "
+        "prediction. Masked cells are left out."
+    )
+
+
+def _draw_weights(snapshot: Snapshot, picture: Picture) -> None:
+    vocabulary, length = snapshot.experiment.generator.vocabulary, snapshot.experiment.length
+    table = weight_table(picture.weights, vocabulary)
+    largest = table.loc[table["weight"].abs().idxmax()]
+    st.altair_chart(
+        weight_chart(
+            table, length=length, vocabulary=vocabulary, dark=on_dark(), height=CHART_HEIGHT
+        ),
+        width="stretch",
+        alt=f"Weights of the linear model. The largest, {largest['weight']:+.2f} nats, is that of "
+        f"{largest['seen']} on day {largest['day']} for {largest['outcome']}.",
+    )
+    st.caption(
+        "How to read it: what seeing a token on a day adds to the log-odds of the next one, "
+        "relative to the mean over outcomes. There is no attention in this model."
+    )
