@@ -9,7 +9,6 @@ from attnlab.attention import MASKS
 from attnlab.experiment import Experiment
 from attnlab.generators import DotMod, NDays
 from attnlab.losses import readout_position
-from attnlab.models import AttentionOptions
 from attnlab.optimum.best import Best, entropy, optimum
 from attnlab.optimum.ladder import ladder
 from attnlab.optimum.linear import best_linear
@@ -40,7 +39,7 @@ def feasibility(experiment: Experiment) -> Verdict:
     generator, length = experiment.generator, experiment.length
     best = optimum(generator, length).final
     findings = [*_about_process(experiment, best), *_about_training(experiment)]
-    if not isinstance(experiment.model, AttentionOptions):
+    if not experiment.model.attends:
         return Verdict(best, best_linear(generator, length), tuple(findings))
     seen, ordered = _seen_days(experiment), not isinstance(experiment.model.position, NoPosition)
     if len(seen) == length and ordered:
@@ -89,7 +88,7 @@ def _about_training(experiment: Experiment) -> list[str]:
             "With all weights 1 every component of a query and a key starts alike and stays so: "
             "the model can use one of them only. Choose the initialisation `scaled`."
         )
-    if not isinstance(model, AttentionOptions):
+    if not model.attends:
         return findings
     if training.loss == "next" and model.mask != "causal":
         findings.append(

@@ -1,4 +1,4 @@
-"""What is kept of a run: losses of every step, tests and pictures at chosen steps."""
+"""What is kept of a run: losses of every step, tests and models at chosen steps."""
 
 import bisect
 import dataclasses
@@ -8,14 +8,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Float16, Int
+from jaxtyping import Array, Float, Int
 
 from attnlab.models import AbstractModel, Trace
 from attnlab.training import Evaluation
 
 # Enough for a chart, few enough that the noise of single batches averages out in long runs.
 MOST_POINTS = 250
-_MOST_PICTURES = 64
+_MOST_CHECKPOINTS = 64
 _MOST_TESTS = 64
 
 
@@ -23,7 +23,7 @@ class Schedule(NamedTuple):
     """Steps at which a run is looked at, in order; it depends on its length only."""
 
     tests: tuple[int, ...]
-    pictures: tuple[int, ...]
+    checkpoints: tuple[int, ...]
 
     def next_after(self, step: int) -> int:
         """The first step after `step` at which anything is due."""
@@ -31,44 +31,41 @@ class Schedule(NamedTuple):
 
 
 def schedule(steps: int) -> Schedule:
-    """At most 64 pictures, log-spaced from step 0 to the last; tests there and evenly between."""
-    spaced = np.geomspace(1, steps, min(_MOST_PICTURES - 1, steps))
-    pictures = {0, *np.round(spaced).astype(int).tolist()}
+    """At most 64 checkpoints, log-spaced from step 0 to the last; tests there and between."""
+    spaced = np.geomspace(1, steps, min(_MOST_CHECKPOINTS - 1, steps))
+    checkpoints = {0, *np.round(spaced).astype(int).tolist()}
     even = np.round(np.linspace(0, steps, _MOST_TESTS)).astype(int).tolist()
-    return Schedule(tests=tuple(sorted(pictures.union(even))), pictures=tuple(sorted(pictures)))
+    return Schedule(
+        tests=tuple(sorted(checkpoints.union(even))), checkpoints=tuple(sorted(checkpoints))
+    )
 
 
 class Picture(NamedTuple):
-    """The inside of a model at one step, on the probe sequences: see `Trace`.
+    """The inside of a model on some sequences: the patterns of each, see `Trace`.
 
-    The weights do not depend on the sequence and are kept once. Half precision resolves shares
-    of attention to better than a thousandth, and a hundred pictures stay small.
+    The weights of a linear model do not depend on the sequence and stand here once.
     """
 
-    patterns: Float16[np.ndarray, "probes layers heads query key"]
-    weights: Float16[np.ndarray, "length vocab outcomes"]
+    patterns: Float[np.ndarray, "sequences layers heads query key"]
+    weights: Float[np.ndarray, "length vocab outcomes"]
 
 
-def take_picture(model: AbstractModel, probes: Int[Array, "probes length"]) -> Picture:
-    """Patterns at every query of every probe."""
-    return Picture(*(np.asarray(part) for part in picture_arrays(model, probes)))
+def take_picture(model: AbstractModel, sequences: Int[Array, "sequences length"]) -> Picture:
+    """Patterns at every query of every sequence."""
+    patterns, weights = _inside(model, jnp.asarray(sequences))
+    return Picture(np.asarray(patterns), np.asarray(weights))
 
 
 @eqx.filter_jit
-def picture_arrays(
-    model: AbstractModel, probes: Int[Array, "probes length"]
-) -> tuple[
-    Float16[Array, "probes layers heads query key"], Float16[Array, "length vocab outcomes"]
-]:
-    """The parts of a `Picture` as they are computed."""
-    queries = jnp.arange(probes.shape[1])
-    trace: Trace = jax.vmap(lambda tokens: model(tokens, queries)[1])(probes)
-    return trace.patterns.astype(jnp.float16), trace.weights[0].astype(jnp.float16)
+def _inside(model, sequences):
+    queries = jnp.arange(sequences.shape[1])
+    trace: Trace = jax.vmap(lambda tokens: model(tokens, queries)[1])(sequences)
+    return trace.patterns, trace.weights[0]
 
 
 @dataclasses.dataclass(frozen=True)
 class History:
-    """A run so far. Frozen: `extended` and its kin give a new one that shares the old parts.
+    """A run so far. Frozen: `with_losses` and its kin give a new one that shares the old parts.
 
     `losses` are the batch means of -log p(final day), in nats, one a step, before its update;
     entry i belongs to the weights after i steps.
@@ -76,7 +73,7 @@ class History:
 
     losses: Float[np.ndarray, " steps"]
     tests: tuple[tuple[int, Evaluation], ...] = ()
-    pictures: tuple[tuple[int, Picture], ...] = ()
+    checkpoints: tuple[tuple[int, AbstractModel], ...] = ()
 
     def with_losses(self, losses: Float[np.ndarray, " steps"]) -> "History":
         """After more steps."""
@@ -90,11 +87,11 @@ class History:
             return self
         return dataclasses.replace(self, tests=(*self.tests, (step, evaluation)))
 
-    def with_picture(self, step: int, picture: Picture) -> "History":
-        """With a picture at `step`, unless there is one."""
-        if self.pictures and self.pictures[-1][0] == step:
+    def with_checkpoint(self, step: int, model: AbstractModel) -> "History":
+        """With the model of `step` kept, unless there is one."""
+        if self.checkpoints and self.checkpoints[-1][0] == step:
             return self
-        return dataclasses.replace(self, pictures=(*self.pictures, (step, picture)))
+        return dataclasses.replace(self, checkpoints=(*self.checkpoints, (step, model)))
 
 
 def empty_history() -> History:

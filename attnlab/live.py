@@ -12,7 +12,6 @@ from attnlab.history import (
     Schedule,
     empty_history,
     schedule,
-    take_picture,
 )
 from attnlab.models import parameter_count
 from attnlab.pace import Pace
@@ -243,8 +242,8 @@ class LiveRun:
                 attempt.target = None
             if look.step in attempt.plan.tests:
                 history = history.with_test(look.step, look.evaluation)
-            if look.step in attempt.plan.pictures:
-                history = history.with_picture(look.step, look.picture)
+            if look.step in attempt.plan.checkpoints:
+                history = history.with_checkpoint(look.step, look.model)
         attempt.history = history
 
     def _fail(self, attempt: _Attempt, losses: Losses, bad: int) -> None:
@@ -272,7 +271,7 @@ def _look(attempt: _Attempt, setup: Setup, state: TrainState) -> Look:
     return Look(
         step=int(state.step),
         evaluation=evaluate(state.model, setup.test, readout=readout),
-        picture=take_picture(state.model, setup.probes),
+        model=state.model,
     )
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Int
 
 from attnlab.experiment import Experiment
-from attnlab.history import History, Picture
+from attnlab.history import History
+from attnlab.models import AbstractModel
 from attnlab.training import Evaluation
 
 STATES = MappingProxyType(
@@ -24,11 +25,11 @@ STATES = MappingProxyType(
 
 
 class Look(NamedTuple):
-    """A test and a picture of the same step."""
+    """A model and its test."""
 
     step: int
     evaluation: Evaluation
-    picture: Picture
+    model: AbstractModel
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Snapshot:
     """A live run at one moment. Nothing in it changes any more.
 
     `latest`, `probes` and `parameters` are None, None and 0 until the run is compiled;
-    `steps_per_second` counts all that a step costs, tests and pictures included, and is 0 until
+    `steps_per_second` counts all that a step costs, tests included, and is 0 until
     it is known. `message` says what is being prepared, or why the run failed.
     """
 

@@ -17,9 +17,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PyTree
 
-from attnlab.experiment import PROBES, Experiment, build_model, from_json_record, to_json
-from attnlab.history import History, Picture, picture_arrays
+from attnlab.experiment import Experiment, build_model, from_json_record, to_json
+from attnlab.history import History
 from attnlab.training import Evaluation, TrainState, initial_state, is_finite
 
 _MAGIC = b"attnlab run 1\n"
@@ -46,7 +47,7 @@ def to_bytes(run: Run) -> bytes:
     header = {
         "experiment": json.loads(to_json(run.experiment)),
         "tests": [[step, *evaluation] for step, evaluation in run.history.tests],
-        "pictures": [step for step, _ in run.history.pictures],
+        "checkpoints": [step for step, _ in run.history.checkpoints],
         "arrays": [[name, a.dtype.str, list(a.shape)] for name, a in arrays.items()],
         "sha256": hashlib.sha256(payload).hexdigest(),
     }
@@ -95,16 +96,19 @@ def load_run(path: Path) -> Run:
 
 
 def _arrays(run: Run) -> dict[str, np.ndarray]:
-    """Every array of a run by name: the state's in the order of its tree, then the history's."""
-    state = jax.tree.leaves(eqx.filter(run.state, eqx.is_array))
-    arrays = {f"state {i}": np.asarray(leaf) for i, leaf in enumerate(state)}
-    arrays["losses"] = run.history.losses
-    for step, picture in run.history.pictures:
-        arrays |= {f"{name} {step}": part for name, part in picture._asdict().items()}
+    """Every array of a run by name; leaves of a tree are numbered in its order."""
+    arrays = {"losses": run.history.losses, **_leaves("state", run.state)}
+    for step, model in run.history.checkpoints:
+        arrays |= _leaves(f"checkpoint {step}", model)
     return {
         name: np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
         for name, array in arrays.items()
     }
+
+
+def _leaves(name: str, tree: PyTree) -> dict[str, np.ndarray]:
+    leaves = jax.tree.leaves(eqx.filter(tree, eqx.is_array))
+    return {f"{name} {i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
 
 
 def _read_arrays(header: dict[str, Any], payload: bytes) -> dict[str, np.ndarray]:
@@ -112,7 +116,7 @@ def _read_arrays(header: dict[str, Any], payload: bytes) -> dict[str, np.ndarray
         raise RunFileError(f"This run file is damaged or cut off. {_REMEDY}")
     arrays, offset = {}, 0
     for name, kind, shape in header["arrays"]:
-        if kind not in ("<f4", "<f2", "<i4"):
+        if kind not in ("<f4", "<i4"):
             raise RunFileError(f"This run file has an array of type {kind!r}. {_REMEDY}")
         count = int(np.prod(shape, dtype=np.int64))
         array = np.frombuffer(payload, dtype=kind, count=count, offset=offset)
@@ -124,33 +128,30 @@ def _read_arrays(header: dict[str, Any], payload: bytes) -> dict[str, np.ndarray
 
 
 def _assemble(header: dict[str, Any], experiment: Experiment, arrays: dict[str, np.ndarray]) -> Run:
-    state_form, picture_form = _forms(experiment)
-    leaves, structure = jax.tree.flatten(eqx.filter(state_form, _is_form))
-    loaded = [arrays[f"state {i}"] for i in range(len(leaves))]
-    pictures = tuple(
-        (step, Picture(arrays[f"patterns {step}"], arrays[f"weights {step}"]))
-        for step in header["pictures"]
+    # Shapes and types of all arrays, without computing any of them.
+    form = eqx.filter_eval_shape(lambda: initial_state(build_model(experiment)))
+    state = _fill(form, "state", arrays)
+    checkpoints = tuple(
+        (int(step), _fill(form.model, f"checkpoint {step}", arrays))
+        for step in header["checkpoints"]
     )
-    expected = leaves + len(pictures) * list(picture_form)
-    found = loaded + [part for _, picture in pictures for part in picture]
-    if any((a.shape, a.dtype) != (b.shape, b.dtype) for a, b in zip(expected, found, strict=True)):
-        raise RunFileError(f"The arrays in this run file are of another model. {_REMEDY}")
-    arrays_of_state = jax.tree.unflatten(structure, [jnp.asarray(array) for array in loaded])
-    state = eqx.combine(arrays_of_state, eqx.filter(state_form, _is_form, inverse=True))
     tests = tuple((int(step), _evaluation(figures)) for step, *figures in header["tests"])
     losses = arrays["losses"]
     if int(state.step) != losses.size or not losses.size <= experiment.training.steps:
         raise RunFileError(f"The steps in this run file do not add up. {_REMEDY}")
-    if not is_finite(state.model):
+    if not all(is_finite(model) for model in (state.model, *(kept for _, kept in checkpoints))):
         raise RunFileError(f"The weights in this run file are not finite. {_REMEDY}")
-    return Run(experiment, state, History(losses=losses, tests=tests, pictures=pictures))
+    return Run(experiment, state, History(losses=losses, tests=tests, checkpoints=checkpoints))
 
 
-def _forms(experiment: Experiment) -> tuple[TrainState, Picture]:
-    """Shapes and types of a run's arrays, without computing any of them."""
-    probes = jax.ShapeDtypeStruct((PROBES, experiment.length), jnp.int32)
-    state = eqx.filter_eval_shape(lambda: initial_state(build_model(experiment)))
-    return state, eqx.filter_eval_shape(picture_arrays, state.model, probes)
+def _fill(form: PyTree, name: str, arrays: dict[str, np.ndarray]) -> PyTree:
+    """The tree of this form with the arrays of that name in the places of its leaves."""
+    leaves, structure = jax.tree.flatten(eqx.filter(form, _is_form))
+    found = [arrays[f"{name} {i}"] for i in range(len(leaves))]
+    if any((a.shape, a.dtype) != (b.shape, b.dtype) for a, b in zip(leaves, found, strict=True)):
+        raise RunFileError(f"The arrays in this run file are of another model. {_REMEDY}")
+    filled = jax.tree.unflatten(structure, [jnp.asarray(array) for array in found])
+    return eqx.combine(filled, eqx.filter(form, _is_form, inverse=True))
 
 
 def _is_form(leaf: Any) -> bool:

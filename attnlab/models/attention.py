@@ -41,6 +41,7 @@ class AttentionOptions(AbstractModelOptions):
     summary: ClassVar[str] = "One self-attention head; its output is the prediction."
     losses: ClassVar[tuple[str, ...]] = ("last", "next", "published")
     readouts: ClassVar[tuple[str, ...]] = ("last", "first")
+    attends: ClassVar[bool] = True
 
     d_attn: int = option(6, "Width of queries and keys.", low=1, high=128)
     embedding: str = option(

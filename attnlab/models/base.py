@@ -33,13 +33,15 @@ class AbstractModel(eqx.Module):
 class AbstractModelOptions(abc.ABC):
     """The options of a model family: a frozen dataclass that builds models.
 
-    `losses` and `readouts` are the names of those the family can be trained and read with.
+    `losses` and `readouts` are the names of those the family can be trained and read with;
+    `attends` says whether its models have attention patterns.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     losses: ClassVar[tuple[str, ...]]
     readouts: ClassVar[tuple[str, ...]]
+    attends: ClassVar[bool]
 
     @abc.abstractmethod
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> AbstractModel:

@@ -31,6 +31,7 @@ class LinearOptions(AbstractModelOptions):
     summary: ClassVar[str] = "Multinomial logistic regression on all days at once; no attention."
     losses: ClassVar[tuple[str, ...]] = ("last",)
     readouts: ClassVar[tuple[str, ...]] = ("last",)
+    attends: ClassVar[bool] = False
 
     initialisation: str = option("scaled", INITIALISATION_HELP, choices=INITIALISATIONS)
     day_feature: str = option(

@@ -6,7 +6,7 @@ import streamlit as st
 
 from attnlab.attention import MASKS
 from attnlab.charts import pattern_chart, pattern_table, weight_chart, weight_table
-from attnlab.history import Picture, schedule
+from attnlab.history import Picture, schedule, take_picture
 from attnlab.losses import readout_position
 from attnlab.snapshot import Snapshot
 from attnlab.ui.ground import CHART_HEIGHT, on_dark
@@ -16,9 +16,9 @@ _MEAN = "mean"
 
 
 def draw_scrubber(snapshot: Snapshot) -> int | str:
-    """The step whose pattern is shown: one at which a picture was taken, or now."""
+    """The step whose pattern is shown: one whose model was kept, or now."""
     # All steps of the plan from the first moment on, so that the slider never jumps.
-    options = [*schedule(snapshot.experiment.training.steps).pictures, NOW]
+    options = [*schedule(snapshot.experiment.training.steps).checkpoints, NOW]
     if st.session_state.get("shown_step") not in options:
         st.session_state["shown_step"] = NOW
     chosen = st.select_slider(
@@ -29,13 +29,13 @@ def draw_scrubber(snapshot: Snapshot) -> int | str:
         format_func=lambda step: step if step == NOW else f"{step:,}",
         help="Scrub through training; at “now” the pattern follows the run.",
     )
-    reached = {step for step, _ in snapshot.history.pictures}
+    reached = {step for step, _ in snapshot.history.checkpoints}
     return chosen if chosen in reached else NOW
 
 
 def draw_sequence_choice(snapshot: Snapshot) -> int | str:
     """One of the probe sequences, or their mean; nothing to choose for a model without pattern."""
-    if not snapshot.latest.picture.patterns.shape[1]:
+    if not snapshot.experiment.model.attends:
         return _MEAN
     vocabulary, count = snapshot.experiment.generator.vocabulary, len(snapshot.probes)
 
@@ -56,10 +56,11 @@ def draw_sequence_choice(snapshot: Snapshot) -> int | str:
 
 def draw_inside(snapshot: Snapshot, step: int | str, sequence: int | str) -> None:
     """The pattern of the chosen sequence, or the weights of a model without attention."""
-    latest = snapshot.latest.picture
-    picture = latest if step == NOW else dict(snapshot.history.pictures)[step]
+    latest = snapshot.latest.model
+    model = latest if step == NOW else dict(snapshot.history.checkpoints)[step]
+    picture = take_picture(model, snapshot.probes)
     with st.container(key="chart_attention"):
-        if picture.patterns.shape[1]:
+        if snapshot.experiment.model.attends:
             _draw_pattern(snapshot, picture, sequence)
         else:
             _draw_weights(snapshot, picture)
@@ -68,7 +69,7 @@ def draw_inside(snapshot: Snapshot, step: int | str, sequence: int | str) -> Non
 def _draw_pattern(snapshot: Snapshot, picture: Picture, sequence: int | str) -> None:
     experiment = snapshot.experiment
     length = experiment.length
-    head = picture.patterns[:, 0, 0].astype(np.float64)
+    head = picture.patterns[:, 0, 0]
     if sequence == _MEAN:
         pattern, symbols = head.mean(axis=0), None
     else:
