@@ -5,6 +5,7 @@ import math
 import threading
 
 import numpy as np
+from jaxtyping import Int
 
 from attnlab.experiment import Experiment, Setup, prepare
 from attnlab.history import (
@@ -140,6 +141,11 @@ class LiveRun:
             if attempt.train is None:
                 return None
             return Run(attempt.experiment, attempt.train, attempt.history)
+
+    def test_sequences(self) -> Int[np.ndarray, "test days"] | None:
+        """The sequences that the run is tested on, or None before they were drawn."""
+        setup = self._attempt.setup
+        return None if setup is None else np.asarray(setup.test)
 
     def wait(self, timeout: float) -> bool:
         """Wait until no thread is at work for this run; False if that takes longer."""

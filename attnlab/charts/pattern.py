@@ -17,32 +17,41 @@ def pattern_table(
     pattern: Float[np.ndarray, "query key"],
     admitted: Bool[np.ndarray, "query key"],
     symbols: Sequence[str] | None,
+    *,
+    first_query: int = 1,
 ) -> pd.DataFrame:
     """A row for every cell that the mask admits; days count from 1.
 
-    `symbols` are the tokens of the days, or None for a mean over many sequences.
+    `symbols` are the tokens of the days, or None for a mean over many sequences; `first_query`
+    is the day of the first row.
     """
     query, key = np.nonzero(admitted)
-    days = np.arange(1, len(pattern) + 1)
+    days = np.arange(1, pattern.shape[1] + 1)
     names = [f"{day} {s}" for day, s in zip(days, symbols, strict=True)] if symbols else days
     return pd.DataFrame(
         {
-            "query": query + 1,
+            "query": query + first_query,
             "key": key + 1,
             "share": pattern[query, key].astype(float),
-            "query_day": np.asarray(names).astype(str)[query],
+            "query_day": np.asarray(names).astype(str)[query + first_query - 1],
             "key_day": np.asarray(names).astype(str)[key],
         }
     )
 
 
 def pattern_chart(
-    table: pd.DataFrame, *, length: int, symbols: Sequence[str] | None, dark: bool, height: int
+    table: pd.DataFrame,
+    *,
+    length: int,
+    symbols: Sequence[str] | None,
+    dark: bool,
+    height: int,
+    meaning: str = "share of attention",
 ) -> alt.Chart:
     """Share of each query's attention that each key gets, on a fixed scale from 0 to 1.
 
-    Cells that the mask forbids are not drawn. Only `table` may change while one sequence is
-    watched.
+    Cells that the mask forbids are not drawn. `meaning` names the colour. Only `table` may change
+    while one sequence is watched.
     """
     days = list(range(1, length + 1))
     ramp, hue = share_ramp(dark=dark), hues(dark=dark)
@@ -64,7 +73,7 @@ def pattern_chart(
             ),
             color=alt.Color(
                 "share:Q",
-                title="share of attention",
+                title=meaning,
                 scale=alt.Scale(domain=[0, 1], range=list(ramp), clamp=True),
                 legend=alt.Legend(
                     orient="top",
@@ -80,7 +89,7 @@ def pattern_chart(
             tooltip=[
                 alt.Tooltip("query_day:N", title="query day"),
                 alt.Tooltip("key_day:N", title="key day"),
-                alt.Tooltip("share:Q", title="share of attention", format=".3f"),
+                alt.Tooltip("share:Q", title=meaning, format=".3f"),
             ],
         )
         .properties(height=height)

@@ -1,13 +1,13 @@
 """`attention`: one head whose output is the logits, the blog's model."""
 
 import dataclasses
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.attention import MASKS, SCALES, attend, scale_factor
 from attnlab.models.base import AbstractModel, AbstractModelOptions, Trace
@@ -95,6 +95,17 @@ class AttentionOptions(AbstractModelOptions):
         )
 
 
+class HeadParts(NamedTuple):
+    """The arguments of `attend` for one sequence."""
+
+    query: Float[Array, "query d_attn"]
+    key: Float[Array, "key d_attn"]
+    value: Float[Array, "key vocab"]
+    mask: Bool[Array, "query key"]
+    scale: float
+    bias: Float[Array, "query key"]
+
+
 class Attention(AbstractModel):
     """The head that `AttentionOptions` describes, with its weights."""
 
@@ -110,27 +121,34 @@ class Attention(AbstractModel):
     def __call__(
         self, tokens: Int[Array, " length"], queries: Int[Array, " query"]
     ) -> tuple[Float[Array, "query vocab"], Trace]:
+        parts = self.parts(tokens, queries)
+        logits, pattern = attend(
+            parts.query, parts.key, parts.value, mask=parts.mask, scale=parts.scale, bias=parts.bias
+        )
+        no_weights = jnp.zeros((tokens.size, self.vocab, 0))
+        return logits, Trace(patterns=pattern[None, None], weights=no_weights)
+
+    def parts(self, tokens: Int[Array, " length"], queries: Int[Array, " query"]) -> HeadParts:
+        """What `attend` is given for these days, at the positions `queries`."""
         options, days = self.options, jnp.arange(tokens.size)
         embedding, one_hot = self.embedding(), jax.nn.one_hot(tokens, self.vocab)
         query = project_days(self.query, embedding, one_hot, queries)
         key = project_days(self.key, embedding, one_hot, days)
-        bias = 0.0
+        bias = jnp.zeros((queries.size, tokens.size))
         if isinstance(options.position, AbstractScorePosition):
             query = options.position.turn(query, queries)
             key = options.position.turn(key, days)
             bias = options.position.bias(queries, days)
-        logits, pattern = attend(
-            query,
-            key,
-            project_days(self.value, embedding, one_hot, days),
+        return HeadParts(
+            query=query,
+            key=key,
+            value=project_days(self.value, embedding, one_hot, days),
             mask=MASKS[options.mask](queries, days),
             scale=scale_factor(
                 options.scale, d_attn=options.d_attn, temperature=options.temperature
             ),
             bias=bias,
         )
-        no_weights = jnp.zeros((tokens.size, self.vocab, 0))
-        return logits, Trace(patterns=pattern[None, None], weights=no_weights)
 
     def embedding(self) -> Embedding:
         """The features of every token and of every position."""

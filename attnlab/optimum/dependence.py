@@ -16,7 +16,9 @@ from attnlab.optimum.sequences import Weighted, log_weights, weighted_sequences
 # Each sampled sequence is met once more for every day and token put in a day's place.
 _SAMPLED = 1_000
 
-Predictor = Callable[[Int[np.ndarray, "sequences length"]], Float[np.ndarray, "sequences vocab"]]
+Predictor = Callable[
+    [Int[np.ndarray, "sequences length"]], Float[np.ndarray, "sequences query vocab"]
+]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,19 +67,19 @@ def influence(
     predict: Predictor,
     sequences: Int[np.ndarray, "sequences length"],
     laws: Float[np.ndarray, "length vocab"],
-) -> tuple[Float[np.ndarray, " length"], Float[np.ndarray, " length"]]:
-    """`replacement` of any predictor's final prediction, by day, and its standard error.
+) -> tuple[Float[np.ndarray, "query day"], Float[np.ndarray, "query day"]]:
+    """`replacement` of any predictor, by query and day, and its standard error.
 
-    The same measure as the last row of `Dependence.replacement`, with the predictor in the place
-    of the true distribution; the mean runs over the given sequences.
+    The same measure as `Dependence.replacement`, with the predictor in the place of the true
+    distribution; the mean runs over the given sequences, and `laws` are those of the days.
     """
-    before, size = predict(sequences), laws.shape[1]
-    effects = np.zeros(sequences.shape)
+    before = predict(sequences)
+    effects = np.zeros((*before.shape[:2], len(laws)))
     for day, law in enumerate(laws):
-        for token in range(size):
+        for token in np.flatnonzero(law):
             changed = sequences.copy()
             changed[:, day] = token
-            effects[:, day] += law[token] * _total_variation(predict(changed), before)
+            effects[:, :, day] += law[token] * _total_variation(predict(changed), before)
     return effects.mean(axis=0), effects.std(axis=0, ddof=1) / np.sqrt(len(sequences))
 
 

@@ -9,6 +9,8 @@ import streamlit as st
 _PAGES = Path(__file__).parents[2] / "pages"
 _IN_SHELL = "in_shell"
 
+TRAIN_PAGE = _PAGES / "train.py"
+
 
 def run_shell() -> None:
     """Set the page up, draw the navigation and run the chosen page. For app.py alone."""
@@ -45,7 +47,7 @@ def _navigation():
         {
             "Laboratory": [
                 st.Page(
-                    _PAGES / "train.py",
+                    TRAIN_PAGE,
                     title="Train",
                     icon=":material/model_training:",
                     default=True,

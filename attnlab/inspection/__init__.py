@@ -1,0 +1,30 @@
+"""A trained model looked into: what it predicts, what that depends on, how good it is."""
+
+from attnlab.inspection.arithmetic import CellArithmetic, cell_arithmetic
+from attnlab.inspection.comparison import Comparison, compare, informative_days
+from attnlab.inspection.predictions import (
+    Calibration,
+    calibration,
+    confusion,
+    final_probs,
+    probs_by_query,
+)
+from attnlab.inspection.surprise import Surprise, surprise
+from attnlab.inspection.transitions import TransitionTest, transition_test
+
+__all__ = [
+    "Calibration",
+    "CellArithmetic",
+    "Comparison",
+    "Surprise",
+    "TransitionTest",
+    "calibration",
+    "cell_arithmetic",
+    "compare",
+    "confusion",
+    "final_probs",
+    "informative_days",
+    "probs_by_query",
+    "surprise",
+    "transition_test",
+]

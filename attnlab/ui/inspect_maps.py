@@ -1,0 +1,166 @@
+"""Inspect: what the model attends to, what it depends on, what the truth depends on."""
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+
+from attnlab.charts import (
+    days_chart,
+    days_table,
+    difference_chart,
+    difference_table,
+    pattern_chart,
+    pattern_table,
+)
+from attnlab.experiment import Experiment
+from attnlab.inspection import Comparison, compare, informative_days
+from attnlab.models import AbstractModel
+from attnlab.optimum import Dependence, day_laws, dependence
+from attnlab.ui.ground import on_dark
+from attnlab.ui.knowledge import ask
+
+_HEIGHT = 300
+# Enough for a map that is steady to the eye, few enough to be met with every day changed.
+_SEQUENCES, _LONG_SEQUENCES, _LONG = 256, 48, 24
+
+
+def draw_maps(experiment: Experiment, model: AbstractModel, probes: np.ndarray) -> None:
+    """Three maps on the same axes and scale, their difference, and the score."""
+    length = experiment.length
+    answers = [ask(f, experiment.generator, length) for f in (dependence, day_laws)]
+    if not all(answer.done() for answer in answers):
+        st.fragment(_wait_for_truth, key="truth", run_every=0.5)(experiment)
+        return
+    true, laws = (answer.result() for answer in answers)
+    size = _SEQUENCES if length <= _LONG else _LONG_SEQUENCES
+    sequences = np.resize(probes, (min(size, len(probes)), length))
+    found = _remembered(experiment, model, sequences, true, laws)
+    as_shares = st.segmented_control(
+        "scale", ["share of the row", "as measured"], default="share of the row", required=True,
+        key="map_scale", persist_state="session",
+        help="As measured: attention in shares, dependence as total variation from 0 to 1. Share "
+        "of the row: every row divided by its sum, so that the three can be compared.",
+    )
+    shares = as_shares == "share of the row"
+    maps = {
+        "attends": found.attends,
+        "depends": found.depends,
+        "truth": found.truth,
+    }
+    drawn = {
+        name: _by_row(values) if shares else values
+        for name, values in maps.items()
+        if values is not None
+    }
+    for column, (name, values) in zip(st.columns(len(drawn)), drawn.items(), strict=True):
+        with column:
+            _draw_map(name, values, length)
+    _draw_score(found, true, length)
+    _draw_last_rows(found)
+    _draw_difference(drawn, length)
+
+
+def _wait_for_truth(experiment: Experiment) -> None:
+    length = experiment.length
+    if all(ask(f, experiment.generator, length).done() for f in (dependence, day_laws)):
+        st.rerun()
+    st.caption(":material/hourglass_top: Working out the true dependence …")
+
+
+def _remembered(experiment, model, sequences, true: Dependence, laws) -> Comparison:
+    """The comparison, computed once for a model: moving a control must not repeat it."""
+    # The model itself is kept, since the identity of one that is gone may be given again.
+    kept = st.session_state.get("comparison")
+    if kept is None or kept[0] is not model:
+        kept = (model, compare(experiment, model, sequences, true, laws))
+        st.session_state["comparison"] = kept
+    return kept[1]
+
+
+def _by_row(values: Float[np.ndarray, "query day"]) -> Float[np.ndarray, "query day"]:
+    total = values.sum(axis=1, keepdims=True)
+    return values / np.where(total > 0, total, 1)
+
+
+_MEANING = {
+    "attends": "the model attends to",
+    "depends": "its prediction depends on",
+    "truth": "the truth depends on",
+}
+
+
+def _draw_map(name: str, values: Float[np.ndarray, "query day"], length: int) -> None:
+    first = length - len(values) + 1
+    queries, days = np.indices(values.shape)
+    seen = days <= queries + first - 1
+    table = pattern_table(values, seen, None, first_query=first)
+    strongest = int(values[-1].argmax()) + 1
+    st.altair_chart(
+        pattern_chart(
+            table, length=length, symbols=None, dark=on_dark(), height=_HEIGHT,
+            meaning=_MEANING[name],
+        ),
+        width="stretch",
+        alt=f"Map of what {_MEANING[name]}. In the last row day {strongest} counts most, with "
+        f"{values[-1, strongest - 1]:.2f}.",
+    )
+
+
+def _draw_score(found: Comparison, true: Dependence, length: int) -> None:
+    informative = informative_days(true)
+    if found.attends is None or not informative.any():
+        return
+    mass = float(found.attends[-1][informative].sum())
+    even = informative.sum() / length
+    days = ", ".join(str(day + 1) for day in np.flatnonzero(informative))
+    st.markdown(
+        f"**{mass:.0%}** of the attention that makes the prediction goes to the truly informative "
+        f"days ({days}); spread evenly it would be {even:.0%}."
+    )
+    st.caption(
+        "How to read it: a row is the day that asks, a column the day looked at. A day that is "
+        "bright at the left and dark in the middle is attended to but not used; one that is dark "
+        "at the left may still count, since a query carries its own day. Many patterns predict "
+        "alike: a low score is no error by itself."
+    )
+
+
+def _draw_last_rows(found: Comparison) -> None:
+    names = {"attends": found.attends, "depends": found.depends, "truth": found.truth}
+    rows = {
+        name: _by_row(values[-1:])[0] for name, values in names.items() if values is not None
+    }
+    strongest = {name: int(values.argmax()) + 1 for name, values in rows.items()}
+    st.altair_chart(
+        days_chart(days_table(rows), dark=on_dark(), height=200),
+        width="stretch",
+        alt="The last row by day. Most: "
+        + ", ".join(f"{name} day {day}" for name, day in strongest.items())
+        + ".",
+    )
+    if float(found.depends_stderr[-1].max()) > 0:
+        st.caption(
+            f"The row that makes the prediction, each series as shares of its sum. Standard error "
+            f"of the model's dependence: at most {found.depends_stderr[-1].max():.3f} (total "
+            "variation)."
+        )
+
+
+def _draw_difference(drawn: dict[str, Float[np.ndarray, "query day"]], length: int) -> None:
+    with st.expander("Difference of two maps", icon=":material/difference:"):
+        pairs = {
+            f"{one} - {other}": (one, other)
+            for one, other in (("depends", "truth"), ("attends", "depends"), ("attends", "truth"))
+            if one in drawn
+        }
+        chosen = st.selectbox("difference", list(pairs), key="map_difference")
+        one, other = (drawn[name] for name in pairs[chosen])
+        rows = min(len(one), len(other))
+        table = difference_table(one[-rows:], other[-rows:], length - rows + 1)
+        largest = table.loc[table["difference"].abs().idxmax()]
+        st.altair_chart(
+            difference_chart(table, length=length, dark=on_dark(), height=_HEIGHT),
+            width="stretch",
+            alt=f"{chosen}: largest at query day {largest['query']:.0f} and day "
+            f"{largest['key']:.0f}, {largest['difference']:+.2f}.",
+        )

@@ -1,0 +1,150 @@
+"""Inspect: one sequence in the hand, its pattern, its prediction and the arithmetic of a cell."""
+
+import altair as alt
+import jax.numpy as jnp
+import numpy as np
+import streamlit as st
+
+from attnlab.attention import MASKS
+from attnlab.charts import next_day_chart, pattern_chart, pattern_table
+from attnlab.experiment import Experiment
+from attnlab.history import take_picture
+from attnlab.inspection import cell_arithmetic, final_probs, surprise
+from attnlab.losses import readout_position
+from attnlab.models import AbstractModel, Attention
+from attnlab.optimum import next_day
+from attnlab.ui.ground import on_dark
+
+_HEIGHT = 320
+_SHOWN_TERMS = 6
+
+
+def draw_sequence(experiment: Experiment, model: AbstractModel, probes: np.ndarray) -> None:
+    """An editor of the days, and all that follows from them."""
+    tokens = _draw_editor(experiment, probes)
+    left, right = st.columns([1, 1], gap="medium")
+    with left:
+        _draw_prediction(experiment, model, tokens)
+    if not experiment.model.attends:
+        return
+    with right:
+        cell = _draw_pattern(experiment, model, tokens)
+    _draw_arithmetic(model, tokens, *cell)
+
+
+def _draw_editor(experiment: Experiment, probes: np.ndarray) -> np.ndarray:
+    """Buttons, one a day; a click puts the next symbol there."""
+    vocabulary, length = experiment.generator.vocabulary, experiment.length
+    tokens = st.session_state.get("edited_days")
+    if tokens is None or len(tokens) != length or max(tokens) >= vocabulary.size:
+        st.session_state["edited_days"] = tokens = tuple(int(token) for token in probes[0])
+    st.markdown("Click a day to change it; the oldest is at the left.")
+    with st.container(horizontal=True, gap="xxsmall", key="day_editor"):
+        for day, token in enumerate(tokens):
+            st.button(
+                f"{vocabulary.symbols[token]} {day + 1}", key=f"edit_day_{day + 1}",
+                on_click=_turn, args=(day, vocabulary.size),
+            )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            "take the days of sequence", range(len(probes)), key="edited_from",
+            format_func=lambda i: f"{i + 1}: {vocabulary.render(probes[i])}", width=320,
+            on_change=_take, args=(probes,),
+        )
+    return np.array(tokens)
+
+
+def _turn(day: int, size: int) -> None:
+    tokens = list(st.session_state["edited_days"])
+    tokens[day] = (tokens[day] + 1) % size
+    st.session_state["edited_days"] = tuple(tokens)
+
+
+def _take(probes: np.ndarray) -> None:
+    row = probes[st.session_state["edited_from"]]
+    st.session_state["edited_days"] = tuple(int(token) for token in row)
+
+
+def _draw_prediction(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
+    vocabulary = experiment.generator.vocabulary
+    learned = final_probs(model, tokens[None], experiment.training.readout)[0]
+    try:
+        true = next_day(experiment.generator, tokens.tolist())
+    except ValueError as error:
+        st.error(f"{error} The model, which cannot know, says:", icon=":material/block:")
+        rows = zip(vocabulary.symbols, learned, strict=True)
+        st.markdown(" · ".join(f"{symbol} {probability:.3f}" for symbol, probability in rows))
+        return
+    parts = surprise(true, learned)
+    st.altair_chart(
+        next_day_chart(true, learned, vocabulary, dark=on_dark(), height=_HEIGHT),
+        width="stretch",
+        alt=f"The next day. True: {_in_words(true, vocabulary.symbols)}; model: "
+        f"{_in_words(learned, vocabulary.symbols)}.",
+    )
+    with st.container(horizontal=True, key="surprise"):
+        st.metric("unpredictable by anyone (nats)", f"{parts.unavoidable:.3f}", width="content",
+                  help="Entropy of the true law of the next day.")
+        st.metric("the model's error (nats)", f"{parts.error:.3f}", width="content",
+                  help="KL divergence of the model's law from the true one. The expected loss is "
+                  "the sum of the two.")
+
+
+def _in_words(probs: np.ndarray, symbols: tuple[str, ...]) -> str:
+    pairs = zip(symbols, probs, strict=True)
+    return ", ".join(f"{symbol} {probability:.2f}" for symbol, probability in pairs)
+
+
+def _draw_pattern(
+    experiment: Experiment, model: AbstractModel, tokens: np.ndarray
+) -> tuple[int, int]:
+    """The heatmap of the edited sequence; the cell that is clicked, or the strongest read out."""
+    length, vocabulary = experiment.length, experiment.generator.vocabulary
+    pattern = take_picture(model, tokens[None]).patterns[0, 0, 0].astype(np.float64)
+    days = jnp.arange(length)
+    symbols = [vocabulary.symbols[token] for token in tokens]
+    read = readout_position(experiment.training.readout, length)
+    strongest = int(pattern[read].argmax())
+    chart = pattern_chart(
+        pattern_table(pattern, np.asarray(MASKS[experiment.model.mask](days, days)), symbols),
+        length=length, symbols=symbols, dark=on_dark(), height=_HEIGHT,
+    ).add_params(alt.selection_point(name="cell", fields=["query", "key"]))
+    event = st.altair_chart(
+        chart, width="stretch", key="cell_chart", on_select="rerun",
+        alt=f"Pattern of the edited sequence. Day {read + 1} gives {pattern[read, strongest]:.0%} "
+        f"to day {strongest + 1}.",
+    )
+    st.caption("Click a cell for its arithmetic below.")
+    picked = event["selection"].get("cell") if event else None
+    if picked and {"query", "key"} <= picked[0].keys():
+        query, key = int(picked[0]["query"]) - 1, int(picked[0]["key"]) - 1
+        if query < length and key < length:
+            return query, key
+    return read, strongest
+
+
+def _draw_arithmetic(model: Attention, tokens: np.ndarray, query: int, key: int) -> None:
+    cell = cell_arithmetic(model, tokens, query=query, key=key)
+    st.markdown(f"**Query day {query + 1}, key day {key + 1}**")
+    terms = " + ".join(
+        f"({q:.2f})({k:.2f})"
+        for q, k in zip(cell.query[:_SHOWN_TERMS], cell.key[:_SHOWN_TERMS], strict=True)
+    )
+    more = r" + \dots" if cell.query.size > _SHOWN_TERMS else ""
+    st.latex(rf"\text{{score}} = q \cdot k = {terms}{more} = {cell.score:.3f}")
+    bias = f" + {cell.bias:.3f}" if cell.bias else ""
+    st.latex(
+        rf"\text{{scaled}} = {cell.scale:.4g} \times {cell.score:.3f}{bias} = "
+        rf"{cell.scaled[key]:.3f}"
+    )
+    if not cell.admitted[key]:
+        st.latex(r"\text{masked: its share is exactly } 0")
+        return
+    admitted = cell.scaled[cell.admitted]
+    total = np.exp(admitted - admitted.max()).sum()
+    st.latex(
+        rf"\text{{share}} = \frac{{e^{{{cell.scaled[key]:.3f} - {admitted.max():.3f}}}}}"
+        rf"{{\sum_{{{admitted.size}\ \text{{admitted days}}}} e^{{s - {admitted.max():.3f}}}}}"
+        rf" = \frac{{{np.exp(cell.scaled[key] - admitted.max()):.4f}}}{{{total:.4f}}}"
+        rf" = {cell.pattern[key]:.3f}"
+    )

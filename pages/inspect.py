@@ -1,0 +1,64 @@
+"""Inspect: look inside a trained model: attends, depends, truth."""
+
+import numpy as np
+import streamlit as st
+
+from attnlab.ui.bench import session_run
+from attnlab.ui.files_panel import draw_files
+from attnlab.ui.inspect_maps import draw_maps
+from attnlab.ui.inspect_quality import draw_generated, draw_quality
+from attnlab.ui.inspect_sequence import draw_sequence
+from attnlab.ui.inside_panel import NOW, draw_scrubber
+from attnlab.ui.shell import TRAIN_PAGE, ensure_shell
+from attnlab.ui.transport import draw_status
+
+ensure_shell()
+run = session_run()
+snapshot = run.snapshot()
+
+st.title("Inspect", anchor=False)
+st.markdown(
+    "What a trained model attends to, what its prediction really depends on, and what the truth "
+    "depends on: three different things, side by side."
+)
+if snapshot.latest is None:
+    st.info("There is no trained model yet. Train one, or load a saved run below.",
+            icon=":material/search:")
+    st.page_link(TRAIN_PAGE, label="Go to the Train page", icon=":material/arrow_forward:")
+    draw_files(run)
+    st.stop()
+
+experiment = snapshot.experiment
+draw_status(snapshot)
+step = draw_scrubber(snapshot)
+model = snapshot.latest.model if step == NOW else dict(snapshot.history.checkpoints)[step]
+shown = snapshot.latest.step if step == NOW else step
+st.caption(
+    f"`{experiment.generator.name}`, {experiment.length} days, model `{experiment.model.name}`, "
+    f"after step {shown:,}."
+)
+test = np.asarray(run.test_sequences())
+
+st.header("Attends, depends, truth", anchor=False, divider="gray")
+draw_maps(experiment, model, test[:256, :-1])
+
+st.header("One sequence in the hand", anchor=False, divider="gray")
+draw_sequence(experiment, model, snapshot.probes)
+
+st.header("Over the whole test set", anchor=False, divider="gray")
+draw_quality(experiment, model, test)
+
+st.header("Days that the model makes up", anchor=False, divider="gray")
+draw_generated(experiment, model, test)
+
+draw_files(run)
+with st.expander("In code", icon=":material/code:"):
+    st.code(
+        "from attnlab.inspection import compare, final_probs, surprise\n"
+        "from attnlab.optimum import day_laws, dependence, next_day\n\n"
+        "true = dependence(experiment.generator, experiment.length)\n"
+        "laws = day_laws(experiment.generator, experiment.length)\n"
+        "maps = compare(experiment, model, sequences, true, laws)\n"
+        "print(maps.attends[-1], maps.depends[-1], maps.truth[-1])",
+        language="python",
+    )
