@@ -20,7 +20,7 @@ import numpy as np
 
 from attnlab.experiment import PROBES, Experiment, build_model, from_json_record, to_json
 from attnlab.history import History, Picture, picture_arrays
-from attnlab.training import Evaluation, TrainState, initial_state, is_finite
+from attnlab.training import Evaluation, TrainState, initial_state
 
 _MAGIC = b"attnlab run 1\n"
 _MOST_HEADER_BYTES = 4_000_000
@@ -71,7 +71,14 @@ def from_bytes(data: bytes) -> Run:
         return _assemble(header, experiment, arrays)
     except RunFileError:
         raise
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise RunFileError(f"This run file does not fit together: {error} {_REMEDY}") from error
 
 
@@ -86,7 +93,11 @@ def save_run(run: Run, path: Path) -> None:
         except BaseException:
             os.unlink(file.name)
             raise
-    os.replace(file.name, path)
+    try:
+        os.replace(file.name, path)
+    except BaseException:
+        os.unlink(file.name)
+        raise
 
 
 def load_run(path: Path) -> Run:
@@ -114,8 +125,9 @@ def _read_arrays(header: dict[str, Any], payload: bytes) -> dict[str, np.ndarray
     for name, kind, shape in header["arrays"]:
         if kind not in ("<f4", "<f2", "<i4"):
             raise RunFileError(f"This run file has an array of type {kind!r}. {_REMEDY}")
-        count = int(np.prod(shape, dtype=np.int64))
-        array = np.frombuffer(payload, dtype=kind, count=count, offset=offset)
+        if not all(type(size) is int and size >= 0 for size in shape):
+            raise RunFileError(f"This run file has an array of shape {shape!r}. {_REMEDY}")
+        array = np.frombuffer(payload, dtype=kind, count=math.prod(shape), offset=offset)
         arrays[name] = array.reshape(shape)
         offset += array.nbytes
     if offset != len(payload):
@@ -139,9 +151,16 @@ def _assemble(header: dict[str, Any], experiment: Experiment, arrays: dict[str, 
     state = eqx.combine(arrays_of_state, eqx.filter(state_form, _is_form, inverse=True))
     tests = tuple((int(step), _evaluation(figures)) for step, *figures in header["tests"])
     losses = arrays["losses"]
-    if int(state.step) != losses.size or not losses.size <= experiment.training.steps:
+    made = int(state.step)
+    if losses.shape != (made,) or losses.dtype != np.float32 or made > experiment.training.steps:
         raise RunFileError(f"The steps in this run file do not add up. {_REMEDY}")
-    if not is_finite(state.model):
+    if not np.isfinite(losses).all():
+        raise RunFileError(f"The losses in this run file are not finite. {_REMEDY}")
+    for steps in ([step for step, _ in tests], [step for step, _ in pictures]):
+        whole = all(type(step) is int and 0 <= step <= made for step in steps)
+        if not whole or sorted(set(steps)) != steps:
+            raise RunFileError(f"The steps in this run file do not add up. {_REMEDY}")
+    if not all(np.isfinite(array).all() for array in loaded):
         raise RunFileError(f"The weights in this run file are not finite. {_REMEDY}")
     return Run(experiment, state, History(losses=losses, tests=tests, pictures=pictures))
 
@@ -150,7 +169,7 @@ def _forms(experiment: Experiment) -> tuple[TrainState, Picture]:
     """Shapes and types of a run's arrays, without computing any of them."""
     probes = jax.ShapeDtypeStruct((PROBES, experiment.length), jnp.int32)
     state = eqx.filter_eval_shape(lambda: initial_state(build_model(experiment)))
-    return state, eqx.filter_eval_shape(picture_arrays, state.model, probes)
+    return state, Picture(*eqx.filter_eval_shape(picture_arrays, state.model, probes))
 
 
 def _is_form(leaf: Any) -> bool:
