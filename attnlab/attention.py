@@ -43,10 +43,12 @@ def masked_softmax(
     largest = jnp.max(admitted, axis=-1, keepdims=True)
     # Any finite shift leaves the softmax as it is. A row with nothing admitted has none of its own.
     shift = jax.lax.stop_gradient(jnp.where(jnp.isfinite(largest), largest, 0.0))
-    below = jnp.where(mask, scores - shift, 0.0)
-    # The compiler may round `scores` differently here and in the maximum; with huge scores the
-    # difference would overflow the exponential. Taking it off leaves the gradient as it is.
-    below = below - jax.lax.stop_gradient(jnp.maximum(below, 0.0))
+    below = jnp.where(mask, scores - shift, -jnp.inf)
+    # The compiler may round `scores` differently here and in the maximum, by more than 1 where
+    # they are huge. A second shift puts the largest at 0; the gradient stays as it is.
+    rest = jnp.max(below, axis=-1, keepdims=True)
+    rest = jax.lax.stop_gradient(jnp.where(jnp.isfinite(rest), rest, 0.0))
+    below = jnp.where(mask, below - rest, 0.0)
     weights = jnp.where(mask, jnp.exp(below), 0.0)
     total = weights.sum(axis=-1, keepdims=True)
     return weights / jnp.where(total > 0, total, 1.0)

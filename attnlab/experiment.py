@@ -85,10 +85,12 @@ def from_json(text: str) -> Experiment:
     7
     """
     try:
-        record = json.loads(text, parse_constant=_refuse_constant)
-    except (json.JSONDecodeError, RecursionError) as error:
+        return from_json_record(json.loads(text, parse_constant=_refuse_constant))
+    except OptionError:
+        raise
+    # Besides what is not JSON: numbers of thousands of digits, and nesting without end.
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"`experiment` is not JSON ({error}). Use what attnlab wrote.") from None
-    return from_json_record(record)
 
 
 def from_json_record(record: Any) -> Experiment:

@@ -37,8 +37,14 @@ def add_flags(parser: argparse.ArgumentParser, kinds: Iterable[type]) -> None:
 
 
 def read_generator(name: str, given: Mapping[str, Any]) -> Any:
-    """The generator of that name, with its options as given."""
-    record = _record("generator", GENERATORS, name, {}, given, set())
+    """The generator of that name, with its options as given.
+
+    Refused, with an `OptionError`: an option of another generator.
+    """
+    used = set()
+    record = _record("generator", GENERATORS, name, {}, given, used)
+    flags = {option for kind in GENERATORS.values() for option in options_of(kind)}
+    _refuse_unused({name: given[name] for name in flags & given.keys()}, used)
     return from_record(GENERATORS, record, option_name="generator")
 
 
@@ -70,11 +76,15 @@ def read_experiment(base: Experiment, given: Mapping[str, Any]) -> Experiment:
     for name in ("length", "seed"):
         spec, text = options_of(Experiment)[name], given.get(name, str(getattr(base, name)))
         record[name] = read_value(name, spec, text, default_of(Experiment, name))
+    _refuse_unused(given, used)
+    return from_json_record(record)
+
+
+def _refuse_unused(given: Mapping[str, Any], used: set[str]) -> None:
     for name in given.keys() - used:
         flag = f"--{name.replace('_', '-')}"
-        problem = "the chosen generator, model and position have no such option"
-        raise OptionError(flag, given[name], problem, "Leave it out, or choose another of them")
-    return from_json_record(record)
+        problem = "nothing that was chosen has such an option"
+        raise OptionError(flag, given[name], problem, "Leave it out, or make another choice")
 
 
 def read_value(name: str, spec: Option, text: str, default: Any) -> Any:

@@ -34,15 +34,15 @@ def generate(
     if temperature < 0:
         raise ValueError(f"`temperature` is {temperature}: less than 0. Choose 0 or more.")
 
-    def day(window, key):
+    def day(window, number):
         logits = final_logits(model, window, readout)
         if temperature > 0:
-            token = jr.categorical(key, logits / temperature)
+            token = jr.categorical(jr.fold_in(key, number), logits / temperature)
         else:
             token = jnp.argmax(logits)
         return jnp.append(window[1:], token), token
 
-    return jax.lax.scan(day, tokens, jr.split(key, days))[1]
+    return jax.lax.scan(day, tokens, jnp.arange(days))[1]
 
 
 class Beam(NamedTuple):

@@ -81,6 +81,14 @@ class History:
         joined.setflags(write=False)
         return dataclasses.replace(self, losses=joined)
 
+    def until(self, step: int) -> "History":
+        """Without what came after `step`."""
+        return History(
+            losses=self.losses[:step],
+            tests=tuple(test for test in self.tests if test[0] <= step),
+            checkpoints=tuple(kept for kept in self.checkpoints if kept[0] <= step),
+        )
+
     def with_test(self, step: int, evaluation: Evaluation) -> "History":
         """With a test at `step`, unless there is one."""
         if self.tests and self.tests[-1][0] == step:

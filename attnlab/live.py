@@ -45,6 +45,8 @@ class _Attempt:
         self.message = ""
         self.setup: Setup | None = None
         self.train: TrainState | None = None
+        # The state before the newest chunk: the way back if that ended at bad weights.
+        self.earlier: TrainState | None = None
         self.history = empty_history()
         self.latest: Look | None = None
         self.step = 0
@@ -233,6 +235,8 @@ class LiveRun:
                     self._fail(attempt, losses, steps)
                     return
             with self._lock:
+                if steps:
+                    attempt.earlier = attempt.train
                 attempt.train, attempt.step = state, now
                 attempt.steps_per_second = pace.steps_per_second(now)
                 self._show(attempt, history, look)
@@ -255,9 +259,13 @@ class LiveRun:
     def _fail(self, attempt: _Attempt, losses: Losses, bad: int) -> None:
         """End a run whose loss is not finite `bad` steps into a chunk, at the step before."""
         setup, training = attempt.setup, attempt.experiment.training
-        good = max(bad - 1, 0)
-        state, _ = advance(attempt.train, setup.source, training, key=setup.key, steps=good)
-        step = attempt.step + good
+        start = attempt.train
+        if bad == 0 and attempt.earlier is not None:
+            start = attempt.earlier
+        step = max(attempt.step + bad - 1, int(start.step))
+        state, _ = advance(
+            start, setup.source, training, key=setup.key, steps=step - int(start.step)
+        )
         message = (
             f"The loss is not a finite number at step {attempt.step + bad:,}; the weights of step "
             f"{step:,} are kept. The likely remedy: lower `learning_rate`, which is "
@@ -265,7 +273,7 @@ class LiveRun:
         )
         with self._lock:
             attempt.train, attempt.step = state, step
-            attempt.history = attempt.history.with_losses(losses.nll[:good])
+            attempt.history = attempt.history.with_losses(losses.nll).until(step)
             self._end(attempt, "failed", message)
 
     def _end(self, attempt: _Attempt, state: str, message: str) -> None:

@@ -35,8 +35,8 @@ class Option:
 
     help: str
     label: str = ""
-    low: float | None = None
-    high: float | None = None
+    low: int | float | None = None
+    high: int | float | None = None
     choices: tuple[str, ...] = ()
     registry: Mapping[str, type] | None = None
     unit: str = ""
@@ -98,7 +98,8 @@ def _check_number(name: str, spec: Option, value: Any, *, whole: bool) -> None:
     accepted = int if whole else (int, float)
     if isinstance(value, bool) or not isinstance(value, accepted):
         raise OptionError(name, value, f"not {kind}", remedy)
-    if not math.isfinite(value):
+    # A whole number may be too large for `math.isfinite`, and is finite in any case.
+    if isinstance(value, float) and not math.isfinite(value):
         raise OptionError(name, value, "not finite", remedy)
     if value > spec.high:
         raise OptionError(name, value, f"more than the cap of {spec.high:,}", remedy)

@@ -49,7 +49,11 @@ def _decode(name: str, spec: Option, value: Any, default: Any) -> Any:
     if spec.registry is not None:
         return from_record(spec.registry, value, option_name=name)
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            # The class refuses it as more than the cap.
+            return value
     return _as_tuple(value)
 
 

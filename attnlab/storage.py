@@ -21,7 +21,7 @@ from jaxtyping import PyTree
 
 from attnlab.experiment import Experiment, build_model, from_json_record, to_json
 from attnlab.history import History
-from attnlab.training import Evaluation, TrainState, initial_state, is_finite
+from attnlab.training import Evaluation, TrainState, initial_state
 
 _MAGIC = b"attnlab run 1\n"
 _MOST_HEADER_BYTES = 4_000_000
@@ -72,7 +72,14 @@ def from_bytes(data: bytes) -> Run:
         return _assemble(header, experiment, arrays)
     except RunFileError:
         raise
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise RunFileError(f"This run file does not fit together: {error} {_REMEDY}") from error
 
 
@@ -87,7 +94,11 @@ def save_run(run: Run, path: Path) -> None:
         except BaseException:
             os.unlink(file.name)
             raise
-    os.replace(file.name, path)
+    try:
+        os.replace(file.name, path)
+    except BaseException:
+        os.unlink(file.name)
+        raise
 
 
 def load_run(path: Path) -> Run:
@@ -97,7 +108,7 @@ def load_run(path: Path) -> Run:
 
 def _arrays(run: Run) -> dict[str, np.ndarray]:
     """Every array of a run by name; leaves of a tree are numbered in its order."""
-    arrays = {"losses": run.history.losses, **_leaves("state", run.state)}
+    arrays = {**_leaves("state", run.state), "losses": run.history.losses}
     for step, model in run.history.checkpoints:
         arrays |= _leaves(f"checkpoint {step}", model)
     return {
@@ -118,8 +129,9 @@ def _read_arrays(header: dict[str, Any], payload: bytes) -> dict[str, np.ndarray
     for name, kind, shape in header["arrays"]:
         if kind not in ("<f4", "<i4"):
             raise RunFileError(f"This run file has an array of type {kind!r}. {_REMEDY}")
-        count = int(np.prod(shape, dtype=np.int64))
-        array = np.frombuffer(payload, dtype=kind, count=count, offset=offset)
+        if not all(type(size) is int and size >= 0 for size in shape):
+            raise RunFileError(f"This run file has an array of shape {shape!r}. {_REMEDY}")
+        array = np.frombuffer(payload, dtype=kind, count=math.prod(shape), offset=offset)
         arrays[name] = array.reshape(shape)
         offset += array.nbytes
     if offset != len(payload):
@@ -132,15 +144,18 @@ def _assemble(header: dict[str, Any], experiment: Experiment, arrays: dict[str, 
     form = eqx.filter_eval_shape(lambda: initial_state(build_model(experiment)))
     state = _fill(form, "state", arrays)
     checkpoints = tuple(
-        (int(step), _fill(form.model, f"checkpoint {step}", arrays))
-        for step in header["checkpoints"]
+        (step, _fill(form.model, f"checkpoint {step}", arrays)) for step in header["checkpoints"]
     )
-    tests = tuple((int(step), _evaluation(figures)) for step, *figures in header["tests"])
-    losses = arrays["losses"]
-    if int(state.step) != losses.size or not losses.size <= experiment.training.steps:
+    tests = tuple((step, _evaluation(figures)) for step, *figures in header["tests"])
+    losses, made = arrays["losses"], int(state.step)
+    if losses.shape != (made,) or losses.dtype != np.float32 or made > experiment.training.steps:
         raise RunFileError(f"The steps in this run file do not add up. {_REMEDY}")
-    if not all(is_finite(model) for model in (state.model, *(kept for _, kept in checkpoints))):
-        raise RunFileError(f"The weights in this run file are not finite. {_REMEDY}")
+    for steps in ([step for step, _ in tests], [step for step, _ in checkpoints]):
+        whole = all(type(step) is int and 0 <= step <= made for step in steps)
+        if not whole or sorted(set(steps)) != steps:
+            raise RunFileError(f"The steps in this run file do not add up. {_REMEDY}")
+    if not all(np.isfinite(array).all() for array in arrays.values()):
+        raise RunFileError(f"The numbers in this run file are not finite. {_REMEDY}")
     return Run(experiment, state, History(losses=losses, tests=tests, checkpoints=checkpoints))
 
 

@@ -5,10 +5,10 @@ import streamlit as st
 
 from attnlab.ui.bench import session_run
 from attnlab.ui.files_panel import draw_files
+from attnlab.ui.inside_panel import NOW, draw_scrubber
 from attnlab.ui.inspect_maps import draw_maps
 from attnlab.ui.inspect_quality import draw_generated, draw_quality
 from attnlab.ui.inspect_sequence import draw_sequence
-from attnlab.ui.inside_panel import NOW, draw_scrubber
 from attnlab.ui.shell import TRAIN_PAGE, ensure_shell
 from attnlab.ui.transport import draw_status
 
@@ -22,8 +22,10 @@ st.markdown(
     "depends on: three different things, side by side."
 )
 if snapshot.latest is None:
-    st.info("There is no trained model yet. Train one, or load a saved run below.",
-            icon=":material/search:")
+    st.info(
+        "There is no trained model yet. Train one, or load a saved run below.",
+        icon=":material/search:",
+    )
     st.page_link(TRAIN_PAGE, label="Go to the Train page", icon=":material/arrow_forward:")
     draw_files(run)
     st.stop()

@@ -63,16 +63,30 @@ def difference_chart(table: pd.DataFrame, *, length: int, dark: bool, height: in
         alt.Chart(table, padding={"right": 16})
         .mark_rect(aria=False)
         .encode(
-            x=alt.X("key:O", title="day →", scale=alt.Scale(domain=days),
-                    axis=alt.Axis(titleColor=hue.key, **axis)),
-            y=alt.Y("query:O", title="← query day", scale=alt.Scale(domain=days),
-                    axis=alt.Axis(titleColor=hue.query, **axis)),
+            x=alt.X(
+                "key:O",
+                title="day →",
+                scale=alt.Scale(domain=days),
+                axis=alt.Axis(titleColor=hue.key, **axis),
+            ),
+            y=alt.Y(
+                "query:O",
+                title="← query day",
+                scale=alt.Scale(domain=days),
+                axis=alt.Axis(titleColor=hue.query, **axis),
+            ),
             color=alt.Color(
                 "difference:Q",
                 title="difference of shares",
                 scale=alt.Scale(domain=[-1, 0, 1], range=list(ramp), clamp=True),
-                legend=alt.Legend(orient="top", direction="horizontal", gradientLength=100,
-                                  values=[-1, 0, 1], gradientThickness=10, titleOrient="left"),
+                legend=alt.Legend(
+                    orient="top",
+                    direction="horizontal",
+                    gradientLength=100,
+                    values=[-1, 0, 1],
+                    gradientThickness=10,
+                    titleOrient="left",
+                ),
             ),
             tooltip=["query:O", "key:O", alt.Tooltip("difference:Q", format="+.3f")],
         )

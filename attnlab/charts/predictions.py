@@ -30,12 +30,20 @@ def next_day_chart(
         alt.Chart(table)
         .mark_bar(aria=False)
         .encode(
-            x=alt.X("token:N", title="next day", sort=list(vocabulary.symbols),
-                    axis=alt.Axis(labelAngle=0, labelFontSize=16)),
+            x=alt.X(
+                "token:N",
+                title="next day",
+                sort=list(vocabulary.symbols),
+                axis=alt.Axis(labelAngle=0, labelFontSize=16),
+            ),
             xOffset=alt.XOffset("law:N", sort=series),
             y=alt.Y("probability:Q", scale=alt.Scale(domain=[0, 1])),
-            color=alt.Color("law:N", title=None, legend=alt.Legend(orient="top"),
-                            scale=alt.Scale(domain=series, range=[hue.truth, hue.learned])),
+            color=alt.Color(
+                "law:N",
+                title=None,
+                legend=alt.Legend(orient="top"),
+                scale=alt.Scale(domain=series, range=[hue.truth, hue.learned]),
+            ),
             tooltip=["token:N", "law:N", alt.Tooltip("probability:Q", format=".3f")],
         )
         .properties(height=height)
@@ -59,19 +67,32 @@ def confusion_chart(
     )
     order = list(vocabulary.symbols)
     base = alt.Chart(table, padding={"right": 16}).encode(
-        x=alt.X("predicted:N", title="predicted", sort=order,
-                axis=alt.Axis(labelAngle=0, labelFontSize=16)),
+        x=alt.X(
+            "predicted:N",
+            title="predicted",
+            sort=order,
+            axis=alt.Axis(labelAngle=0, labelFontSize=16),
+        ),
         y=alt.Y("came:N", title="came", sort=order, axis=alt.Axis(labelFontSize=16)),
-        tooltip=["came:N", "predicted:N", alt.Tooltip("count:Q", format=",d"),
-                 alt.Tooltip("share:Q", format=".3f")],
+        tooltip=[
+            "came:N",
+            "predicted:N",
+            alt.Tooltip("count:Q", format=",d"),
+            alt.Tooltip("share:Q", format=".3f"),
+        ],
     )
     cells = base.mark_rect(aria=False).encode(
         color=alt.Color(
             "share:Q",
             title="share of row",
             scale=alt.Scale(domain=[0, 1], range=list(share_ramp(dark=dark))),
-            legend=alt.Legend(orient="top", gradientLength=100, values=[0, 0.5, 1],
-                              gradientThickness=10, titleOrient="left"),
+            legend=alt.Legend(
+                orient="top",
+                gradientLength=100,
+                values=[0, 0.5, 1],
+                gradientThickness=10,
+                titleOrient="left",
+            ),
         )
     )
     ink = ("#12151c", "#e6e9f0") if dark else ("#ffffff", "#1d2433")
@@ -110,8 +131,11 @@ def calibration_chart(
     )
     base = alt.Chart(table).encode(
         x=alt.X("said:Q", title="probability given", scale=unit),
-        tooltip=[alt.Tooltip("said:Q", format=".3f"), alt.Tooltip("came:Q", format=".3f"),
-                 alt.Tooltip("count:Q", title="predictions", format=",d")],
+        tooltip=[
+            alt.Tooltip("said:Q", format=".3f"),
+            alt.Tooltip("came:Q", format=".3f"),
+            alt.Tooltip("count:Q", title="predictions", format=",d"),
+        ],
     )
     points = base.mark_point(filled=True, size=60, color=hue.learned, aria=False).encode(
         y=alt.Y("came:Q", title="share that came", scale=unit)

@@ -1,7 +1,6 @@
 """Checks of probabilities that a person typed."""
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from attnlab.options import OptionError
@@ -13,7 +12,7 @@ _SUM_TOLERANCE = 1e-6
 def check_distribution(name: str, row: Any, size: int) -> None:
     """Refuse a row that is not `size` probabilities that sum to 1."""
     remedy = f"Give {size} numbers from 0 to 1 that sum to 1"
-    if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != size:
+    if not isinstance(row, tuple) or len(row) != size:
         raise OptionError(name, row, f"not {size} numbers", remedy)
     for probability in row:
         if isinstance(probability, bool) or not isinstance(probability, int | float):
@@ -27,7 +26,7 @@ def check_distribution(name: str, row: Any, size: int) -> None:
 
 def check_table(name: str, table: Any, rows: int, columns: int) -> None:
     """Refuse a table that is not `rows` distributions over `columns` outcomes."""
-    if not isinstance(table, Sequence) or isinstance(table, str) or len(table) != rows:
+    if not isinstance(table, tuple) or len(table) != rows:
         raise OptionError(name, table, f"not {rows} rows", f"Give {rows} rows of {columns} numbers")
     for number, row in enumerate(table, start=1):
         check_distribution(f"{name} row {number}", row, columns)

@@ -53,12 +53,17 @@ class Recall(AbstractGenerator):
 
     def __post_init__(self):
         check_options(self)
+        if not isinstance(self.days, tuple):
+            raise OptionError("days", self.days, "not a row of days", "Try 1, 4, 8")
         whole = all(isinstance(day, int) and not isinstance(day, bool) for day in self.days)
         if not whole or not all(1 <= day <= 64 for day in self.days):
             raise OptionError("days", self.days, "not whole numbers from 1 to 64", "Try 1, 4, 8")
         if not 1 <= len(self.days) <= _MOST_DAYS or sorted(set(self.days)) != list(self.days):
             problem = f"not 1 to {_MOST_DAYS} different days in order"
             raise OptionError("days", self.days, problem, "Try 1, 4, 8")
+        if self.horizon < max(self.days):
+            problem = f"before day {max(self.days)}, which the table reads"
+            raise OptionError("horizon", self.horizon, problem, f"Choose {max(self.days)} or more")
 
     def at_length(self, length: int) -> "AbstractGenerator":
         if length < max(self.days):

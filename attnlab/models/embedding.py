@@ -47,5 +47,5 @@ def project_days(
     a far cheaper gradient on a CPU than a look-up.
     """
     of_tokens = embedding.tokens @ projection.weight
-    of_positions = embedding.positions @ projection.weight + projection.bias
+    of_positions = embedding.positions @ projection.weight + projection.bias[None, :]
     return one_hot[days] @ of_tokens + of_positions[days]

@@ -41,4 +41,4 @@ def initial_projection(
 
 def project(projection: Projection, rows: Float[Array, "rows inputs"]) -> Float[Array, "rows out"]:
     """x W + b for every row x."""
-    return rows @ projection.weight + projection.bias
+    return rows @ projection.weight + projection.bias[None, :]

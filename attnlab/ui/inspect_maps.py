@@ -36,8 +36,12 @@ def draw_maps(experiment: Experiment, model: AbstractModel, probes: np.ndarray) 
     sequences = np.resize(probes, (min(size, len(probes)), length))
     found = _remembered(experiment, model, sequences, true, laws)
     as_shares = st.segmented_control(
-        "scale", ["share of the row", "as measured"], default="share of the row", required=True,
-        key="map_scale", persist_state="session",
+        "scale",
+        ["share of the row", "as measured"],
+        default="share of the row",
+        required=True,
+        key="map_scale",
+        persist_state="session",
         help="As measured: attention in shares, dependence as total variation from 0 to 1. Share "
         "of the row: every row divided by its sum, so that the three can be compared.",
     )
@@ -97,7 +101,11 @@ def _draw_map(name: str, values: Float[np.ndarray, "query day"], length: int) ->
     strongest = int(values[-1].argmax()) + 1
     st.altair_chart(
         pattern_chart(
-            table, length=length, symbols=None, dark=on_dark(), height=_HEIGHT,
+            table,
+            length=length,
+            symbols=None,
+            dark=on_dark(),
+            height=_HEIGHT,
             meaning=_MEANING[name],
         ),
         width="stretch",
@@ -127,9 +135,7 @@ def _draw_score(found: Comparison, true: Dependence, length: int) -> None:
 
 def _draw_last_rows(found: Comparison) -> None:
     names = {"attends": found.attends, "depends": found.depends, "truth": found.truth}
-    rows = {
-        name: _by_row(values[-1:])[0] for name, values in names.items() if values is not None
-    }
+    rows = {name: _by_row(values[-1:])[0] for name, values in names.items() if values is not None}
     strongest = {name: int(values.argmax()) + 1 for name, values in rows.items()}
     st.altair_chart(
         days_chart(days_table(rows), dark=on_dark(), height=200),

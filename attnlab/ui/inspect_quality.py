@@ -32,7 +32,7 @@ def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray)
         st.altair_chart(
             confusion_chart(counts, vocabulary, dark=on_dark(), height=_HEIGHT),
             width="stretch",
-            alt=f"Confusion matrix of {counts.sum():,} test sequences; {right:.1%} on the diagonal.",
+            alt=f"Confusion matrix of {counts.sum():,} test sequences; {right:.1%} predicted right.",
         )
         st.caption(
             f"How to read it: counts over {counts.sum():,} test sequences; rows came, columns were "
@@ -42,8 +42,12 @@ def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray)
     with middle:
         st.altair_chart(
             calibration_chart(
-                reliable.said, reliable.came, reliable.came_stderr, reliable.count,
-                dark=on_dark(), height=_HEIGHT,
+                reliable.said,
+                reliable.came,
+                reliable.came_stderr,
+                reliable.count,
+                dark=on_dark(),
+                height=_HEIGHT,
             ),
             width="stretch",
             alt=f"Calibration: the expected calibration error is {reliable.error:.3f}.",

@@ -42,14 +42,20 @@ def _draw_editor(experiment: Experiment, probes: np.ndarray) -> np.ndarray:
     with st.container(horizontal=True, gap="xxsmall", key="day_editor"):
         for day, token in enumerate(tokens):
             st.button(
-                f"{vocabulary.symbols[token]} {day + 1}", key=f"edit_day_{day + 1}",
-                on_click=_turn, args=(day, vocabulary.size),
+                f"{vocabulary.symbols[token]} {day + 1}",
+                key=f"edit_day_{day + 1}",
+                on_click=_turn,
+                args=(day, vocabulary.size),
             )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
-            "take the days of sequence", range(len(probes)), key="edited_from",
-            format_func=lambda i: f"{i + 1}: {vocabulary.render(probes[i])}", width=320,
-            on_change=_take, args=(probes,),
+            "take the days of sequence",
+            range(len(probes)),
+            key="edited_from",
+            format_func=lambda i: f"{i + 1}: {vocabulary.render(probes[i])}",
+            width=320,
+            on_change=_take,
+            args=(probes,),
         )
     return np.array(tokens)
 
@@ -83,11 +89,19 @@ def _draw_prediction(experiment: Experiment, model: AbstractModel, tokens: np.nd
         f"{_in_words(learned, vocabulary.symbols)}.",
     )
     with st.container(horizontal=True, key="surprise"):
-        st.metric("unpredictable by anyone (nats)", f"{parts.unavoidable:.3f}", width="content",
-                  help="Entropy of the true law of the next day.")
-        st.metric("the model's error (nats)", f"{parts.error:.3f}", width="content",
-                  help="KL divergence of the model's law from the true one. The expected loss is "
-                  "the sum of the two.")
+        st.metric(
+            "unpredictable by anyone (nats)",
+            f"{parts.unavoidable:.3f}",
+            width="content",
+            help="Entropy of the true law of the next day.",
+        )
+        st.metric(
+            "the model's error (nats)",
+            f"{parts.error:.3f}",
+            width="content",
+            help="KL divergence of the model's law from the true one. The expected loss is "
+            "the sum of the two.",
+        )
 
 
 def _in_words(probs: np.ndarray, symbols: tuple[str, ...]) -> str:
@@ -107,10 +121,16 @@ def _draw_pattern(
     strongest = int(pattern[read].argmax())
     chart = pattern_chart(
         pattern_table(pattern, np.asarray(MASKS[experiment.model.mask](days, days)), symbols),
-        length=length, symbols=symbols, dark=on_dark(), height=_HEIGHT,
+        length=length,
+        symbols=symbols,
+        dark=on_dark(),
+        height=_HEIGHT,
     ).add_params(alt.selection_point(name="cell", fields=["query", "key"]))
     event = st.altair_chart(
-        chart, width="stretch", key="cell_chart", on_select="rerun",
+        chart,
+        width="stretch",
+        key="cell_chart",
+        on_select="rerun",
         alt=f"Pattern of the edited sequence. Day {read + 1} gives {pattern[read, strongest]:.0%} "
         f"to day {strongest + 1}.",
     )

@@ -52,6 +52,7 @@ def _navigation():
                     icon=":material/model_training:",
                     default=True,
                 ),
+                st.Page(_PAGES / "inspect.py", title="Inspect", icon=":material/search:"),
             ],
             "Lessons": [
                 st.Page(_PAGES / "words.py", title="Words", icon=":material/menu_book:"),
