@@ -8,7 +8,7 @@ from attnlab.ui.files_panel import draw_files
 from attnlab.ui.inside_panel import NOW, draw_scrubber
 from attnlab.ui.inspect_maps import draw_maps
 from attnlab.ui.inspect_quality import draw_generated, draw_quality
-from attnlab.ui.inspect_sequence import draw_sequence
+from attnlab.ui.inspect_sequence import draw_sequence, edited_days
 from attnlab.ui.shell import TRAIN_PAGE, ensure_shell
 from attnlab.ui.transport import draw_status
 
@@ -42,7 +42,8 @@ st.caption(
 test = np.asarray(run.test_sequences())
 
 st.header("Attends, depends, truth", anchor=False, divider="gray")
-draw_maps(experiment, model, test[:256, :-1])
+single = edited_days(experiment, snapshot.probes)
+draw_maps(experiment, model, test[:, :-1], single)
 
 st.header("One sequence in the hand", anchor=False, divider="gray")
 draw_sequence(experiment, model, snapshot.probes)
@@ -60,7 +61,7 @@ with st.expander("In code", icon=":material/code:"):
         "from attnlab.optimum import day_laws, dependence, next_day\n\n"
         "true = dependence(experiment.generator, experiment.length)\n"
         "laws = day_laws(experiment.generator, experiment.length)\n"
-        "maps = compare(experiment, model, sequences, true, laws)\n"
+        "maps = compare(experiment, model, sequences, true.replacement, laws)\n"
         "print(maps.attends[-1], maps.depends[-1], maps.truth[-1])",
         language="python",
     )

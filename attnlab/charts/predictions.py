@@ -66,7 +66,7 @@ def confusion_chart(
         }
     )
     order = list(vocabulary.symbols)
-    base = alt.Chart(table, padding={"right": 16}).encode(
+    base = alt.Chart(table).encode(
         x=alt.X(
             "predicted:N",
             title="predicted",

@@ -35,17 +35,20 @@ def compare(
     experiment: Experiment,
     model: AbstractModel,
     sequences: Int[np.ndarray, "sequences length"],
-    true: Dependence,
+    truth: Float[np.ndarray, "length length"],
     laws: Float[np.ndarray, "length vocab"],
 ) -> Comparison:
-    """What the model attends to, what its predictions depend on, and what the truth depends on."""
+    """What the model attends to, what its predictions depend on, and what the truth depends on.
+
+    `truth` is the map of the process, such as `Dependence.replacement`; `laws` those of the days.
+    """
     attends = None
     by_position = experiment.model.attends and experiment.training.readout == "last"
     if experiment.model.attends:
         attends = take_picture(model, sequences).patterns[:, 0, 0].mean(axis=0, dtype=np.float64)
     if by_position:
         depends, stderr = influence(lambda days: probs_by_query(model, days), sequences, laws)
-        return Comparison(attends, depends, stderr, true.replacement)
+        return Comparison(attends, depends, stderr, truth)
     readout = experiment.training.readout
     if attends is not None:
         read = readout_position(readout, sequences.shape[1])
@@ -53,7 +56,7 @@ def compare(
     depends, stderr = influence(
         lambda days: final_probs(model, days, readout)[:, None], sequences, laws
     )
-    return Comparison(attends, depends, stderr, true.replacement[-1:])
+    return Comparison(attends, depends, stderr, truth[-1:])
 
 
 def informative_days(true: Dependence) -> Bool[np.ndarray, " day"]:

@@ -1,7 +1,13 @@
 """What only someone who knows the process can compute: the best that could be learned."""
 
 from attnlab.optimum.best import Best, Optimum, entropy, optimum
-from attnlab.optimum.dependence import Dependence, day_laws, dependence, influence
+from attnlab.optimum.dependence import (
+    Dependence,
+    day_laws,
+    dependence,
+    influence,
+    true_influence,
+)
 from attnlab.optimum.ladder import Rung, ladder
 from attnlab.optimum.next_day import next_day, sequence_log_prob
 
@@ -18,4 +24,5 @@ __all__ = [
     "next_day",
     "optimum",
     "sequence_log_prob",
+    "true_influence",
 ]

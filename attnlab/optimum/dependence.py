@@ -71,7 +71,8 @@ def influence(
     """`replacement` of any predictor, by query and day, and its standard error.
 
     The same measure as `Dependence.replacement`, with the predictor in the place of the true
-    distribution; the mean runs over the given sequences, and `laws` are those of the days.
+    distribution; the mean runs over the given sequences, and `laws` are those of the days. A
+    single sequence has no standard error: NaN.
     """
     before = predict(sequences)
     effects = np.zeros((*before.shape[:2], len(laws)))
@@ -80,7 +81,24 @@ def influence(
             changed = sequences.copy()
             changed[:, day] = token
             effects[:, :, day] += law[token] * _total_variation(predict(changed), before)
-    return effects.mean(axis=0), effects.std(axis=0, ddof=1) / np.sqrt(len(sequences))
+    mean = effects.mean(axis=0)
+    if len(sequences) == 1:
+        return mean, np.full_like(mean, np.nan)
+    return mean, effects.std(axis=0, ddof=1) / np.sqrt(len(sequences))
+
+
+def true_influence(
+    generator: AbstractGenerator,
+    sequences: Int[np.ndarray, "sequences length"],
+    laws: Float[np.ndarray, "length vocab"],
+) -> Float[np.ndarray, "query day"]:
+    """`influence` of the true prediction over given sequences; impossible pasts move nothing."""
+    generator = generator.at_length(sequences.shape[1])
+
+    def predict(days):
+        return np.nan_to_num(predictives(generator, days)[:, 1:])
+
+    return influence(predict, sequences, laws)[0]
 
 
 def day_laws(generator: AbstractGenerator, length: int) -> Float[np.ndarray, "length vocab"]:

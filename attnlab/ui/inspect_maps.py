@@ -15,7 +15,7 @@ from attnlab.charts import (
 from attnlab.experiment import Experiment
 from attnlab.inspection import Comparison, compare, informative_days
 from attnlab.models import AbstractModel
-from attnlab.optimum import Dependence, day_laws, dependence
+from attnlab.optimum import Dependence, day_laws, dependence, true_influence
 from attnlab.ui.ground import on_dark
 from attnlab.ui.knowledge import ask
 
@@ -24,33 +24,46 @@ _HEIGHT = 300
 _SEQUENCES, _LONG_SEQUENCES, _LONG = 256, 48, 24
 
 
-def draw_maps(experiment: Experiment, model: AbstractModel, probes: np.ndarray) -> None:
-    """Three maps on the same axes and scale, their difference, and the score."""
+def draw_maps(
+    experiment: Experiment, model: AbstractModel, test: np.ndarray, single: np.ndarray
+) -> None:
+    """Three maps on the same axes and scale, their difference, and the score.
+
+    They are means over visible days of `test`, or of the one sequence `single`.
+    """
     length = experiment.length
     answers = [ask(f, experiment.generator, length) for f in (dependence, day_laws)]
     if not all(answer.done() for answer in answers):
         st.fragment(_wait_for_truth, key="truth", run_every=0.5)(experiment)
         return
     true, laws = (answer.result() for answer in answers)
-    size = _SEQUENCES if length <= _LONG else _LONG_SEQUENCES
-    sequences = np.resize(probes, (min(size, len(probes)), length))
-    found = _remembered(experiment, model, sequences, true, laws)
-    as_shares = st.segmented_control(
-        "scale",
-        ["share of the row", "as measured"],
-        default="share of the row",
-        required=True,
-        key="map_scale",
-        persist_state="session",
-        help="As measured: attention in shares, dependence as total variation from 0 to 1. Share "
-        "of the row: every row divided by its sum, so that the three can be compared.",
-    )
-    shares = as_shares == "share of the row"
-    maps = {
-        "attends": found.attends,
-        "depends": found.depends,
-        "truth": found.truth,
-    }
+    size = min(len(test), _SEQUENCES if length <= _LONG else _LONG_SEQUENCES)
+    mean = f"mean of {size} sequences"
+    with st.container(horizontal=True):
+        over = st.segmented_control(
+            "over",
+            [mean, "the sequence below"],
+            default=mean,
+            required=True,
+            key="map_over",
+            help="The sequence below is the one that can be edited further down.",
+        )
+        scale = st.segmented_control(
+            "scale",
+            ["share of the row", "as measured"],
+            default="share of the row",
+            required=True,
+            key="map_scale",
+            help="As measured: attention in shares, dependence as total variation from 0 to 1. "
+            "Share of the row: every row over its sum, so that the three can be compared.",
+        )
+    if over == mean:
+        found = _mean_maps(experiment, model, test[:size], true, laws)
+    else:
+        truth = true_influence(experiment.generator, single[None], laws)
+        found = compare(experiment, model, single[None], truth, laws)
+    shares = scale == "share of the row"
+    maps = {"attends": found.attends, "depends": found.depends, "truth": found.truth}
     drawn = {
         name: _by_row(values) if shares else values
         for name, values in maps.items()
@@ -58,7 +71,7 @@ def draw_maps(experiment: Experiment, model: AbstractModel, probes: np.ndarray) 
     }
     for column, (name, values) in zip(st.columns(len(drawn)), drawn.items(), strict=True):
         with column:
-            _draw_map(name, values, length)
+            _draw_map(name, values, length, "share" if shares else _UNITS[name])
     _draw_score(found, true, length)
     _draw_last_rows(found)
     _draw_difference(drawn, length)
@@ -71,12 +84,12 @@ def _wait_for_truth(experiment: Experiment) -> None:
     st.caption(":material/hourglass_top: Working out the true dependence …")
 
 
-def _remembered(experiment, model, sequences, true: Dependence, laws) -> Comparison:
+def _mean_maps(experiment, model, sequences, true: Dependence, laws) -> Comparison:
     """The comparison, computed once for a model: moving a control must not repeat it."""
     # The model itself is kept, since the identity of one that is gone may be given again.
     kept = st.session_state.get("comparison")
     if kept is None or kept[0] is not model:
-        kept = (model, compare(experiment, model, sequences, true, laws))
+        kept = (model, compare(experiment, model, sequences, true.replacement, laws))
         st.session_state["comparison"] = kept
     return kept[1]
 
@@ -91,22 +104,19 @@ _MEANING = {
     "depends": "its prediction depends on",
     "truth": "the truth depends on",
 }
+_UNITS = {"attends": "share", "depends": "total variation", "truth": "total variation"}
 
 
-def _draw_map(name: str, values: Float[np.ndarray, "query day"], length: int) -> None:
+def _draw_map(name: str, values: Float[np.ndarray, "query day"], length: int, unit: str) -> None:
     first = length - len(values) + 1
     queries, days = np.indices(values.shape)
     seen = days <= queries + first - 1
     table = pattern_table(values, seen, None, first_query=first)
     strongest = int(values[-1].argmax()) + 1
+    st.markdown(f"**{name}**: what {_MEANING[name]}")
     st.altair_chart(
         pattern_chart(
-            table,
-            length=length,
-            symbols=None,
-            dark=on_dark(),
-            height=_HEIGHT,
-            meaning=_MEANING[name],
+            table, length=length, symbols=None, dark=on_dark(), height=_HEIGHT, meaning=unit
         ),
         width="stretch",
         alt=f"Map of what {_MEANING[name]}. In the last row day {strongest} counts most, with "
@@ -129,7 +139,8 @@ def _draw_score(found: Comparison, true: Dependence, length: int) -> None:
         "How to read it: a row is the day that asks, a column the day looked at. A day that is "
         "bright at the left and dark in the middle is attended to but not used; one that is dark "
         "at the left may still count, since a query carries its own day. Many patterns predict "
-        "alike: a low score is no error by itself."
+        "alike: a low score is no error by itself. With the loss `last` only the last row was "
+        "trained."
     )
 
 
@@ -144,7 +155,7 @@ def _draw_last_rows(found: Comparison) -> None:
         + ", ".join(f"{name} day {day}" for name, day in strongest.items())
         + ".",
     )
-    if float(found.depends_stderr[-1].max()) > 0:
+    if np.isfinite(found.depends_stderr[-1]).all():
         st.caption(
             f"The row that makes the prediction, each series as shares of its sum. Standard error "
             f"of the model's dependence: at most {found.depends_stderr[-1].max():.3f} (total "

@@ -32,7 +32,7 @@ def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray)
         st.altair_chart(
             confusion_chart(counts, vocabulary, dark=on_dark(), height=_HEIGHT),
             width="stretch",
-            alt=f"Confusion matrix of {counts.sum():,} test sequences; {right:.1%} predicted right.",
+            alt=f"Confusion matrix of {counts.sum():,} tests; {right:.1%} predicted right.",
         )
         st.caption(
             f"How to read it: counts over {counts.sum():,} test sequences; rows came, columns were "

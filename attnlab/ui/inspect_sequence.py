@@ -21,7 +21,8 @@ _SHOWN_TERMS = 6
 
 def draw_sequence(experiment: Experiment, model: AbstractModel, probes: np.ndarray) -> None:
     """An editor of the days, and all that follows from them."""
-    tokens = _draw_editor(experiment, probes)
+    tokens = edited_days(experiment, probes)
+    _draw_editor(experiment, tokens, probes)
     left, right = st.columns([1, 1], gap="medium")
     with left:
         _draw_prediction(experiment, model, tokens)
@@ -32,12 +33,18 @@ def draw_sequence(experiment: Experiment, model: AbstractModel, probes: np.ndarr
     _draw_arithmetic(model, tokens, *cell)
 
 
-def _draw_editor(experiment: Experiment, probes: np.ndarray) -> np.ndarray:
-    """Buttons, one a day; a click puts the next symbol there."""
-    vocabulary, length = experiment.generator.vocabulary, experiment.length
+def edited_days(experiment: Experiment, probes: np.ndarray) -> np.ndarray:
+    """The sequence in the hand; the first probe until somebody edits it."""
+    size, length = experiment.generator.vocabulary.size, experiment.length
     tokens = st.session_state.get("edited_days")
-    if tokens is None or len(tokens) != length or max(tokens) >= vocabulary.size:
+    if tokens is None or len(tokens) != length or max(tokens) >= size:
         st.session_state["edited_days"] = tokens = tuple(int(token) for token in probes[0])
+    return np.array(tokens)
+
+
+def _draw_editor(experiment: Experiment, tokens: np.ndarray, probes: np.ndarray) -> None:
+    """Buttons, one a day; a click puts the next symbol there."""
+    vocabulary = experiment.generator.vocabulary
     st.markdown("Click a day to change it; the oldest is at the left.")
     with st.container(horizontal=True, gap="xxsmall", key="day_editor"):
         for day, token in enumerate(tokens):
@@ -47,17 +54,15 @@ def _draw_editor(experiment: Experiment, probes: np.ndarray) -> np.ndarray:
                 on_click=_turn,
                 args=(day, vocabulary.size),
             )
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(
-            "take the days of sequence",
-            range(len(probes)),
-            key="edited_from",
-            format_func=lambda i: f"{i + 1}: {vocabulary.render(probes[i])}",
-            width=320,
-            on_change=_take,
-            args=(probes,),
-        )
-    return np.array(tokens)
+    st.selectbox(
+        "take the days of sequence",
+        range(len(probes)),
+        key="edited_from",
+        format_func=lambda i: f"{i + 1}: {vocabulary.render(probes[i])}",
+        width=320,
+        on_change=_take,
+        args=(probes,),
+    )
 
 
 def _turn(day: int, size: int) -> None:
