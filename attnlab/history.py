@@ -50,7 +50,9 @@ class Picture(NamedTuple):
     weights: Float[np.ndarray, "length vocab outcomes"]
 
 
-def take_picture(model: AbstractModel, sequences: Int[Array, "sequences length"]) -> Picture:
+def take_picture(
+    model: AbstractModel, sequences: Int[Array | np.ndarray, "sequences length"]
+) -> Picture:
     """Patterns at every query of every sequence."""
     patterns, weights = _inside(model, jnp.asarray(sequences))
     return Picture(np.asarray(patterns), np.asarray(weights))

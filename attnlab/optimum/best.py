@@ -91,4 +91,4 @@ def _sampled(generator: AbstractGenerator, length: int) -> Optimum:
 def entropy(probs: Float[np.ndarray, "*many vocab"]) -> Float[np.ndarray, "*many"]:
     """-Σ p log p over the last axis, in nats."""
     safe = np.where(probs > 0, probs, 1.0)
-    return -(probs * np.log(safe)).sum(axis=-1)
+    return np.asarray(-(probs * np.log(safe)).sum(axis=-1))
