@@ -79,15 +79,16 @@ _MAKERS = {
     "custom": lambda: _custom("a b c", 1, ((0.1, 0.8, 0.1), (0.1, 0.1, 0.8), (0.8, 0.1, 0.1))),
     "custom-cycle": lambda: _custom("a b c", 1, CYCLE),
     "custom-two-islands": lambda: _custom(
-        "a b c d", 1,
+        "a b c d",
+        1,
         ((0.5, 0.5, 0.0, 0.0), (0.1, 0.9, 0.0, 0.0), (0.2, 0.2, 0.1, 0.5), (0.0, 0.0, 0.0, 1.0)),
         length=3,
-    ),  # fmt: skip
+    ),
     "custom-pairs": lambda: _custom("a b c", 2, PAIRS),
     "custom-two-symbols": lambda: _custom(
         "🌱 🍂", 2, ((0.9, 0.1), (0.0, 1.0), (0.5, 0.5), (0.3, 0.7)), length=5
     ),
-}  # fmt: skip
+}
 NAMES = tuple(_MAKERS)
 
 

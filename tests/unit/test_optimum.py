@@ -1,6 +1,7 @@
 """Floor and ceiling against the enumeration of every sequence."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -77,7 +78,7 @@ def test_enumerated_figures_are_labelled_exact(name):
 
 def test_floors_of_a_stationary_stream_never_rise():
     floors = [best.nll for best in optimum(NDays(n=4), 8).per_day]
-    assert all(later <= earlier + 1e-6 for earlier, later in zip(floors, floors[1:], strict=False))
+    assert all(later <= earlier + 1e-6 for earlier, later in itertools.pairwise(floors))
 
 
 def test_a_chain_that_forgets_slowly_has_its_own_floor_on_every_day():
