@@ -2,13 +2,16 @@
 
 import dataclasses
 import functools
-from typing import ClassVar
+import itertools
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Array, Float, Int
 
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.probability import check_table
+from attnlab.generators.rule_table import Outline, RuleTable, lines_latex, matrix_latex
 from attnlab.generators.stream import (
     StreamBelief,
     beginning_table,
@@ -72,6 +75,25 @@ class Custom(AbstractGenerator):
         """The user's symbols, which are their own names."""
         symbols = tuple(self.symbols.split())
         return Vocabulary(symbols=symbols, names=symbols)
+
+    @classmethod
+    def outline(cls, name: str, values: Mapping[str, Any]) -> Outline:
+        symbols, order = tuple(values["symbols"].split()), values["order"]
+        rows = tuple(map(" ".join, itertools.product(symbols, repeat=order)))
+        return Outline("last day" if order == 1 else "last two days", rows, "next day", symbols)
+
+    @property
+    def formula(self) -> str:
+        if self.order == 2:
+            return r"p(x_{t+1} = w \mid x_{t-1} = u,\ x_t = v) = P_{uv,w}"
+        return lines_latex(
+            r"p(x_{t+1} = w \mid x_t = v) = P_{vw}", rf"P = {matrix_latex(self.table)}"
+        )
+
+    @property
+    def tables(self) -> tuple[RuleTable, ...]:
+        values = {"symbols": self.symbols, "order": self.order}
+        return (RuleTable("table", self.outline("table", values), self.table),)
 
     def at_length(self, length: int) -> "AbstractGenerator":
         return self

@@ -1,0 +1,37 @@
+"""The tables of probabilities that a process follows, as people read them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Outline(NamedTuple):
+    """What the rows and columns of a table stand for, and what each of them is called."""
+
+    row_title: str
+    rows: tuple[str, ...]
+    column_title: str
+    columns: tuple[str, ...]
+
+
+class RuleTable(NamedTuple):
+    """Probabilities of the columns, given the row."""
+
+    name: str
+    outline: Outline
+    probs: tuple[tuple[float, ...], ...]
+
+
+def vector_latex(numbers: Sequence[float]) -> str:
+    """(0.3, 0.7) in LaTeX."""
+    return "(" + ",\\ ".join(f"{number:g}" for number in numbers) + ")"
+
+
+def matrix_latex(rows: Sequence[Sequence[float]]) -> str:
+    """A matrix in round brackets in LaTeX."""
+    lines = r" \\ ".join(" & ".join(f"{number:g}" for number in row) for row in rows)
+    return rf"\begin{{pmatrix}} {lines} \end{{pmatrix}}"
+
+
+def lines_latex(*lines: str) -> str:
+    """Formulas below each other."""
+    return r"\begin{gathered} " + r" \\[2pt] ".join(lines) + r" \end{gathered}"
