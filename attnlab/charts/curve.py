@@ -30,7 +30,7 @@ def curve_chart(
     *,
     x_title: str,
     y_title: str,
-    domain: tuple[float, float] | None,
+    domain: tuple[float, float],
     reference: tuple[str, float],
     dark: bool,
     height: int,
@@ -39,7 +39,7 @@ def curve_chart(
     hue = hues(dark=dark)
     name, level = reference
     x = alt.X("at:O", title=x_title, axis=alt.Axis(labelAngle=0, labelOverlap=True))
-    scale = alt.Scale(domain=list(domain)) if domain else alt.Scale(zero=True, nice=True)
+    scale = alt.Scale(domain=list(domain))
     y = alt.Y("value:Q", title=y_title, scale=scale)
     base = alt.Chart(table).encode(x=x)
     line = pd.DataFrame({"level": [level], "name": [name]})

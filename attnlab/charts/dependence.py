@@ -59,7 +59,8 @@ def dependence_chart(
                 legend=alt.Legend(
                     orient="top",
                     direction="horizontal",
-                    gradientLength=120,
+                    gradientLength=190,
+                    labelOverlap=False,
                     values=[0, most / 10, most / 2, most],
                     format=".2f",
                     gradientThickness=10,

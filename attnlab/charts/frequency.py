@@ -11,6 +11,8 @@ from jaxtyping import Float
 from attnlab.charts.colours import hues
 
 _ROW = 26
+# What the legend and the lower axis take of the height.
+_AROUND = 120
 _KNOWN, _COUNTED = "the process", "the sample"
 
 
@@ -79,4 +81,4 @@ def frequency_chart(
         counted.encode(x=alt.X("counted:Q", title=title, scale=share)).mark_point(
             filled=True, size=45, opacity=1, aria=False
         ),
-    ).properties(height=max(len(names), 2) * _ROW)
+    ).properties(height=len(names) * _ROW + _AROUND)

@@ -13,6 +13,8 @@ _TALLEST = 460
 _ROW = 40
 # Rows lower than this have no room for numbers.
 _LEAST_ROW = 16
+# What the legend and the lower axis take of the height.
+_AROUND = 105
 
 
 def rule_table(rule: RuleTable) -> pd.DataFrame:
@@ -36,7 +38,7 @@ def rule_chart(table: pd.DataFrame, *, rule: RuleTable, dark: bool) -> alt.Layer
     rows = len(outline.rows)
     height = min(_ROW * rows, max(_TALLEST, _LEAST_ROW * rows))
     every = 1 if height / rows >= _LEAST_ROW - 2 else 3
-    base = alt.Chart(table, padding={"right": 16}).encode(
+    base = alt.Chart(table).encode(
         x=alt.X(
             "column:O",
             title=f"{outline.column_title} →",
@@ -67,9 +69,8 @@ def rule_chart(table: pd.DataFrame, *, rule: RuleTable, dark: bool) -> alt.Layer
         text=alt.Text("probability:Q", format=".3~g"),
         color=alt.condition(alt.datum.probability > 0.5, alt.value(ramp.low), alt.value(ramp.high)),
     ).mark_text(fontSize=13, aria=False)
-    return alt.layer(base.encode(color=colour).mark_rect(aria=False), number).properties(
-        height=height
-    )
+    cells = base.encode(color=colour).mark_rect(aria=False)
+    return alt.layer(cells, number).properties(height=height + _AROUND, padding={"right": 16})
 
 
 def _axis(names: tuple[str, ...], every: int, **rest) -> alt.Axis:

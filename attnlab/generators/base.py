@@ -43,7 +43,10 @@ class AbstractGenerator(abc.ABC):
 
     @classmethod
     def outline(cls, name: str, values: Mapping[str, Any]) -> Outline | None:
-        """What the table option `name` is about, given the options' `values`, good or bad."""
+        """What the table option `name` is about, given the values of the options before it.
+
+        Refused, with an `OptionError`: values that leave open which rows and columns there are.
+        """
         return None
 
     @abc.abstractmethod

@@ -55,30 +55,17 @@ class Custom(AbstractGenerator):
 
     def __post_init__(self):
         check_options(self)
-        try:
-            size = self.vocabulary.size
-        except ValueError as error:
-            problem = "a symbol repeats or cannot be seen"
-            remedy = "Write different symbols with spaces between them"
-            raise OptionError("symbols", self.symbols, problem, remedy) from error
-        if not _FEWEST_SYMBOLS <= size <= _MOST_SYMBOLS:
-            raise OptionError(
-                "symbols",
-                self.symbols,
-                f"{size} symbols, not {_FEWEST_SYMBOLS} to {_MOST_SYMBOLS}",
-                "Put a space between each two",
-            )
+        size = _checked_vocabulary(self.symbols).size
         check_table("table", self.table, size**self.order, size)
 
     @property
     def vocabulary(self) -> Vocabulary:
         """The user's symbols, which are their own names."""
-        symbols = tuple(self.symbols.split())
-        return Vocabulary(symbols=symbols, names=symbols)
+        return _checked_vocabulary(self.symbols)
 
     @classmethod
     def outline(cls, name: str, values: Mapping[str, Any]) -> Outline:
-        symbols, order = tuple(values["symbols"].split()), values["order"]
+        symbols, order = _checked_vocabulary(values["symbols"]).symbols, values["order"]
         rows = tuple(map(" ".join, itertools.product(symbols, repeat=order)))
         return Outline("last day" if order == 1 else "last two days", rows, "next day", symbols)
 
@@ -106,6 +93,23 @@ class Custom(AbstractGenerator):
 
     def update(self, belief: StreamBelief, token: Int[Array, ""]) -> StreamBelief:
         return update_stream(belief, token, memory=self.order)
+
+
+def _checked_vocabulary(text: str) -> Vocabulary:
+    symbols = tuple(text.split())
+    if not _FEWEST_SYMBOLS <= len(symbols) <= _MOST_SYMBOLS:
+        raise OptionError(
+            "symbols",
+            text,
+            f"{len(symbols)} symbols, not {_FEWEST_SYMBOLS} to {_MOST_SYMBOLS}",
+            "Put a space between each two",
+        )
+    try:
+        return Vocabulary(symbols=symbols, names=symbols)
+    except ValueError as error:
+        problem = "a symbol repeats or cannot be seen"
+        remedy = "Write different symbols with spaces between them"
+        raise OptionError("symbols", text, problem, remedy) from error
 
 
 @functools.lru_cache(maxsize=16)

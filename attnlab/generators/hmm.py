@@ -61,12 +61,14 @@ class HiddenMarkov(AbstractGenerator):
 
     @classmethod
     def outline(cls, name: str, values: Mapping[str, Any]) -> Outline:
-        states = tuple(f"state {number}" for number in range(1, len(values["initial"]) + 1))
+        initial = values.get("initial", cls.initial)
+        states = tuple(f"state {number}" for number in range(1, len(initial) + 1))
         if name == "initial":
-            return Outline("", ("day 1",), "hidden state", states)
+            return Outline("", ("day 1",), "hidden states", states, "states", _MOST_STATES)
         if name == "moving":
-            return Outline("hidden state", states, "next hidden state", states)
-        return Outline("hidden state", states, "what the day shows", cls.vocabulary.symbols)
+            return Outline("hidden state", states, "next hidden state", states, "states")
+        shown = cls.vocabulary.symbols
+        return Outline("hidden state", states, "what the day shows", shown, "states")
 
     @property
     def formula(self) -> str:

@@ -5,12 +5,18 @@ from typing import NamedTuple
 
 
 class Outline(NamedTuple):
-    """What the rows and columns of a table stand for, and what each of them is called."""
+    """What the rows and columns of a table stand for, and what each of them is called.
+
+    The names come from the `named_by` of the process. Tables with `most_columns` may have any
+    number of columns up to that.
+    """
 
     row_title: str
     rows: tuple[str, ...]
     column_title: str
     columns: tuple[str, ...]
+    named_by: str = "symbols"
+    most_columns: int | None = None
 
 
 class RuleTable(NamedTuple):
@@ -23,12 +29,12 @@ class RuleTable(NamedTuple):
 
 def vector_latex(numbers: Sequence[float]) -> str:
     """(0.3, 0.7) in LaTeX."""
-    return "(" + ",\\ ".join(f"{number:g}" for number in numbers) + ")"
+    return "(" + ",\\ ".join(f"{number:.4g}" for number in numbers) + ")"
 
 
 def matrix_latex(rows: Sequence[Sequence[float]]) -> str:
     """A matrix in round brackets in LaTeX."""
-    lines = r" \\ ".join(" & ".join(f"{number:g}" for number in row) for row in rows)
+    lines = r" \\ ".join(" & ".join(f"{number:.4g}" for number in row) for row in rows)
     return rf"\begin{{pmatrix}} {lines} \end{{pmatrix}}"
 
 

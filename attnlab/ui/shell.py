@@ -50,6 +50,7 @@ def _navigation():
                     icon=":material/model_training:",
                     default=True,
                 ),
+                st.Page(_PAGES / "generators.py", title="Generators", icon=":material/casino:"),
             ],
             "Lessons": [
                 st.Page(_PAGES / "words.py", title="Words", icon=":material/menu_book:"),
