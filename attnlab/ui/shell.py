@@ -53,6 +53,7 @@ def _navigation():
                     default=True,
                 ),
                 st.Page(_PAGES / "inspect.py", title="Inspect", icon=":material/search:"),
+                st.Page(_PAGES / "generators.py", title="Generators", icon=":material/casino:"),
             ],
             "Lessons": [
                 st.Page(_PAGES / "words.py", title="Words", icon=":material/menu_book:"),
