@@ -34,13 +34,14 @@ _PUBLISHED_LINEAR = LinearOptions(initialisation="published", day_feature="with"
 _CORRECTED = {
     "markov": Experiment(generator=Markov()),
     "recall": Experiment(
-        generator=Recall(), training=Training(steps=2_000, data="fresh", batch=256)
+        generator=Recall(),
+        training=Training(learning_rate=0.01, steps=2_000, data="fresh", batch=256),
     ),
     "ndays": Experiment(generator=NDays(), training=Training(steps=2_000, data="fresh")),
     "dotmod": Experiment(
         generator=DotMod(),
         model=AttentionOptions(d_attn=16, d_model=16),
-        training=Training(steps=5_000, data="fresh", batch=256),
+        training=Training(learning_rate=0.01, steps=5_000, data="fresh", batch=256),
     ),
 }
 
@@ -48,7 +49,14 @@ _CORRECTED = {
 def _published(
     generator: AbstractGenerator, size: int, model: AbstractModelOptions, loss: str, readout: str
 ) -> Experiment:
-    training = Training(loss=loss, readout=readout, batch_mode="full", train_size=size, steps=500)
+    training = Training(
+        loss=loss,
+        readout=readout,
+        learning_rate=0.01,
+        batch_mode="full",
+        train_size=size,
+        steps=500,
+    )
     return Experiment(generator=generator, model=model, training=training)
 
 

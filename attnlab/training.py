@@ -43,7 +43,7 @@ class Training:
     )
     # The high cap lets a person see a run that diverges.
     learning_rate: float = option(
-        0.01, "Step size of Adam.", low=1e-6, high=1000.0, logarithmic=True
+        0.005, "Step size of Adam.", low=1e-6, high=1000.0, logarithmic=True
     )
     batch_mode: str = option(
         "minibatch",

@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 
 class Hues(NamedTuple):
-    """What each colour means. The truth is always grey and dashed, what was learned violet."""
+    """What each colour means. The truth is always grey and dashed, what was learned violet.
+
+    `sampled` is what the process itself drew, by chance.
+    """
 
     learned: str
     training: str
@@ -12,6 +15,7 @@ class Hues(NamedTuple):
     cursor: str
     query: str
     key: str
+    sampled: str
 
 
 class Ramp(NamedTuple):
@@ -25,13 +29,18 @@ class Ramp(NamedTuple):
 def hues(*, dark: bool) -> Hues:
     """The hues on light or dark ground; those of `.streamlit/config.toml`."""
     if dark:
-        return Hues("#9a92ff", "#7f8798", "#a0a8b8", "#f0a265", "#6cb0f5", "#f5858f")
-    return Hues("#5048c8", "#9aa2b3", "#5c6577", "#b0560f", "#1f6fc4", "#c93a4b")
+        return Hues("#9a92ff", "#7f8798", "#a0a8b8", "#f0a265", "#6cb0f5", "#f5858f", "#e8c04c")
+    return Hues("#5048c8", "#9aa2b3", "#5c6577", "#b0560f", "#1f6fc4", "#c93a4b", "#8a6400")
 
 
 def share_ramp(*, dark: bool) -> Ramp:
     """From nothing, near the page's ground, to all, for shares from 0 to 1."""
     return Ramp("#1e1d33", "#6e67cb", "#dbd9ff") if dark else Ramp("#f4f3fd", "#8b83e2", "#362f8c")
+
+
+def truth_ramp(*, dark: bool) -> Ramp:
+    """As `share_ramp`, in the greys of what is known and not learned."""
+    return Ramp("#1b1f29", "#6f7888", "#e6e9f0") if dark else Ramp("#f4f5f8", "#9aa2b3", "#1d2433")
 
 
 def signed_ramp(*, dark: bool) -> Ramp:

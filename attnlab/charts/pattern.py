@@ -8,9 +8,7 @@ import pandas as pd
 from jaxtyping import Bool, Float
 
 from attnlab.charts.colours import hues, share_ramp
-
-# More labels than this would overlap at the width of a phone.
-_MOST_LABELS = 20
+from attnlab.charts.days import day_axis
 
 
 def pattern_table(
@@ -63,13 +61,13 @@ def pattern_chart(
                 "key:O",
                 title="key: day attended to →",
                 scale=alt.Scale(domain=days),
-                axis=_day_axis(days, symbols, hue.key, upright=True),
+                axis=day_axis(days, symbols, hue.key, upright=True),
             ),
             y=alt.Y(
                 "query:O",
                 title="← query: day that attends",
                 scale=alt.Scale(domain=days),
-                axis=_day_axis(days, symbols, hue.query, upright=False),
+                axis=day_axis(days, symbols, hue.query, upright=False),
             ),
             color=alt.Color(
                 "share:Q",
@@ -94,25 +92,3 @@ def pattern_chart(
         )
         .properties(height=height)
     )
-
-
-def _day_axis(
-    days: Sequence[int], symbols: Sequence[str] | None, colour: str, *, upright: bool
-) -> alt.Axis:
-    """Days by their number and, for a single sequence, their token."""
-    every = -(-len(days) // _MOST_LABELS)
-    shown = [day for day in days if (day - 1) % every == 0]
-    common = {
-        "values": shown,
-        "labelAngle": 0,
-        "titleColor": colour,
-        "ticks": False,
-        "domain": False,
-        "labelOverlap": False,
-    }
-    if symbols is None:
-        return alt.Axis(**common)
-    labels = ",".join(f"'{symbol}'" for symbol in symbols)
-    symbol = f"[{labels}][datum.value - 1]"
-    label = f"[{symbol}, '' + datum.value]" if upright else f"datum.value + '  ' + {symbol}"
-    return alt.Axis(labelExpr=label, **common)

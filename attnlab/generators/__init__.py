@@ -17,6 +17,7 @@ from attnlab.generators.hmm import HiddenMarkov
 from attnlab.generators.markov import Markov
 from attnlab.generators.ndays import NDays
 from attnlab.generators.recall import Recall
+from attnlab.generators.rule_table import Outline, RuleTable
 
 GENERATORS = MappingProxyType(
     {kind.name: kind for kind in (Markov, Recall, NDays, DotMod, HiddenMarkov, Custom)}
@@ -30,7 +31,9 @@ __all__ = [
     "HiddenMarkov",
     "Markov",
     "NDays",
+    "Outline",
     "Recall",
+    "RuleTable",
     "Shared",
     "continue_sequence",
     "draw_days",

@@ -1,8 +1,9 @@
 """What a generator is: a process whose next-day distribution given the past is known exactly."""
 
 import abc
+from collections.abc import Mapping
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -10,6 +11,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from attnlab.generators.rule_table import Outline, RuleTable
 from attnlab.vocabulary import Vocabulary
 
 
@@ -27,11 +29,25 @@ class AbstractGenerator(abc.ABC):
     all that the days seen so far tell about the next one; days not seen are marginalised, never
     assumed. Everything else (sampling, exact probabilities, optimum) is written once from
     `start`, `log_probs` and `update`.
+
+    For the reader only, and free to leave out: `formula` is the rule in LaTeX with the options'
+    numbers plugged in, `tables` are the probabilities it looks up, and `outline` names the rows
+    and columns of an option that is such a table.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     vocabulary: ClassVar[Vocabulary]
+    formula: ClassVar[str] = ""
+    tables: ClassVar[tuple[RuleTable, ...]] = ()
+
+    @classmethod
+    def outline(cls, name: str, values: Mapping[str, Any]) -> Outline | None:
+        """What the table option `name` is about, given the values of the options before it.
+
+        Refused, with an `OptionError`: values that leave open which rows and columns there are.
+        """
+        return None
 
     @abc.abstractmethod
     def at_length(self, length: int) -> "AbstractGenerator":

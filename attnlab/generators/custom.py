@@ -2,13 +2,16 @@
 
 import dataclasses
 import functools
-from typing import ClassVar
+import itertools
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Array, Float, Int
 
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.probability import check_table
+from attnlab.generators.rule_table import Outline, RuleTable, lines_latex, matrix_latex
 from attnlab.generators.stream import (
     StreamBelief,
     beginning_table,
@@ -52,26 +55,32 @@ class Custom(AbstractGenerator):
 
     def __post_init__(self):
         check_options(self)
-        try:
-            size = self.vocabulary.size
-        except ValueError as error:
-            problem = "a symbol repeats or cannot be seen"
-            remedy = "Write different symbols with spaces between them"
-            raise OptionError("symbols", self.symbols, problem, remedy) from error
-        if not _FEWEST_SYMBOLS <= size <= _MOST_SYMBOLS:
-            raise OptionError(
-                "symbols",
-                self.symbols,
-                f"{size} symbols, not {_FEWEST_SYMBOLS} to {_MOST_SYMBOLS}",
-                "Put a space between each two",
-            )
+        size = _checked_vocabulary(self.symbols).size
         check_table("table", self.table, size**self.order, size)
 
     @property
     def vocabulary(self) -> Vocabulary:
         """The user's symbols, which are their own names."""
-        symbols = tuple(self.symbols.split())
-        return Vocabulary(symbols=symbols, names=symbols)
+        return _checked_vocabulary(self.symbols)
+
+    @classmethod
+    def outline(cls, name: str, values: Mapping[str, Any]) -> Outline:
+        symbols, order = _checked_vocabulary(values["symbols"]).symbols, values["order"]
+        rows = tuple(map(" ".join, itertools.product(symbols, repeat=order)))
+        return Outline("last day" if order == 1 else "last two days", rows, "next day", symbols)
+
+    @property
+    def formula(self) -> str:
+        if self.order == 2:
+            return r"p(x_{t+1} = w \mid x_{t-1} = u,\ x_t = v) = P_{uv,w}"
+        return lines_latex(
+            r"p(x_{t+1} = w \mid x_t = v) = P_{vw}", rf"P = {matrix_latex(self.table)}"
+        )
+
+    @property
+    def tables(self) -> tuple[RuleTable, ...]:
+        values = {"symbols": self.symbols, "order": self.order}
+        return (RuleTable("table", self.outline("table", values), self.table),)
 
     def at_length(self, length: int) -> "AbstractGenerator":
         return self
@@ -84,6 +93,23 @@ class Custom(AbstractGenerator):
 
     def update(self, belief: StreamBelief, token: Int[Array, ""]) -> StreamBelief:
         return update_stream(belief, token, memory=self.order)
+
+
+def _checked_vocabulary(text: str) -> Vocabulary:
+    symbols = tuple(text.split())
+    if not _FEWEST_SYMBOLS <= len(symbols) <= _MOST_SYMBOLS:
+        raise OptionError(
+            "symbols",
+            text,
+            f"{len(symbols)} symbols, not {_FEWEST_SYMBOLS} to {_MOST_SYMBOLS}",
+            "Put a space between each two",
+        )
+    try:
+        return Vocabulary(symbols=symbols, names=symbols)
+    except ValueError as error:
+        problem = "a symbol repeats or cannot be seen"
+        remedy = "Write different symbols with spaces between them"
+        raise OptionError("symbols", text, problem, remedy) from error
 
 
 @functools.lru_cache(maxsize=16)

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from attnlab.generators.base import AbstractGenerator
+from attnlab.generators.rule_table import lines_latex, vector_latex
 from attnlab.generators.stream import (
     StreamBelief,
     beginning_table,
@@ -51,6 +52,18 @@ class DotMod(AbstractGenerator):
 
     def __post_init__(self):
         check_options(self)
+
+    @property
+    def formula(self) -> str:
+        weights, other = np.resize(_WEIGHTS, self.n), self.noise / (self.vocabulary.size - 1)
+        return lines_latex(
+            rf"z = \Big( \sum_{{i=1}}^{{{self.n}}} \beta_i\, y_i (2 - y_i) \Big) \bmod 3",
+            r"y_i = \text{value of day } i,\ \text{from the oldest on}",
+            rf"\beta = {vector_latex(weights)}",
+            rf"y = {vector_latex(_VALUES[self.variant])} \text{{ for (rain, cloud, sun)}}",
+            rf"p(\text{{next day}} = z) = {1 - self.noise:g}, \quad "
+            rf"\text{{each other }} {other:g}",
+        )
 
     def at_length(self, length: int) -> "AbstractGenerator":
         return self

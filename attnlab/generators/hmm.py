@@ -1,7 +1,8 @@
 """`hmm`: a hidden state moves, and each day shows something of it."""
 
 import dataclasses
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -9,6 +10,13 @@ from jaxtyping import Array, Float, Int
 
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.probability import check_distribution, check_table
+from attnlab.generators.rule_table import (
+    Outline,
+    RuleTable,
+    lines_latex,
+    matrix_latex,
+    vector_latex,
+)
 from attnlab.options import OptionError, check_options, option
 from attnlab.vocabulary import Vocabulary
 
@@ -50,6 +58,35 @@ class HiddenMarkov(AbstractGenerator):
         check_distribution("initial", self.initial, states)
         check_table("moving", self.moving, states, states)
         check_table("showing", self.showing, states, self.vocabulary.size)
+
+    @classmethod
+    def outline(cls, name: str, values: Mapping[str, Any]) -> Outline:
+        initial = values.get("initial", cls.initial)
+        states = tuple(f"state {number}" for number in range(1, len(initial) + 1))
+        if name == "initial":
+            return Outline("", ("day 1",), "hidden states", states, "states", _MOST_STATES)
+        if name == "moving":
+            return Outline("hidden state", states, "next hidden state", states, "states")
+        shown = cls.vocabulary.symbols
+        return Outline("hidden state", states, "what the day shows", shown, "states")
+
+    @property
+    def formula(self) -> str:
+        return lines_latex(
+            rf"p(s_1) = {vector_latex(self.initial)}",
+            r"p(s_{t+1} = j \mid s_t = i) = A_{ij}",
+            r"p(\text{day } t = w \mid s_t = i) = B_{iw}",
+            rf"A = {matrix_latex(self.moving)}",
+            rf"B = {matrix_latex(self.showing)}",
+        )
+
+    @property
+    def tables(self) -> tuple[RuleTable, ...]:
+        values = {"initial": self.initial}
+        return tuple(
+            RuleTable(name, self.outline(name, values), getattr(self, name))
+            for name in ("moving", "showing")
+        )
 
     def at_length(self, length: int) -> "AbstractGenerator":
         return self

@@ -1,13 +1,21 @@
 """`markov`: the next day depends on the last one only."""
 
 import dataclasses
-from typing import ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.probability import check_distribution, check_table
+from attnlab.generators.rule_table import (
+    Outline,
+    RuleTable,
+    lines_latex,
+    matrix_latex,
+    vector_latex,
+)
 from attnlab.options import check_options, option
 from attnlab.vocabulary import WEATHER, Vocabulary
 
@@ -42,6 +50,25 @@ class Markov(AbstractGenerator):
         check_options(self)
         check_distribution("initial", self.initial, self.vocabulary.size)
         check_table("transition", self.transition, self.vocabulary.size, self.vocabulary.size)
+
+    @classmethod
+    def outline(cls, name: str, values: Mapping[str, Any]) -> Outline:
+        symbols = cls.vocabulary.symbols
+        if name == "initial":
+            return Outline("", ("day 1",), "day 1", symbols)
+        return Outline("last day", symbols, "next day", symbols)
+
+    @property
+    def formula(self) -> str:
+        return lines_latex(
+            rf"p(\text{{day }} 1) = {vector_latex(self.initial)}",
+            r"p(\text{day } t + 1 = w \mid \text{day } t = v) = P_{vw}",
+            rf"P = {matrix_latex(self.transition)}",
+        )
+
+    @property
+    def tables(self) -> tuple[RuleTable, ...]:
+        return (RuleTable("transition", self.outline("transition", {}), self.transition),)
 
     def at_length(self, length: int) -> "AbstractGenerator":
         return self

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from attnlab.generators.base import AbstractGenerator
+from attnlab.generators.rule_table import lines_latex
 from attnlab.generators.stream import (
     StreamBelief,
     beginning_table,
@@ -44,6 +45,13 @@ class NDays(AbstractGenerator):
 
     def __post_init__(self):
         check_options(self)
+
+    @property
+    def formula(self) -> str:
+        return lines_latex(
+            rf"p(\text{{next day}} = w) = \frac{{{self.n} - c(w)}}{{{2 * self.n}}}",
+            rf"c(w) = \text{{how often }} w \text{{ came in the last {self.n} days}}",
+        )
 
     def at_length(self, length: int) -> "AbstractGenerator":
         return self

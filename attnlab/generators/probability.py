@@ -17,6 +17,8 @@ def check_distribution(name: str, row: Any, size: int) -> None:
     for probability in row:
         if isinstance(probability, bool) or not isinstance(probability, int | float):
             raise OptionError(name, row, f"{probability!r} is not a number", remedy)
+        if math.isnan(probability):
+            raise OptionError(name, row, "a number is missing", remedy)
         if not 0 <= probability <= 1:
             raise OptionError(name, row, f"{probability!r} is not from 0 to 1", remedy)
     total = math.fsum(row)

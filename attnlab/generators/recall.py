@@ -1,6 +1,7 @@
 """`recall`: a few early days, remembered, decide the last one."""
 
 import dataclasses
+import itertools
 from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
@@ -9,6 +10,13 @@ from jaxtyping import Array, Float, Int
 
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.markov import INITIAL, TRANSITION
+from attnlab.generators.rule_table import (
+    Outline,
+    RuleTable,
+    lines_latex,
+    matrix_latex,
+    vector_latex,
+)
 from attnlab.options import OptionError, check_options, option
 from attnlab.vocabulary import WEATHER, Vocabulary
 
@@ -75,6 +83,26 @@ class Recall(AbstractGenerator):
                 f"Choose a length of at least {max(self.days)}, or earlier `days`",
             )
         return dataclasses.replace(self, horizon=length)
+
+    @property
+    def formula(self) -> str:
+        recalled = r",\ ".join(rf"x_{{{day}}}" for day in self.days)
+        independent = r",\ ".join(str(day) for day in self.independent_days)
+        return lines_latex(
+            r"x_t = \text{weather of day } t",
+            rf"x_{{{self.horizon + 1}}} \sim \text{{table}}\,[{recalled}]",
+            rf"x_t \sim {vector_latex(INITIAL)} \quad \text{{for }} t = {independent}",
+            r"x_t \sim P_{x_{t-1}} \quad \text{on other days}",
+            rf"P = {matrix_latex(TRANSITION)}",
+        )
+
+    @property
+    def tables(self) -> tuple[RuleTable, ...]:
+        symbols = self.vocabulary.symbols
+        rows = tuple(map("".join, itertools.product(symbols, repeat=len(self.days))))
+        days = ", ".join(str(day) for day in self.days)
+        outline = Outline(f"weather of day {days}", rows, f"day {self.horizon + 1}", symbols)
+        return (RuleTable("table", outline, tuple(map(tuple, self.table.tolist()))),)
 
     @property
     def independent_days(self) -> tuple[int, ...]:

@@ -8,17 +8,33 @@ from attnlab.optimum.dependence import (
     influence,
     true_influence,
 )
+from attnlab.optimum.frequencies import (
+    Agreement,
+    Counted,
+    Frequencies,
+    agreement,
+    count_frequencies,
+    counted,
+    frequencies,
+)
 from attnlab.optimum.ladder import Rung, ladder
 from attnlab.optimum.next_day import next_day, sequence_log_prob
 
 __all__ = [
+    "Agreement",
     "Best",
+    "Counted",
     "Dependence",
+    "Frequencies",
     "Optimum",
     "Rung",
+    "agreement",
+    "count_frequencies",
+    "counted",
     "day_laws",
     "dependence",
     "entropy",
+    "frequencies",
     "influence",
     "ladder",
     "next_day",

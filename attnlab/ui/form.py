@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from attnlab.experiment import Experiment
-from attnlab.generators import GENERATORS
+from attnlab.generators import GENERATORS, AbstractGenerator
 from attnlab.models import MODELS
 from attnlab.number_text import read_numbers, show_numbers
 from attnlab.options import Option, OptionError, default_of, label_of, options_of
@@ -30,9 +30,7 @@ def fill_form(experiment: Experiment) -> None:
 
 def draw_form() -> Experiment | OptionError:
     """Draw the controls; the experiment they describe, or what is wrong with it."""
-    if "generator" not in st.session_state:
-        fill_form(Experiment())
-        st.session_state["preset"] = "corrected-markov"
+    _fill_first_form()
     _draw_preset()
     problems: list[OptionError] = []
     st.subheader("Generator", divider="gray")
@@ -49,6 +47,41 @@ def draw_form() -> Experiment | OptionError:
         except OptionError as error:
             problems.append(error)
     return problems[0]
+
+
+def draw_process_form(
+    problems: list[OptionError],
+) -> tuple[type[AbstractGenerator], dict[str, Any], int]:
+    """The controls of the process alone: its class, its options and the length.
+
+    Options that are probabilities have no control here and are left out. The keys are those of
+    the whole form, so that a process that is chosen in one place is chosen everywhere.
+    """
+    _fill_first_form()
+    st.subheader("Generator", divider="gray")
+    kind = _draw_kind(Experiment, "generator", GENERATORS)
+    values = _draw_values(kind, problems, without=probability_options(kind))
+    return kind, values, _draw_control(Experiment, "length", problems)
+
+
+def probability_options(kind: type) -> tuple[str, ...]:
+    """The options that are a row or a table of probabilities."""
+
+    def holds_fractions(value: Any) -> bool:
+        return isinstance(value, float) or (isinstance(value, tuple) and holds_fractions(value[0]))
+
+    defaults = {name: default_of(kind, name) for name in options_of(kind)}
+    return tuple(
+        name
+        for name, value in defaults.items()
+        if isinstance(value, tuple) and holds_fractions(value)
+    )
+
+
+def _fill_first_form() -> None:
+    if "generator" not in st.session_state:
+        fill_form(Experiment())
+        st.session_state["preset"] = "corrected-markov"
 
 
 def _draw_preset() -> None:
@@ -75,28 +108,26 @@ def _draw_choice(
     owner: type, name: str, registry: Mapping[str, type], problems: list[OptionError]
 ) -> Any:
     """A menu of the registry, and the options of the chosen class below it."""
+    return _draw_options(_draw_kind(owner, name, registry), problems)
+
+
+def _draw_kind(owner: type, name: str, registry: Mapping[str, type]) -> type:
     chosen = st.selectbox(
         label_of(name, options_of(owner)[name]),
         list(registry),
-        key=_key(owner, name),
+        key=control_key(owner, name),
         help=options_of(owner)[name].help,
         persist_state="session",
     )
     kind = registry[chosen]
     st.caption(kind.summary)
-    return _draw_options(kind, problems)
+    return kind
 
 
 def _draw_options(kind: type, problems: list[OptionError]) -> Any:
     """Every option of the class, and the instance they describe, or None with a problem noted."""
-    values, before = {}, len(problems)
-    for name, spec in options_of(kind).items():
-        if not _applies(kind, name, values):
-            values[name] = default_of(kind, name)
-        elif spec.registry is not None:
-            values[name] = _draw_choice(kind, name, spec.registry, problems)
-        else:
-            values[name] = _draw_control(kind, name, problems)
+    before = len(problems)
+    values = _draw_values(kind, problems)
     if len(problems) > before:
         return None
     try:
@@ -105,6 +136,23 @@ def _draw_options(kind: type, problems: list[OptionError]) -> Any:
         st.error(str(error), icon=":material/error:")
         problems.append(error)
         return None
+
+
+def _draw_values(
+    kind: type, problems: list[OptionError], *, without: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """The value of every option of the class, but for those `without` a control here."""
+    values: dict[str, Any] = {}
+    for name, spec in options_of(kind).items():
+        if name in without:
+            continue
+        if not _applies(kind, name, values):
+            values[name] = default_of(kind, name)
+        elif spec.registry is not None:
+            values[name] = _draw_choice(kind, name, spec.registry, problems)
+        else:
+            values[name] = _draw_control(kind, name, problems)
+    return values
 
 
 def _applies(kind: type, name: str, values: Mapping[str, Any]) -> bool:
@@ -120,7 +168,7 @@ def _applies(kind: type, name: str, values: Mapping[str, Any]) -> bool:
 
 def _draw_control(owner: type, name: str, problems: list[OptionError]) -> Any:
     """One control for one option; its value, or None with the problem noted and shown."""
-    spec, default, key = options_of(owner)[name], default_of(owner, name), _key(owner, name)
+    spec, default, key = options_of(owner)[name], default_of(owner, name), control_key(owner, name)
     label, common = (
         label_of(name, spec),
         {"key": key, "help": spec.help, "persist_state": "session"},
@@ -157,7 +205,7 @@ def _draw_numbers(label: str, default: tuple, common: Mapping[str, Any]) -> str:
     return st.text_input(label, **common)
 
 
-def _key(owner: type, name: str) -> str:
+def control_key(owner: type, name: str) -> str:
     """The key of a control, which is also its name in tests and links."""
     return f"{owner.name}_{name}" if owner in _PREFIXED else name
 
@@ -168,11 +216,11 @@ def _values_of(configuration: Any) -> Iterator[tuple[str, Any]]:
         value = getattr(configuration, name)
         if dataclasses.is_dataclass(value):
             if spec.registry and len(spec.registry) > 1:
-                yield _key(type(configuration), name), value.name
+                yield control_key(type(configuration), name), value.name
                 yield from _defaults_of_others(spec.registry, value)
             yield from _values_of(value)
         else:
-            key = _key(type(configuration), name)
+            key = control_key(type(configuration), name)
             yield key, show_numbers(value) if isinstance(value, tuple) else value
 
 

@@ -1,7 +1,7 @@
 """What is known of a process, asked for in the background and drawn when it is there."""
 
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any
 
 import streamlit as st
@@ -10,6 +10,8 @@ from attnlab.answers import Answers
 from attnlab.experiment import Experiment
 from attnlab.feasibility import Verdict, feasibility
 from attnlab.optimum import Best
+
+_UNNOTICED = 0.2
 
 
 @st.cache_resource(show_spinner=False)
@@ -26,6 +28,43 @@ def answer_or_none(function: Callable[..., Any], *arguments: Hashable) -> Any:
     """The answer if it is there already, else None; asked for in any case."""
     future = ask(function, *arguments)
     return future.result() if future.done() else None
+
+
+def answers_in_turn(*questions: tuple[Any, ...]) -> list[Any]:
+    """The answers that are there, None for the others; each a function and its arguments.
+
+    A question is put when the one before it is answered, so that somebody who tries one process
+    after another leaves no queue behind. A `ValueError` is shown as the answer that it is.
+    """
+    answers: list[Any] = [None] * len(questions)
+    for number, question in enumerate(questions):
+        future = ask(*question)
+        if not _is_soon_done(future):
+            break
+        if isinstance(error := future.exception(), ValueError):
+            st.error(str(error), icon=":material/error:")
+            break
+        answers[number] = future.result()
+    return answers
+
+
+def draw_waiting(*questions: tuple[Any, ...]) -> None:
+    """Draw the page again with every further answer; until the last, say that more is to come."""
+    pending = next((question for question in questions if not ask(*question).done()), None)
+    st.fragment(_draw_waiting, key="waiting", run_every=0.5 if pending else None)(pending)
+
+
+def _draw_waiting(pending: tuple[Any, ...] | None) -> None:
+    if pending is None:
+        return
+    if ask(*pending).done():
+        st.rerun()
+    st.caption(":material/hourglass_top: Working out the figures below …")
+
+
+def _is_soon_done(future: Future) -> bool:
+    """Whether it is answered, or will be before anybody notices a gap in the page."""
+    return bool(wait([future], timeout=_UNNOTICED).done)
 
 
 def draw_verdict(experiment: Experiment) -> None:

@@ -14,9 +14,7 @@ TRAIN_PAGE = _PAGES / "train.py"
 
 def run_shell() -> None:
     """Set the page up, draw the navigation and run the chosen page. For app.py alone."""
-    st.set_page_config(
-        page_title="attnlab", page_icon="🔬", layout="wide", initial_sidebar_state="auto"
-    )
+    _configure()
     page = _navigation()
     with _shell():
         page.run()
@@ -29,8 +27,17 @@ def ensure_shell() -> None:
     own and runs a deep link's file alone. Calling `st.navigation` once ends that.
     """
     if not st.session_state.get(_IN_SHELL):
+        _configure()
         _navigation()
         st.rerun()
+
+
+def _configure() -> None:
+    # Without an icon of its own a page takes the one of its navigation, which a browser would
+    # fetch from a server on the internet.
+    st.set_page_config(
+        page_title="attnlab", page_icon="🔬", layout="wide", initial_sidebar_state="auto"
+    )
 
 
 @contextmanager
@@ -53,6 +60,7 @@ def _navigation():
                     default=True,
                 ),
                 st.Page(_PAGES / "inspect.py", title="Inspect", icon=":material/search:"),
+                st.Page(_PAGES / "generators.py", title="Generators", icon=":material/casino:"),
             ],
             "Lessons": [
                 st.Page(_PAGES / "words.py", title="Words", icon=":material/menu_book:"),

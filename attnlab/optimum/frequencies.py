@@ -1,0 +1,148 @@
+"""How often tokens and pairs of tokens come: exactly, and counted in a sample."""
+
+import dataclasses
+import functools
+
+import jax.random as jr
+import numpy as np
+from jaxtyping import Float, Int
+
+from attnlab.generators import AbstractGenerator, sample
+from attnlab.optimum.levels import TooManyBeliefsError, WithRecent, levels
+from attnlab.optimum.sampled import sampled_days
+from attnlab.optimum.sequences import weighted_sequences
+
+# Enough for a share to be known to half a percentage point.
+_COUNTED = 10_000
+_SHOWN = 8
+# The rounding of float32 log-probabilities over a sequence.
+_SAME_LAW = 1e-5
+
+
+@dataclasses.dataclass(frozen=True)
+class Frequencies:
+    """How often each token comes on each day, the day to predict included, and after another.
+
+    `days[t, w]` = p(day t + 1 = w). `following[v, w]` = p(the last visible day = w | the day
+    before it = v), NaN where v never comes. The standard errors are 0 where the figures are exact.
+    """
+
+    days: Float[np.ndarray, "days vocab"]
+    days_stderr: Float[np.ndarray, "days vocab"]
+    following: Float[np.ndarray, "vocab vocab"]
+    following_stderr: Float[np.ndarray, "vocab vocab"]
+    exact: bool
+
+    @property
+    def stationary(self) -> bool:
+        """Whether all days are known to have the same law."""
+        return self.exact and np.allclose(self.days, self.days[0], rtol=0, atol=_SAME_LAW)
+
+
+@dataclasses.dataclass(frozen=True)
+class Agreement:
+    """Entry k - 1: how much likelier than by chance two visible days k apart are the same.
+
+    (P(same) - P(same by chance)) / (1 - P(same by chance)), where both probabilities are means
+    over all pairs of visible days k apart, and by chance the two days are independent with the
+    laws they have. 0 is chance, 1 certainty; NaN where chance itself is certainty. The standard
+    errors are 0 where the figures are exact.
+    """
+
+    values: Float[np.ndarray, " lags"]
+    stderr: Float[np.ndarray, " lags"]
+    exact: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Counted:
+    """A fresh sample: its first sequences, its size, and what was counted in all of it."""
+
+    sequences: Int[np.ndarray, "shown days"]
+    size: int
+    frequencies: Frequencies
+
+
+# A pure function of a frozen value and a number, asked for again with every picture of a page.
+@functools.lru_cache(maxsize=64)
+def frequencies(generator: AbstractGenerator, length: int) -> Frequencies:
+    """The exact frequencies; where there are too many beliefs, those of a fixed sample."""
+    generator = generator.at_length(length)
+    vocab = generator.vocabulary.size
+    days, pairs = [], np.zeros((vocab, vocab))
+    try:
+        for day, level in enumerate(levels(WithRecent(generator, 1), length)):
+            joint = level.probability[:, None] * level.next_probs
+            days.append(joint.sum(axis=0))
+            if day == length - 1:
+                last = level.beliefs[1]
+                columns = [np.bincount(last, column, minlength=vocab) for column in joint.T]
+                pairs = np.stack(columns, axis=1)
+    except TooManyBeliefsError:
+        return count_frequencies(sampled_days(generator, length + 1), vocab)
+    following = _conditional(pairs)
+    laws = np.array(days)
+    return Frequencies(laws, np.zeros_like(laws), following, np.zeros_like(following), exact=True)
+
+
+def count_frequencies(sequences: Int[np.ndarray, "size days"], vocab: int) -> Frequencies:
+    """What comes how often in sampled sequences, whose last day is the one to predict."""
+    days = (sequences[:, :, None] == np.arange(vocab)).mean(axis=0)
+    code = sequences[:, -3] * vocab + sequences[:, -2]
+    pairs = np.bincount(code, minlength=vocab**2).reshape(vocab, vocab).astype(float)
+    following = _conditional(pairs)
+    return Frequencies(
+        days,
+        _share_error(days, len(sequences)),
+        following,
+        _share_error(following, np.maximum(pairs.sum(axis=1, keepdims=True), 1)),
+        exact=False,
+    )
+
+
+def counted(generator: AbstractGenerator, length: int, seed: int) -> Counted:
+    """10,000 sequences of `length` visible days and the day to predict, drawn by `seed`."""
+    generator = generator.at_length(length)
+    key = jr.key(seed)
+    sequences = np.asarray(sample(generator, key=key, size=_COUNTED, length=length + 1))
+    known = count_frequencies(sequences, generator.vocabulary.size)
+    return Counted(sequences[:_SHOWN].copy(), _COUNTED, known)
+
+
+# A pure function of a frozen value and a number, asked for again with every picture of a page.
+@functools.lru_cache(maxsize=64)
+def agreement(generator: AbstractGenerator, length: int) -> Agreement:
+    """Agreement above chance by lag, from 1 to `length` - 1; exact over all sequences, or sampled.
+
+    The standard error is that of the linearised formula: the laws of the days are estimated from
+    the same sequences.
+    """
+    generator = generator.at_length(length)
+    days, weight, _, exact = weighted_sequences(generator, length, sampled=2 * _COUNTED)
+    one_hot = days[:, :, None] == np.arange(generator.vocabulary.size)
+    laws = np.einsum("s,sdv->dv", weight, one_hot)
+    values, errors = [], []
+    for lag in range(1, length):
+        same = (days[:, lag:] == days[:, :-lag]).mean(axis=1)
+        share, chance = weight @ same, (laws[lag:] * laws[:-lag]).sum(axis=1).mean()
+        room = 1 - chance if chance < 1 - _SAME_LAW else np.nan
+        values.append((share - chance) / room)
+        if exact:
+            errors.append(0.0)
+            continue
+        # How each sequence moves the figure: by its own pairs, and by the laws it is part of.
+        first, second = np.arange(days.shape[1] - lag), np.arange(lag, days.shape[1])
+        by_law = laws[second, days[:, first]] + laws[first, days[:, second]]
+        moves = same / room - (1 - share) / room**2 * by_law.mean(axis=1)
+        errors.append(moves.std(ddof=1) / np.sqrt(len(days)))
+    return Agreement(np.array(values), np.array(errors), exact=exact)
+
+
+def _conditional(pairs: Float[np.ndarray, "first second"]) -> Float[np.ndarray, "first second"]:
+    """p(second | first) from how often each pair comes."""
+    total = pairs.sum(axis=1, keepdims=True)
+    return pairs / np.where(total > 0, total, np.nan)
+
+
+def _share_error(share: np.ndarray, size: np.ndarray | int) -> np.ndarray:
+    return np.sqrt(share * (1 - share) / size)

@@ -1,0 +1,67 @@
+"""The process that a page is about: chosen in the sidebar, its numbers edited on the page."""
+
+import streamlit as st
+
+from attnlab.generators import AbstractGenerator
+from attnlab.options import OptionError
+from attnlab.ui.form import draw_process_form, probability_options
+from attnlab.ui.rule_panel import draw_formula
+from attnlab.ui.table_editor import draw_process_tables
+
+_LAST_GOOD = "last_good_process"
+
+
+def draw_process() -> tuple[AbstractGenerator, int] | None:
+    """Controls and formula; the process and its length.
+
+    While the settings make no process it is the last good one of the same kind, and None if there
+    was none.
+    """
+    problems: list[OptionError] = []
+    with st.sidebar:
+        kind, values, length = draw_process_form(problems)
+        train = st.container()
+    formula, tables = st.columns(2, gap="large") if probability_options(kind) else [st] * 2
+    with tables.container():
+        chosen = problems[0] if problems else _checked(draw_process_tables(kind, values), length)
+    is_good = not isinstance(chosen, OptionError)
+    with train:
+        _draw_train_button(is_good)
+    if is_good:
+        st.session_state[_LAST_GOOD] = (chosen, length)
+    generator, length = st.session_state.get(_LAST_GOOD, (None, length))
+    if type(generator) is not kind:
+        return None
+    with formula.container():
+        draw_formula(generator)
+        if not is_good:
+            st.info(
+                "Everything from here on is about the last numbers that made a process.",
+                icon=":material/history:",
+            )
+    return generator, length
+
+
+def _checked(
+    generator: AbstractGenerator | OptionError, length: int
+) -> AbstractGenerator | OptionError:
+    """The process at its length, or why it has none; the reason is shown."""
+    if isinstance(generator, OptionError):
+        return generator
+    try:
+        return generator.at_length(length)
+    except OptionError as error:
+        st.error(str(error), icon=":material/error:")
+        return error
+
+
+def _draw_train_button(is_good: bool) -> None:
+    pressed = st.button(
+        "Train on this",
+        key="train_on_this",
+        type="primary",
+        disabled=not is_good,
+        icon=":material/model_training:",
+    )
+    if pressed:
+        st.switch_page("pages/train.py")

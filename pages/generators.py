@@ -1,0 +1,75 @@
+"""Generators: what makes the data, and what the best predictor could do with it."""
+
+import streamlit as st
+
+from attnlab.optimum import agreement, counted, dependence, frequencies, ladder, optimum
+from attnlab.ui.knowledge import answers_in_turn, draw_waiting
+from attnlab.ui.optimum_panel import draw_dependence, draw_ladder, draw_optimum
+from attnlab.ui.process_panel import draw_process
+from attnlab.ui.rule_panel import draw_rule_tables
+from attnlab.ui.sample_panel import draw_agreement, draw_frequencies, draw_sample, sample_seed
+from attnlab.ui.shell import ensure_shell
+
+ensure_shell()
+st.title("Generators", anchor=False)
+st.markdown(
+    "A **generator** makes the sequences that models learn from. Its rule is known, so that what "
+    "can be learned is known too, before anything is trained: how well the best predictor does, "
+    "what simpler ones miss, and which days matter. Choose a process in the sidebar, change its "
+    "numbers, and read downwards."
+)
+
+st.subheader("The rule", anchor=False)
+process = draw_process()
+if process is None:
+    st.stop()
+generator, length = process
+draw_rule_tables(generator)
+
+vocab = generator.vocabulary.size
+questions = (
+    (counted, generator, length, sample_seed()),
+    (frequencies, generator, length),
+    (optimum, generator, length),
+    (agreement, generator, length),
+    (ladder, generator, length),
+    (dependence, generator, length),
+)
+sample, known, best, alike, rungs, depends = answers_in_turn(*questions)
+draw_waiting(*questions)
+
+st.subheader("What it makes", anchor=False)
+draw_sample(generator, sample)
+
+st.subheader("How often", anchor=False)
+draw_frequencies(generator, known, sample)
+
+st.subheader("How long a day echoes", anchor=False)
+draw_agreement(alike)
+
+st.subheader("What could be learned", anchor=False)
+draw_optimum(best, vocab)
+
+st.subheader("Who could learn it", anchor=False)
+draw_ladder(rungs)
+
+st.subheader("Which days matter", anchor=False)
+draw_dependence(depends, vocab)
+
+with st.expander("In code", icon=":material/code:"):
+    st.markdown("The figures above, from a script:")
+    st.code(
+        "import jax.random as jr\n\n"
+        f"from attnlab.generators import {type(generator).__name__}, sample\n"
+        "from attnlab.optimum import agreement, dependence, frequencies, ladder, optimum\n\n"
+        f"generator = {generator!r}\n"
+        f"length = {length}\n"
+        "for row in sample(generator, key=jr.key(0), size=8, length=length + 1):\n"
+        "    print(generator.vocabulary.render(row))\n"
+        "print(frequencies(generator, length).days[-1], agreement(generator, length).values)\n"
+        "print(optimum(generator, length).final)\n"
+        "for rung in ladder(generator, length):\n"
+        "    print(rung.name, rung.best)\n"
+        "print(dependence(generator, length).replacement[-1])",
+        language="python",
+    )
