@@ -29,5 +29,5 @@ class Answers:
                 self._futures[key] = self._worker.submit(function, *arguments)
             self._futures.move_to_end(key)
             while len(self._futures) > _MOST:
-                self._futures.popitem(last=False)[1].cancel()
+                self._futures.popitem(last=False)
             return self._futures[key]

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
@@ -9,7 +10,8 @@ from attnlab.attention import MASKS
 from attnlab.experiment import Experiment
 from attnlab.generators import DotMod, NDays
 from attnlab.losses import readout_position
-from attnlab.optimum.best import Best, entropy, optimum
+from attnlab.optimum.best import Best, optimum
+from attnlab.optimum.grouped import best_from_groups
 from attnlab.optimum.ladder import ladder
 from attnlab.optimum.linear import best_linear
 from attnlab.optimum.sequences import Weighted, weighted_sequences
@@ -83,13 +85,13 @@ def _about_process(experiment: Experiment, best: Best) -> list[str]:
 def _about_training(experiment: Experiment) -> list[str]:
     model, training = experiment.model, experiment.training
     findings = []
+    if not model.attends:
+        return findings
     if model.initialisation == "ones":
         findings.append(
             "With all weights 1 every component of a query and a key starts alike and stays so: "
             "the model can use one of them only. Choose the initialisation `scaled`."
         )
-    if not model.attends:
-        return findings
     if training.loss == "next" and model.mask != "causal":
         findings.append(
             f"With the loss `next` and the mask `{model.mask}` a position may look at the very "
@@ -106,7 +108,7 @@ def _about_training(experiment: Experiment) -> list[str]:
 def _seen_days(experiment: Experiment) -> list[int]:
     """The positions that the readout may attend to."""
     position = readout_position(experiment.training.readout, experiment.length)
-    days = np.arange(experiment.length)
+    days = jnp.arange(experiment.length)
     mask = np.asarray(MASKS[experiment.model.mask](days, days))
     return np.flatnonzero(mask[position]).tolist()
 
@@ -130,19 +132,9 @@ def _best_from(sequences: Weighted, told: Int[np.ndarray, "sequences features"])
     """The best prediction of the final day by someone who is told only this."""
     possible = sequences.weight > 0
     _, group = np.unique(told[possible], axis=0, return_inverse=True)
-    joint = sequences.weight[possible, None] * sequences.probs[possible, -1]
-    grouped = np.stack([np.bincount(group, column) for column in joint.T], axis=1)
-    weight = grouped.sum(axis=1)
-    conditional = grouped / weight[:, None]
-    nll = float(weight @ entropy(conditional))
-    accuracy = float(grouped.max(axis=1).sum())
-    if sequences.exact:
-        return Best(nll, accuracy)
-    size = len(sequences.days)
-    spread = weight @ (entropy(conditional) - nll) ** 2
-    return Best(
-        nll,
-        accuracy,
-        float(np.sqrt(spread / size)),
-        float(np.sqrt(accuracy * (1 - accuracy) / size)),
+    return best_from_groups(
+        group,
+        sequences.probs[possible, -1],
+        sequences.weight[possible],
+        exact=sequences.exact,
     )

@@ -15,7 +15,9 @@ from attnlab.generators.rule_table import Outline, RuleTable, lines_latex, matri
 from attnlab.generators.stream import (
     StreamBelief,
     beginning_table,
+    lasting_windows,
     start_stream,
+    stationary_law,
     stream_log_probs,
     update_stream,
 )
@@ -31,7 +33,8 @@ class Custom(AbstractGenerator):
 
     With order 2 the rows stand in the order of (day before last, last day), the last day
     changing fastest. The stream has run forever, from a start with all symbols alike; days
-    before the first are marginalised. After an impossible day the prediction is NaN.
+    before the first are marginalised. A beginning that
+    cannot happen has no prediction, which is NaN.
 
     Refused: fewer than two or more than six symbols, symbols that repeat, rows that are not
     probabilities, a table of another size.
@@ -115,5 +118,7 @@ def _checked_vocabulary(text: str) -> Vocabulary:
 @functools.lru_cache(maxsize=16)
 def _beginnings(generator: Custom) -> Float[np.ndarray, "beginnings vocab"]:
     rule = np.array(generator.table, dtype=np.float64)
+    rule = rule / rule.sum(axis=1, keepdims=True)
     # A table may cycle; half of the law kept in each round settles that too.
-    return beginning_table(rule / rule.sum(axis=1, keepdims=True), kept=0.5)
+    law = stationary_law(rule, kept=0.5) * lasting_windows(rule)
+    return beginning_table(rule, law / law.sum())

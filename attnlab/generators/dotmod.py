@@ -13,6 +13,7 @@ from attnlab.generators.stream import (
     StreamBelief,
     beginning_table,
     start_stream,
+    stationary_law,
     stream_log_probs,
     update_stream,
 )
@@ -81,7 +82,8 @@ class DotMod(AbstractGenerator):
 # The law of 12 days takes seconds; a pure function of a frozen value is safe to remember.
 @functools.lru_cache(maxsize=4)
 def _table(generator: DotMod) -> Float[np.ndarray, "beginnings vocab"]:
-    return beginning_table(_rule(generator))
+    rule = _rule(generator)
+    return beginning_table(rule, stationary_law(rule))
 
 
 def _rule(generator: DotMod) -> Float[np.ndarray, "windows vocab"]:

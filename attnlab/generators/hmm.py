@@ -51,7 +51,7 @@ class HiddenMarkov(AbstractGenerator):
 
     def __post_init__(self):
         check_options(self)
-        states = len(self.initial)
+        states = len(self.initial) if isinstance(self.initial, tuple) else 0
         if not 1 <= states <= _MOST_STATES:
             problem = f"not 1 to {_MOST_STATES} hidden states"
             raise OptionError("initial", self.initial, problem, "Give a probability a state")

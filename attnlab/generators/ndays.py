@@ -14,6 +14,7 @@ from attnlab.generators.stream import (
     StreamBelief,
     beginning_table,
     start_stream,
+    stationary_law,
     stream_log_probs,
     update_stream,
 )
@@ -86,7 +87,8 @@ def _change_table(generator: NDays) -> Float[np.ndarray, "beginnings vocab"]:
     The rule treats all weathers alike, so the changes between n days decide the next change, and
     a third of the windows suffices.
     """
-    return beginning_table(_change_rule(generator.n, generator.vocabulary.size))
+    rule = _change_rule(generator.n, generator.vocabulary.size)
+    return beginning_table(rule, stationary_law(rule))
 
 
 def _change_rule(n: int, size: int) -> Float[np.ndarray, "windows vocab"]:

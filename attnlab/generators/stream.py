@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from attnlab.generators.base import Shared
 
@@ -79,16 +79,31 @@ def stationary_law(
     raise ValueError(f"The stream does not settle within {_MOST_ROUNDS:,} days. Add noise to it.")
 
 
+def lasting_windows(rule: Float[np.ndarray, "windows symbols"]) -> Bool[np.ndarray, " windows"]:
+    """Whether a stream that has run forever still meets the window: what it leads to leads back."""
+    windows, symbols = rule.shape
+    after = np.zeros((windows, windows), dtype=bool)
+    for symbol in range(symbols):
+        following = (np.arange(windows) * symbols + symbol) % windows
+        after[np.arange(windows), following] |= rule[:, symbol] > 0
+    leads = after | np.eye(windows, dtype=bool)
+    # Squared often enough, one step becomes any number of steps.
+    for _ in range(windows.bit_length()):
+        leads = (leads.astype(int) @ leads.astype(int)) > 0
+    return (leads <= leads.T).all(axis=1)
+
+
 def beginning_table(
-    rule: Float[np.ndarray, "windows symbols"], *, kept: float = 0.0
+    rule: Float[np.ndarray, "windows symbols"], law: Float[np.ndarray, " windows"]
 ) -> Float[np.ndarray, "beginnings symbols"]:
     """log p(next symbol | beginning) for every beginning of a window: see `StreamBelief`.
 
     By Bayes' rule p(next | beginning) = p(beginning, next) / p(beginning), where both follow from
-    the stationary law by summing over the days not seen. Impossible beginnings have NaN.
+    the law of whole windows, p(window), by summing over the days not seen. Beginnings that cannot
+    happen have NaN.
     """
     symbols = rule.shape[1]
-    law, rows = stationary_law(rule, kept=kept), []
+    rows = []
     beginnings = symbols
     while beginnings <= law.size:
         joint = law.reshape(beginnings, -1).sum(axis=1).reshape(-1, symbols)

@@ -54,11 +54,16 @@ def dependence(generator: AbstractGenerator, length: int) -> Dependence:
     maps = np.zeros((4, length, length))
     for query, day, probs, weight in contexts(generator, sequences):
         likely, moved, known = _effects(probs, weight, laws[day])
-        share = likely / likely.sum() if sequences.exact else np.full(likely.size, 1 / likely.size)
-        for row, values in enumerate((moved, known)):
-            maps[2 * row, query, day] = share @ values
-            if not sequences.exact:
-                maps[2 * row + 1, query, day] = values.std(ddof=1) / np.sqrt(values.size)
+        if sequences.exact:
+            share = likely / likely.sum()
+            maps[::2, query, day] = share @ moved, share @ known
+            continue
+        # The law of the day is an average over the same sequences, and has an error of its own.
+        slopes = [_effects(probs, weight, law)[1].mean() for law in np.eye(len(probs))]
+        varying = moved + np.array(slopes)[sequences.days[:, day]]
+        maps[::2, query, day] = moved.mean(), known.mean()
+        spread = np.array([varying.std(ddof=1), known.std(ddof=1)])
+        maps[1::2, query, day] = spread / np.sqrt(known.size)
     maps.setflags(write=False)
     return Dependence(*maps, exact=sequences.exact)
 
@@ -80,7 +85,8 @@ def influence(
         for token in np.flatnonzero(law):
             changed = sequences.copy()
             changed[:, day] = token
-            effects[:, :, day] += law[token] * _total_variation(predict(changed), before)
+            moved = _total_variation(predict(changed), before)
+            effects[:, :, day] += law[token] * np.nan_to_num(moved)
     mean = effects.mean(axis=0)
     if len(sequences) == 1:
         return mean, np.full_like(mean, np.nan)
@@ -96,7 +102,9 @@ def true_influence(
     generator = generator.at_length(sequences.shape[1])
 
     def predict(days):
-        return np.nan_to_num(predictives(generator, days)[:, 1:])
+        probs = predictives(generator, days)
+        possible = np.isfinite(log_weights(days, probs))
+        return np.where(possible[:, :, None], probs, np.nan)[:, 1:]
 
     return influence(predict, sequences, laws)[0]
 

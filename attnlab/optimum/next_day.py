@@ -15,6 +15,9 @@ def next_day(generator: AbstractGenerator, days: Sequence[int]) -> Float[np.ndar
     Refused: days that the process cannot produce, since nothing follows from them.
     """
     generator = generator.at_length(len(days))
+    size = generator.vocabulary.size
+    if not all(0 <= token < size for token in days):
+        raise ValueError(f"`days` is {list(days)}: tokens are numbers from 0 to {size - 1}.")
     rows = _rows(generator, days)
     for day, token in enumerate(days):
         if not rows[day, token] > 0:
@@ -29,7 +32,7 @@ def next_day(generator: AbstractGenerator, days: Sequence[int]) -> Float[np.ndar
 def sequence_log_prob(generator: AbstractGenerator, days: Sequence[int]) -> float:
     """log p(days) in nats, from day 1; -inf for days that cannot happen."""
     rows = _rows(generator.at_length(len(days)), days)
-    chosen = rows[np.arange(len(days)), np.asarray(days)]
+    chosen = rows[np.arange(len(days)), np.asarray(days, dtype=int)]
     if not (chosen > 0).all():
         return float("-inf")
     return float(np.log(chosen).sum())

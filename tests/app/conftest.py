@@ -16,4 +16,4 @@ def app():
     yield app
     if "live_run" in app.session_state:
         app.session_state["live_run"].pause()
-        assert app.session_state["live_run"].wait(120)
+        assert app.session_state["live_run"].wait(120.0)

@@ -80,11 +80,11 @@ def test_a_loss_that_the_model_does_not_have(app, loss):
 def test_a_run_at_hand_survives_bad_settings(app):
     app.button(key="run_step").click().run()
     run = app.session_state["live_run"]
-    assert run.wait(120)
+    assert run.wait(120.0)
     app.text_area(key="markov_transition").set_value("1 1 1").run()
     assert "transition" in _errors(app)
     assert not app.button(key="run_step").disabled
     app.button(key="run_step").click().run()
-    assert run.wait(120)
+    assert run.wait(120.0)
     assert run.snapshot().step == 2
     assert not app.run().exception

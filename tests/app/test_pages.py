@@ -26,7 +26,7 @@ def test_pages_after_a_run(app, model):
     app.number_input(key="steps").set_value(20).run()
     app.button(key="run_start").click().run()
     run = app.session_state["live_run"]
-    assert run.wait(200)
+    assert run.wait(120.0)
     assert run.snapshot().state == "done"
     for page in (*_PAGES, *_PAGES):
         _assert_draws(app, page)

@@ -65,7 +65,7 @@ def test_every_choice_reaches_the_experiment(app, key):
 def test_the_run_at_hand_keeps_its_settings(app):
     app.button(key="run_step").click().run()
     run = app.session_state["live_run"]
-    assert run.wait(120)
+    assert run.wait(120.0)
     app.slider(key="length").set_value(7).run()
     assert any("Settings changed" in info.value for info in app.info)
     assert run.experiment.length == 10

@@ -68,7 +68,10 @@ def test_the_rungs_are_in_order(name):
     assert_in_order(rungs_of(name)[0], optimum(generator, length).final)
 
 
-@every_case
+@pytest.mark.parametrize(
+    "name",
+    ["recall", "ndays-3", "dotmod-5", "hmm-forbidding", "custom-pairs", "custom-two-islands"],
+)
 def test_the_best_linear_loss_agrees_with_another_minimiser(name):
     generator, length, joint = case(name)
     # Where something is impossible the least loss lies at infinity, and L-BFGS stops on the way.
