@@ -72,7 +72,8 @@ def assert_failed(run, experiment, *, bad_step):
     assert seen.state == "failed"
     assert f"not a finite number at step {bad_step:,}" in seen.message
     assert f"the weights of step {bad_step - 1:,} are kept" in seen.message
-    assert "lower `learning_rate`, which is 0.01" in seen.message
+    rate = experiment.training.learning_rate
+    assert f"lower `learning_rate`, which is {rate:g}" in seen.message
     good = stepped(experiment, bad_step - 1).stored()
     assert seen.step == int(kept.state.step) == bad_step - 1
     np.testing.assert_array_equal(seen.history.losses, good.history.losses)
