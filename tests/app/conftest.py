@@ -1,0 +1,19 @@
+"""The app without a browser."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+_APP = Path(__file__).resolve().parents[2] / "app.py"
+
+
+@pytest.fixture
+def app():
+    """The page that the app opens on, drawn once. Its run has ended when the test is over."""
+    app = AppTest.from_file(_APP, default_timeout=60).run()
+    assert not app.exception
+    yield app
+    if "live_run" in app.session_state:
+        app.session_state["live_run"].pause()
+        assert app.session_state["live_run"].wait(120)

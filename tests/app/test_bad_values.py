@@ -1,0 +1,90 @@
+"""Values that cannot run are answered by an error that names the option."""
+
+import pytest
+
+
+def _errors(app) -> str:
+    assert not app.exception
+    return "\n".join(error.value for error in app.error)
+
+
+def _assert_refused(app, *words: str) -> None:
+    errors = _errors(app)
+    assert all(word in errors for word in words), errors
+    assert app.button(key="run_start").disabled
+    assert app.button(key="run_step").disabled
+    assert app.button(key="run_reset").disabled
+    assert app.button(key="run_new_seed").disabled
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("0.5 0.3 0.1\n0.3 0.4 0.3\n0.2 0.3 0.5", ("transition row 1", "0.9")),
+        ("0.6 0.3 0.1\n0.3 0.4 0.3\n0.2 0.3", ("transition row 3", "3 numbers")),
+        ("0.6 0.3 0.1\n1.3 -0.3 0\n0.2 0.3 0.5", ("transition row 2", "1.3")),
+        ("0.6 0.3 0.1\n0.3 0.4 0.3", ("transition", "3 rows")),
+        ("rain", ("transition", "rain")),
+        ("nan 0 0; 1 0 0; 1 0 0", ("transition row 1", "nan")),
+        ("1e999 0 0; 1 0 0; 1 0 0", ("transition row 1", "inf")),
+        ("", ("transition", "empty")),
+    ],
+)
+def test_rows_that_are_no_probabilities(app, text, words):
+    app.text_area(key="markov_transition").set_value(text).run()
+    _assert_refused(app, *words)
+
+
+def test_a_good_value_takes_the_error_away(app):
+    area = app.text_area(key="markov_transition")
+    good = area.value
+    area.set_value("1 1 1").run()
+    _assert_refused(app, "transition")
+    app.text_area(key="markov_transition").set_value(good).run()
+    assert _errors(app) == ""
+    assert not app.button(key="run_start").disabled
+
+
+@pytest.mark.parametrize("text", ["1 4 4", "0 4 8", "1 4 99", "1 2 3 4 5", "1.5 4 8", "x"])
+def test_days_that_cannot_be_recalled(app, text):
+    app.selectbox(key="generator").select("recall").run()
+    app.text_input(key="recall_days").set_value(text).run()
+    _assert_refused(app, "days")
+
+
+def test_a_length_too_short_to_recall(app):
+    app.selectbox(key="generator").select("recall").run()
+    app.slider(key="length").set_value(3).run()
+    _assert_refused(app, "length", "3")
+
+
+def test_a_full_batch_of_fresh_samples(app):
+    app.selectbox(key="batch_mode").select("full").run()
+    app.selectbox(key="data").select("fresh").run()
+    _assert_refused(app, "batch_mode", "full")
+
+
+def test_a_full_batch_above_the_cap(app):
+    app.selectbox(key="batch_mode").select("full").run()
+    app.number_input(key="train_size").set_value(50_000).run()
+    _assert_refused(app, "train_size", "50000")
+
+
+@pytest.mark.parametrize("loss", ["next", "published"])
+def test_a_loss_that_the_model_does_not_have(app, loss):
+    app.selectbox(key="loss").select(loss).run()
+    app.selectbox(key="model").select("linear").run()
+    _assert_refused(app, "loss", loss, "linear")
+
+
+def test_a_run_at_hand_survives_bad_settings(app):
+    app.button(key="run_step").click().run()
+    run = app.session_state["live_run"]
+    assert run.wait(120)
+    app.text_area(key="markov_transition").set_value("1 1 1").run()
+    assert "transition" in _errors(app)
+    assert not app.button(key="run_step").disabled
+    app.button(key="run_step").click().run()
+    assert run.wait(120)
+    assert run.snapshot().step == 2
+    assert not app.run().exception

@@ -1,0 +1,93 @@
+"""A browser, a server and tabs that are checked for errors when a test is over."""
+
+import os
+
+import pytest
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests.e2e.browser import find_browser, launch_browser
+from tests.e2e.server import AppServer
+from tests.e2e.train_page import TrainPage
+
+DESKTOP = {"width": 1400, "height": 900}
+# A busy machine may take seconds over a click; nothing waits longer than it has to.
+_PATIENCE = 30_000
+expect.set_options(timeout=_PATIENCE)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """The installed Chromium; without one the tests are skipped, or fail where one is a must."""
+    executable = find_browser()
+    if executable is None:
+        reason = "There is no Chromium on the path. On Debian: apt install chromium"
+        if os.environ.get("ATTNLAB_REQUIRE_BROWSER"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with sync_playwright() as playwright:
+        browser = launch_browser(playwright, executable)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def shared_server(tmp_path_factory):
+    """A server for all tests that do not need one of their own."""
+    server = AppServer(tmp_path_factory.mktemp("server") / "log")
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def server(shared_server):
+    """The shared server, whose log must stay free of errors during the test."""
+    before = len(shared_server.log())
+    yield shared_server
+    assert "Traceback" not in shared_server.log()[before:]
+
+
+@pytest.fixture
+def fresh_server(tmp_path):
+    """A server that nobody has asked for anything yet."""
+    server = AppServer(tmp_path / "log")
+    server.start()
+    yield server
+    server.stop()
+    assert "Traceback" not in server.log()
+
+
+@pytest.fixture
+def new_page(browser):
+    """Opens a tab of a visitor of their own; none of them may have seen an error at the end."""
+    pages: list[Page] = []
+    errors: list[str] = []
+
+    def open_page(**options) -> Page:
+        context = browser.new_context(**{"viewport": DESKTOP, **options})
+        context.set_default_timeout(_PATIENCE)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        pages.append(page)
+        return page
+
+    yield open_page
+    exceptions = [
+        text
+        for page in pages
+        if not page.is_closed()
+        for text in page.get_by_test_id("stException").all_inner_texts()
+    ]
+    for page in pages:
+        page.context.close()
+    assert exceptions == []
+    assert errors == []
+
+
+@pytest.fixture
+def bench(new_page, server):
+    """The Train page of the shared server in a new tab, before any run."""
+    train = TrainPage(new_page())
+    train.page.goto(server.url)
+    train.wait_for("idle")
+    return train

@@ -1,0 +1,81 @@
+"""The app as its users start it: a Streamlit process of its own."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+_START_SECONDS = 60
+_STOP_SECONDS = 10
+
+
+class AppServer:
+    """A server of this app on a free port of this machine, and what it logs."""
+
+    def __init__(self, log: Path):
+        self._log = log
+        self._process: subprocess.Popen | None = None
+        self.url = ""
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        port = _free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
+        command += ["--server.address", "127.0.0.1", "--server.port", str(port)]
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                command, cwd=ROOT, env=_plain_environment(), stdout=log, stderr=subprocess.STDOUT
+            )
+        deadline = time.monotonic() + _START_SECONDS
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self.stop()
+                raise RuntimeError(f"The server did not start:\n{self.log()}")
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        """End it, by force if it does not listen."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+    def log(self) -> str:
+        """All it has said so far."""
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
+    def processor_seconds(self) -> float:
+        """Processor time that all its threads have used. Linux only."""
+        stat = Path(f"/proc/{self._process.pid}/stat").read_text()
+        # The name in parentheses may hold spaces; user and system time are fields 14 and 15.
+        user, system = stat.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2) as answer:
+                return answer.status == 200
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _plain_environment() -> dict[str, str]:
+    """The user's environment without Python's warnings, which would be those of Streamlit too."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}

@@ -1,0 +1,65 @@
+"""Values that cannot run are answered in words, at once, and never with a traceback."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.e2e
+
+_ROWS = "0.6  0.3  0.1\n0.3  0.4  0.3\n0.2  0.3  0.5"
+
+
+def test_a_row_that_does_not_sum_to_one(bench):
+    bench.fill("markov_transition", _ROWS.replace("0.6", "0.5"))
+    message = bench.message("transition row 1").first
+    expect(message).to_be_visible()
+    expect(message).to_contain_text("0.9")
+    expect(bench.button("start")).to_be_disabled()
+    bench.fill("markov_transition", _ROWS)
+    expect(bench.message("transition row 1")).to_have_count(0)
+    expect(bench.button("start")).to_be_enabled()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "rain", "0.6 0.4\n0.3 0.7", "nan 0 0\n1 0 0\n1 0 0", "2 -1 0"]
+)
+def test_rows_that_are_no_probabilities(bench, text):
+    bench.fill("markov_transition", text)
+    expect(bench.message("transition").first).to_be_visible()
+    expect(bench.button("start")).to_be_disabled()
+
+
+def test_a_length_too_short_to_recall(bench):
+    bench.choose("generator", "recall")
+    bench.slide("length", "Home", "ArrowRight")
+    expect(bench.field("length")).to_have_value("3")
+    expect(bench.message(re.compile(r"\blength\b")).first).to_be_visible()
+    expect(bench.button("start")).to_be_disabled()
+    bench.choose("generator", "markov")
+    expect(bench.button("start")).to_be_enabled()
+
+
+def test_a_learning_rate_that_diverges(bench):
+    bench.fill("learning_rate", 1000)
+    bench.press("start")
+    bench.wait_for("done", "failed")
+    expect(bench.message(re.compile("learning.rate")).first).to_be_visible()
+
+
+@pytest.mark.parametrize(("key", "value"), [("steps", 9_999_999), ("batch", 0), ("seed", -1)])
+def test_a_number_out_of_bounds(bench, key, value):
+    bench.field(key).fill(str(value))
+    bench.field(key).press("Enter")
+    expect(bench.part(key)).to_contain_text(re.compile("outside the allowed range|from .* to "))
+    bench.fill(key, 1)
+    expect(bench.part(key)).not_to_contain_text("outside the allowed range")
+
+
+def test_a_loss_that_the_model_does_not_have(bench):
+    bench.choose("loss", "next")
+    bench.choose("model", "linear")
+    expect(bench.message("loss").first).to_be_visible()
+    expect(bench.button("start")).to_be_disabled()
+    bench.choose("loss", "last")
+    expect(bench.button("start")).to_be_enabled()

@@ -1,0 +1,111 @@
+"""Tabs that close, reload, leave the page or lose the network, and tabs beside each other."""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.train_page import TrainPage
+
+pytestmark = pytest.mark.e2e
+
+# Keeps hold of the page's sockets, so that a test can cut them.
+_HOLD_SOCKETS = """
+const Native = window.WebSocket;
+window.sockets = [];
+window.WebSocket = class extends Native {
+    constructor(...values) { super(...values); window.sockets.push(this); }
+};
+"""
+_CUT_SOCKETS = "window.sockets.splice(0).forEach(socket => socket.close())"
+
+
+def _go_to(page, group: str, title: str) -> None:
+    page.get_by_test_id("stTopNavSection").filter(has_text=group).click()
+    link = page.get_by_test_id("stTopNavDropdownLink")
+    # In front of the title stands the name of its icon.
+    link.filter(has_text=re.compile(f"{title}$")).click()
+    page.get_by_role("heading", name=title, exact=True).wait_for()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads Linux's /proc")
+def test_a_closed_tab_ends_the_work(bench, server):
+    def load(seconds: float = 1.0) -> float:
+        before = server.processor_seconds()
+        time.sleep(seconds)
+        return (server.processor_seconds() - before) / seconds
+
+    bench.start_long_run()
+    busy = load()
+    bench.page.close()
+    end = time.monotonic() + 20
+    while (idle := load()) > busy / 5 and time.monotonic() < end:
+        pass
+    assert idle <= busy / 5
+
+
+def test_a_run_goes_on_while_another_page_is_read(bench):
+    before = bench.start_long_run()
+    _go_to(bench.page, "Lessons", "Words")
+    _go_to(bench.page, "Laboratory", "Train")
+    after = bench.wait_for("running")
+    assert after.step > before.step
+    assert bench.field("steps").input_value() == "100000"
+    bench.wait_for_step(after.step + 1)
+
+
+def test_the_back_button_returns_to_the_run(bench):
+    before = bench.start_long_run()
+    _go_to(bench.page, "Lessons", "Words")
+    bench.page.go_back()
+    after = bench.wait_for("running")
+    assert after.step > before.step
+    bench.press("pause")
+    bench.wait_for("paused")
+
+
+def test_a_dropped_connection_loses_nothing(new_page, server):
+    page = new_page()
+    page.add_init_script(_HOLD_SOCKETS)
+    page.goto(server.url)
+    train = TrainPage(page)
+    train.wait_for("idle")
+    before = train.start_long_run()
+    page.context.set_offline(True)
+    page.evaluate(_CUT_SOCKETS)
+    page.wait_for_timeout(3000)
+    page.context.set_offline(False)
+    # Which of the two depends on whether the server noticed.
+    page.wait_for_function("window.sockets.some(socket => socket.readyState === 1)")
+    back = train.wait_for("paused", "running")
+    assert back.step >= before.step
+    expect(train.part("figures")).to_be_visible()
+    if back.state == "running":
+        train.press("pause")
+    paused = train.wait_for("paused")
+    train.press("start")
+    train.wait_for("running")
+    train.wait_for_step(paused.step + 1)
+
+
+def test_a_reloaded_page_works(bench):
+    bench.start_long_run()
+    bench.page.reload()
+    assert bench.wait_for("idle").step == 0
+    assert bench.finish_default_run().step == 500
+
+
+def test_two_tabs_are_two_runs(bench, server):
+    other = TrainPage(bench.page.context.new_page())
+    bench.start_long_run()
+    other.page.goto(server.url)
+    assert other.wait_for("idle").step == 0
+    other.start_long_run()
+    bench.press("pause")
+    paused = bench.wait_for("paused")
+    at = other.status()
+    assert at.state == "running"
+    other.wait_for_step(at.step + 1)
+    assert bench.status() == paused

@@ -1,0 +1,129 @@
+"""The Train page as a person uses it, named by the keys of its parts."""
+
+import re
+from contextlib import suppress
+from typing import NamedTuple
+
+from playwright.sync_api import Locator, Page, TimeoutError, expect
+
+STATES = ("idle", "compiling", "running", "paused", "done", "failed")
+# States in which the page is drawn again and again.
+_ACTIVE = frozenset({"compiling", "running"})
+# Seconds that a cold compilation may take while the machine is busy with something else.
+_PATIENCE = 90
+_LONG = 100_000
+_MENU_TRIES = 5
+_MENU_PATIENCE = 3_000
+
+
+class Status(NamedTuple):
+    """What the status line says."""
+
+    state: str
+    step: int
+    steps: int
+
+
+class TrainPage:
+    """The Train page in one browser tab."""
+
+    def __init__(self, page: Page):
+        self.page = page
+
+    def part(self, key: str) -> Locator:
+        """The part of the page that has the key."""
+        return self.page.locator(f".st-key-{key}")
+
+    def button(self, name: str) -> Locator:
+        """One of the buttons start, pause, step, reset and new_seed."""
+        return self.part(f"run_{name}").get_by_role("button")
+
+    def press(self, name: str) -> None:
+        """Click a button as soon as it is there and enabled."""
+        self.button(name).click()
+
+    def field(self, key: str) -> Locator:
+        """The element of a control that takes the typing."""
+        return self.part(key).locator("input, textarea").first
+
+    def fill(self, key: str, value: object) -> None:
+        """Type into a control and leave it."""
+        field = self.field(key)
+        field.fill(str(value))
+        field.blur()
+
+    def choose(self, key: str, option: str) -> None:
+        """Choose from a menu."""
+        field = self.field(key)
+        choice = self.page.get_by_role("option", name=option, exact=True)
+        # Scrolling and drawing close an open menu, so that on a slow machine it may be gone.
+        for _ in range(_MENU_TRIES):
+            field.press("ArrowDown")
+            with suppress(TimeoutError):
+                choice.click(timeout=_MENU_PATIENCE)
+                break
+        expect(field).to_have_value(option)
+
+    def slide(self, key: str, *keys: str) -> None:
+        """Move a slider by keys of the keyboard, such as Home."""
+        for name in keys:
+            self.field(key).press(name)
+
+    def open_panel(self, key: str) -> Locator:
+        """Open an expander; what it holds."""
+        self.part(key).locator("summary").click()
+        return self.part(key).get_by_test_id("stExpanderDetails")
+
+    def status(self) -> Status:
+        """State, step and the last step."""
+        text = self.part("run_status").inner_text()
+        state = re.search(rf"\b({'|'.join(STATES)})\b", text).group(1)
+        step, steps = re.search(r"step ([\d,]+) of ([\d,]+)", text).groups()
+        return Status(state, int(step.replace(",", "")), int(steps.replace(",", "")))
+
+    def wait_for(self, *states: str) -> Status:
+        """Wait until the run is in one of the states."""
+        pattern = re.compile(rf"\b({'|'.join(states)})\b.*\bstep [\d,]+ of ", re.DOTALL)
+        expect(self.part("run_status")).to_contain_text(pattern, timeout=_PATIENCE * 1000)
+        if not _ACTIVE.intersection(states):
+            self.settle()
+        return self.status()
+
+    def settle(self) -> None:
+        """Wait until the page is drawn. While a run is active it never is."""
+        app = self.page.get_by_test_id("stApp")
+        expect(app).to_have_attribute("data-test-script-state", "notRunning")
+
+    def wait_for_step(self, step: int) -> Status:
+        """Wait until the run is at that step or beyond."""
+        self.page.wait_for_function(
+            """step => {
+                const text = document.querySelector('.st-key-run_status')?.innerText ?? '';
+                return Number((text.match(/step ([\\d,]+)/)?.[1] ?? '-1').replace(/,/g, '')) >= step
+            }""",
+            arg=step,
+            timeout=_PATIENCE * 1000,
+        )
+        return self.status()
+
+    def start_long_run(self) -> Status:
+        """Start a run that outlasts any test, and wait for its first steps."""
+        self.fill("steps", _LONG)
+        self.press("start")
+        expect(self.part("run_status")).to_contain_text(f"of {_LONG:,}")
+        self.wait_for("running")
+        return self.wait_for_step(1)
+
+    def finish_default_run(self) -> Status:
+        """Start the run that the page offers at first, and wait for its end."""
+        self.press("start")
+        return self.wait_for("done")
+
+    def message(self, text: str | re.Pattern) -> Locator:
+        """A notice, a warning or an error with this text."""
+        return self.page.get_by_test_id("stAlert").filter(has_text=text)
+
+    def figure(self, name: str) -> str:
+        """The value of one of the figures below the charts."""
+        metric = self.part("figures").get_by_test_id("stMetric").filter(has_text=name)
+        return metric.get_by_test_id("stMetricValue").inner_text()

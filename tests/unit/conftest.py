@@ -1,0 +1,49 @@
+"""Fixtures of the unit tests."""
+
+import threading
+
+import jaxtyping
+import pytest
+
+import attnlab.live
+from attnlab.live import LiveRun
+from tests.unit.live_runs import PATIENCE, training_threads, until
+from tests.unit.small_experiments import SMALL
+
+
+@pytest.fixture
+def as_users_run():
+    """Without the shape checks, which would answer a value of wrong type before attnlab can."""
+    before = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", before)
+
+
+@pytest.fixture
+def live():
+    """Makes live runs, and sees that none leaves a thread behind."""
+    runs = []
+
+    def make(experiment=SMALL):
+        runs.append(LiveRun(experiment))
+        return runs[-1]
+
+    yield make
+    for run in runs:
+        run.pause()
+    until(lambda: not training_threads())
+
+
+@pytest.fixture
+def held(monkeypatch):
+    """Holds runs back at the beginning of their compilation until it is set."""
+    gate, prepare = threading.Event(), attnlab.live.prepare
+
+    def held_prepare(experiment):
+        assert gate.wait(PATIENCE)
+        return prepare(experiment)
+
+    monkeypatch.setattr(attnlab.live, "prepare", held_prepare)
+    yield gate
+    gate.set()

@@ -1,0 +1,186 @@
+"""What can be known of a process, from the joint law of all its sequences in float64.
+
+A joint is an array with an axis a day: p(sequence) indexed by its days, the last of them the day
+to predict. Shares no code with attnlab.
+"""
+
+import functools
+import itertools
+
+import numpy as np
+import scipy.optimize
+import scipy.special
+
+START = (0.3, 0.4, 0.3)
+NEXT = ((0.6, 0.3, 0.1), (0.3, 0.4, 0.3), (0.2, 0.3, 0.5))
+BETA = (0, 1, 2, 3, 2, 1)
+
+
+def markov_joint(initial, transition, days):
+    joint = np.array(initial, dtype=float)
+    for _ in range(days - 1):
+        joint = joint[..., None] * np.array(transition)
+    return joint
+
+
+def recall_joint(recalled, independent, table, days):
+    """`recalled` and `independent` count days from 1; `table` has an axis a recalled day."""
+    joint = np.ones(())
+    for day in range(1, days):
+        row = np.array(START) if day in independent else np.array(NEXT)
+        joint = joint[..., None] * row
+    shape = [3 if day in recalled else 1 for day in range(1, days)]
+    return joint[..., None] * table.reshape(*shape, 3)
+
+
+def hidden_joint(initial, moving, showing, days):
+    """The sum over every path of hidden states."""
+    total = 0.0
+    for path in itertools.product(range(len(initial)), repeat=days):
+        weight = initial[path[0]]
+        for before, after in itertools.pairwise(path):
+            weight *= moving[before][after]
+        total = total + weight * functools.reduce(
+            np.multiply.outer, [np.array(showing[state]) for state in path]
+        )
+    return total
+
+
+def ndays_rule(n):
+    """p(next | window), with an axis a day of the window, the oldest first, and one for next."""
+    rule = np.zeros((3,) * (n + 1))
+    for window in itertools.product(range(3), repeat=n):
+        rule[window] = [(n - window.count(weather)) / (2 * n) for weather in range(3)]
+    return rule
+
+
+def dotmod_rule(n, noise, values):
+    rule = np.full((3,) * (n + 1), noise / 2)
+    for window in itertools.product(range(3), repeat=n):
+        terms = [BETA[i % 6] * values[day] * (2 - values[day]) for i, day in enumerate(window)]
+        rule[(*window, sum(terms) % 3)] = 1 - noise
+    return rule
+
+
+def stationary_law(rule):
+    """p(window) after infinitely many days from equal windows, averaged over cycles.
+
+    As the limit of Abel's mean (1 - a) Σ aᵗ u Pᵗ, u the equal windows: one dense linear system.
+    """
+    vocab, memory = rule.shape[-1], rule.ndim - 1
+    windows = vocab**memory
+    matrix = np.zeros((windows, windows))
+    for i, row in enumerate(rule.reshape(windows, vocab)):
+        for token, probability in enumerate(row):
+            matrix[i, (i * vocab + token) % windows] += probability
+    rest = 1e-9
+    law = np.linalg.solve(np.eye(windows) - (1 - rest) * matrix.T, np.full(windows, rest / windows))
+    # What is left behind for good keeps about `rest` only.
+    law = np.where(law > 100 * rest, law, 0.0)
+    return (law / law.sum()).reshape(rule.shape[:-1])
+
+
+def stream_joint(rule, days):
+    """The window before day 1 is hidden, and summed over."""
+    memory = rule.ndim - 1
+    joint = stationary_law(rule)
+    for _ in range(days):
+        joint = joint[..., None] * rule.reshape((1,) * (joint.ndim - memory) + rule.shape)
+    return joint.sum(axis=tuple(range(memory)))
+
+
+def table_joint(table, order, days):
+    """A stream whose rule is a table, a row for each window."""
+    table = np.array(table, dtype=float)
+    return stream_joint(table.reshape((table.shape[1],) * (order + 1)), days)
+
+
+def shannon(joint):
+    """-Σ p log p over the whole array, in nats."""
+    possible = joint[joint > 0]
+    return -(possible * np.log(possible)).sum()
+
+
+def last_days(joint, keep):
+    """The joint law of the last `keep` days."""
+    return joint.sum(axis=tuple(range(joint.ndim - keep)))
+
+
+def first_days(joint, keep):
+    """The joint law of the first `keep` days."""
+    return joint.sum(axis=tuple(range(keep, joint.ndim)))
+
+
+def floor(joint):
+    """H(final | the days before), as H(all) - H(all but the final)."""
+    return shannon(joint) - shannon(joint.sum(axis=-1))
+
+
+def ceiling(joint):
+    """The accuracy of always naming the likeliest final day."""
+    return joint.max(axis=-1).sum()
+
+
+def told_only(joint, told):
+    """The joint law of `told(visible days)` and the final day: a row for each thing told."""
+    rows = {}
+    for days in np.ndindex(joint.shape[:-1]):
+        rows[told(days)] = rows.get(told(days), 0) + joint[days]
+    return np.array(list(rows.values()))
+
+
+def replacement(joint):
+    """`Dependence.replacement`, from its definition: entry (t, i) over every past of t + 1 days."""
+    length, vocab = joint.ndim - 1, joint.shape[-1]
+    found = np.zeros((length, length))
+    for query in range(length):
+        with_next = first_days(joint, query + 2)
+        past = with_next.sum(axis=-1)
+        for day in range(query + 1):
+            law = past.sum(axis=tuple(set(range(query + 1)) - {day}))
+            for days in zip(*np.nonzero(past), strict=True):
+                others = [(*days[:day], token, *days[day + 1 :]) for token in range(vocab)]
+                drawn = np.array([law[o[day]] if past[o] > 0 else 0.0 for o in others])
+                for other, chance in zip(others, drawn / drawn.sum(), strict=True):
+                    if chance > 0:
+                        gap = with_next[days] / past[days] - with_next[other] / past[other]
+                        found[query, day] += past[days] * chance * np.abs(gap).sum() / 2
+    return found
+
+
+def information(joint):
+    """`Dependence.information`: I(next; day | others) from four joint entropies."""
+    length = joint.ndim - 1
+    found = np.zeros((length, length))
+    for query in range(length):
+        everything = first_days(joint, query + 2)
+        for day in range(query + 1):
+            others = everything.sum(axis=day)
+            found[query, day] = (
+                shannon(others)
+                + shannon(everything.sum(axis=-1))
+                - shannon(others.sum(axis=-1))
+                - shannon(everything)
+            )
+    return found
+
+
+def least_linear_loss(joint):
+    """The least expected loss of softmax(W x + b), x the one-hot visible days, by L-BFGS."""
+    length, vocab = joint.ndim - 1, joint.shape[-1]
+    days = np.array(list(itertools.product(range(vocab), repeat=length)))
+    inputs = np.hstack([np.eye(vocab)[days].reshape(len(days), -1), np.ones((len(days), 1))])
+    target = joint.reshape(-1, vocab)
+
+    def loss_and_slope(flat):
+        logits = inputs @ flat.reshape(-1, vocab)
+        log_total = scipy.special.logsumexp(logits, axis=1, keepdims=True)
+        loss = -(target * (logits - log_total)).sum()
+        fitted = target.sum(axis=1, keepdims=True) * np.exp(logits - log_total)
+        return loss, (inputs.T @ (fitted - target)).ravel()
+
+    start = np.zeros(inputs.shape[1] * vocab)
+    options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15, "gtol": 1e-9}
+    return scipy.optimize.minimize(
+        loss_and_slope, start, jac=True, method="L-BFGS-B", options=options
+    ).fun

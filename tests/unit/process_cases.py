@@ -1,0 +1,104 @@
+"""Generators in several settings, each with the float64 law of its first days."""
+
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from attnlab.generators import (
+    AbstractGenerator,
+    Custom,
+    DotMod,
+    HiddenMarkov,
+    Markov,
+    NDays,
+    Recall,
+)
+from tests.unit import process_oracles as oracles
+
+
+class Case(NamedTuple):
+    """A generator, and its joint law of the first `length` days from the oracle."""
+
+    generator: AbstractGenerator
+    joint: Callable[[int], np.ndarray]
+
+
+def _markov(start=oracles.START, following=oracles.NEXT):
+    return Case(
+        Markov(initial=start, transition=following),
+        functools.cache(functools.partial(oracles.markov_joint, start, following)),
+    )
+
+
+def _recall(days, independent, **options):
+    generator = Recall(days=days, **options)
+
+    def table_row(weathers):
+        row = 0
+        for weather in weathers:
+            row = 3 * row + weather
+        return generator.table[row]
+
+    law = functools.partial(
+        oracles.recall_joint, days, independent, functools.cache(table_row), generator.horizon + 1
+    )
+    return Case(generator, functools.cache(law))
+
+
+def _ndays(n):
+    law = functools.partial(oracles.stream_joint, n, oracles.ndays_rule(n))
+    return Case(NDays(n=n), functools.cache(law))
+
+
+def _dotmod(n, noise, variant, values):
+    rule = oracles.dotmod_rule(n, noise, values)
+    law = functools.partial(oracles.stream_joint, n, rule)
+    return Case(DotMod(n=n, noise=noise, variant=variant), functools.cache(law))
+
+
+def _hmm(start, moving, showing):
+    law = functools.partial(oracles.hidden_markov_joint, start, moving, showing)
+    generator = HiddenMarkov(initial=start, moving=moving, showing=showing)
+    return Case(generator, functools.cache(law))
+
+
+def _custom(order, table):
+    law = functools.partial(oracles.stream_joint, order, oracles.table_rule(table))
+    return Case(Custom(symbols="a b c", order=order, table=table), functools.cache(law))
+
+
+PAIRS = tuple(
+    (0.1 * (i + 1), 0.1 * (j + 2), 1 - 0.1 * (i + 1) - 0.1 * (j + 2))
+    for i in range(3)
+    for j in range(3)
+)
+
+CASES = {
+    "markov": _markov(),
+    "markov-forbidding": _markov(
+        (0.5, 0.5, 0.0), ((0.0, 1.0, 0.0), (0.25, 0.25, 0.5), (1.0, 0.0, 0.0))
+    ),
+    "recall": _recall((1, 3), {1, 3}, horizon=4),
+    "recall-late": _recall((2, 4), {1, 2, 4}, horizon=4, table_seed=5),
+    "recall-and-after": _recall((1, 2), {1, 2}, horizon=3),
+    "recall-published": _recall((1, 3), {1, 4}, horizon=4, variant="published"),
+    "hmm": _hmm((0.5, 0.5), ((0.9, 0.1), (0.2, 0.8)), ((0.7, 0.2, 0.1), (0.1, 0.3, 0.6))),
+    "hmm-forbidding": _hmm(
+        (1.0, 0.0, 0.0),
+        ((0.5, 0.5, 0.0), (0.0, 0.5, 0.5), (0.5, 0.0, 0.5)),
+        ((1.0, 0.0, 0.0), (0.0, 0.6, 0.4), (0.3, 0.0, 0.7)),
+    ),
+    "custom": _custom(1, ((0.1, 0.8, 0.1), (0.1, 0.1, 0.8), (0.8, 0.1, 0.1))),
+    "custom-cycle": _custom(1, ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0))),
+    "custom-pairs": _custom(2, PAIRS),
+    "ndays-1": _ndays(1),
+    "ndays-2": _ndays(2),
+    "ndays-4": _ndays(4),
+    "dotmod-1": _dotmod(1, 0.3, "described", (0, 1, 2)),
+    "dotmod-2": _dotmod(2, 0.04, "described", (0, 1, 2)),
+    "dotmod-4": _dotmod(4, 0.1, "described", (0, 1, 2)),
+    "dotmod-published-2": _dotmod(2, 0.2, "published", (1, 2, 3)),
+    "dotmod-published-4": _dotmod(4, 0.04, "published", (1, 2, 3)),
+}

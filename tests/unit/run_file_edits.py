@@ -1,0 +1,96 @@
+"""Ways to spoil a run file of `STEPS` steps whose checksum is right."""
+
+import numpy as np
+
+STEPS = 3
+
+
+def edited(change):
+    def edit(header, payload):
+        change(header)
+        return header, payload
+
+    return edit
+
+
+def resized(name, shape):
+    def change(header):
+        for entry in header["arrays"]:
+            if entry[0] == name:
+                entry[2] = shape
+
+    return edited(change)
+
+
+def overwritten(name, value):
+    """The payload with every number of one array in place of its own."""
+
+    def edit(header, payload):
+        offset, found = 0, bytearray(payload)
+        for entry, kind, shape in header["arrays"]:
+            size = int(np.prod(shape)) * int(kind[-1])
+            if entry == name:
+                found[offset : offset + size] = np.full(shape, value, dtype=kind).tobytes()
+            offset += size
+        return header, bytes(found)
+
+    return edit
+
+
+def field(name, value):
+    return edited(lambda header: header.update({name: value}))
+
+
+EDITS = {
+    "no experiment": edited(lambda header: header.pop("experiment")),
+    "no arrays": edited(lambda header: header.pop("arrays")),
+    "arrays empty": field("arrays", []),
+    "arrays not a list": field("arrays", 5),
+    "arrays text": field("arrays", "abc"),
+    "array names not text": edited(lambda h: h["arrays"][0].__setitem__(0, ["state 0"])),
+    "array kind is objects": edited(lambda h: h["arrays"][0].__setitem__(1, "|O")),
+    "array kind is a list": edited(lambda h: h["arrays"][0].__setitem__(1, ["<f4"])),
+    "array kind is doubles": edited(lambda h: h["arrays"][0].__setitem__(1, "<f8")),
+    "weights transposed": edited(lambda h: h["arrays"][0][2].reverse() or h["arrays"][0][2]
+                                 .append(1)),
+    "shape not a list": resized("state 1", "ab"),
+    "shape a number": resized("state 1", 6),
+    "shape negative": resized("state 1", [-1]),
+    "shape of fractions": resized("state 1", [1.5, 2]),
+    "shape of nothing": resized("state 1", None),
+    "shape huge": resized("state 1", [2**40, 2**40]),
+    "shape beyond 64 bits": resized("state 1", [2**70]),
+    "shape infinite": resized("state 1", [float("inf")]),
+    "losses of two axes": resized("losses", [STEPS, 1]),
+    "losses of whole numbers": edited(
+        lambda h: [entry.__setitem__(1, "<i4") for entry in h["arrays"] if entry[0] == "losses"]
+    ),
+    "losses nan": overwritten("losses", np.nan),
+    "weights nan": overwritten("state 1", np.nan),
+    "weights infinite": overwritten("state 1", np.inf),
+    "checkpoint nan": overwritten(f"checkpoint {STEPS} 1", np.nan),
+    "optimiser nan": overwritten("state 9", np.nan),
+    "other model": edited(lambda h: h["experiment"].update(model={"name": "linear"})),
+    "wider model": edited(lambda h: h["experiment"]["model"].update(d_attn=3)),
+    "other length": edited(lambda h: h["experiment"].update(length=5)),
+    "experiment a list": field("experiment", []),
+    "d_attn above its cap": edited(lambda h: h["experiment"]["model"].update(d_attn=10**9)),
+    "d_attn enormous": edited(lambda h: h["experiment"]["model"].update(d_attn=10**400)),
+    "fewer steps than made": edited(lambda h: h["experiment"]["training"].update(steps=2)),
+    "tests not a list": field("tests", 3),
+    "tests nothing": field("tests", None),
+    "tests of numbers": field("tests", [1, 2]),
+    "tests too short": field("tests", [[0, 1.0]]),
+    "tests of words": field("tests", [["a", "b", "c", "d", "e"]]),
+    "tests nan": field("tests", [[0, float("nan"), 0.1, 0.5, 0.1]]),
+    "test steps infinite": field("tests", [[float("inf"), 1.0, 0.1, 0.5, 0.1]]),
+    "test figures too large": field("tests", [[0, 10**400, 0.1, 0.5, 0.1]]),
+    "tests beyond the run": field("tests", [[STEPS + 1, 1.0, 0.1, 0.5, 0.1]]),
+    "tests out of order": field("tests", [[2, 1.0, 0.1, 0.5, 0.1], [1, 1.0, 0.1, 0.5, 0.1]]),
+    "checkpoints not a list": field("checkpoints", 7),
+    "checkpoints of nothing": field("checkpoints", [None]),
+    "checkpoints that are not there": field("checkpoints", [0, 99]),
+    "checkpoint steps of text": field("checkpoints", ["0", str(STEPS)]),
+    "checkpoint steps out of order": field("checkpoints", [STEPS, 0]),
+    "checksum not text": field("sha256", 5),
+}  # fmt: skip

@@ -1,0 +1,188 @@
+"""`attend` against the library's attention and against a float64 loop."""
+
+import hypothesis
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from attnlab.attention import MASKS, SCALES, attend, scale_factor
+
+QUERIES, KEYS, D_ATTN, D_VALUE = 4, 5, 3, 2
+
+
+def loop_attention(query, key, value, mask, scale, bias):
+    """Softmax attention in float64, one query and one key at a time."""
+    pattern = np.zeros((len(query), len(key)))
+    for q in range(len(query)):
+        admitted = [k for k in range(len(key)) if mask[q, k]]
+        scores = {
+            k: scale * sum(float(a) * float(b) for a, b in zip(query[q], key[k], strict=True))
+            + bias[q, k]
+            for k in admitted
+        }
+        weights = {k: np.exp(score - max(scores.values())) for k, score in scores.items()}
+        for k in admitted:
+            pattern[q, k] = weights[k] / sum(weights.values())
+    return pattern @ np.asarray(value, dtype=np.float64), pattern
+
+
+def draws(seed, queries=QUERIES, keys=KEYS, d_attn=D_ATTN, d_value=D_VALUE):
+    rng = np.random.default_rng(seed)
+    shapes = (queries, d_attn), (keys, d_attn), (keys, d_value)
+    return tuple(jnp.asarray(rng.normal(size=shape), dtype=jnp.float32) for shape in shapes)
+
+
+ALL = jnp.ones((QUERIES, KEYS), dtype=bool)
+# Few shapes, so that few programs are compiled.
+SHAPES = ((1, 1, 1, 1), (2, 3, 1, 4), (4, 5, 3, 2))
+
+
+@hypothesis.given(data=st.data())
+@hypothesis.settings(max_examples=60)
+def test_a_loop_in_float64_agrees(data):
+    queries, keys, d_attn, d_value = data.draw(st.sampled_from(SHAPES))
+    query, key, value = draws(data.draw(st.integers(0, 99)), queries, keys, d_attn, d_value)
+    admitted = st.lists(st.booleans(), min_size=keys, max_size=keys)
+    mask = np.array(data.draw(st.lists(admitted, min_size=queries, max_size=queries)))
+    scale = data.draw(st.sampled_from([0.0, 0.25, 1.0, -2.0, 10.0]))
+    bias = np.random.default_rng(keys).normal(size=(queries, keys)).astype(np.float32)
+    output, pattern = attend(
+        query, key, value, mask=jnp.asarray(mask), scale=scale, bias=jnp.asarray(bias)
+    )
+    expected_output, expected = loop_attention(query, key, value, mask, scale, bias)
+    # Scores reach about 50, whose float32 rounding is 4e-6; the exponential passes it on.
+    np.testing.assert_allclose(pattern, expected, atol=3e-5)
+    np.testing.assert_allclose(output, expected_output, atol=1e-4)
+    sums = np.asarray(pattern).sum(axis=1)
+    np.testing.assert_allclose(sums, mask.any(axis=1), atol=1e-6)
+    assert np.all(np.asarray(pattern)[~mask] == 0)
+    assert np.all(np.asarray(output)[~mask.any(axis=1)] == 0)
+
+
+@pytest.mark.parametrize("kind", ["none", "causal", "mask and bias"])
+def test_the_library_agrees(kind):
+    query, key, value = draws(1, queries=KEYS, d_value=D_ATTN)
+    rng = np.random.default_rng(2)
+    mask = jnp.asarray(rng.random((KEYS, KEYS)) < 0.6) | jnp.eye(KEYS, dtype=bool)
+    bias = jnp.asarray(rng.normal(size=(KEYS, KEYS)), dtype=jnp.float32)
+    days = jnp.arange(KEYS)
+    ours, theirs = {
+        "none": ({"mask": MASKS["none"](days, days)}, {}),
+        "causal": ({"mask": MASKS["causal"](days, days)}, {"is_causal": True}),
+        "mask and bias": (
+            {"mask": mask, "bias": bias}, {"mask": mask[None, None], "bias": bias[None, None]}
+        ),
+    }[kind]  # fmt: skip
+    output = attend(query, key, value, scale=0.7, **ours).output
+    one_head = (part[None, :, None, :] for part in (query, key, value))
+    expected = jax.nn.dot_product_attention(*one_head, scale=0.7, **theirs)[0, :, 0, :]
+    # Two float32 computations of numbers of size 1.
+    np.testing.assert_allclose(output, expected, atol=1e-6)
+
+
+def test_the_order_of_keys_does_not_matter_without_a_mask():
+    query, key, value = draws(3)
+    order = jnp.array([3, 0, 4, 1, 2])
+    output, pattern = attend(query, key, value, mask=ALL, scale=1.0)
+    shuffled = attend(query, key[order], value[order], mask=ALL, scale=1.0)
+    np.testing.assert_allclose(shuffled.output, output, atol=1e-6)
+    np.testing.assert_allclose(shuffled.pattern, pattern[:, order], atol=1e-6)
+
+
+def test_the_order_of_queries_is_the_order_of_outputs():
+    query, key, value = draws(4)
+    order = jnp.array([2, 0, 3, 1])
+    output, _ = attend(query, key, value, mask=ALL, scale=1.0)
+    shuffled = attend(query[order], key, value, mask=ALL, scale=1.0).output
+    np.testing.assert_allclose(shuffled, output[order], atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e4, 1e14])
+@pytest.mark.parametrize("d_attn", [1, 3])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_huge_scores_choose_one_key_and_stay_finite(size, d_attn, compiled):
+    query, key, value = draws(5, d_attn=d_attn)
+    mask = ALL.at[0].set(False).at[1, 1:].set(False)
+
+    def run(query):
+        return attend(query, key, value, mask=mask, scale=size)
+
+    output, pattern = (jax.jit(run) if compiled else run)(query)
+    gradient = jax.grad(lambda query: run(query).output.sum())(query)
+    assert np.isfinite(output).all()
+    assert np.isfinite(gradient).all()
+    scores = np.asarray(query, dtype=np.float64) @ np.asarray(key, dtype=np.float64).T
+    np.testing.assert_array_equal(np.argmax(pattern[2:], axis=1), scores[2:].argmax(axis=1))
+    np.testing.assert_allclose(pattern.sum(axis=1), [0, 1, 1, 1], atol=1e-6)
+
+
+def test_masked_keys_get_gradients_of_exactly_zero():
+    query, key, value = draws(6)
+    mask = ALL.at[:, 2].set(False).at[:, 4].set(False)
+
+    def total(key, value):
+        output, pattern = attend(query, key, value, mask=mask, scale=1.0)
+        return (output**2).sum() + (pattern**2).sum()
+
+    for gradient in jax.grad(total, argnums=(0, 1))(key, value):
+        masked = np.isin(np.arange(KEYS), [2, 4])
+        assert np.all(np.asarray(gradient)[masked] == 0)
+        assert np.all(np.abs(np.asarray(gradient)[~masked]).max(axis=1) > 1e-6)
+
+
+def test_a_query_that_sees_nothing_has_finite_zero_gradients():
+    query, key, value = draws(7)
+    mask = ALL.at[1].set(False)
+    gradient = jax.grad(
+        lambda query: (attend(query, key, value, mask=mask, scale=1.0).output ** 2).sum()
+    )(query)
+    assert np.isfinite(gradient).all()
+    assert np.all(np.asarray(gradient)[1] == 0)
+    assert np.all(np.asarray(gradient)[0] != 0)
+
+
+def test_gradients_agree_with_the_library_softmax():
+    query, key, value = draws(8)
+    mask = jnp.asarray(np.random.default_rng(9).random((QUERIES, KEYS)) < 0.7).at[:, 0].set(True)
+
+    def ours(*parts):
+        return (attend(*parts, mask=mask, scale=0.5).output ** 2).sum()
+
+    def reference(query, key, value):
+        scores = jnp.where(mask, 0.5 * jnp.einsum("qd,kd->qk", query, key), -1e30)
+        return ((jax.nn.softmax(scores, axis=-1) @ value) ** 2).sum()
+
+    found = jax.grad(ours, argnums=(0, 1, 2))(query, key, value)
+    expected = jax.grad(reference, argnums=(0, 1, 2))(query, key, value)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_masks_admit_what_their_names_say(name):
+    rule = {
+        "causal": lambda q, k: k <= q,
+        "none": lambda q, k: True,
+        "published": lambda q, k: k >= q,
+    }[name]
+    queries = [3, 0, 2]
+    mask = MASKS[name](jnp.array(queries), jnp.arange(5))
+    expected = [[rule(q, k) for k in range(5)] for q in queries]
+    np.testing.assert_array_equal(mask, expected)
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_scales_are_the_factors_that_their_names_say(name):
+    expected = {"1/sqrt(d)": 0.25, "none": 1.0, "temperature": 0.125}[name]
+    assert scale_factor(name, d_attn=16, temperature=8.0) == pytest.approx(expected, rel=1e-12)
+
+
+def test_one_over_root_d_keeps_the_spread_of_scores():
+    for d_attn in (4, 256):
+        query, key = (jr.normal(jr.key(seed), (200, d_attn)) for seed in (0, 1))
+        spread = np.std(query @ key.T) * scale_factor("1/sqrt(d)", d_attn=d_attn, temperature=1.0)
+        # Sums of d products of N(0, 1) draws have variance d; 200 × 200 of them, not independent.
+        assert spread == pytest.approx(1, abs=0.15)

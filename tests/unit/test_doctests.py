@@ -1,0 +1,37 @@
+"""The examples in docstrings are true."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import attnlab
+
+
+def modules():
+    """All modules but the page parts, which only run inside a page, and the entry point."""
+    for found in pkgutil.walk_packages(attnlab.__path__, "attnlab."):
+        if found.name != "attnlab.__main__" and not found.name.startswith("attnlab.ui"):
+            yield importlib.import_module(found.name)
+
+
+EXAMPLES = {
+    example.name: example
+    for module in modules()
+    for example in doctest.DocTestFinder(exclude_empty=True).find(module)
+    if example.examples
+}
+
+
+def test_there_are_examples():
+    assert {"attnlab.experiment.train", "attnlab.vocabulary.Vocabulary"} <= EXAMPLES.keys()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_example_is_true(name):
+    report = []
+    runner = doctest.DocTestRunner(verbose=False)
+    result = runner.run(EXAMPLES[name], out=report.append)
+    assert result.failed == 0, "".join(report)
+    assert result.attempted > 0

@@ -1,0 +1,96 @@
+"""Experiments: their caps, and what is drawn from them."""
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+
+from attnlab.experiment import (
+    Experiment,
+    build_model,
+    prepare,
+)
+from attnlab.generators import Recall
+from attnlab.models import AttentionOptions, LinearOptions
+from attnlab.options import OptionError, options_of
+from attnlab.training import Training
+from tests.unit.small_experiments import SMALL, small
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda value: Experiment(length=value), "length"),
+        (lambda value: AttentionOptions(d_attn=value), "d_attn"),
+        (lambda value: AttentionOptions(d_model=value), "d_model"),
+        (lambda value: Training(batch=value), "batch"),
+        (lambda value: Training(steps=value), "steps"),
+        (lambda value: Training(train_size=value), "train_size"),
+        (lambda value: Training(test_size=value), "test_size"),
+    ],
+)
+def test_caps_hold_in_python_and_name_option_value_and_cap(make, name):
+    kind = next(k for k in (Experiment, AttentionOptions, Training) if name in options_of(k))
+    low, cap = int(options_of(kind)[name].low), int(options_of(kind)[name].high)
+    make(cap)
+    make(low)
+    with pytest.raises(OptionError, match=f"`{name}` is {cap + 1}: .*cap of {cap:,}"):
+        make(cap + 1)
+    with pytest.raises(OptionError, match=f"`{name}` is {low - 1}: "):
+        make(low - 1)
+
+
+def test_a_full_batch_has_the_cap_of_a_batch():
+    with pytest.raises(OptionError, match=r"`train_size` is 5001: .*5,000 for a full batch"):
+        Training(batch_mode="full", train_size=5_001)
+    with pytest.raises(OptionError, match=r"`batch_mode` is 'full': .*fresh"):
+        Training(batch_mode="full", data="fresh")
+
+
+@pytest.mark.parametrize(("option", "value"), [("loss", "next"), ("readout", "first")])
+def test_a_loss_or_readout_that_the_model_lacks_is_refused(option, value):
+    with pytest.raises(OptionError, match=f"`{option}` is '{value}': .*'linear'.*'last'"):
+        Experiment(model=LinearOptions(), training=Training(**{option: value}))
+
+
+def test_the_length_reaches_the_generator():
+    assert Experiment(generator=Recall(), length=12).generator.horizon == 12
+
+
+def arrays_of(setup):
+    leaves = jax.tree.leaves((setup.state, setup.source, setup.test, setup.probes))
+    return [np.asarray(leaf) for leaf in leaves if hasattr(leaf, "shape")]
+
+
+def test_the_same_experiment_always_draws_the_same():
+    for one, other in zip(*(arrays_of(prepare(small(seed=5))) for _ in range(2)), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_new_seed_draws_other_data_weights_and_batches():
+    one, other = prepare(small(seed=5)), prepare(small(seed=6))
+    for part in ("test", "probes"):
+        assert np.any(np.asarray(getattr(one, part)) != np.asarray(getattr(other, part)))
+    assert np.any(np.asarray(one.source.sequences) != np.asarray(other.source.sequences))
+    assert np.all(np.asarray(one.state.model.query.weight) != other.state.model.query.weight)
+    assert np.any(jax.random.key_data(one.key) != jax.random.key_data(other.key))
+
+
+def test_training_options_do_not_change_the_test_set_or_the_weights():
+    one = prepare(small())
+    other = prepare(small(learning_rate=0.5, train_size=300))
+    for a, b in zip(arrays_of(one)[:3], arrays_of(other)[:3], strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(build_model(SMALL).key.weight, one.state.model.key.weight)
+
+
+def test_sets_have_their_sizes_and_share_no_draw():
+    setup = prepare(dataclasses.replace(SMALL, length=20))
+    assert setup.test.shape == (100, 21)
+    assert setup.source.sequences.shape == (200, 21)
+    assert setup.probes.shape[1] == 20
+    # 3^21 sequences: two equal ones would be a draw used twice.
+    rows = [tuple(row[:20]) for part in (setup.test, setup.source.sequences, setup.probes)
+            for row in np.asarray(part)]  # fmt: skip
+    assert len(set(rows)) == len(rows)

@@ -1,0 +1,168 @@
+"""What an experiment can come to, told before it is trained."""
+
+import dataclasses
+
+import pytest
+
+from attnlab.experiment import Experiment, prepare, train
+from attnlab.feasibility import feasibility
+from attnlab.generators import DotMod, Markov, NDays, Recall
+from attnlab.models import AttentionOptions, LinearOptions
+from attnlab.optimum import optimum
+from attnlab.positions import NoPosition
+from attnlab.presets import PRESETS
+from attnlab.training import Training, evaluate
+from tests.unit import optimum_oracles as oracles
+from tests.unit.optimum_cases import case
+from tests.unit.sampled_figures import sampled
+
+# Probabilities come from float32 logarithms, good to about 1e-7 each.
+CLOSE = 3e-6
+SIGMAS = 4.5
+CORRECTED = {name: PRESETS[name].experiment for name in PRESETS if name.startswith("corrected")}
+
+FINDINGS = {
+    "outside": Experiment(generator=NDays(n=5), length=3),
+    "next to nothing to learn": Experiment(generator=DotMod(n=1, noise=0.6), length=2),
+    "all weights 1": Experiment(model=AttentionOptions(initialisation="ones"), length=4),
+    "may look at the very day": Experiment(
+        model=AttentionOptions(mask="none"), training=Training(loss="next"), length=4
+    ),
+    "asks every position for the final day": Experiment(
+        training=Training(loss="published"), length=4
+    ),
+    "read out at day": Experiment(training=Training(readout="first"), length=4),
+    "order of the days is invisible": Experiment(
+        generator=Recall(days=(1, 2)), model=AttentionOptions(position=NoPosition()), length=4
+    ),
+}
+
+
+def on(name, **model):
+    """An experiment on the process of a case."""
+    generator, length, joint = case(name)
+    training = Training(readout=model.pop("readout", "last"))
+    options = AttentionOptions(**model)
+    return Experiment(generator=generator, length=length, model=options, training=training), joint
+
+
+def assert_reachable(verdict, law):
+    assert verdict.reachable.nll == pytest.approx(oracles.floor(law), abs=CLOSE)
+    assert verdict.reachable.accuracy == pytest.approx(oracles.ceiling(law), abs=CLOSE)
+
+
+@pytest.mark.parametrize("words", FINDINGS)
+def test_each_finding_is_told_alone(words):
+    findings = feasibility(FINDINGS[words]).findings
+    assert [words in finding for finding in findings] == [True]
+
+
+@pytest.mark.parametrize("name", CORRECTED)
+def test_nothing_stands_in_the_way_of_corrected_presets(name):
+    verdict = feasibility(CORRECTED[name])
+    assert verdict.findings == ()
+    assert verdict.reachable == verdict.best
+
+
+def test_hidden_days_are_counted():
+    (finding,) = feasibility(Experiment(generator=NDays(n=5), length=3)).findings
+    assert "2 of the 5 days" in finding
+    assert "3 visible days" in finding
+    for length in (5, 6):
+        assert not feasibility(Experiment(generator=NDays(n=5), length=length)).findings
+
+
+def test_weights_of_one_do_no_harm_to_a_linear_model():
+    model = LinearOptions(initialisation="ones")
+    assert not feasibility(Experiment(model=model, length=4)).findings
+
+
+@pytest.mark.parametrize("name", ["recall", "dotmod-5", "hmm", "custom-pairs"])
+def test_with_positions_and_all_days_the_best_is_reachable(name):
+    experiment, joint = on(name)
+    verdict = feasibility(experiment)
+    assert verdict.best == verdict.reachable == optimum(*case(name)[:2]).final
+    assert_reachable(verdict, joint)
+
+
+@pytest.mark.parametrize("mask", ["causal", "none"])
+@pytest.mark.parametrize(
+    "name", ["recall", "dotmod-5", "hmm", "custom-pairs", "custom-two-islands"]
+)
+def test_without_positions_only_counts_and_the_own_day_are_told(name, mask):
+    experiment, joint = on(name, position=NoPosition(), mask=mask)
+    told = oracles.told_only(joint, lambda days: (days[-1], *sorted(days)))
+    assert_reachable(feasibility(experiment), told)
+
+
+@pytest.mark.parametrize("position", ["with", "without"])
+@pytest.mark.parametrize("name", ["markov", "recall", "ndays-3"])
+def test_the_published_mask_shows_the_last_position_its_own_day_only(name, position):
+    options = {} if position == "with" else {"position": NoPosition()}
+    experiment, joint = on(name, mask="published", **options)
+    verdict = feasibility(experiment)
+    assert_reachable(verdict, oracles.last_days(joint, 2))
+    assert any("sees only day" in finding for finding in verdict.findings)
+
+
+@pytest.mark.parametrize("name", ["recall", "hmm"])
+def test_the_causal_mask_shows_the_first_position_day_1_only(name):
+    experiment, joint = on(name, readout="first")
+    verdict = feasibility(experiment)
+    assert_reachable(verdict, oracles.told_only(joint, lambda days: days[0]))
+    assert any("sees only day 1." in finding for finding in verdict.findings)
+
+
+def test_the_published_mask_shows_the_first_position_everything():
+    experiment, joint = on("recall", mask="published", readout="first")
+    verdict = feasibility(experiment)
+    assert verdict.findings == ()
+    assert_reachable(verdict, joint)
+
+
+@pytest.mark.parametrize("name", ["recall", "dotmod-published-3", "markov"])
+def test_a_linear_model_reaches_the_best_linear_predictor(name):
+    generator, length, joint = case(name)
+    verdict = feasibility(Experiment(generator=generator, length=length, model=LinearOptions()))
+    assert verdict.reachable.nll == pytest.approx(oracles.least_linear_loss(joint), abs=1e-5)
+    assert verdict.reachable.nll >= verdict.best.nll - 1e-6
+
+
+# The exact law of 15 days takes longer than all the rest.
+@pytest.mark.parametrize(
+    "name", [name for name in PRESETS if name.startswith("published") and "15" not in name]
+)
+def test_the_reachable_is_never_better_than_the_best(name):
+    experiment = dataclasses.replace(PRESETS[name].experiment, length=8)
+    verdict = feasibility(experiment)
+    assert verdict.reachable.nll >= verdict.best.nll - 1e-6
+    assert verdict.reachable.accuracy <= verdict.best.accuracy + 1e-6
+
+
+@pytest.mark.parametrize("name", ["recall-longer", "dotmod-5"])
+def test_sampled_reachable_figures_are_within_their_errors(name):
+    experiment, joint = on(name, position=NoPosition())
+    told = oracles.told_only(joint, lambda days: (days[-1], *sorted(days)))
+    found = sampled(lambda: feasibility(experiment)).reachable
+    assert not found.exact
+    assert abs(found.nll - oracles.floor(told)) <= SIGMAS * found.nll_stderr + CLOSE
+    assert abs(found.accuracy - oracles.ceiling(told)) <= SIGMAS * found.accuracy_stderr + CLOSE
+
+
+@pytest.mark.parametrize(
+    ("generator", "model"),
+    [(Markov(), AttentionOptions(d_attn=4)), (DotMod(n=3), LinearOptions())],
+    ids=["attention", "linear"],
+)
+def test_no_trained_model_beats_what_is_reachable(generator, model):
+    training = Training(steps=400, data="fresh", batch=100)
+    experiment = Experiment(generator=generator, length=4, model=model, training=training)
+    setup = prepare(experiment)
+    *_, last = train(experiment, setup)
+    figures = evaluate(last.state.model, setup.test, readout=training.readout)
+    verdict = feasibility(experiment)
+    for bound in (verdict.best, verdict.reachable):
+        assert figures.nll >= bound.nll - SIGMAS * figures.nll_stderr
+        assert figures.accuracy <= bound.accuracy + SIGMAS * figures.accuracy_stderr
+    # A training that teaches nothing would prove nothing.
+    assert figures.nll < verdict.reachable.nll + 0.05

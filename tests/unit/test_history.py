@@ -1,0 +1,115 @@
+"""When a run is looked at, and what is kept of it."""
+
+import itertools
+
+import hypothesis
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from attnlab.history import (
+    MOST_POINTS,
+    empty_history,
+    loss_curve,
+    schedule,
+    take_picture,
+)
+from attnlab.models import MODELS
+from attnlab.training import Evaluation
+
+MOST_PICTURES = 64
+
+EVALUATION = Evaluation(1.0, 0.1, 0.5, 0.05)
+
+
+@hypothesis.given(steps=st.integers(1, 100_000))
+@hypothesis.example(steps=1)
+@hypothesis.example(steps=100_000)
+def test_a_schedule_reaches_from_the_first_to_the_last_step(steps):
+    plan = schedule(steps)
+    for series in plan:
+        assert series[0] == 0
+        assert series[-1] == steps
+        assert all(a < b for a, b in itertools.pairwise(series))
+    assert len(plan.checkpoints) <= MOST_PICTURES
+    assert len(plan.tests) <= 2 * MOST_PICTURES
+    assert set(plan.checkpoints) <= set(plan.tests)
+
+
+@hypothesis.given(steps=st.integers(1, 3_000), data=st.data())
+def test_the_next_look_is_the_first_one_after_a_step(steps, data):
+    plan = schedule(steps)
+    step = data.draw(st.integers(0, steps))
+    expected = min((due for due in plan.tests if due > step), default=steps)
+    assert plan.next_after(step) == expected
+
+
+def test_checkpoints_are_log_spaced():
+    checkpoints = np.array(schedule(100_000).checkpoints)
+    late = checkpoints[checkpoints > 100]
+    ratios = late[1:] / late[:-1]
+    # 62 equal ratios from 1 to 100,000; steps are whole numbers, one part in a hundred here.
+    np.testing.assert_allclose(ratios, 100_000 ** (1 / 62), rtol=0.02)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 7, 999, 1_000, 1_001, 1_999, 2_500, 100_000])
+def test_a_loss_curve_is_short_and_keeps_the_mean(steps):
+    losses = np.random.default_rng(steps).random(steps).astype(np.float32)
+    curve = loss_curve(empty_history().with_losses(losses))
+    assert len(curve.steps) == len(curve.values) <= MOST_POINTS
+    assert MOST_POINTS <= 1_000
+    span = max(1, -(-steps // MOST_POINTS))
+    # Spans are equal, so the newest steps wait until theirs is full.
+    covered = len(curve.steps) * span
+    assert steps - span < covered <= steps
+    if steps:
+        assert curve.values.mean() == pytest.approx(losses[:covered].mean(dtype=np.float64))
+        assert curve.steps[-1] == covered - 1
+        assert set(np.diff(curve.steps)) <= {span}
+
+
+def test_every_point_of_a_long_curve_is_the_mean_of_its_span():
+    losses = np.arange(2 * MOST_POINTS, dtype=np.float32)
+    curve = loss_curve(empty_history().with_losses(losses))
+    np.testing.assert_array_equal(curve.steps, np.arange(1, 2 * MOST_POINTS, 2))
+    np.testing.assert_allclose(curve.values, curve.steps - 0.5)
+
+
+def test_a_short_curve_is_the_losses():
+    losses = np.array([3, 2, 1], dtype=np.float32)
+    curve = loss_curve(empty_history().with_losses(losses))
+    np.testing.assert_array_equal(curve.values, losses)
+    np.testing.assert_array_equal(curve.steps, [0, 1, 2])
+
+
+def test_a_history_grows_and_the_old_one_stays():
+    empty = empty_history()
+    some = empty.with_losses(np.ones(2, dtype=np.float32))
+    more = some.with_losses(np.zeros(1, dtype=np.float32))
+    assert (empty.losses.size, some.losses.size) == (0, 2)
+    np.testing.assert_array_equal(more.losses, [1, 1, 0])
+    assert not more.losses.flags.writeable
+    assert more.losses.dtype == np.float32
+
+
+def test_a_step_is_tested_and_its_model_kept_once():
+    model = MODELS["linear"]().build(vocab=3, length=4, key=jr.key(0))
+    history = empty_history().with_test(0, EVALUATION).with_checkpoint(0, model)
+    assert history.with_test(0, EVALUATION) is history
+    assert history.with_checkpoint(0, model) is history
+    later = history.with_test(5, EVALUATION).with_checkpoint(5, model)
+    assert [step for step, _ in later.tests] == [step for step, _ in later.checkpoints] == [0, 5]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_picture_is_the_trace_of_every_probe(name):
+    model = MODELS[name]().build(vocab=3, length=4, key=jr.key(1))
+    probes = jnp.array([[0, 1, 2, 2], [2, 1, 0, 0]])
+    picture = take_picture(model, probes)
+    for probe, patterns in zip(probes, picture.patterns, strict=True):
+        trace = model(probe, jnp.arange(4))[1]
+        # One program or another: the last bits of float32 may differ.
+        np.testing.assert_allclose(patterns, trace.patterns, atol=1e-6)
+        np.testing.assert_allclose(picture.weights, trace.weights, atol=1e-6)

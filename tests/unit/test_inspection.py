@@ -1,0 +1,168 @@
+"""Looking into a model: predictions, comparisons, arithmetic, against NumPy written out."""
+
+import itertools
+
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+import scipy.stats
+
+from attnlab import PRESETS, Experiment, prepare
+from attnlab.attention import MASKS
+from attnlab.generators import Markov, Recall
+from attnlab.inspection import (
+    calibration,
+    cell_arithmetic,
+    compare,
+    confusion,
+    final_probs,
+    informative_days,
+    probs_by_query,
+    surprise,
+    transition_test,
+)
+from attnlab.learned import learned_share
+from attnlab.models import MODELS, AttentionOptions, LinearOptions
+from attnlab.optimum import Best, day_laws, dependence, true_influence
+from attnlab.training import Evaluation, Training
+
+LENGTH = 4
+
+
+def built(options):
+    return options.build(vocab=3, length=LENGTH, key=jr.key(3))
+
+
+def some_sequences(size):
+    return np.random.default_rng(0).integers(0, 3, size=(size, LENGTH)).astype(np.int32)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_probabilities_are_the_softmax_of_the_logits_that_are_read_out(name):
+    model, days = built(MODELS[name]()), some_sequences(7)
+    probs = final_probs(model, days, "last")
+    for row, tokens in zip(probs, days, strict=True):
+        logits = np.asarray(model(jnp.array(tokens), jnp.array([LENGTH - 1]))[0][0], np.float64)
+        np.testing.assert_allclose(row, np.exp(logits) / np.exp(logits).sum(), rtol=1e-5)
+    if name == "attention":
+        np.testing.assert_allclose(probs_by_query(model, days)[:, -1], probs, rtol=1e-5)
+
+
+def test_confusion_counts_every_pair():
+    probs = np.array([[0.6, 0.3, 0.1], [0.1, 0.8, 0.1], [0.5, 0.2, 0.3]])
+    counts = confusion(probs, np.array([0, 2, 0]))
+    assert counts.tolist() == [[2, 0, 0], [0, 0, 0], [0, 1, 0]]
+
+
+def test_calibration_of_the_truth_is_within_its_errors():
+    random = np.random.default_rng(1)
+    probs = random.dirichlet(np.ones(3), size=20_000)
+    final = (random.random(20_000)[:, None] > probs.cumsum(axis=1)).sum(axis=1)
+    found = calibration(probs, final, 10)
+    # Ten bins, at 4 standard errors each: a false alarm in a thousand.
+    assert (np.abs(found.said - found.came) < 4 * found.came_stderr).all()
+    assert found.count.sum() == probs.size
+    overconfident = calibration(np.eye(3)[probs.argmax(axis=1)], final, 10)
+    assert overconfident.error > 10 * found.error
+
+
+def test_surprise_adds_up_to_the_cross_entropy():
+    true, model = np.array([0.5, 0.5, 0.0]), np.array([0.2, 0.3, 0.5])
+    parts = surprise(true, model)
+    assert parts.unavoidable == pytest.approx(np.log(2))
+    assert sum(parts) == pytest.approx(-0.5 * np.log(0.2) - 0.5 * np.log(0.3))
+    assert surprise(true, true).error == 0
+    assert surprise(true, np.array([1.0, 0.0, 0.0])).error == np.inf
+
+
+def test_the_arithmetic_of_a_cell_is_that_of_the_pattern():
+    model, tokens = built(AttentionOptions()), some_sequences(1)[0]
+    pattern = np.asarray(model(jnp.array(tokens), jnp.arange(LENGTH))[1].patterns[0, 0])
+    for query, key in itertools.product(range(LENGTH), repeat=2):
+        cell = cell_arithmetic(model, tokens, query=query, key=key)
+        score = sum(float(q) * float(k) for q, k in zip(cell.query, cell.key, strict=True))
+        assert cell.score == pytest.approx(score, abs=1e-5)
+        assert cell.scaled[key] == pytest.approx(cell.score / np.sqrt(6), abs=1e-5)
+        assert cell.admitted.tolist() == [day <= query for day in range(LENGTH)]
+        np.testing.assert_allclose(cell.pattern, pattern[query], atol=1e-6)
+
+
+def test_transitions_of_one_source_agree_and_of_two_do_not():
+    random = np.random.default_rng(2)
+    before = random.integers(0, 3, 5_000)
+    one, two = ((before + random.integers(0, 2, 5_000)) % 3 for _ in range(2))
+    same = transition_test(before, one, two, 3)
+    assert same.degrees == 3
+    assert same.p_value > 1e-3
+    expected = sum(
+        scipy.stats.chisquare(*_homogeneous(a, b)).statistic
+        for a, b in zip(same.process, same.model, strict=True)
+    )
+    assert same.statistic == pytest.approx(expected)
+    assert transition_test(before, one, before, 3).p_value < 1e-9
+
+
+def _homogeneous(one, other):
+    """Observed and expected counts of two rows if both came from one law."""
+    pooled = one + other
+    seen = pooled > 0
+    rows = [row[seen] for row in (one, other)]
+    expected = [pooled[seen] * row.sum() / pooled.sum() for row in rows]
+    return np.concatenate(rows), np.concatenate(expected)
+
+
+@pytest.mark.parametrize("options", [AttentionOptions(), LinearOptions()])
+def test_comparison_has_the_rows_that_are_read_out(options):
+    experiment = Experiment(generator=Markov(), length=LENGTH, model=options)
+    true, laws = dependence(Markov(), LENGTH), day_laws(Markov(), LENGTH)
+    found = compare(experiment, built(options), some_sequences(9), true.replacement, laws)
+    rows = LENGTH if options.attends else 1
+    assert found.depends.shape == found.truth.shape == (rows, LENGTH)
+    assert (found.attends is None) == (not options.attends)
+    assert ((found.depends >= 0) & (found.depends <= 1)).all()
+    # A causal prediction cannot depend on a day after its query.
+    assert np.abs(np.triu(found.depends, k=LENGTH - rows + 1)).max() < 1e-7
+
+
+def test_a_published_readout_is_compared_at_its_own_row():
+    options = AttentionOptions(mask="published")
+    training = Training(readout="first")
+    experiment = Experiment(length=LENGTH, model=options, training=training)
+    true, laws = dependence(Markov(), LENGTH), day_laws(Markov(), LENGTH)
+    model, days = built(options), some_sequences(9)
+    found = compare(experiment, model, days, true.replacement, laws)
+    patterns = [model(jnp.array(row), jnp.array([0]))[1].patterns[0, 0, 0] for row in days]
+    np.testing.assert_allclose(found.attends[0], np.mean(patterns, axis=0), atol=1e-6)
+    assert found.depends.shape == (1, LENGTH)
+    assert MASKS["published"](jnp.arange(1), jnp.arange(LENGTH)).all()
+
+
+def test_informative_days_are_those_that_the_table_reads():
+    true = dependence(Recall(days=(1, 3)), 5)
+    assert informative_days(true).tolist() == [True, False, True, False, False]
+
+
+def test_influence_of_one_sequence_of_markov_is_that_of_its_last_day():
+    laws = day_laws(Markov(), LENGTH)
+    moved = true_influence(Markov(), some_sequences(1), laws)
+    assert moved.shape == (LENGTH, LENGTH)
+    np.testing.assert_allclose(moved - np.diag(np.diag(moved)), 0, atol=1e-6)
+    assert np.diag(moved).min() > 0.05
+
+
+def test_learned_share_runs_from_a_uniform_guess_to_the_floor():
+    floor = Best(nll=0.5, accuracy=0.8)
+    guess = Evaluation(nll=np.log(3), nll_stderr=0.01, accuracy=1 / 3, accuracy_stderr=0.01)
+    assert learned_share(guess, floor, 3).share == pytest.approx(0)
+    best = guess._replace(nll=0.5)
+    assert learned_share(best, floor, 3).share == pytest.approx(1)
+    assert learned_share(best, floor, 3).stderr == pytest.approx(0.01 / (np.log(3) - 0.5))
+    assert learned_share(guess, Best(nll=float(np.log(3)), accuracy=1 / 3), 3) is None
+
+
+def test_a_preset_can_be_inspected_from_end_to_end():
+    experiment = PRESETS["published-dotmod-linear"].experiment
+    setup = prepare(experiment)
+    probs = final_probs(setup.state.model, setup.test[:50, :-1], "last")
+    np.testing.assert_allclose(probs.sum(axis=1), 1, rtol=1e-5)

@@ -1,0 +1,145 @@
+"""Imports point one way, and threads, clocks, files and screens stay where they belong."""
+
+import ast
+import functools
+from pathlib import Path
+
+import pytest
+
+import attnlab
+
+ROOT = Path(attnlab.__file__).parent
+
+# Lowest first: a part may import those before it and nothing behind it.
+LAYERS = (
+    "vocabulary",
+    "options",
+    "number_text",
+    "records",
+    "generators",
+    "optimum",
+    "positions",
+    "attention",
+    "models",
+    "losses",
+    "training",
+    "experiment",
+    "presets",
+    "generation",
+    "history",
+    "feasibility",
+    "learned",
+    "inspection",
+    "storage",
+    "answers",
+    "pace",
+    "snapshot",
+    "live",
+    "charts",
+    "flags",
+    "cli",
+    "ui",
+)
+# What only some parts may import, and which.
+RESERVED = {
+    "streamlit": {"ui"},
+    "altair": {"charts", "ui"},
+    "threading": {"live", "answers", "ui"},
+    "concurrent": {"answers", "ui"},
+    "time": {"pace", "cli", "ui"},
+    "datetime": {"ui"},
+    "os": {"storage", "ui"},
+    "pathlib": {"storage", "ui"},
+    "tempfile": {"storage", "ui"},
+    "argparse": {"cli", "flags"},
+    "subprocess": set(),
+    "pickle": set(),
+    "marshal": set(),
+    "shelve": set(),
+    "dill": set(),
+    "cloudpickle": set(),
+    "joblib": set(),
+}
+
+FILES = sorted(
+    path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] != "__init__.py"
+)
+every_file = pytest.mark.parametrize(
+    "path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES]
+)
+
+
+def layer_of(path):
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+@functools.cache
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imported(path):
+    """Every module that a file imports, in full, wherever in the file."""
+    package = ("attnlab", *path.relative_to(ROOT).parent.parts)
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = [] if node.level == 0 else package[: len(package) - node.level + 1]
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            if module == "attnlab":
+                # Names of the package itself count as its parts or, if none, as the whole.
+                yield from (f"attnlab.{name.name}" for name in node.names)
+            else:
+                yield module
+
+
+def calls(path):
+    """Names of the plain functions that a file calls."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id
+
+
+def test_every_part_has_its_place_in_the_table():
+    assert {layer_of(path) for path in FILES} - {"__main__"} <= set(LAYERS)
+
+
+@every_file
+def test_imports_point_down(path):
+    layer = layer_of(path)
+    allowed = set(LAYERS[: LAYERS.index(layer) + 1]) if layer != "__main__" else {"cli"}
+    own = {name.split(".")[1] for name in imported(path) if name.startswith("attnlab.")}
+    assert own <= allowed
+    assert "attnlab" not in set(imported(path))
+
+
+@every_file
+def test_nothing_imports_the_parts_that_read_everything(path):
+    tops = {name.split(".")[0] for name in imported(path)}
+    assert not tops & {"app", "pages", "tests", "benchmarks", "tools"}
+
+
+@every_file
+def test_reserved_modules_stay_in_their_parts(path):
+    layer = layer_of(path)
+    for name in imported(path):
+        assert layer in RESERVED.get(name.split(".")[0], {layer}), name
+
+
+@every_file
+def test_only_the_command_line_prints_and_only_storage_opens_files(path):
+    called = set(calls(path))
+    assert "print" not in called or layer_of(path) == "cli"
+    assert "open" not in called or layer_of(path) in {"storage", "ui"}
+    assert not called & {"input", "breakpoint", "exec", "eval"}
+
+
+def test_the_package_itself_only_exports():
+    (docstring, *statements) = tree_of(ROOT / "__init__.py").body
+    assert isinstance(docstring, ast.Expr)
+    assert all(isinstance(one, ast.ImportFrom | ast.Assign) for one in statements)
+    for name in attnlab.__all__:
+        assert hasattr(attnlab, name)
+    assert sorted(attnlab.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(),
+                                                     name)) == attnlab.__all__  # fmt: skip

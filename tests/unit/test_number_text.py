@@ -1,0 +1,57 @@
+"""Lists and tables of numbers as text."""
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from attnlab.number_text import read_numbers, show_numbers
+from attnlab.options import OptionError
+
+ROW, TABLE, DAYS = (0.5, 0.5), ((0.5, 0.5), (0.25, 0.75)), (1, 4, 8)
+
+NUMBERS = st.floats(allow_nan=False)
+ROWS = st.lists(NUMBERS, min_size=1, max_size=4).map(tuple)
+
+
+@hypothesis.given(row=ROWS, table=st.lists(ROWS, min_size=1, max_size=4).map(tuple))
+def test_what_is_shown_is_read_back_to_the_last_digit(row, table):
+    assert read_numbers("p", show_numbers(row), ROW) == row
+    assert read_numbers("p", show_numbers(table), TABLE) == table
+
+
+@hypothesis.given(days=st.lists(st.integers(), min_size=1, max_size=4).map(tuple))
+def test_whole_numbers_stay_whole(days):
+    found = read_numbers("days", show_numbers(days), DAYS)
+    assert found == days
+    assert all(isinstance(day, int) for day in found)
+
+
+@pytest.mark.parametrize("text", ["0.1,0.9;0.5,0.5", "0.1 0.9\n0.5 0.5", " .1, .9 ;; 5e-1 , .5\n"])
+def test_commas_spaces_lines_and_semicolons_stand_between_numbers(text):
+    assert read_numbers("p", text, TABLE) == ((0.1, 0.9), (0.5, 0.5))
+    assert read_numbers("p", text, ROW) == (0.1, 0.9, 0.5, 0.5)
+
+
+@hypothesis.given(text=st.text(max_size=12), default=st.sampled_from([ROW, TABLE, DAYS]))
+def test_any_text_is_read_or_refused_by_name(text, default):
+    try:
+        found = read_numbers("p", text, default)
+    except OptionError as error:
+        message = str(error)
+        assert message.startswith("`p` is ")
+    else:
+        assert len(found) > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "default", "message"),
+    [
+        ("", ROW, "`p` is '': empty. Try "),
+        (" ;\n", TABLE, "empty"),
+        ("a b", ROW, "`p` is 'a b': not numbers"),
+        ("1.5 2", DAYS, "`p` is '1.5 2': not whole numbers"),
+    ],
+)
+def test_other_text_is_refused_with_the_remedy(text, default, message):
+    with pytest.raises(OptionError, match=message):
+        read_numbers("p", text, default)

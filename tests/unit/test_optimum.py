@@ -1,0 +1,114 @@
+"""Floor and ceiling against the enumeration of every sequence."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from attnlab.generators import Markov, NDays, Recall
+from attnlab.optimum import Best, entropy, optimum
+from attnlab.options import OptionError
+from tests.unit import optimum_oracles as oracles
+from tests.unit.optimum_cases import NAMES, case
+
+# Probabilities come from float32 logarithms, good to about 1e-7 each.
+CLOSE = 2e-6
+
+every_case = pytest.mark.parametrize("name", NAMES)
+
+
+def best_of(name):
+    generator, length, joint = case(name)
+    return optimum(generator, length), joint
+
+
+@every_case
+def test_the_laws_to_compare_with_are_laws(name):
+    joint = case(name).joint
+    assert joint.sum() == pytest.approx(1, abs=1e-12)
+    assert joint.min() >= 0
+    assert joint.ndim == case(name).length + 1
+
+
+@every_case
+def test_floor_and_ceiling_of_the_final_day(name):
+    found, joint = best_of(name)
+    assert found.final.nll == pytest.approx(oracles.floor(joint), abs=CLOSE)
+    assert found.final.accuracy == pytest.approx(oracles.ceiling(joint), abs=CLOSE)
+
+
+@every_case
+def test_floor_and_ceiling_of_every_day(name):
+    found, joint = best_of(name)
+    days = range(1, joint.ndim + 1)
+    so_far = [oracles.first_days(joint, day) for day in days]
+    np.testing.assert_allclose(
+        [best.nll for best in found.per_day], [oracles.floor(law) for law in so_far], atol=CLOSE
+    )
+    np.testing.assert_allclose(
+        [best.accuracy for best in found.per_day],
+        [oracles.ceiling(law) for law in so_far],
+        atol=CLOSE,
+    )
+
+
+@every_case
+def test_floors_of_all_days_add_up_to_the_entropy_of_the_sequence(name):
+    found, joint = best_of(name)
+    total = sum(best.nll for best in found.per_day)
+    assert total == pytest.approx(oracles.shannon(joint), abs=CLOSE * joint.ndim)
+
+
+@every_case
+def test_no_floor_is_above_a_uniform_guess(name):
+    found, joint = best_of(name)
+    vocab = joint.shape[-1]
+    assert all(-1e-9 <= best.nll <= np.log(vocab) + 1e-6 for best in found.per_day)
+    assert all(1 / vocab - 1e-6 <= best.accuracy <= 1 + 1e-9 for best in found.per_day)
+
+
+@every_case
+def test_enumerated_figures_are_labelled_exact(name):
+    found, _ = best_of(name)
+    assert found.exact
+    assert found.final is found.per_day[-1]
+    assert {(best.nll_stderr, best.accuracy_stderr) for best in found.per_day} == {(0, 0)}
+
+
+def test_floors_of_a_stationary_stream_never_rise():
+    floors = [best.nll for best in optimum(NDays(n=4), 8).per_day]
+    assert all(later <= earlier + 1e-6 for earlier, later in itertools.pairwise(floors))
+
+
+def test_a_chain_that_forgets_slowly_has_its_own_floor_on_every_day():
+    transition = np.array(((1 - 1e-5, 0.0, 1e-5), (0.0, 1.0, 0.0), (0.2, 0.3, 0.5)))
+    surprise = np.array([oracles.shannon(row) for row in transition])
+    laws = [np.linalg.matrix_power(transition, day)[0] for day in range(40)]
+    generator = Markov(initial=(1.0, 0.0, 0.0), transition=tuple(map(tuple, transition.tolist())))
+    floors = [best.nll for best in optimum(generator, 40).per_day[1:]]
+    np.testing.assert_allclose(floors, np.array(laws) @ surprise, atol=CLOSE)
+
+
+def test_the_same_process_keeps_its_table_at_every_length():
+    # The final day of `recall` is decided by the same table, however far away it is.
+    short, long = (optimum(Recall(days=(1, 2)), length).final for length in (2, 30))
+    assert short.nll == pytest.approx(long.nll, abs=CLOSE)
+    assert short.accuracy == pytest.approx(long.accuracy, abs=CLOSE)
+
+
+def test_a_length_without_the_recalled_days_is_refused():
+    with pytest.raises(OptionError, match="`length` is 3"):
+        optimum(Recall(days=(1, 2, 4)), 3)
+
+
+def test_exactness_follows_from_the_errors():
+    best = Best(nll=1.0, accuracy=0.5)
+    assert best.exact
+    assert not dataclasses.replace(best, nll_stderr=0.01).exact
+    assert not dataclasses.replace(best, accuracy_stderr=0.01).exact
+
+
+def test_entropy_counts_the_impossible_as_nothing():
+    probs = np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.25, 0.25, 0.5]])
+    np.testing.assert_allclose(entropy(probs), np.log([1, 2, 2**1.5]), atol=1e-15)

@@ -1,0 +1,114 @@
+"""Every option of every registry carries what a control needs, and is checked."""
+
+import dataclasses
+import math
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from attnlab.experiment import Experiment
+from attnlab.generators import GENERATORS
+from attnlab.models import MODELS
+from attnlab.options import (
+    Option,
+    OptionError,
+    check_option,
+    check_options,
+    default_of,
+    label_of,
+    option,
+    options_of,
+)
+from attnlab.positions import POSITIONS
+from attnlab.training import Training
+
+KINDS = (Experiment, Training, *GENERATORS.values(), *POSITIONS.values(), *MODELS.values())
+EVERY_OPTION = [(kind, name) for kind in KINDS for name in options_of(kind)]
+
+every_option = pytest.mark.parametrize(
+    ("kind", "name"), EVERY_OPTION, ids=[f"{kind.name}.{name}" for kind, name in EVERY_OPTION]
+)
+
+
+@every_option
+def test_an_option_says_all_that_a_control_needs(kind, name):
+    spec, default = options_of(kind)[name], default_of(kind, name)
+    assert spec.help.endswith(".")
+    assert label_of(name, spec).strip()
+    if spec.registry is not None:
+        assert type(default) in spec.registry.values()
+    elif spec.choices:
+        assert default in spec.choices
+    elif isinstance(default, int | float):
+        assert spec.low <= default <= spec.high
+        assert not spec.logarithmic or spec.low > 0
+    check_option(name, spec, default, default)
+
+
+@every_option
+def test_the_bounds_are_accepted_and_what_lies_outside_is_not(kind, name, as_users_run):
+    spec, default = options_of(kind)[name], default_of(kind, name)
+    outside = ["", None, [], {}, object()]
+    if spec.registry is None and not spec.choices and isinstance(default, int | float):
+        # A whole default asks for whole numbers, so its bounds are meant as such.
+        number = type(default)
+        check_option(name, spec, number(spec.low), default)
+        check_option(name, spec, number(spec.high), default)
+        outside += [True, spec.high + 1, spec.low - 1, math.inf, -math.inf, math.nan]
+    elif isinstance(default, tuple):
+        return
+    elif not spec.choices and spec.registry is None:
+        check_option(name, spec, "", default)
+        outside[0] = "a" * 10_000
+    for value in outside:
+        with pytest.raises(OptionError, match=f"^`{name}` is "):
+            check_option(name, spec, value, default)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_configurations_are_frozen_and_hashable(kind):
+    configuration = kind()
+    assert hash(configuration) == hash(kind())
+    for field in dataclasses.fields(configuration):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(configuration, field.name, None)
+
+
+def test_options_come_in_the_order_of_their_declaration():
+    assert list(options_of(Experiment)) == ["generator", "length", "model", "training", "seed"]
+    assert options_of(Experiment()) == options_of(Experiment)
+
+
+def test_a_label_is_the_name_in_words_with_the_unit():
+    assert label_of("batch_size", Option(help="")) == "batch size"
+    assert label_of("n", Option(help="", unit="days")) == "n (days)"
+    assert label_of("n", Option(help="", label="memory")) == "memory"
+
+
+@hypothesis.given(value=st.recursive(st.text() | st.integers(), st.lists, max_leaves=100))
+def test_a_long_value_does_not_make_a_long_message(value):
+    error = OptionError("n", value, "not a number", "Choose one")
+    assert len(str(error)) < 120
+    assert str(error).startswith("`n` is ")
+    assert str(error).endswith(": not a number. Choose one.")
+    assert (error.name, error.value) == ("n", value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Two:
+    """Two numbers, each with its bounds."""
+
+    first: int = option(1, "First.", low=0, high=5)
+    second: float = option(1.0, "Second.", low=0.5, high=5.0)
+
+
+def test_the_first_bad_option_is_the_one_that_is_named():
+    check_options(Two())
+    with pytest.raises(OptionError, match=r"`first` is 9: more than the cap of 5\. .*from 0 to 5"):
+        check_options(Two(first=9, second=9.0))
+    with pytest.raises(OptionError, match=r"`second` is 0\.1: less than the least, 0\.5\."):
+        check_options(Two(second=0.1))
+    with pytest.raises(OptionError, match=r"`first` is True: not a whole number"):
+        check_options(Two(first=True))
+    check_options(Two(second=3))

@@ -1,0 +1,156 @@
+"""Estimates from samples: labelled as such, and within their own standard errors."""
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from attnlab.optimum import Optimum, day_laws, dependence, ladder, optimum
+from tests.unit import optimum_oracles as oracles
+from tests.unit.optimum_cases import case
+from tests.unit.sampled_figures import sampled
+
+SIGMAS = 4.5
+# Below this an error is the rounding of float32 logarithms and not of a sample.
+CLOSE = 3e-6
+
+every_case = pytest.mark.parametrize("name", ["dotmod-5", "hmm"])
+
+
+class Figures(NamedTuple):
+    """All that is estimated of one process."""
+
+    optimum: Optimum
+    rungs: dict
+    maps: Any
+    laws: np.ndarray
+
+
+@functools.cache
+def figures(name):
+    generator, length, _ = case(name)
+    return sampled(
+        lambda: Figures(
+            optimum(generator, length),
+            {rung.name: rung.best for rung in ladder(generator, length)},
+            dependence(generator, length),
+            day_laws(generator, length),
+        )
+    )
+
+
+def orders(name):
+    """(estimate, joint law of the days that it knows and the final one) of each order."""
+    found, joint = figures(name).rungs, case(name).joint
+    names = ["unigram", *(rung for rung in found if rung.startswith("order"))]
+    return [(found[rung], oracles.last_days(joint, i)) for i, rung in enumerate(names, start=1)]
+
+
+def assert_within(estimates, errors, truths):
+    distance = np.abs(np.subtract(estimates, truths))
+    excess = distance - SIGMAS * np.asarray(errors) - CLOSE
+    assert excess.max() <= 0, (
+        f"{np.count_nonzero(excess > 0)} estimates off by up to {excess.max()}"
+    )
+
+
+@every_case
+def test_the_optimum_of_every_day(name):
+    found = figures(name).optimum.per_day
+    so_far = [oracles.first_days(case(name).joint, day) for day in range(1, len(found) + 1)]
+    assert_within(
+        [best.nll for best in found],
+        [best.nll_stderr for best in found],
+        [oracles.floor(law) for law in so_far],
+    )
+    assert_within(
+        [best.accuracy for best in found],
+        [best.accuracy_stderr for best in found],
+        [oracles.ceiling(law) for law in so_far],
+    )
+
+
+@every_case
+def test_estimates_say_that_they_are_estimates(name):
+    found = figures(name)
+    assert not found.optimum.exact
+    assert not found.optimum.final.exact
+    assert not found.maps.exact
+    for best in (found.optimum.final, found.rungs["order-4"], found.rungs["linear"]):
+        assert not best.exact
+        assert 0 < best.accuracy_stderr < 0.01
+
+
+@every_case
+def test_losses_of_the_orders(name):
+    found, laws = zip(*orders(name), strict=True)
+    assert_within(
+        [best.nll for best in found],
+        [best.nll_stderr for best in found],
+        [oracles.floor(law) for law in laws],
+    )
+
+
+@every_case
+def test_accuracies_of_the_orders(name):
+    found, laws = zip(*orders(name), strict=True)
+    assert_within(
+        [best.accuracy for best in found],
+        [best.accuracy_stderr for best in found],
+        [oracles.ceiling(law) for law in laws],
+    )
+
+
+@every_case
+def test_the_best_linear_predictor(name):
+    found = figures(name).rungs["linear"]
+    assert 0 < found.nll_stderr < 0.01
+    assert_within(found.nll, found.nll_stderr, oracles.least_linear_loss(case(name).joint))
+
+
+@every_case
+def test_replacement(name):
+    found = figures(name).maps
+    assert 0 < found.replacement_stderr.max() < 0.02
+    truth = oracles.replacement(case(name).joint)
+    assert_within(found.replacement, found.replacement_stderr, truth)
+
+
+@every_case
+def test_information(name):
+    found = figures(name).maps
+    assert 0 < found.information_stderr.max() < 0.02
+    truth = oracles.information(case(name).joint)
+    assert_within(found.information, found.information_stderr, truth)
+
+
+@every_case
+def test_laws_of_the_days(name):
+    visible = case(name).joint.sum(axis=-1)
+    days = range(visible.ndim)
+    truth = np.array([visible.sum(axis=tuple(set(days) - {day})) for day in days])
+    found = figures(name).laws
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    assert_within(found, np.sqrt(truth * (1 - truth) / 20_000), truth)
+
+
+def test_maps_of_a_process_with_impossible_days_are_finite_and_right():
+    generator, length, joint = case("custom-two-islands")
+    found = sampled(lambda: dependence(generator, length))
+    for values, errors in (
+        (found.replacement, found.replacement_stderr),
+        (found.information, found.information_stderr),
+    ):
+        assert np.isfinite(values).all()
+        assert np.isfinite(errors).all()
+        assert (np.triu(values, 1) == 0).all()
+    # The law of a day is taken from a thousand sequences.
+    slack = np.sqrt(0.25 / 1_000)
+    truth = oracles.replacement(joint)
+    assert_within(found.replacement, found.replacement_stderr + slack, truth)
+
+
+def test_the_same_question_gets_the_same_answer():
+    generator, length, _ = case("hmm")
+    assert sampled(lambda: optimum(generator, length)) == figures("hmm").optimum

@@ -1,0 +1,172 @@
+"""Run files: whole or refused."""
+
+import hashlib
+import json
+import os
+
+import hypothesis
+import jax
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from attnlab.experiment import prepare
+from attnlab.history import empty_history
+from attnlab.models import MODELS
+from attnlab.storage import Run, RunFileError, from_bytes, load_run, save_run, to_bytes
+from attnlab.training import advance, evaluate
+from tests.unit.run_file_edits import EDITS, STEPS
+from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
+
+EXPERIMENTS = {"attention": small(SMALL, seed=3), "linear": small(SMALL_LINEAR, seed=3)}
+
+# Without the shape checks, which would refuse some damage before attnlab has to.
+pytestmark = pytest.mark.usefixtures("as_users_run")
+
+
+def trained(experiment):
+    setup = prepare(experiment)
+    state, losses = advance(
+        setup.state, setup.source, experiment.training, key=setup.key, steps=STEPS
+    )
+    history = empty_history().with_losses(losses.nll)
+    for step, model in ((0, setup.state.model), (STEPS, state.model)):
+        history = history.with_test(step, evaluate(model, setup.test, readout="last"))
+        history = history.with_checkpoint(step, model)
+    return Run(experiment, state, history)
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return {name: trained(experiment) for name, experiment in EXPERIMENTS.items()}
+
+
+@pytest.fixture(scope="module")
+def data(runs):
+    return to_bytes(runs["attention"])
+
+
+def parts_of(data):
+    magic, line, payload = data.split(b"\n", 2)
+    return magic, json.loads(line), payload
+
+
+def joined(magic, header, payload, *, sign=True):
+    if sign:
+        header = {**header, "sha256": hashlib.sha256(payload).hexdigest()}
+    return b"\n".join([magic, json.dumps(header).encode(), payload])
+
+
+def test_every_registered_model_is_stored(runs):
+    assert {type(run.experiment.model) for run in runs.values()} == set(MODELS.values())
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_run_survives_its_file_bit_for_bit(runs, name, tmp_path):
+    run = runs[name]
+    save_run(run, tmp_path / "a.run")
+    again = load_run(tmp_path / "a.run")
+    assert again.experiment == run.experiment
+    leaves, structure = jax.tree.flatten(run.state)
+    other_leaves, other_structure = jax.tree.flatten(again.state)
+    assert structure == other_structure
+    for one, other in zip(leaves, other_leaves, strict=True):
+        assert np.asarray(one).dtype == np.asarray(other).dtype
+        np.testing.assert_array_equal(one, other)
+    assert again.history.tests == run.history.tests
+    np.testing.assert_array_equal(again.history.losses, run.history.losses)
+    assert len(again.history.checkpoints) == 2
+    for one, other in zip(run.history.checkpoints, again.history.checkpoints, strict=True):
+        assert one[0] == other[0]
+        for a, b in zip(jax.tree.leaves(one[1]), jax.tree.leaves(other[1]), strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert to_bytes(again) == to_bytes(run)
+
+
+def test_the_file_is_not_of_pickle_and_its_header_is_text(data):
+    magic, header, payload = parts_of(data)
+    assert magic == b"attnlab run 1"
+    assert header["experiment"]["generator"]["name"] == "markov"
+    sizes = {"<f4": 4, "<f2": 2, "<i4": 4}
+    listed = sum(int(np.prod(shape)) * sizes[kind] for _, kind, shape in header["arrays"])
+    assert listed == len(payload)
+
+
+def test_truncated_files_are_refused(data):
+    for length in {*range(0, len(data), 97), *range(40), len(data) - 1}:
+        with pytest.raises(RunFileError, match="Choose a file that attnlab saved"):
+            from_bytes(data[:length])
+
+
+@pytest.mark.parametrize(
+    "foreign", [b"", b"\x80\x04.", b"PK\x03\x04", b"attnlab run 2\n{}\n", b"attnlab run 1\n",
+                b"attnlab run 1\n{}\n", b"attnlab run 1\n[]\n", b"attnlab run 1\nnull\n",
+                b"attnlab run 1\n\xff\xfe\n", b"attnlab run 1\n" + b"[" * 100_000 + b"\n",
+                b"attnlab run 1\n" + b"9" * 5_000 + b"\n"],
+)  # fmt: skip
+def test_foreign_files_are_refused(foreign):
+    with pytest.raises(RunFileError):
+        from_bytes(foreign)
+
+
+@hypothesis.given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+@hypothesis.settings(
+    max_examples=150,
+    # The fixtures are the same for all examples.
+    suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
+)
+def test_a_flipped_bit_is_refused_or_harmless(data, place, bit):
+    damaged = bytearray(data)
+    damaged[int(place * len(data))] ^= 1 << bit
+    try:
+        run = from_bytes(bytes(damaged))
+    except RunFileError:
+        return
+    # A bit of the header may change one legal number or setting into another, never the arrays.
+    assert parts_of(bytes(damaged))[2] == parts_of(data)[2]
+    assert to_bytes(run)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_edited_files_are_refused(data, edit):
+    magic, header, payload = parts_of(data)
+    header, payload = EDITS[edit](header, payload)
+    sign = edit != "checksum not text"
+    with pytest.raises(RunFileError):
+        from_bytes(joined(magic, header, payload, sign=sign))
+
+
+def test_an_unedited_file_that_is_put_together_again_is_accepted(data):
+    assert to_bytes(from_bytes(joined(*parts_of(data)))) == data
+
+
+def test_bytes_after_the_end_are_refused(data):
+    magic, header, payload = parts_of(data)
+    with pytest.raises(RunFileError, match="bytes that nothing names"):
+        from_bytes(joined(magic, header, payload + b"\x00"))
+
+
+def break_writing(monkeypatch, name):
+    def broken(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, name, broken)
+
+
+@pytest.mark.parametrize("broken", ["fsync", "replace"])
+def test_a_failed_save_leaves_the_old_file_and_nothing_else(runs, tmp_path, monkeypatch, broken):
+    path = tmp_path / "a.run"
+    path.write_bytes(b"old")
+    break_writing(monkeypatch, broken)
+    with pytest.raises(OSError, match="no space left"):
+        save_run(runs["linear"], path)
+    assert path.read_bytes() == b"old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.run"]
+
+
+def test_a_save_replaces_the_old_file(runs, tmp_path):
+    path = tmp_path / "a.run"
+    path.write_bytes(b"old")
+    save_run(runs["linear"], path)
+    assert load_run(path).experiment == EXPERIMENTS["linear"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.run"]

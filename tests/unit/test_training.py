@@ -1,0 +1,234 @@
+"""Training: chunks, Adam, sources and evaluation."""
+
+import dataclasses
+import logging
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+
+from attnlab.experiment import prepare, train
+from attnlab.generators import NDays
+from attnlab.losses import LOSSES
+from attnlab.training import CHUNK_CAPACITY, Evaluation, advance, evaluate, initial_state
+from tests.unit.model_oracles import (
+    as_float64,
+    attention_inputs,
+    attention_of,
+    linear_logits,
+    log_softmax,
+    loss_of,
+)
+from tests.unit.process_oracles import NEXT, START, ndays_rule, stream_joint
+from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
+
+
+def leaves_of(state):
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(state) if hasattr(leaf, "shape")]
+
+
+def assert_same_state(one, other):
+    for a, b in zip(leaves_of(one), leaves_of(other), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def advanced(experiment, *chunks):
+    setup = prepare(experiment)
+    state, losses = setup.state, []
+    for steps in chunks:
+        state, found = advance(state, setup.source, experiment.training, key=setup.key, steps=steps)
+        losses.append(found)
+    joined = [np.concatenate(series) for series in zip(*losses, strict=True)]
+    return state, joined
+
+
+SOURCES = {
+    "minibatch": small(),
+    "full": small(batch_mode="full", train_size=50),
+    "fresh": small(data="fresh"),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_chunks_do_not_change_a_run(source):
+    whole, losses = advanced(SOURCES[source], 10)
+    parts, same_losses = advanced(SOURCES[source], 3, 0, 7)
+    assert int(whole.step) == 10
+    assert_same_state(whole, parts)
+    np.testing.assert_array_equal(losses, same_losses)
+    assert np.shape(losses) == (2, 10)
+
+
+@pytest.mark.parametrize("steps", [-1, CHUNK_CAPACITY + 1])
+def test_a_chunk_beyond_the_capacity_is_refused(steps):
+    with pytest.raises(ValueError, match=f"`steps` is {steps}.*repeatedly"):
+        advanced(small(), steps)
+
+
+def numpy_loss(experiment, parameters, sequences):
+    """Mean objective of an attention model given as (positions, then three pairs)."""
+    positions, *pairs = parameters
+    total = 0.0
+    for days in sequences:
+        inputs = attention_inputs(days[:-1], None, positions)
+        query, key, value = (inputs @ pairs[i] + pairs[i + 1] for i in range(0, len(pairs), 2))
+        scale = experiment.model.d_attn**-0.5
+        logits, _ = attention_of(query, key, value, mask="causal", scale=scale)
+        loss = experiment.training.loss
+        total += loss_of(log_softmax(logits), days, loss=loss, position=len(days) - 2)[0]
+    return total / len(sequences)
+
+
+def numpy_gradient(loss, parameters, index, size=1e-5):
+    """Central differences with respect to one array of `parameters`."""
+    gradient = np.zeros_like(parameters[index])
+    for place in np.ndindex(gradient.shape):
+        ends = []
+        for sign in (1, -1):
+            moved = [part.copy() for part in parameters]
+            moved[index][place] += sign * size
+            ends.append(loss(moved))
+        gradient[place] = (ends[0] - ends[1]) / (2 * size)
+    return gradient
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_first_loss_and_gradient_agree_with_numpy(loss):
+    experiment = small(batch_mode="full", train_size=8, loss=loss)
+    setup = prepare(experiment)
+    state, losses = advance(setup.state, setup.source, experiment.training, key=setup.key, steps=1)
+    model, sequences = setup.state.model, np.asarray(setup.source.sequences)
+
+    def parts(model):
+        pairs = (model.query, model.key, model.value)
+        return [model.positions, *(part for pair in pairs for part in pair)]
+
+    def mean(parameters):
+        return numpy_loss(experiment, parameters, sequences)
+
+    parameters = [as_float64(part) for part in parts(model)]
+    # Up to four float32 log-probabilities of size 1 are summed.
+    assert losses.objective[0] == pytest.approx(mean(parameters), abs=5e-6)
+    # After one step Adam's first moment is (1 - 0.9) times the gradient.
+    moments = parts(state.optimiser[0].mu)
+    for index, moment in enumerate(moments):
+        gradient = numpy_gradient(mean, parameters, index)
+        np.testing.assert_allclose(as_float64(moment) / 0.1, gradient, atol=1e-5)
+
+
+def numpy_adam(experiment, weight, bias, sequences, steps):
+    """Adam (Kingma and Ba 2015, algorithm 1) on softmax regression, in float64."""
+    inputs = np.array([np.eye(3)[days[:-1]].ravel() for days in sequences])
+    target = np.eye(3)[sequences[:, -1]]
+    parameters = [weight.copy(), bias.copy()]
+    first, second = ([np.zeros_like(p) for p in parameters] for _ in range(2))
+    for t in range(1, steps + 1):
+        probabilities = np.exp(log_softmax(inputs @ parameters[0] + parameters[1]))
+        error = (probabilities - target) / len(sequences)
+        for i, gradient in enumerate((inputs.T @ error, error.sum(axis=0))):
+            first[i] = 0.9 * first[i] + 0.1 * gradient
+            second[i] = 0.999 * second[i] + 0.001 * gradient**2
+            ahead = first[i] / (1 - 0.9**t)
+            spread = np.sqrt(second[i] / (1 - 0.999**t))
+            parameters[i] -= experiment.training.learning_rate * ahead / (spread + 1e-8)
+    return parameters
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+def test_updates_are_those_of_adam(steps):
+    experiment = small(SMALL_LINEAR, batch_mode="full", train_size=50, learning_rate=0.3)
+    setup = prepare(experiment)
+    state, _ = advanced(experiment, steps)
+    start = [as_float64(part) for part in setup.state.model.projection]
+    expected = numpy_adam(experiment, *start, np.asarray(setup.source.sequences), steps)
+    for found, wanted in zip(state.model.projection, expected, strict=True):
+        # Where a gradient is small, its float32 rounding moves the step of 0.3 by up to 1e-5.
+        np.testing.assert_allclose(found, wanted, atol=5e-5)
+
+
+def test_evaluation_agrees_with_numpy():
+    setup = prepare(SMALL_LINEAR)
+    weight, bias = (as_float64(part) for part in setup.state.model.projection)
+    test = np.asarray(setup.test)
+    log_probs = np.array([log_softmax(linear_logits(weight, bias, days[:-1])) for days in test])
+    nll = -log_probs[np.arange(len(test)), test[:, -1]]
+    accuracy = (log_probs.argmax(axis=1) == test[:, -1]).mean()
+    expected = Evaluation(
+        nll.mean(), nll.std() / 10, accuracy, np.sqrt(accuracy * (1 - accuracy) / 100)
+    )
+    found = evaluate(setup.state.model, setup.test, readout="last")
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_a_perfect_accuracy_still_has_a_standard_error():
+    setup = prepare(SMALL_LINEAR)
+    sure = jax.tree.map(jnp.zeros_like, setup.state.model)
+    bias = sure.projection.bias.at[1].set(10.0)
+    sure = dataclasses.replace(sure, projection=sure.projection._replace(bias=bias))
+    clouds = jnp.ones_like(setup.test)
+    for test, accuracy in ((clouds, 1.0), (clouds - 1, 0.0)):
+        found = evaluate(sure, test, readout="last")
+        assert found.accuracy == accuracy
+        assert found.accuracy_stderr == pytest.approx(np.sqrt(0.995 * 0.005 / 100))
+
+
+def test_numbers_that_are_not_shapes_compile_nothing(caplog):
+    advanced(small(), 3)
+    with jax.log_compiles(), caplog.at_level(logging.WARNING):
+        advanced(small(seed=9, learning_rate=0.5, steps=777), 5, 2)
+        compiled = [r.getMessage() for r in caplog.records if "_advance" in r.getMessage()]
+        assert not compiled
+        advanced(small(batch=21), 1)
+    # The count sees a program that does have to be compiled.
+    assert any("_advance" in record.getMessage() for record in caplog.records)
+
+
+def test_minibatches_are_rows_of_the_set_and_change_every_step():
+    source = prepare(small()).source
+    rows = {tuple(row) for row in np.asarray(source.sequences)}
+    one, other = (np.asarray(source.draw(jr.key(seed))) for seed in (0, 1))
+    assert one.shape == (20, 5)
+    assert {tuple(row) for row in one} <= rows
+    assert (one != other).any()
+
+
+def test_a_full_batch_is_the_whole_set():
+    source = prepare(SOURCES["full"]).source
+    assert source.sequences.shape == (50, 5)
+    np.testing.assert_array_equal(source.draw(jr.key(0)), source.sequences)
+
+
+@pytest.mark.parametrize("generator", [SMALL.generator, NDays(n=3)])
+def test_fresh_sequences_follow_the_generator(generator):
+    fresh = dataclasses.replace(small(data="fresh", batch=5_000), generator=generator)
+    drawn = np.asarray(prepare(fresh).source.draw(jr.key(3)))
+    assert drawn.shape == (5_000, 5)
+    repeats = (drawn[:, -1] == drawn[:, -2]).mean()
+    law = np.array(START) @ np.linalg.matrix_power(NEXT, 3)
+    pairs = stream_joint(3, ndays_rule(3), 2)
+    expected = {"markov": law @ np.diag(NEXT), "ndays": np.trace(pairs)}[generator.name]
+    assert repeats == pytest.approx(expected, abs=4.5 * 0.5 / np.sqrt(5_000))
+
+
+def test_markov_is_learned_and_the_floor_is_not_beaten():
+    experiment = small(SMALL_LINEAR, steps=500, train_size=5_000, test_size=10_000, batch=100)
+    setup = prepare(experiment)
+    *_, last = train(experiment, setup)
+    found = evaluate(last.state.model, setup.test, readout="last")
+    law = np.array(START) @ np.linalg.matrix_power(NEXT, 3)
+    floor = -(law[:, None] * NEXT * np.log(NEXT)).sum()
+    ceiling = law @ np.max(NEXT, axis=1)
+    chance = (law @ NEXT).max()
+    assert found.nll > floor - 4 * found.nll_stderr
+    assert found.nll < floor + 0.03
+    assert found.accuracy > chance + 4 * found.accuracy_stderr
+    assert found.accuracy < ceiling + 4 * found.accuracy_stderr
+
+
+def test_the_state_before_the_first_step():
+    model = prepare(SMALL).state.model
+    state = initial_state(model)
+    assert int(state.step) == 0
+    assert all(np.all(leaf == 0) for leaf in leaves_of(state.optimiser))

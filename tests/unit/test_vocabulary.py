@@ -1,0 +1,64 @@
+"""Text of symbols and back."""
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from attnlab.vocabulary import WEATHER, Vocabulary
+
+CARDS = Vocabulary(symbols=("1", "10", "J"), names=("one", "ten", "jack"))
+
+
+@hypothesis.given(tokens=st.lists(st.integers(0, 2)))
+def test_parsing_undoes_rendering(tokens):
+    assert WEATHER.parse(WEATHER.render(tokens)) == tuple(tokens)
+
+
+@hypothesis.given(tokens=st.lists(st.integers(0, 2)), gap=st.sampled_from([" ", ", ", "\n", "\t"]))
+def test_gaps_between_symbols_do_not_count(tokens, gap):
+    text = gap.join(WEATHER.symbols[token] for token in tokens)
+    assert WEATHER.parse(f" {text} ") == tuple(tokens)
+
+
+@hypothesis.given(text=st.text(max_size=8))
+def test_any_text_is_parsed_or_refused(text):
+    try:
+        tokens = WEATHER.parse(text)
+    except ValueError as error:
+        message = str(error)
+        assert message.startswith("`text` has ")
+        assert WEATHER.symbols[0] in message
+    else:
+        assert WEATHER.parse(WEATHER.render(tokens)) == tokens
+
+
+@pytest.mark.parametrize("text", ["🌧☁☀", "🌧️☁️☀️", "🌧️☁☀️", "🌧, ☁️ ☀"])
+def test_the_mark_of_the_emoji_form_may_be_left_out(text):
+    assert WEATHER.parse(text) == (0, 1, 2)
+
+
+def test_an_unknown_symbol_is_named_with_its_place_and_the_remedy():
+    with pytest.raises(ValueError, match=r"snowman.* after 2 symbols.*Use 🌧️ ☁️ ☀️\."):
+        WEATHER.parse("☀️☀️⛄☀️".replace("⛄", "☃"))
+
+
+def test_a_symbol_that_begins_like_another_is_not_cut_short():
+    assert CARDS.parse("10 1 J 110") == (1, 0, 2, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("symbols", "names", "message"),
+    [
+        (("a", "a"), ("x", "y"), "`symbols`.*different"),
+        (("☁", "☁️"), ("x", "y"), "`symbols`.*different"),
+        (("a", " "), ("x", "y"), "`symbols`.*visible"),
+        (("a", "b"), ("x",), "`names` has 1 entries for 2 symbols"),
+    ],
+)
+def test_alphabets_that_cannot_be_read_back_are_refused(symbols, names, message):
+    with pytest.raises(ValueError, match=message):
+        Vocabulary(symbols=symbols, names=names)
+
+
+def test_the_size_is_the_number_of_symbols():
+    assert WEATHER.size == len(WEATHER.symbols) == len(WEATHER.names) == 3
