@@ -31,3 +31,10 @@ class Answers:
             while len(self._futures) > _MOST:
                 self._futures.popitem(last=False)
             return self._futures[key]
+
+    def withdraw(self, function: Callable[..., Any], *arguments: Hashable) -> None:
+        """Drop a question that nobody has begun to answer; whoever else wants it asks anew."""
+        with self._lock:
+            future = self._futures.get((function, arguments))
+            if future is not None and future.cancel():
+                del self._futures[function, arguments]

@@ -32,10 +32,11 @@ def curve_chart(
     y_title: str,
     domain: tuple[float, float],
     reference: tuple[str, float],
+    named_above: bool,
     dark: bool,
     height: int,
 ) -> alt.LayerChart:
-    """The truth in grey; `reference` is a named level drawn as a dotted line."""
+    """The truth in grey; `reference` is a level drawn dotted, its name above or below."""
     hue = hues(dark=dark)
     name, level = reference
     x = alt.X("at:O", title=x_title, axis=alt.Axis(labelAngle=0, labelOverlap=True))
@@ -47,7 +48,12 @@ def curve_chart(
     return alt.layer(
         rule.mark_rule(color=hue.truth, strokeDash=[2, 3], aria=False),
         rule.encode(text="name:N", x=alt.value("width")).mark_text(
-            align="right", baseline="bottom", dx=-2, dy=-3, color=hue.truth, aria=False
+            align="right",
+            baseline="bottom" if named_above else "top",
+            dx=-2,
+            dy=-3 if named_above else 3,
+            color=hue.truth,
+            aria=False,
         ),
         base.encode(y=alt.Y("low:Q", title=y_title, scale=scale), y2="high:Q").mark_area(
             color=hue.truth, opacity=0.25, aria=False

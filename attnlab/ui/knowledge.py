@@ -12,6 +12,7 @@ from attnlab.feasibility import Verdict, feasibility
 from attnlab.optimum import Best
 
 _UNNOTICED = 0.2
+_UNANSWERED = "unanswered_question"
 
 
 @st.cache_resource(show_spinner=False)
@@ -33,17 +34,22 @@ def answer_or_none(function: Callable[..., Any], *arguments: Hashable) -> Any:
 def answers_in_turn(*questions: tuple[Any, ...]) -> list[Any]:
     """The answers that are there, None for the others; each a function and its arguments.
 
-    A question is put when the one before it is answered, so that somebody who tries one process
-    after another leaves no queue behind. A `ValueError` is shown as the answer that it is.
+    A question is put when the one before it is answered, and withdrawn when others are asked, so
+    that somebody who tries one process after another leaves no queue behind. A `ValueError` is
+    shown, and ends the page.
     """
     answers: list[Any] = [None] * len(questions)
+    before = st.session_state.pop(_UNANSWERED, None)
+    if before is not None and before not in questions:
+        _answers().withdraw(*before)
     for number, question in enumerate(questions):
         future = ask(*question)
         if not _is_soon_done(future):
+            st.session_state[_UNANSWERED] = question
             break
         if isinstance(error := future.exception(), ValueError):
             st.error(str(error), icon=":material/error:")
-            break
+            st.stop()
         answers[number] = future.result()
     return answers
 

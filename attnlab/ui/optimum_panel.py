@@ -45,10 +45,10 @@ def draw_optimum(best: Optimum | None, vocab: int) -> None:
     floors = np.array([[b.nll, b.nll_stderr] for b in best.per_day])
     left, right = st.columns(2, gap="medium")
     with left, st.container(key="chart_ceiling"):
-        _draw_days(days, ceilings, "ceiling (accuracy)", (0, 1), 1 / vocab)
+        _draw_days(days, ceilings, "ceiling (accuracy)", (0, 1), 1 / vocab, above=False)
     with right, st.container(key="chart_floor"):
         top = float(np.log(vocab))
-        _draw_days(days, floors, "floor (nats)", (0, 1.15 * top), top)
+        _draw_days(days, floors, "floor (nats)", (0, 1.15 * top), top, above=True)
     st.caption(
         "How to read it: the best that can be done on each day by someone who saw the days before "
         "it. Where the ceiling rises and the floor falls, the past tells more."
@@ -56,7 +56,13 @@ def draw_optimum(best: Optimum | None, vocab: int) -> None:
 
 
 def _draw_days(
-    days: np.ndarray, figures: np.ndarray, name: str, domain: tuple[float, float], uniform: float
+    days: np.ndarray,
+    figures: np.ndarray,
+    name: str,
+    domain: tuple[float, float],
+    uniform: float,
+    *,
+    above: bool,
 ) -> None:
     values, stderr = figures.T
     st.altair_chart(
@@ -66,6 +72,7 @@ def _draw_days(
             y_title=name,
             domain=domain,
             reference=("a uniform guess", uniform),
+            named_above=above,
             dark=on_dark(),
             height=260,
         ),
@@ -79,10 +86,11 @@ def draw_ladder(rungs: tuple[Rung, ...] | None) -> None:
     if rungs is None:
         st.caption(_WAITING)
         return
-    lines = ["| predictor | accuracy | loss (nats) | what it knows |", "|:--|:--|:--|:--|"]
+    # Three columns, since a fourth would not fit a phone.
+    lines = ["| predictor, and what it knows | accuracy | loss (nats) |", "|:--|:--|:--|"]
     for rung in rungs:
         figures = f"{_accuracy(rung.best)} | {_nll(rung.best)}"
-        lines.append(f"| {rung.name} | {figures} | {_knowledge(rung.name)} |")
+        lines.append(f"| **{rung.name}** · {_knowledge(rung.name)} | {figures} |")
     with st.container(key="ladder"):
         st.markdown("\n".join(lines))
     st.caption(

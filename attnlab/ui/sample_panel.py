@@ -86,6 +86,7 @@ def draw_agreement(agreement: Agreement | None) -> None:
                 y_title="agreement above chance",
                 domain=(min(-_LEAST_SPAN, 1.1 * low), max(_LEAST_SPAN, 1.1 * high)),
                 reference=("chance", 0.0),
+                named_above=False,
                 dark=on_dark(),
                 height=260,
             ),

@@ -12,7 +12,7 @@ from attnlab.number_text import read_numbers, show_numbers
 from attnlab.options import OptionError, default_of, label_of, options_of
 from attnlab.ui.form import control_key, probability_options
 
-_NAME_WIDTH = 110
+_NAME_WIDTH = 125
 
 
 def draw_process_tables(

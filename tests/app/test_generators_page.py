@@ -1,0 +1,185 @@
+"""The Generators page without a browser."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnlab.generators import GENERATORS, Custom, Markov
+from attnlab.number_text import show_numbers
+from attnlab.optimum import ladder, optimum
+
+_APP = Path(__file__).resolve().parents[2] / "app.py"
+_PATIENCE = 300
+_BAD = "0.5 0.3 0.1; 0.3 0.4 0.3; 0.2 0.3 0.5"
+
+
+@pytest.fixture
+def page():
+    """The page, drawn once, within the app."""
+    app = AppTest.from_file(_APP, default_timeout=60).run()
+    # Outside a browser the values of controls come one run after the page.
+    app.switch_page("pages/generators.py").run().run()
+    assert not app.exception
+    return app
+
+
+def _settled(page) -> AppTest:
+    """The page with every figure worked out; its timer does not run here."""
+    end = time.monotonic() + _PATIENCE
+    while any("Working" in caption.value for caption in page.caption):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+        page.run()
+    assert not page.exception
+    return page
+
+
+def _charts(page) -> list[dict]:
+    return [json.loads(chart.proto.spec) for chart in page.get("vega_lite_chart")]
+
+
+def _figures(page) -> dict[str, str]:
+    return {metric.label: metric.value for metric in page.metric}
+
+
+def _texts(page) -> str:
+    return "\n".join(text.value for text in page.markdown)
+
+
+def test_the_page_opens_on_the_form_s_process(page):
+    assert [title.value for title in page.title] == ["Generators"]
+    assert page.selectbox(key="generator").value == "markov"
+    assert _figures(_settled(page))["ceiling"] == f"{optimum(Markov(), 10).final.accuracy:.3f}"
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_every_generator(page, name):
+    page.selectbox(key="generator").select(name).run()
+    page.slider(key="length").set_value(8).run()
+    _settled(page)
+    assert not page.error
+    generator = GENERATORS[name]().at_length(8)
+    assert _figures(page)["ceiling"].startswith(f"{optimum(generator, 8).final.accuracy:.3f}")
+    for rung in ladder(generator, 8):
+        assert f"| **{rung.name}** · " in _texts(page)
+    charts = page.get("vega_lite_chart")
+    assert len(charts) == len(generator.tables) + 6
+    assert all(chart.proto.alt for chart in charts)
+    assert page.latex[0].value.strip("$\n ") == generator.formula
+    compile(page.code[-1].value, "in code", "exec")
+
+
+def test_a_bad_table_keeps_the_last_picture(page):
+    before = _figures(_settled(page))
+    page.session_state["markov_transition"] = _BAD
+    _settled(page.run())
+    assert "transition row 1" in page.error[0].value
+    assert page.button(key="train_on_this").disabled
+    assert _figures(page) == before
+    page.session_state["markov_transition"] = "0.5 0.4 0.1; 0.3 0.4 0.3; 0.2 0.3 0.5"
+    _settled(page.run())
+    assert not page.error
+    assert _figures(page) != before
+
+
+@pytest.mark.parametrize("text", ["", "rain", "nan 0 1; 0 1 0; 0 0 1", "-1 1 1; 0 1 0; 0 0 1"])
+def test_what_is_no_table_is_refused(page, text):
+    page.session_state["markov_transition"] = text
+    page.run()
+    assert not page.exception
+    assert "transition" in page.error[0].value
+
+
+def test_a_table_is_fitted_to_new_symbols(page):
+    page.selectbox(key="generator").select("custom").run()
+    page.text_input(key="custom_symbols").set_value("a b").run()
+    assert "table" in page.error[0].value
+    page.button(key="custom_table_fit").click().run()
+    assert not page.error
+    assert page.session_state["custom_table"] == show_numbers(((0.5, 0.5), (0.5, 0.5)))
+    page.slider(key="custom_order").set_value(2).run()
+    page.button(key="custom_table_fit").click().run()
+    assert not page.error
+    assert len(page.session_state["custom_table"].splitlines()) == 4
+
+
+@pytest.mark.parametrize("symbols", ["a a b", "a", "a b c d e f g", ""])
+def test_bad_symbols(page, symbols):
+    page.selectbox(key="generator").select("custom").run()
+    page.text_input(key="custom_symbols").set_value(symbols).run()
+    assert not page.exception
+    assert "symbols" in page.error[0].value
+
+
+def test_more_hidden_states(page):
+    page.selectbox(key="generator").select("hmm").run()
+    page.number_input(key="hmm_initial_size").set_value(3).run()
+    page.button(key="hmm_moving_fit").click().run()
+    page.button(key="hmm_showing_fit").click().run()
+    assert not page.error
+    assert not page.exception
+    assert len(page.session_state["hmm_initial"].split()) == 3
+
+
+def test_a_length_too_short_to_recall(page):
+    page.selectbox(key="generator").select("recall").run()
+    page.slider(key="length").set_value(3).run()
+    assert "length" in page.error[0].value
+    assert page.button(key="train_on_this").disabled
+
+
+def test_a_stream_that_does_not_settle_is_an_answer(page):
+    slow = ((1 - 1e-7, 1e-7), (3e-7, 1 - 3e-7))
+    page.session_state["custom_table"] = show_numbers(slow)
+    page.session_state["custom_symbols"] = "a b"
+    page.selectbox(key="generator").select("custom").run()
+    end = time.monotonic() + _PATIENCE
+    while not page.error:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+        page.run()
+    assert "does not settle" in page.error[0].value
+    assert not page.exception
+
+
+def test_a_new_sample(page):
+    def rows():
+        return next(text.value for text in page.markdown if text.value.startswith("| days 1"))
+
+    _settled(page)
+    before, figures = rows(), _figures(page)
+    _settled(page.button(key="new_sample").click().run())
+    assert rows() != before
+    assert _figures(page) == figures
+
+
+def test_both_measures_of_dependence(page):
+    _settled(page)
+    for measure, title in (
+        ("information", "information (nats)"),
+        ("replacement", "total variation"),
+    ):
+        page.segmented_control(key="dependence_measure").set_value(measure).run()
+        assert _charts(page)[-1]["encoding"]["color"]["title"] == title
+        assert f"By {measure} it depends most on day **10**" in _texts(page)
+
+
+def test_the_process_goes_to_train_and_comes_back(page):
+    page.selectbox(key="generator").select("custom").run()
+    table = ((0.5, 0.25, 0.25), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    page.session_state["custom_table"] = show_numbers(table)
+    page.slider(key="length").set_value(6).run()
+    # Outside a browser the values of controls come one run after the page.
+    page.switch_page("pages/train.py").run().run()
+    assert page.selectbox(key="generator").value == "custom"
+    assert page.slider(key="length").value == 6
+    assert page.text_area(key="custom_table").value == show_numbers(table)
+    changed = show_numbers(Custom().table)
+    page.text_area(key="custom_table").set_value(changed).run()
+    page.switch_page("pages/generators.py").run().run()
+    assert page.selectbox(key="generator").value == "custom"
+    assert page.session_state["custom_table"] == changed
+    assert not page.exception

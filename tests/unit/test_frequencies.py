@@ -1,0 +1,127 @@
+"""How often tokens come, against float64 enumeration and against samples."""
+
+import numpy as np
+import pytest
+
+from attnlab.generators import Custom, HiddenMarkov, Markov, NDays
+from attnlab.optimum import agreement, count_frequencies, counted, frequencies
+from tests.unit.process_cases import CASES
+from tests.unit.process_oracles import NEXT, START
+
+LENGTH = 4
+# The log-probabilities are float32.
+_ROUNDING = 2e-6
+# One in two million figures is further off than this many standard errors.
+_SIGMAS = 5
+
+
+def _law_of_day(joint, day):
+    return joint.sum(axis=tuple(other for other in range(joint.ndim) if other != day))
+
+
+def _law_of_pair(joint, first, second):
+    return joint.sum(axis=tuple(d for d in range(joint.ndim) if d not in (first, second)))
+
+
+# The table of `recall` decides the day after the visible ones.
+_AT_LENGTH = {
+    name: case
+    for name, case in CASES.items()
+    if getattr(case.generator, "horizon", LENGTH) == LENGTH
+}
+
+
+@pytest.mark.parametrize("case", _AT_LENGTH.values(), ids=_AT_LENGTH)
+def test_laws_of_days_and_pairs(case):
+    known = frequencies(case.generator, LENGTH)
+    joint = case.joint(LENGTH + 1)
+    laws = [_law_of_day(joint, day) for day in range(LENGTH + 1)]
+    np.testing.assert_allclose(known.days, laws, atol=_ROUNDING)
+    pair = _law_of_pair(joint, LENGTH - 2, LENGTH - 1)
+    total = pair.sum(axis=1)
+    for token in range(3):
+        if total[token] > 1e-9:
+            np.testing.assert_allclose(
+                known.following[token], pair[token] / total[token], atol=1e-5
+            )
+        else:
+            assert np.isnan(known.following[token]).all()
+    assert known.exact
+
+
+@pytest.mark.parametrize("name", ["markov", "hmm", "ndays-2", "dotmod-2", "custom-pairs"])
+def test_agreement(name):
+    case = CASES[name]
+    joint = case.joint(LENGTH)
+    found = agreement(case.generator, LENGTH)
+    for lag in range(1, LENGTH):
+        pairs = [_law_of_pair(joint, day, day + lag) for day in range(LENGTH - lag)]
+        same = np.mean([np.trace(pair) for pair in pairs])
+        chance = np.mean([pair.sum(axis=1) @ pair.sum(axis=0) for pair in pairs])
+        assert found.values[lag - 1] == pytest.approx((same - chance) / (1 - chance), abs=1e-5)
+    assert found.exact
+    assert not found.stderr.any()
+
+
+def test_sampled_agreement_of_a_long_sequence():
+    length, transition, law = 14, np.array(NEXT), np.array(START)
+    laws = [law]
+    for _ in range(length - 1):
+        laws.append(laws[-1] @ transition)
+    found = agreement(Markov(), length)
+    assert not found.exact
+    for lag in range(1, length):
+        step = np.linalg.matrix_power(transition, lag)
+        days = range(length - lag)
+        same = np.mean([laws[day] @ np.diag(step) for day in days])
+        chance = np.mean([laws[day] @ laws[day + lag] for day in days])
+        gap = found.values[lag - 1] - (same - chance) / (1 - chance)
+        assert abs(gap) < _SIGMAS * found.stderr[lag - 1]
+
+
+def test_nothing_agrees_above_a_chance_that_is_certainty():
+    always = Custom(symbols="a b", table=((1.0, 0.0), (1.0, 0.0)))
+    assert np.isnan(agreement(always, LENGTH).values).all()
+
+
+@pytest.mark.parametrize("name", ["markov", "hmm", "ndays-4", "dotmod-4", "custom"])
+def test_a_sample_is_like_the_process(name):
+    generator = CASES[name].generator
+    known, shown = frequencies(generator, LENGTH), counted(generator, LENGTH, seed=3)
+    found = shown.frequencies
+    assert shown.size == 10_000
+    assert shown.sequences.shape == (8, LENGTH + 1)
+    assert (np.abs(found.days - known.days) <= _SIGMAS * found.days_stderr).all()
+    gap = np.abs(found.following - known.following)
+    assert (gap <= _SIGMAS * found.following_stderr).all()
+
+
+def test_another_seed_draws_another_sample():
+    first, again, other = (counted(Markov(), LENGTH, seed).sequences for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+def test_counting_by_hand():
+    days = np.array([[0, 1, 1], [0, 0, 1], [0, 1, 0], [0, 1, 0]])
+    found = count_frequencies(days, 2)
+    np.testing.assert_allclose(found.days, [[1, 0], [0.25, 0.75], [0.5, 0.5]])
+    np.testing.assert_allclose(found.days_stderr[1], np.sqrt(0.25 * 0.75 / 4))
+    np.testing.assert_allclose(found.following[0], [0.25, 0.75])
+    assert np.isnan(found.following[1]).all()
+    assert not found.exact
+
+
+@pytest.mark.parametrize(
+    ("generator", "expected"),
+    [
+        (NDays(n=3), True),
+        (Custom(), True),
+        (Markov(), False),
+        (Markov(initial=(7 / 18, 6 / 18, 5 / 18)), True),
+        (HiddenMarkov(), False),
+        (HiddenMarkov(initial=(2 / 3, 1 / 3)), True),
+    ],
+)
+def test_stationary(generator, expected):
+    assert frequencies(generator, LENGTH).stationary is expected
