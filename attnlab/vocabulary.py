@@ -3,6 +3,7 @@
 import dataclasses
 import unicodedata
 from collections.abc import Iterable
+from typing import SupportsInt
 
 # U+FE0F asks for the emoji form of the character before it; keyboards often leave it out.
 _EMOJI_FORM = "\N{VARIATION SELECTOR-16}"
@@ -39,7 +40,7 @@ class Vocabulary:
         """How many symbols there are."""
         return len(self.symbols)
 
-    def render(self, tokens: Iterable[int]) -> str:
+    def render(self, tokens: Iterable[SupportsInt]) -> str:
         """Text of the tokens, without separators."""
         return "".join(self.symbols[int(token)] for token in tokens)
 

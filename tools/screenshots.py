@@ -125,6 +125,7 @@ def _take_readme(browser: Browser, url: str, folder: Path) -> None:
     train = TrainPage(page)
     train.wait_for("idle")
     train.choose("preset", _README_PRESET)
+    expect(train.field("generator")).to_have_value("dotmod")
     train.press("start")
     train.wait_for("done")
     _take(page, folder / "train.png")

@@ -3,13 +3,13 @@
 import altair as alt
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from attnlab.charts.colours import hues
 
 
 def curve_table(
-    at: Float[np.ndarray, " points"],
+    at: Float[np.ndarray, " points"] | Int[np.ndarray, " points"],
     values: Float[np.ndarray, " points"],
     stderr: Float[np.ndarray, " points"],
 ) -> pd.DataFrame:

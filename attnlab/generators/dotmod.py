@@ -60,7 +60,7 @@ class DotMod(AbstractGenerator):
         return lines_latex(
             rf"z = \Big( \sum_{{i=1}}^{{{self.n}}} \beta_i\, y_i (2 - y_i) \Big) \bmod 3",
             r"y_i = \text{value of day } i,\ \text{from the oldest on}",
-            rf"\beta = {vector_latex(weights)}",
+            rf"\beta = {vector_latex(weights.tolist())}",
             rf"y = {vector_latex(_VALUES[self.variant])} \text{{ for (rain, cloud, sun)}}",
             rf"p(\text{{next day}} = z) = {1 - self.noise:g}, \quad "
             rf"\text{{each other }} {other:g}",

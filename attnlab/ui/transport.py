@@ -73,14 +73,16 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
         )
 
 
-def _start(run: LiveRun, form: Experiment) -> None:
-    if run.snapshot().state == "idle":
+def _start(run: LiveRun, form: Experiment | OptionError) -> None:
+    # A run at hand goes on whatever the controls say.
+    if run.snapshot().state == "idle" and isinstance(form, Experiment):
         run.reset(form)
     run.start()
 
 
-def _step(run: LiveRun, form: Experiment) -> None:
-    if run.snapshot().state == "idle":
+def _step(run: LiveRun, form: Experiment | OptionError) -> None:
+    # A run at hand goes on whatever the controls say.
+    if run.snapshot().state == "idle" and isinstance(form, Experiment):
         run.reset(form)
     run.step()
 
