@@ -22,16 +22,21 @@ snapshot = run.snapshot()
 with st.container(horizontal=True, vertical_alignment="center"):
     st.title("Train", anchor=False, width="content")
     draw_transport(run, form, snapshot)
-if isinstance(form, OptionError):
-    st.error(f"These settings cannot run. {form}", icon=":material/error:")
-elif settings_differ(form, snapshot):
-    st.info(
-        "Settings changed: reset to apply them. The run at hand keeps its own.",
-        icon=":material/change_circle:",
-    )
-if not isinstance(form, OptionError):
-    draw_verdict(form)
-draw_live(run)
+# Places that are always there: what comes and goes in one must not move the fragments behind it.
+notice, verdict, live = st.container(), st.container(), st.container()
+with notice:
+    if isinstance(form, OptionError):
+        st.error(f"These settings cannot run. {form}", icon=":material/error:")
+    elif settings_differ(form, snapshot):
+        st.info(
+            "Settings changed: reset to apply them. The run at hand keeps its own.",
+            icon=":material/change_circle:",
+        )
+with verdict:
+    if not isinstance(form, OptionError):
+        draw_verdict(form)
+with live:
+    draw_live(run)
 
 draw_sequences(run)
 draw_files(run)

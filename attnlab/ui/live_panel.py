@@ -35,8 +35,10 @@ def _draw(run: LiveRun, was_waiting: bool) -> None:
         draw_status(snapshot)
         if snapshot.latest is not None:
             draw_headline(snapshot)
-    if snapshot.state == "failed":
-        st.error(snapshot.message, icon=":material/error:")
+    # Always there, so that what stands behind it never changes its place.
+    with st.container():
+        if snapshot.state == "failed":
+            st.error(snapshot.message, icon=":material/error:")
     st.progress(snapshot.step / snapshot.experiment.training.steps)
     if snapshot.latest is None:
         _draw_instructions(snapshot)

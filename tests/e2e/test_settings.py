@@ -38,8 +38,9 @@ def test_a_preset_fills_the_controls(bench):
 
 
 def test_start_takes_the_preset_chosen_the_moment_before(bench):
-    bench.choose("preset", "published-dotmod-linear")
-    bench.press("start")
+    bench.field("preset").press("ArrowDown")
+    bench.page.get_by_role("option", name="published-dotmod-linear", exact=True).click()
+    bench.button("start").evaluate("button => button.click()")
     bench.wait_for("done")
     expect(bench.field("generator")).to_have_value("dotmod")
     expect(bench.field("model")).to_have_value("linear")
