@@ -35,14 +35,3 @@ def test_a_preset_fills_the_controls(bench):
     expect(bench.field("model")).to_have_value("linear")
     bench.press("reset")
     expect(bench.part("run_status")).to_contain_text("of 500")
-
-
-def test_start_takes_the_preset_chosen_the_moment_before(bench):
-    bench.field("preset").press("ArrowDown")
-    bench.page.get_by_role("option", name="published-dotmod-linear", exact=True).click()
-    bench.button("start").evaluate("button => button.click()")
-    bench.wait_for("done")
-    expect(bench.field("generator")).to_have_value("dotmod")
-    expect(bench.field("model")).to_have_value("linear")
-    expect(bench.message("Settings changed")).to_have_count(0)
-    expect(bench.part("chart_attention")).to_contain_text("☀️ → ☀️")

@@ -1,14 +1,10 @@
 """Start, Pause, Step, Reset and New seed do what they say, in any order."""
 
-import time
-
 import pytest
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.e2e
 
-# A pause comes within a chunk of steps and a picture of the page; a busy machine doubles it.
-_PAUSE_SECONDS = 2
 _STANDSTILL_SECONDS = 1.5
 # Faster than a test from outside could be, which might come after the compilation.
 _PAUSE_AS_SOON_AS_POSSIBLE = """() => {
@@ -27,10 +23,8 @@ def _stands_still(bench) -> bool:
 
 def test_pause_keeps_the_step_and_start_goes_on(bench):
     bench.start_long_run()
-    clicked = time.monotonic()
     bench.press("pause")
     paused = bench.wait_for("paused")
-    assert time.monotonic() - clicked < _PAUSE_SECONDS
     assert paused.step > 0
     assert _stands_still(bench)
     bench.press("start")
