@@ -52,6 +52,11 @@ class Snapshot:
     message: str
 
     @property
+    def active(self) -> bool:
+        """Whether it changes by itself."""
+        return self.state in ("compiling", "running")
+
+    @property
     def seconds_left(self) -> float | None:
         """How long the remaining steps take at the present speed, if that is known."""
         left = self.experiment.training.steps - self.step

@@ -11,13 +11,14 @@ from attnlab.ui.knowledge import draw_verdict
 from attnlab.ui.live_panel import draw_live
 from attnlab.ui.sequences_panel import draw_sequences
 from attnlab.ui.shell import ensure_shell
-from attnlab.ui.transport import draw_transport, settings_differ
+from attnlab.ui.transport import draw_transport, obey, settings_differ
 
 ensure_shell()
 run = session_run()
 with st.sidebar:
     form = draw_form()
 
+obey(run, form)
 snapshot = run.snapshot()
 with st.container(horizontal=True, vertical_alignment="center"):
     st.title("Train", anchor=False, width="content")

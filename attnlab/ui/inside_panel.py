@@ -59,14 +59,16 @@ def draw_inside(snapshot: Snapshot, step: int | str, sequence: int | str) -> Non
     latest = snapshot.latest.model
     model = latest if step == NOW else dict(snapshot.history.checkpoints)[step]
     picture = take_picture(model, snapshot.probes)
+    # A text that changes draws the chart anew, so it names no figure that still moves.
+    at_rest = step == NOW and not snapshot.active
     with st.container(key="chart_attention"):
         if snapshot.experiment.model.attends:
-            _draw_pattern(snapshot, picture, sequence)
+            _draw_pattern(snapshot, picture, sequence, at_rest)
         else:
-            _draw_weights(snapshot, picture)
+            _draw_weights(snapshot, picture, at_rest)
 
 
-def _draw_pattern(snapshot: Snapshot, picture: Picture, sequence: int | str) -> None:
+def _draw_pattern(snapshot: Snapshot, picture: Picture, sequence: int | str, at_rest: bool) -> None:
     experiment = snapshot.experiment
     length = experiment.length
     head = picture.patterns[:, 0, 0]
@@ -79,7 +81,11 @@ def _draw_pattern(snapshot: Snapshot, picture: Picture, sequence: int | str) -> 
     days = jnp.arange(length)
     admitted = np.asarray(MASKS[experiment.model.mask](days, days))
     read = readout_position(experiment.training.readout, length)
-    strongest = int(pattern[read].argmax())
+    alt = f"Attention pattern, {length} days."
+    if at_rest:
+        strongest = int(pattern[read].argmax())
+        alt += f" Day {read + 1}, which is read out, gives {pattern[read, strongest]:.0%} of its "
+        alt += f"attention to day {strongest + 1}."
     st.altair_chart(
         pattern_chart(
             pattern_table(pattern, admitted, symbols),
@@ -89,8 +95,7 @@ def _draw_pattern(snapshot: Snapshot, picture: Picture, sequence: int | str) -> 
             height=CHART_HEIGHT,
         ),
         width="stretch",
-        alt=f"Attention pattern, {length} days. Day {read + 1}, which is read out, gives "
-        f"{pattern[read, strongest]:.0%} of its attention to day {strongest + 1}.",
+        alt=alt,
     )
     st.caption(
         f"How to read it: each row is a day's attention and sums to 1; row {read + 1} makes the "
@@ -98,17 +103,20 @@ def _draw_pattern(snapshot: Snapshot, picture: Picture, sequence: int | str) -> 
     )
 
 
-def _draw_weights(snapshot: Snapshot, picture: Picture) -> None:
+def _draw_weights(snapshot: Snapshot, picture: Picture, at_rest: bool) -> None:
     vocabulary, length = snapshot.experiment.generator.vocabulary, snapshot.experiment.length
     table = weight_table(picture.weights, vocabulary)
-    largest = table.loc[table["weight"].abs().idxmax()]
+    alt = f"Weights of the linear model, {length} days."
+    if at_rest:
+        largest = table.loc[table["weight"].abs().idxmax()]
+        alt += f" The largest, {largest['weight']:+.2f} nats, is that of {largest['seen']} on day "
+        alt += f"{largest['day']} for {largest['outcome']}."
     st.altair_chart(
         weight_chart(
             table, length=length, vocabulary=vocabulary, dark=on_dark(), height=CHART_HEIGHT
         ),
         width="stretch",
-        alt=f"Weights of the linear model. The largest, {largest['weight']:+.2f} nats, is that of "
-        f"{largest['seen']} on day {largest['day']} for {largest['outcome']}.",
+        alt=alt,
     )
     st.caption(
         "How to read it: what seeing a token on a day adds to the log-odds of the next one, "

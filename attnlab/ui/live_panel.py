@@ -9,7 +9,7 @@ from attnlab.ui.figures_panel import draw_figures, draw_headline
 from attnlab.ui.inside_panel import NOW, draw_inside, draw_scrubber, draw_sequence_choice
 from attnlab.ui.knowledge import ask
 from attnlab.ui.loss_panel import draw_loss, draw_reference_choice, draw_target
-from attnlab.ui.transport import ACTIVE, draw_status
+from attnlab.ui.transport import draw_status
 
 
 def draw_live(run: LiveRun) -> None:
@@ -23,7 +23,7 @@ def _is_waiting(snapshot: Snapshot) -> bool:
     """Whether more is to come: from the run, or from those who work out the optimum."""
     experiment = snapshot.experiment
     answers = [ask(f, experiment.generator, experiment.length) for f in (optimum, ladder)]
-    return snapshot.state in ACTIVE or not all(answer.done() for answer in answers)
+    return snapshot.active or not all(answer.done() for answer in answers)
 
 
 def _draw(run: LiveRun, was_waiting: bool) -> None:

@@ -65,15 +65,18 @@ def draw_loss(snapshot: Snapshot, rungs: Sequence[str], cursor: int | None) -> N
         latest=(latest.step, latest.evaluation),
         cursor=cursor,
     )
-    floor = "" if best is None else f" The floor is {best.final.nll:.3f} nats."
+    alt = "Loss against step."
+    if not snapshot.active:
+        # A text that changes draws the chart anew, so it names no figure that still moves.
+        alt += f" Test loss {latest.evaluation.nll:.3f} nats at step {latest.step:,}."
+        alt += "" if best is None else f" The floor is {best.final.nll:.3f} nats."
     with st.container(key="chart_loss"):
         st.altair_chart(
             loss_chart(
                 table, last_step=experiment.training.steps, dark=on_dark(), height=CHART_HEIGHT
             ),
             width="stretch",
-            alt=f"Loss against step. Test loss {latest.evaluation.nll:.3f} nats at step "
-            f"{latest.step:,}.{floor}",
+            alt=alt,
         )
     st.caption(
         "How to read it: lower is better, and nothing gets below the floor but by luck. Training: "

@@ -1,6 +1,5 @@
 """The buttons that move a run, and the line that says where it stands."""
 
-import dataclasses
 import random
 
 import streamlit as st
@@ -10,12 +9,30 @@ from attnlab.live import LiveRun
 from attnlab.options import OptionError
 from attnlab.snapshot import STATES, Snapshot
 
-ACTIVE = ("compiling", "running")
+_COMMANDS = "commands"
 
 
 def settings_differ(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
     """Whether the controls ask for something else than the run at hand is doing."""
     return snapshot.state != "idle" and form != snapshot.experiment
+
+
+def obey(run: LiveRun, form: Experiment | OptionError) -> None:
+    """Do what the buttons asked for since the last picture. After the controls are drawn.
+
+    Not in the buttons' callbacks: those know the controls of the picture that was clicked, and a
+    number typed just before the click would be missed.
+    """
+    commands = st.session_state.setdefault(_COMMANDS, [])
+    while commands:
+        command = commands.pop(0)
+        # A run at hand goes on whatever the controls say.
+        if command == "reset" or (command != "pause" and run.snapshot().state == "idle"):
+            if isinstance(form, OptionError):
+                continue
+            run.reset(form)
+        if command != "reset":
+            getattr(run, command)()
 
 
 def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
@@ -31,17 +48,18 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
             icon=":material/play_arrow:",
             shortcut="s",
             type="secondary" if differs or ended else "primary",
-            disabled=ended or state in ACTIVE or (broken and state == "idle"),
-            on_click=_start,
-            args=(run, form),
+            disabled=ended or snapshot.active or (broken and state == "idle"),
+            on_click=_ask_for,
+            args=("start",),
         )
         st.button(
             "Pause",
             key="run_pause",
             icon=":material/pause:",
             shortcut="p",
-            disabled=state not in ACTIVE,
-            on_click=run.pause,
+            disabled=not snapshot.active,
+            on_click=_ask_for,
+            args=("pause",),
         )
         st.button(
             "Step",
@@ -49,8 +67,8 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
             icon=":material/skip_next:",
             shortcut="n",
             disabled=ended or (broken and state == "idle"),
-            on_click=_step,
-            args=(run, form),
+            on_click=_ask_for,
+            args=("step",),
         )
         st.button(
             "Reset to apply" if differs else "Reset",
@@ -59,8 +77,8 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
             shortcut="b",
             disabled=broken,
             type="primary" if differs or ended else "secondary",
-            on_click=_reset,
-            args=(run, form),
+            on_click=_ask_for,
+            args=("reset",),
         )
         st.button(
             "New seed",
@@ -68,34 +86,18 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
             icon=":material/casino:",
             shortcut="d",
             disabled=broken,
-            on_click=_new_seed,
-            args=(run, form),
+            on_click=_draw_seed,
         )
 
 
-def _start(run: LiveRun, form: Experiment | OptionError) -> None:
-    # A run at hand goes on whatever the controls say.
-    if run.snapshot().state == "idle" and isinstance(form, Experiment):
-        run.reset(form)
-    run.start()
+def _ask_for(command: str) -> None:
+    st.session_state.setdefault(_COMMANDS, []).append(command)
 
 
-def _step(run: LiveRun, form: Experiment | OptionError) -> None:
-    # A run at hand goes on whatever the controls say.
-    if run.snapshot().state == "idle" and isinstance(form, Experiment):
-        run.reset(form)
-    run.step()
-
-
-def _reset(run: LiveRun, form: Experiment) -> None:
-    run.reset(form)
-
-
-def _new_seed(run: LiveRun, form: Experiment) -> None:
+def _draw_seed() -> None:
     # The one number in the app that nobody asks to be repeatable: the run it starts is.
-    seed = random.SystemRandom().randrange(10_000)
-    st.session_state["seed"] = seed
-    run.reset(dataclasses.replace(form, seed=seed))
+    st.session_state["seed"] = random.SystemRandom().randrange(10_000)
+    _ask_for("reset")
 
 
 def draw_status(snapshot: Snapshot) -> None:

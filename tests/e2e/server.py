@@ -55,6 +55,14 @@ class AppServer:
         """All it has said so far."""
         return self._log.read_text(encoding="utf-8", errors="replace")
 
+    def failures(self) -> list[str]:
+        """The lines of its log where an exception passed through a file of this project.
+
+        Streamlit also logs a socket that the browser closes before it is open; that is not ours.
+        """
+        ours = tuple(f'File "{ROOT / part}' for part in ("app.py", "attnlab", "pages"))
+        return [line for line in self.log().splitlines() if line.strip().startswith(ours)]
+
     def processor_seconds(self) -> float:
         """Processor time that all its threads have used. Linux only."""
         stat = Path(f"/proc/{self._process.pid}/stat").read_text()

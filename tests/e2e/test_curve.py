@@ -14,9 +14,6 @@ _LINES = "nodes => nodes.map(node => node.getAttribute('d')).join(' ')"
 _WATCH_SECONDS = 3
 
 
-# Known and open: in the first seconds of a run, while answers about the process come in, Streamlit
-# draws both charts anew several times; later they are updated in place.
-@pytest.mark.xfail(strict=False, reason="charts are drawn anew in the first seconds of a run")
 def test_charts_are_updated_in_place(bench):
     began = bench.start_long_run()
     drawings = {

@@ -109,8 +109,6 @@ class TrainPage:
     def start_long_run(self) -> Status:
         """Start a run that outlasts any test, and wait for its first steps."""
         self.fill("steps", _LONG)
-        # A click that overtakes the number starts with the old one: known and open.
-        self.page.wait_for_timeout(2_000)
         self.press("start")
         expect(self.part("run_status")).to_contain_text(f"of {_LONG:,}")
         self.wait_for("running")
