@@ -1,5 +1,6 @@
-"""Lists and tables of numbers as people type them, and back."""
+"""Numbers as people type them and as they are shown."""
 
+import math
 from typing import Any
 
 from attnlab.options import OptionError
@@ -30,3 +31,19 @@ def show_numbers(value: tuple[Any, ...]) -> str:
     """The text that `read_numbers` reads back to the last digit."""
     rows = value if isinstance(value[0], tuple) else (value,)
     return "\n".join("  ".join(repr(part) for part in row) for row in rows)
+
+
+def show_measured(value: float, stderr: float, *, most_places: int = 3) -> str:
+    """`value ± stderr`, the error to two digits and the value to no more places than it.
+
+    >>> show_measured(299.977, 3.728)
+    '300.0 ± 3.7'
+    >>> show_measured(0.50587, 0.00499)
+    '0.506 ± 0.005'
+    """
+    places = most_places
+    if stderr > 0 and math.isfinite(stderr):
+        places = min(most_places, max(0, 1 - math.floor(math.log10(stderr))))
+    # An error below the last place is not shown as none.
+    shown = max(stderr, 10.0**-places) if stderr > 0 else stderr
+    return f"{value:,.{places}f} ± {shown:,.{places}f}".replace("-", "−")

@@ -86,16 +86,29 @@ def loss_chart(table: pd.DataFrame, *, last_step: int, dark: bool, height: int) 
     def of(series: str) -> alt.Chart:
         return base.transform_filter(alt.datum.series == series)
 
-    labels = (
-        upright.encode(y=nats, text="label:N")
-        .transform_filter((alt.datum.series == _TRUTH) & (alt.datum.step > 0))
-        .mark_text(align="right", baseline="top", dx=-4, dy=3, color=hue.truth, aria=False)
-    )
+    def labels(side: str, wanted: str) -> alt.Chart:
+        return (
+            upright.encode(y=nats, text="label:N")
+            .transform_filter((alt.datum.series == _TRUTH) & (alt.datum.step > 0))
+            .transform_filter(wanted)
+            .mark_text(
+                align="right",
+                baseline="top" if side == "below" else "bottom",
+                dx=-4,
+                dy=3 if side == "below" else -3,
+                color=hue.truth,
+                aria=False,
+            )
+        )
+
+    is_floor = "(indexof(datum.label, 'floor') == 0)"
     return alt.layer(
         of(_TRUTH).mark_line(strokeWidth=1.5, aria=False).encode(detail="label:N"),
         of(_TRAIN).mark_line(strokeWidth=1.2, opacity=0.6, aria=False),
         of(_TEST).mark_line(strokeWidth=2.5, aria=False),
-        labels,
+        # On either side of their lines, so that they can be read where the lines meet.
+        labels("above", f"!{is_floor}"),
+        labels("below", is_floor),
         upright.transform_filter(alt.datum.series == _CURSOR).mark_rule(
             color=hue.cursor, strokeWidth=2, aria=False
         ),

@@ -4,12 +4,15 @@ import numpy as np
 import streamlit as st
 
 from attnlab.learned import learned_share
+from attnlab.number_text import show_measured
 from attnlab.optimum import ladder, optimum
 from attnlab.snapshot import Snapshot
 from attnlab.ui.knowledge import answer_or_none
 
 # A loss this many times that of the start, or of chance, is no noise.
 _DIVERGED = 1.5
+# As far above chance as the floor is below it: a percentage would say no more than this.
+_HOPELESS = -1.0
 
 
 def draw_headline(snapshot: Snapshot) -> None:
@@ -24,19 +27,17 @@ def draw_headline(snapshot: Snapshot) -> None:
     with st.container(key="headline", width="content"):
         if learned is None:
             st.markdown("nothing can be learned here: a uniform guess is the best", width="content")
+        elif learned.share < _HOPELESS:
+            st.markdown("learned **nothing**: a uniform guess loses less", width="content")
         else:
+            places = 1 if learned.stderr < 0.005 else 0
+            share = show_measured(100 * learned.share, 100 * learned.stderr, most_places=places)
             st.markdown(
-                f"learned **{_percent(learned.share, learned.stderr)}** of what can be learned",
+                f"learned **{share} %** of what can be learned",
                 width="content",
                 help="(chance - loss) / (chance - floor) on the test set, ± one standard error. "
                 "A uniform guess has learned 0 %, the optimum 100 %.",
             )
-
-
-def _percent(share: float, stderr: float) -> str:
-    """A percentage with as many places as its error leaves it."""
-    places = 1 if stderr < 0.005 else 0
-    return f"{100 * share:.{places}f} ± {max(100 * stderr, 10.0**-places):.{places}f} %"
 
 
 def draw_figures(snapshot: Snapshot) -> None:
@@ -49,17 +50,17 @@ def draw_figures(snapshot: Snapshot) -> None:
     with st.container(horizontal=True, gap="medium", key="figures"):
         st.metric(
             "test accuracy",
-            f"{test.accuracy:.3f} ± {test.accuracy_stderr:.3f}",
+            show_measured(test.accuracy, test.accuracy_stderr),
             width="content",
             help=f"Share of {training.test_size:,} test sequences whose next day is the likeliest "
             f"one; ± one standard error.",
         )
         if best is not None:
             final = best.final
-            error = "" if final.exact else f" ± {final.accuracy_stderr:.3f}"
+            estimate = show_measured(final.accuracy, final.accuracy_stderr)
             st.metric(
                 "ceiling",
-                f"{final.accuracy:.3f}{error}",
+                f"{final.accuracy:.3f}" if final.exact else estimate,
                 width="content",
                 help="Accuracy of the best possible prediction from the visible days: "
                 + ("exact." if final.exact else "estimated, ± one standard error."),
@@ -74,13 +75,13 @@ def draw_figures(snapshot: Snapshot) -> None:
             )
         st.metric(
             "test loss (nats)",
-            f"{test.nll:.3f} ± {test.nll_stderr:.3f}",
+            show_measured(test.nll, test.nll_stderr),
             width="content",
             help="Mean of -log p(next day); ± one standard error.",
         )
         st.metric(
             "test loss at step 0",
-            f"{first.nll:.3f}",
+            show_measured(first.nll, first.nll_stderr),
             width="content",
             help="The same seed always starts from the same weights, and so from this.",
         )

@@ -4,7 +4,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.number_text import read_numbers, show_numbers
+from attnlab.number_text import read_numbers, show_measured, show_numbers
 from attnlab.options import OptionError
 
 ROW, TABLE, DAYS = (0.5, 0.5), ((0.5, 0.5), (0.25, 0.75)), (1, 4, 8)
@@ -55,3 +55,18 @@ def test_any_text_is_read_or_refused_by_name(text, default):
 def test_other_text_is_refused_with_the_remedy(text, default, message):
     with pytest.raises(OptionError, match=message):
         read_numbers("p", text, default)
+
+
+@pytest.mark.parametrize(
+    ("value", "stderr", "text"),
+    [
+        (0.50587, 0.00499, "0.506 ± 0.005"),
+        (1.10423, 0.0, "1.104 ± 0.000"),
+        (1.0, 0.00001, "1.000 ± 0.001"),
+        (299.977, 3.728, "300.0 ± 3.7"),
+        (-12345.6, 120.0, "−12,346 ± 120"),
+        (float("inf"), float("nan"), "inf ± nan"),
+    ],
+)
+def test_a_measured_number_shows_no_more_than_its_error_earns(value, stderr, text):
+    assert show_measured(value, stderr) == text
