@@ -1,5 +1,31 @@
 """attnlab in the browser: `streamlit run app.py`."""
 
-from attnlab.ui.shell import run_shell
+if __name__ == "__main__":
+    from attnlab.ui.shell import run_shell
 
-run_shell()
+    run_shell()
+else:
+    # The server imports this file once, and then runs it anew for every picture of a page.
+    import os
+    import threading
+    from collections.abc import AsyncIterator
+    from contextlib import asynccontextmanager
+
+    import streamlit as st
+
+    # XLA reports every program that it takes from the cache, in a screenful of letters, as
+    # perhaps made for another processor, for two features that only the compiler knows of.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+    def _warm_up() -> None:
+        # Here and not above: the server answers while the engine is still being imported.
+        from attnlab.ui.warm_up import warm_up
+
+        warm_up()
+
+    @asynccontextmanager
+    async def _with_engine(_app: st.App) -> AsyncIterator[None]:
+        threading.Thread(target=_warm_up, name="attnlab-warm-up", daemon=True).start()
+        yield
+
+    app = st.App(__file__, lifespan=_with_engine)

@@ -11,14 +11,14 @@ _MOST = 128
 
 
 class Answers:
-    """Answers to pure functions of hashable arguments, computed one after the other in a thread.
+    """Answers to pure functions of hashable arguments, computed by `workers` threads in turn.
 
     The last 128 are remembered.
     """
 
-    def __init__(self):
+    def __init__(self, workers: int = 1):
         self._lock = threading.Lock()
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="attnlab-answers")
+        self._worker = ThreadPoolExecutor(workers, thread_name_prefix="attnlab-answers")
         self._futures: collections.OrderedDict[Hashable, Future] = collections.OrderedDict()
 
     def ask(self, function: Callable[..., Any], *arguments: Hashable) -> Future:

@@ -140,7 +140,7 @@ def prepare(experiment: Experiment) -> Setup:
     probes, test, train_set = jnp.split(sequences, (PROBES, PROBES + training.test_size))
     return Setup(
         state=initial_state(build_model(experiment)),
-        source=_source(experiment, train_set),
+        source=source_of(experiment, train_set),
         test=test,
         probes=probes[:, :-1],
         key=jr.fold_in(_root(experiment), 2),
@@ -163,7 +163,8 @@ def _build(options, vocab, length, key):
     return options.build(vocab=vocab, length=length, key=key)
 
 
-def _source(experiment: Experiment, sequences: Int[Array, "size days"]) -> AbstractSource:
+def source_of(experiment: Experiment, sequences: Int[Array, "size days"]) -> AbstractSource:
+    """Where its training steps take their sequences from; `sequences` is its training set."""
     generator, training = experiment.generator, experiment.training
     if training.data == "fresh":
         return FreshSource(generator, generator.start(), training.batch, experiment.length + 1)

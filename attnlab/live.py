@@ -16,6 +16,7 @@ from attnlab.history import (
 )
 from attnlab.models import parameter_count
 from attnlab.pace import Pace
+from attnlab.programs import Programs
 from attnlab.snapshot import Look, Snapshot
 from attnlab.storage import Run
 from attnlab.training import (
@@ -68,8 +69,9 @@ class LiveRun:
     failed.
     """
 
-    def __init__(self, experiment: Experiment):
+    def __init__(self, experiment: Experiment, programs: Programs | None = None):
         self._lock = threading.Lock()
+        self._programs = programs or Programs()
         self._attempt = _Attempt(experiment)
 
     @property
@@ -186,13 +188,11 @@ class LiveRun:
                 self._end(attempt, "failed", f"{type(error).__name__}: {error}")
 
     def _compile(self, attempt: _Attempt) -> None:
-        experiment = attempt.experiment
+        self._say(attempt, "compiling the programs")
+        self._programs.wait_for(attempt.experiment)
         self._say(attempt, "drawing the data")
-        setup = attempt.setup or prepare(experiment)
+        setup = attempt.setup or prepare(attempt.experiment)
         state = attempt.train or setup.state
-        self._say(attempt, "compiling the training program")
-        # No steps: this compiles the program that takes them.
-        advance(state, setup.source, experiment.training, key=setup.key, steps=0)
         self._say(attempt, "testing the starting weights")
         look = _look(attempt, setup, state)
         with self._lock:

@@ -25,11 +25,11 @@ STATES = MappingProxyType(
 
 
 class Look(NamedTuple):
-    """A model and its test."""
+    """A model and its test. Of an example only the figures are kept, and the model is None."""
 
     step: int
     evaluation: Evaluation
-    model: AbstractModel
+    model: AbstractModel | None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,10 +4,11 @@ import streamlit as st
 
 from attnlab.experiment import to_json
 from attnlab.options import OptionError
-from attnlab.ui.bench import session_run
+from attnlab.ui.bench import get_ready_for, session_run
 from attnlab.ui.files_panel import draw_files
 from attnlab.ui.form import draw_form
 from attnlab.ui.knowledge import draw_verdict
+from attnlab.ui.link_bar import draw_lesson, draw_link_panel, draw_notices
 from attnlab.ui.live_panel import draw_live
 from attnlab.ui.sequences_panel import draw_sequences
 from attnlab.ui.shell import ensure_shell
@@ -19,13 +20,16 @@ with st.sidebar:
     form = draw_form()
 
 obey(run, form)
+get_ready_for(form, run)
 snapshot = run.snapshot()
 with st.container(horizontal=True, vertical_alignment="center"):
     st.title("Train", anchor=False, width="content")
     draw_transport(run, form, snapshot)
+draw_lesson()
 # Places that are always there: what comes and goes in one must not move the fragments behind it.
 notice, verdict, live = st.container(), st.container(), st.container()
 with notice:
+    draw_notices()
     if isinstance(form, OptionError):
         st.error(f"These settings cannot run. {form}", icon=":material/error:")
     elif settings_differ(form, snapshot):
@@ -40,6 +44,7 @@ with live:
     draw_live(run)
 
 draw_sequences(run)
+draw_link_panel(form)
 draw_files(run)
 with st.expander("In code", icon=":material/code:"):
     st.markdown("The run above, from a script:")

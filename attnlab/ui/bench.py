@@ -4,15 +4,32 @@ import streamlit as st
 
 from attnlab.experiment import Experiment
 from attnlab.live import LiveRun
+from attnlab.options import OptionError
+from attnlab.programs import Programs
 
 
 def session_run() -> LiveRun:
     """The run of this browser session, made when first asked for."""
     if "live_run" not in st.session_state:
-        st.session_state["live_run"] = LiveRun(Experiment())
+        st.session_state["live_run"] = LiveRun(Experiment(), shared_programs())
     run = st.session_state["live_run"]
     _watched(run)
     return run
+
+
+@st.cache_resource(show_spinner=False)
+def shared_programs() -> Programs:
+    """The compiled programs of this server."""
+    return Programs()
+
+
+def get_ready_for(form: Experiment | OptionError, run: LiveRun) -> None:
+    """Compile what the controls show while the person still looks at them.
+
+    Not while a run trains, which would slow down.
+    """
+    if isinstance(form, Experiment) and not run.snapshot().active:
+        shared_programs().want(form)
 
 
 # A closed tab and a dropped connection look alike when they happen, and after a drop the session

@@ -4,7 +4,7 @@ import streamlit as st
 
 from attnlab.live import LiveRun
 from attnlab.storage import RunFileError, from_bytes, to_bytes
-from attnlab.ui.form import fill_form
+from attnlab.ui.form_state import fill_form
 
 _MOST_MEGABYTES = 50
 
@@ -53,4 +53,3 @@ def _load(run: LiveRun) -> None:
         return
     run.resume(stored)
     fill_form(stored.experiment)
-    st.session_state["preset"] = "(own settings)"

@@ -1,52 +1,51 @@
 """The sidebar: an experiment as controls, drawn from the registries."""
 
-import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from attnlab.experiment import Experiment
-from attnlab.generators import GENERATORS, AbstractGenerator
-from attnlab.models import MODELS
-from attnlab.number_text import read_numbers, show_numbers
+from attnlab.generators import AbstractGenerator
+from attnlab.links import Lesson, control_key, control_values
 from attnlab.options import Option, OptionError, default_of, label_of, options_of
-from attnlab.positions import POSITIONS
 from attnlab.presets import PRESETS
 from attnlab.training import Training
+from attnlab.ui.form_state import (
+    OWN_SETTINGS,
+    applies,
+    chosen_part,
+    fill_first_form,
+    fill_form,
+    read_form,
+    read_option,
+    read_part,
+)
 
-_CUSTOM = "(own settings)"
 # Wider ranges are typed: a slider could not hit one value of thousands.
 _MOST_SLIDER_VALUES = 200
-# Families whose options of the same name mean different things, with bounds of their own.
-_PREFIXED = (*GENERATORS.values(), *POSITIONS.values())
-
-
-def fill_form(experiment: Experiment) -> None:
-    """Set every control to the experiment. For callbacks, before the controls are drawn."""
-    for key, value in _values_of(experiment):
-        st.session_state[key] = value
 
 
 def draw_form() -> Experiment | OptionError:
     """Draw the controls; the experiment they describe, or what is wrong with it."""
-    _fill_first_form()
-    _draw_preset()
-    problems: list[OptionError] = []
-    st.subheader("Generator", divider="gray")
-    generator = _draw_choice(Experiment, "generator", GENERATORS, problems)
-    length = _draw_control(Experiment, "length", problems)
-    st.subheader("Model", divider="gray")
-    model = _draw_choice(Experiment, "model", MODELS, problems)
-    st.subheader("Training", divider="gray")
-    training = _draw_options(Training, problems)
-    seed = _draw_control(Experiment, "seed", problems)
-    if not problems:
-        try:
-            return Experiment(generator, length, model, training, seed)
-        except OptionError as error:
-            problems.append(error)
-    return problems[0]
+    fill_first_form()
+    if "preset" not in _hidden():
+        _draw_preset()
+    generator = _heading("Generator")
+    _draw_choice(Experiment, "generator")
+    _draw_control(Experiment, "length")
+    model = _heading("Model")
+    _draw_choice(Experiment, "model")
+    training = _heading("Training")
+    _draw_options(Training)
+    _draw_control(Experiment, "seed")
+    form = read_form()
+    if isinstance(form, Experiment):
+        # A group of which a lesson leaves nothing has no heading either.
+        _draw_heading(generator, "Generator", {"generator", "length"}, form.generator)
+        _draw_heading(model, "Model", {"model"}, form.model)
+        _draw_heading(training, "Training", {"seed"}, form.training)
+    return form
 
 
 def draw_process_form(
@@ -57,11 +56,20 @@ def draw_process_form(
     Options that are probabilities have no control here and are left out. The keys are those of
     the whole form, so that a process that is chosen in one place is chosen everywhere.
     """
-    _fill_first_form()
+    fill_first_form()
     st.subheader("Generator", divider="gray")
-    kind = _draw_kind(Experiment, "generator", GENERATORS)
-    values = _draw_values(kind, problems, without=probability_options(kind))
-    return kind, values, _draw_control(Experiment, "length", problems)
+    _draw_kind(Experiment, "generator")
+    kind, values = chosen_part(Experiment, "generator"), {}
+    for name in options_of(kind):
+        if name in probability_options(kind):
+            continue
+        _draw_control(kind, name)
+        try:
+            values[name] = read_option(kind, name)
+        except OptionError as error:
+            problems.append(error)
+    _draw_control(Experiment, "length")
+    return kind, values, read_option(Experiment, "length")
 
 
 def probability_options(kind: type) -> tuple[str, ...]:
@@ -78,17 +86,27 @@ def probability_options(kind: type) -> tuple[str, ...]:
     )
 
 
-def _fill_first_form() -> None:
-    if "generator" not in st.session_state:
-        fill_form(Experiment())
-        st.session_state["preset"] = "corrected-markov"
+def _hidden() -> tuple[str, ...]:
+    return st.session_state.get("lesson", Lesson()).hidden
+
+
+def _heading(title: str):
+    place = st.container()
+    if not _hidden():
+        place.subheader(title, divider="gray")
+    return place
+
+
+def _draw_heading(place, title: str, keys: set[str], part: Any) -> None:
+    keys = keys | {key for key, _ in control_values(part)}
+    if _hidden() and not keys <= set(_hidden()):
+        place.subheader(title, divider="gray")
 
 
 def _draw_preset() -> None:
-    names = [_CUSTOM, *PRESETS]
     st.selectbox(
         "preset",
-        names,
+        [OWN_SETTINGS, *PRESETS],
         key="preset",
         on_change=_apply_preset,
         persist_state="session",
@@ -101,131 +119,77 @@ def _draw_preset() -> None:
 def _apply_preset() -> None:
     name = st.session_state["preset"]
     if name in PRESETS:
-        fill_form(PRESETS[name].experiment)
+        fill_form(PRESETS[name].experiment, preset=name)
 
 
-def _draw_choice(
-    owner: type, name: str, registry: Mapping[str, type], problems: list[OptionError]
-) -> Any:
+def _draw_choice(owner: type, name: str) -> None:
     """A menu of the registry, and the options of the chosen class below it."""
-    return _draw_options(_draw_kind(owner, name, registry), problems)
+    _draw_kind(owner, name)
+    _draw_options(chosen_part(owner, name))
 
 
-def _draw_kind(owner: type, name: str, registry: Mapping[str, type]) -> type:
-    chosen = st.selectbox(
-        label_of(name, options_of(owner)[name]),
-        list(registry),
-        key=control_key(owner, name),
-        help=options_of(owner)[name].help,
+def _draw_kind(owner: type, name: str) -> None:
+    spec, key = options_of(owner)[name], control_key(owner, name)
+    if key in _hidden():
+        return
+    st.selectbox(
+        label_of(name, spec),
+        list(spec.registry),
+        key=key,
+        help=spec.help,
         persist_state="session",
     )
-    kind = registry[chosen]
-    st.caption(kind.summary)
-    return kind
+    st.caption(chosen_part(owner, name).summary)
 
 
-def _draw_options(kind: type, problems: list[OptionError]) -> Any:
-    """Every option of the class, and the instance they describe, or None with a problem noted."""
-    before = len(problems)
-    values = _draw_values(kind, problems)
-    if len(problems) > before:
-        return None
+def _draw_options(kind: type) -> None:
+    """Every option of the class, and what it refuses about them."""
+    readable = [_draw_option(kind, name) for name in options_of(kind)]
+    if all(readable):
+        try:
+            read_part(kind)
+        except OptionError as error:
+            st.error(str(error), icon=":material/error:")
+
+
+def _draw_option(kind: type, name: str) -> bool:
+    if options_of(kind)[name].registry is not None:
+        _draw_choice(kind, name)
+        return True
+    return not applies(kind, name) or _draw_control(kind, name)
+
+
+def _draw_control(owner: type, name: str) -> bool:
+    """One control for one option; whether its value could be read. If not, why is shown."""
+    spec, default, key = options_of(owner)[name], default_of(owner, name), control_key(owner, name)
+    if key not in _hidden():
+        common = {"key": key, "help": spec.help, "persist_state": "session"}
+        _draw_widget(label_of(name, spec), spec, default, common)
     try:
-        return kind(**values)
+        read_option(owner, name)
     except OptionError as error:
         st.error(str(error), icon=":material/error:")
-        problems.append(error)
-        return None
-
-
-def _draw_values(
-    kind: type, problems: list[OptionError], *, without: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    """The value of every option of the class, but for those `without` a control here."""
-    values: dict[str, Any] = {}
-    for name, spec in options_of(kind).items():
-        if name in without:
-            continue
-        if not _applies(kind, name, values):
-            values[name] = default_of(kind, name)
-        elif spec.registry is not None:
-            values[name] = _draw_choice(kind, name, spec.registry, problems)
-        else:
-            values[name] = _draw_control(kind, name, problems)
-    return values
-
-
-def _applies(kind: type, name: str, values: Mapping[str, Any]) -> bool:
-    """Whether the option has a meaning beside the values of the options before it."""
-    if name == "temperature":
-        return values["scale"] == "temperature"
-    if name == "batch":
-        return values["batch_mode"] == "minibatch"
-    if name == "train_size":
-        return values["data"] == "fixed"
+        return False
     return True
 
 
-def _draw_control(owner: type, name: str, problems: list[OptionError]) -> Any:
-    """One control for one option; its value, or None with the problem noted and shown."""
-    spec, default, key = options_of(owner)[name], default_of(owner, name), control_key(owner, name)
-    label, common = (
-        label_of(name, spec),
-        {"key": key, "help": spec.help, "persist_state": "session"},
-    )
+def _draw_widget(label: str, spec: Option, default: Any, common: Mapping[str, Any]) -> None:
     if spec.choices:
-        return st.selectbox(label, spec.choices, **common)
-    if isinstance(default, str):
-        return st.text_input(label, **common)
-    if isinstance(default, tuple):
-        text = _draw_numbers(label, default, common)
-        try:
-            return read_numbers(name, text, default)
-        except OptionError as error:
-            st.error(str(error), icon=":material/error:")
-            problems.append(error)
-            return None
-    if isinstance(default, int) and spec.high - spec.low <= _MOST_SLIDER_VALUES:
-        return st.slider(label, int(spec.low), int(spec.high), **common)
-    if isinstance(default, int):
-        return st.number_input(label, int(spec.low), int(spec.high), step=_step(spec), **common)
-    step = st.session_state[key] / 10 if spec.logarithmic else 0.01
-    return st.number_input(
-        label, float(spec.low), float(spec.high), step=float(step), format="%g", **common
-    )
+        st.selectbox(label, spec.choices, **common)
+    elif isinstance(default, tuple) and isinstance(default[0], tuple):
+        st.text_area(f"{label}, a row a line", height="content", **common)
+    elif isinstance(default, str | tuple):
+        st.text_input(label, **common)
+    elif isinstance(default, int) and spec.high - spec.low <= _MOST_SLIDER_VALUES:
+        st.slider(label, int(spec.low), int(spec.high), **common)
+    elif isinstance(default, int):
+        st.number_input(label, int(spec.low), int(spec.high), step=_step(spec), **common)
+    else:
+        step = st.session_state[common["key"]] / 10 if spec.logarithmic else 0.01
+        st.number_input(
+            label, float(spec.low), float(spec.high), step=float(step), format="%g", **common
+        )
 
 
 def _step(spec: Option) -> int:
     return 100 if spec.high >= 5_000 and spec.low <= 100 and spec.high < 2**30 else 1
-
-
-def _draw_numbers(label: str, default: tuple, common: Mapping[str, Any]) -> str:
-    if isinstance(default[0], tuple):
-        return st.text_area(f"{label}, a row a line", height="content", **common)
-    return st.text_input(label, **common)
-
-
-def control_key(owner: type, name: str) -> str:
-    """The key of a control, which is also its name in tests and links."""
-    return f"{owner.name}_{name}" if owner in _PREFIXED else name
-
-
-def _values_of(configuration: Any) -> Iterator[tuple[str, Any]]:
-    """The state of every control of a configuration, nested ones included."""
-    for name, spec in options_of(configuration).items():
-        value = getattr(configuration, name)
-        if dataclasses.is_dataclass(value):
-            if spec.registry and len(spec.registry) > 1:
-                yield control_key(type(configuration), name), value.name
-                yield from _defaults_of_others(spec.registry, value)
-            yield from _values_of(value)
-        else:
-            key = control_key(type(configuration), name)
-            yield key, show_numbers(value) if isinstance(value, tuple) else value
-
-
-def _defaults_of_others(registry: Mapping[str, type], chosen: Any) -> Iterator[tuple[str, Any]]:
-    """Controls that stand ready for the day another class of the registry is chosen."""
-    for kind in registry.values():
-        if kind is not type(chosen):
-            yield from _values_of(kind())

@@ -54,13 +54,21 @@ def draw_sequence_choice(snapshot: Snapshot) -> int | str:
     )
 
 
-def draw_inside(snapshot: Snapshot, step: int | str, sequence: int | str) -> None:
-    """The pattern of the chosen sequence, or the weights of a model without attention."""
+def picture_at(snapshot: Snapshot, step: int | str) -> Picture:
+    """The inside of the model of a step that was kept, or of now."""
     latest = snapshot.latest.model
     model = latest if step == NOW else dict(snapshot.history.checkpoints)[step]
-    picture = take_picture(model, snapshot.probes)
-    # A text that changes draws the chart anew, so it names no figure that still moves.
-    at_rest = step == NOW and not snapshot.active
+    return take_picture(model, snapshot.probes)
+
+
+def draw_inside(
+    snapshot: Snapshot, picture: Picture, sequence: int | str, *, at_rest: bool
+) -> None:
+    """The pattern of the chosen sequence, or the weights of a model without attention.
+
+    `at_rest` where nothing moves: a text alternative that changes would draw the chart anew, and
+    so names figures only then.
+    """
     with st.container(key="chart_attention"):
         if snapshot.experiment.model.attends:
             _draw_pattern(snapshot, picture, sequence, at_rest)

@@ -5,8 +5,15 @@ import streamlit as st
 from attnlab.live import LiveRun
 from attnlab.optimum import ladder, optimum
 from attnlab.snapshot import Snapshot
+from attnlab.ui.example import read_example
 from attnlab.ui.figures_panel import draw_figures, draw_headline
-from attnlab.ui.inside_panel import NOW, draw_inside, draw_scrubber, draw_sequence_choice
+from attnlab.ui.inside_panel import (
+    NOW,
+    draw_inside,
+    draw_scrubber,
+    draw_sequence_choice,
+    picture_at,
+)
 from attnlab.ui.knowledge import ask
 from attnlab.ui.loss_panel import draw_loss, draw_reference_choice, draw_target
 from attnlab.ui.transport import draw_status
@@ -42,6 +49,7 @@ def _draw(run: LiveRun, was_waiting: bool) -> None:
     st.progress(snapshot.step / snapshot.experiment.training.steps)
     if snapshot.latest is None:
         _draw_instructions(snapshot)
+        _draw_example()
         return
     # The controls decide what the charts above them show.
     charts = st.container()
@@ -58,7 +66,8 @@ def _draw(run: LiveRun, was_waiting: bool) -> None:
     with left:
         draw_loss(snapshot, rungs, None if step == NOW else step)
     with right:
-        draw_inside(snapshot, step, sequence)
+        at_rest = step == NOW and not snapshot.active
+        draw_inside(snapshot, picture_at(snapshot, step), sequence, at_rest=at_rest)
 
 
 def _draw_instructions(snapshot: Snapshot) -> None:
@@ -68,9 +77,22 @@ def _draw_instructions(snapshot: Snapshot) -> None:
             "shape of model; a long `ndays` or `dotmod` also computes its exact law first.",
             icon=":material/hourglass_top:",
         )
-    elif snapshot.state == "idle":
-        st.info(
-            "Choose a generator and a model in the sidebar, then press **Start** (or the key S) "
-            "and watch the model learn. The loss curve and the attention pattern appear here.",
-            icon=":material/play_circle:",
-        )
+        return
+    shown = read_example().snapshot
+    st.info(
+        "Choose a generator and a model in the sidebar, then press **Start** (or the key S) and "
+        "watch the model learn. Until then, **an example**: a run of "
+        f"`{shown.experiment.generator.name}` with all settings at their defaults, "
+        f"{shown.step:,} steps, trained beforehand.",
+        icon=":material/play_circle:",
+    )
+
+
+def _draw_example() -> None:
+    example = read_example()
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        draw_loss(example.snapshot, (), None)
+    with right:
+        draw_inside(example.snapshot, example.picture, 0, at_rest=True)
+    draw_figures(example.snapshot)

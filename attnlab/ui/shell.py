@@ -6,6 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from attnlab.ui.link_bar import follow_address
+
 _PAGES = Path(__file__).parents[2] / "pages"
 _IN_SHELL = "in_shell"
 
@@ -15,7 +17,8 @@ TRAIN_PAGE = _PAGES / "train.py"
 def run_shell() -> None:
     """Set the page up, draw the navigation and run the chosen page. For app.py alone."""
     _configure()
-    page = _navigation()
+    page, is_lesson = _navigation()
+    follow_address(has_own_settings=is_lesson)
     with _shell():
         page.run()
 
@@ -50,21 +53,14 @@ def _shell() -> Iterator[None]:
 
 
 def _navigation():
-    return st.navigation(
-        {
-            "Laboratory": [
-                st.Page(
-                    TRAIN_PAGE,
-                    title="Train",
-                    icon=":material/model_training:",
-                    default=True,
-                ),
-                st.Page(_PAGES / "inspect.py", title="Inspect", icon=":material/search:"),
-                st.Page(_PAGES / "generators.py", title="Generators", icon=":material/casino:"),
-            ],
-            "Lessons": [
-                st.Page(_PAGES / "words.py", title="Words", icon=":material/menu_book:"),
-            ],
-        },
-        position="top",
-    )
+    """The chosen page, and whether it is a lesson."""
+    laboratory = [
+        st.Page(TRAIN_PAGE, title="Train", icon=":material/model_training:", default=True),
+        st.Page(_PAGES / "inspect.py", title="Inspect", icon=":material/search:"),
+        st.Page(_PAGES / "generators.py", title="Generators", icon=":material/casino:"),
+    ]
+    lessons = [
+        st.Page(_PAGES / "words.py", title="Words", icon=":material/menu_book:"),
+    ]
+    page = st.navigation({"Laboratory": laboratory, "Lessons": lessons}, position="top")
+    return page, page in lessons

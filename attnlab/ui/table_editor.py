@@ -8,9 +8,10 @@ import pandas as pd
 import streamlit as st
 
 from attnlab.generators import AbstractGenerator, Outline
+from attnlab.links import control_key
 from attnlab.number_text import read_numbers, show_numbers
 from attnlab.options import OptionError, default_of, label_of, options_of
-from attnlab.ui.form import control_key, probability_options
+from attnlab.ui.form import probability_options
 
 _NAME_WIDTH = 125
 

@@ -1,0 +1,129 @@
+"""The experiment in the address bar: read when somebody comes by a link, written on every page."""
+
+import re
+import time
+from urllib.parse import urlencode, urlsplit
+
+import streamlit as st
+
+from attnlab.experiment import Experiment
+from attnlab.links import (
+    MOST_TEXT_CHARACTERS,
+    MOST_TITLE_CHARACTERS,
+    Lesson,
+    from_query,
+    hideable_controls,
+    is_link,
+    to_query,
+)
+from attnlab.options import OptionError
+from attnlab.ui.form_state import fill_first_form, fill_form, read_form
+
+_WRITTEN, _WRITTEN_AT, _NOTICES = "link_written", "link_written_at", "link_notices"
+_LATENESS_SECONDS = 2.0
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!:$|~^&])")
+
+
+def follow_address(*, has_own_settings: bool) -> None:
+    """Make the controls and the address agree. First thing on every page.
+
+    An address that is not the one last written here, by a link or the browser's back button, sets
+    the controls; otherwise the controls set the address. A page that `has_own_settings` keeps
+    further ones in the address.
+    """
+    fill_first_form()
+    query = st.query_params.to_dict()
+    written: dict[str, str] = st.session_state.get(_WRITTEN, {})
+    unknown: tuple[str, ...] = ()
+    if is_link(query) and not _is_known(query, written):
+        link = from_query(query)
+        unknown = () if has_own_settings else link.unknown
+        fill_form(link.experiment)
+        st.session_state["lesson"] = link.lesson
+        st.session_state[_NOTICES] = (
+            *link.notices,
+            *(f"`{key}` is no setting of this experiment." for key in unknown),
+        )
+    form = read_form()
+    if isinstance(form, OptionError):
+        return
+    own = to_query(form, st.session_state.get("lesson"))
+    dropped = written.keys() | own.keys() | set(unknown)
+    wanted = {**own, **{key: query[key] for key in query if key not in dropped}}
+    if wanted != query:
+        st.query_params.from_dict(wanted)
+    if own != written:
+        st.session_state[_WRITTEN], st.session_state[_WRITTEN_AT] = own, time.monotonic()
+
+
+def _is_known(query: dict[str, str], written: dict[str, str]) -> bool:
+    if not written:
+        return False
+    # A click may come before the browser has heard of the address written a moment ago.
+    is_late = time.monotonic() - st.session_state[_WRITTEN_AT] < _LATENESS_SECONDS
+    return is_late or written.items() <= query.items()
+
+
+def draw_notices() -> None:
+    """What of the link was not understood, until it is dismissed by the next link."""
+    notices = st.session_state.get(_NOTICES, ())
+    if notices:
+        st.warning(
+            "Not everything in the link was understood; the rest was kept.\n"
+            + "\n".join(f"- {_plain(notice)}" for notice in notices),
+            icon=":material/link_off:",
+        )
+
+
+def draw_lesson() -> None:
+    """The words that a teacher sent along."""
+    lesson: Lesson = st.session_state.get("lesson", Lesson())
+    if lesson.title:
+        st.subheader(_plain(lesson.title), anchor=False)
+    if lesson.text:
+        st.markdown(_plain(lesson.text))
+
+
+def draw_link_panel(form: Experiment | OptionError) -> None:
+    """The link to copy, and what a teacher may add to it."""
+    panel = st.expander(
+        "Link and lesson", key="link_panel", on_change="rerun", icon=":material/link:"
+    )
+    if not panel.open:
+        return
+    with panel:
+        if isinstance(form, OptionError):
+            st.info("These settings cannot run, and have no link.", icon=":material/link_off:")
+            return
+        st.markdown("Whoever opens this link meets these settings and this seed.")
+        st.code(_address(form, Lesson()), language=None, wrap_lines=True)
+        st.markdown(
+            "**Lesson.** Say what to find out, and hide the controls that would distract: the link "
+            "below carries both."
+        )
+        lesson = Lesson(
+            title=st.text_input("title", key="lesson_title", max_chars=MOST_TITLE_CHARACTERS),
+            text=st.text_area(
+                "exercise",
+                key="lesson_text",
+                max_chars=MOST_TEXT_CHARACTERS,
+                placeholder="Find the mask that makes dotmod learnable.",
+            ),
+            hidden=tuple(
+                st.multiselect(
+                    "controls to hide", hideable_controls(form), key="lesson_hidden", placeholder=""
+                )
+            ),
+        )
+        if lesson != Lesson():
+            st.code(_address(form, lesson), language=None, wrap_lines=True)
+
+
+def _address(form: Experiment, lesson: Lesson) -> str:
+    here = urlsplit(st.context.url or "")
+    return here._replace(query=urlencode(to_query(form, lesson)), fragment="").geturl()
+
+
+def _plain(text: str) -> str:
+    """Text from outside, as text: nothing in it is taken for layout."""
+    return _MARKDOWN.sub(r"\\\1", text)

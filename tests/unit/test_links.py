@@ -1,0 +1,145 @@
+"""Links: a whole experiment there and back, and every bad value a notice and no more."""
+
+import json
+import string
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attnlab.experiment import Experiment, from_json, to_json
+from attnlab.generators import GENERATORS, Custom
+from attnlab.links import (
+    Lesson,
+    control_values,
+    from_query,
+    hideable_controls,
+    is_link,
+    to_query,
+)
+from attnlab.models import MODELS, AttentionOptions
+from attnlab.positions import POSITIONS
+from attnlab.presets import PRESETS
+from attnlab.training import Training
+
+FROZEN = json.loads(Path(__file__).with_name("frozen_links.json").read_text(encoding="utf-8"))
+
+CASES = {
+    **{name: preset.experiment for name, preset in PRESETS.items()},
+    **{f"generator {name}": Experiment(generator=kind()) for name, kind in GENERATORS.items()},
+    **{f"model {name}": Experiment(model=kind()) for name, kind in MODELS.items()},
+    **{
+        f"position {name}": Experiment(model=AttentionOptions(position=kind()))
+        for name, kind in POSITIONS.items()
+    },
+    "numbers to their last digit": Experiment(
+        training=Training(learning_rate=0.1 + 0.2), seed=2**31 - 1
+    ),
+    "symbols of several code points": Experiment(
+        generator=Custom(symbols="👩‍🔬 🏳️‍🌈 🌧️", order=1, table=((0.2, 0.3, 0.5),) * 3)
+    ),
+}
+
+
+@pytest.mark.parametrize("experiment", CASES.values(), ids=CASES)
+def test_a_link_brings_the_experiment_back(experiment):
+    link = from_query(to_query(experiment))
+    assert link.experiment == experiment
+    assert (link.notices, link.unknown, link.lesson) == ((), (), Lesson())
+
+
+@pytest.mark.parametrize("experiment", CASES.values(), ids=CASES)
+def test_a_link_leaves_nothing_to_defaults(experiment):
+    assert to_query(experiment).keys() - {"v"} == {key for key, _ in control_values(experiment)}
+
+
+@pytest.mark.parametrize("frozen", FROZEN, ids=lambda frozen: frozen["made"])
+def test_old_links_keep_their_meaning(frozen):
+    link = from_query(frozen["query"])
+    assert link.notices == ()
+    assert json.loads(to_json(link.experiment)) == frozen["experiment"]
+    assert link.experiment == from_json(json.dumps(frozen["experiment"]))
+
+
+def test_a_lesson_travels_along():
+    lesson = Lesson("Which mask?", "Find the mask that makes dotmod learnable.", ("preset", "mask"))
+    link = from_query(to_query(Experiment(), lesson))
+    assert link.lesson == lesson
+    assert link.notices == ()
+
+
+def test_a_lesson_is_bounded():
+    query = {**to_query(Experiment()), "title": "x" * 200, "text": "y" * 2_000, "hide": "mask,nose"}
+    link = from_query(query)
+    assert (len(link.lesson.title), len(link.lesson.text)) == (80, 600)
+    assert link.lesson.hidden == ("mask",)
+    assert len(link.notices) == 3
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"d_attn": "1000"}, "d_attn"),
+        ({"d_attn": "six"}, "d_attn"),
+        ({"d_attn": "9" * 5_000}, "d_attn"),
+        ({"learning_rate": "nan"}, "learning_rate"),
+        ({"learning_rate": "1e999"}, "learning_rate"),
+        ({"generator": "weather"}, "generator"),
+        ({"mask": "everything"}, "mask"),
+        ({"markov_transition": "0.5,0.3,0.1;0.3,0.4,0.3;0.2,0.3,0.5"}, "transition"),
+        ({"markov_transition": ";;"}, "transition"),
+        ({"model": "linear", "loss": "published"}, "loss"),
+        ({"batch_mode": "full", "data": "fresh"}, "batch_mode"),
+    ],
+)
+def test_a_bad_value_falls_back_and_is_named(changed, named):
+    link = from_query({**to_query(Experiment()), **changed})
+    assert any(named in notice for notice in link.notices)
+    # All that was not asked for anew is as it was.
+    kept = to_query(link.experiment)
+    before = to_query(Experiment())
+    assert {key for key in before if kept.get(key, before[key]) != before[key]} <= set(changed)
+
+
+def test_links_of_another_version_are_not_guessed_at():
+    for version in ("2", "0", "", "1.0"):
+        link = from_query({**to_query(Experiment(seed=5)), "v": version})
+        assert link.experiment == Experiment()
+        assert len(link.notices) == 1
+
+
+def test_a_query_without_version_is_no_link():
+    assert not is_link({"d_attn": "3"})
+    assert is_link({"v": "7"})
+
+
+def test_a_key_that_nobody_knows_is_told():
+    assert from_query({**to_query(Experiment()), "d_atn": "3"}).unknown == ("d_atn",)
+
+
+def test_an_endless_link_is_not_read():
+    assert len(from_query({"v": "1", "foo": "x" * 100_000}).notices) == 1
+
+
+_KEYS = sorted(
+    {key for case in CASES.values() for key, _ in control_values(case)}
+    | {"v", "title", "text", "hide", "foo", ""}
+)
+_ANYTHING = st.one_of(
+    st.text(max_size=40),
+    st.text(string.digits + "-+.e,; ", max_size=20),
+    st.sampled_from([*GENERATORS, *MODELS, *POSITIONS, "full", "fresh", "published", "1", "0.5"]),
+    st.integers(-(10**6), 10**6).map(str),
+    st.floats().map(str),
+)
+
+
+@settings(max_examples=1_000, deadline=None)
+@given(query=st.dictionaries(st.sampled_from(_KEYS), _ANYTHING, max_size=12))
+def test_no_query_string_breaks_anything(query):
+    link = from_query({"v": "1", **query})
+    assert isinstance(link.experiment, Experiment)
+    # What it came to is itself an experiment with a link.
+    assert from_query(to_query(link.experiment, link.lesson)).experiment == link.experiment
+    assert set(link.lesson.hidden) <= set(hideable_controls(link.experiment))
