@@ -1,5 +1,6 @@
 """A run that trains in the background while somebody watches. Knows nothing of Streamlit."""
 
+import dataclasses
 import logging
 import math
 import threading
@@ -15,11 +16,13 @@ from attnlab.history import (
     schedule,
 )
 from attnlab.models import parameter_count
+from attnlab.options import OptionError
 from attnlab.pace import Pace
 from attnlab.programs import Programs
 from attnlab.snapshot import Look, Snapshot
 from attnlab.storage import Run
 from attnlab.training import (
+    AMENDABLE,
     CHUNK_CAPACITY,
     Losses,
     TrainState,
@@ -52,6 +55,7 @@ class _Attempt:
         self.latest: Look | None = None
         self.step = 0
         self.steps_per_second = 0.0
+        self.seconds = 0.0
         self.target: float | None = None
 
     def steps_to_take(self, chunk: int) -> int:
@@ -113,6 +117,28 @@ class LiveRun:
                 new.setup = old.setup
             self._replace_attempt(new)
 
+    def amend(self, experiment: Experiment) -> None:
+        """Go on as another experiment, which differs in `AMENDABLE` options of its training alone.
+
+        The model is kept, and the history tells of the change. Nothing happens unless the run is
+        paused or done. Refused: other differences, and fewer steps than were made.
+        """
+        with self._lock:
+            attempt = self._attempt
+            if attempt.state not in ("paused", "done") or attempt.setup is None:
+                return
+            text = _amendment(attempt.experiment, experiment)
+            steps = experiment.training.steps
+            if steps < attempt.step:
+                problem = f"less than the {attempt.step:,} steps that were made"
+                raise OptionError("steps", steps, problem, "Choose more, or reset")
+            attempt.setup = attempt.setup._replace(
+                source=attempt.setup.source.with_batch(experiment.training.batch)
+            )
+            attempt.experiment, attempt.plan = experiment, schedule(steps)
+            attempt.history = attempt.history.with_change(attempt.step, text)
+            attempt.state = "done" if attempt.step == steps else "paused"
+
     def resume(self, run: Run) -> None:
         """Put a stored run in the place of this one; it comes up paused, or done."""
         attempt = _Attempt(run.experiment)
@@ -135,6 +161,7 @@ class LiveRun:
                 probes=None if setup is None else np.asarray(setup.probes),
                 parameters=0 if train is None else parameter_count(train.model),
                 steps_per_second=attempt.steps_per_second,
+                seconds=attempt.seconds,
                 message=attempt.message,
             )
 
@@ -206,7 +233,7 @@ class LiveRun:
 
     def _train(self, attempt: _Attempt) -> None:
         setup, training = attempt.setup, attempt.experiment.training
-        pace = Pace(attempt.step)
+        pace, before = Pace(attempt.step), attempt.seconds
         while True:
             with self._lock:
                 steps = attempt.steps_to_take(pace.chunk)
@@ -239,6 +266,7 @@ class LiveRun:
                     attempt.earlier = attempt.train
                 attempt.train, attempt.step = state, now
                 attempt.steps_per_second = pace.steps_per_second(now)
+                attempt.seconds = before + pace.seconds()
                 self._show(attempt, history, look)
 
     def _show(self, attempt: _Attempt, history: History, look: Look | None) -> None:
@@ -278,6 +306,21 @@ class LiveRun:
 
     def _end(self, attempt: _Attempt, state: str, message: str) -> None:
         attempt.state, attempt.message, attempt.thread = state, message, None
+
+
+def _amendment(before: Experiment, after: Experiment) -> str:
+    """What changes, in words. Refused: a difference that needs another model or other data."""
+    old, new = before.training, after.training
+    kept = {name: getattr(old, name) for name in AMENDABLE}
+    training = dataclasses.replace(new, **kept)
+    if dataclasses.replace(after, training=training) != before:
+        names = ", ".join(f"`{name}`" for name in AMENDABLE)
+        raise ValueError(f"A run goes on only with another {names}. Reset to change the rest.")
+    return ", ".join(
+        f"{name.replace('_', ' ')} {kept[name]:g} → {getattr(new, name):g}"
+        for name in AMENDABLE
+        if kept[name] != getattr(new, name)
+    )
 
 
 def _look(attempt: _Attempt, setup: Setup, state: TrainState) -> Look:

@@ -18,10 +18,14 @@ class Pace:
 
     def __init__(self, step: int):
         self.chunk = 1
-        self._began = time.perf_counter()
+        self._began = self._start = time.perf_counter()
         self._last_look = self._began
         self._look_every = _LOOK_SECONDS
         self._marks = collections.deque([(self._began, step)])
+
+    def seconds(self) -> float:
+        """Since the stretch began."""
+        return time.perf_counter() - self._start
 
     def begin(self) -> None:
         """A chunk of steps begins."""

@@ -38,7 +38,8 @@ class Snapshot:
 
     `latest`, `probes` and `parameters` are None, None and 0 until the run is compiled;
     `steps_per_second` counts all that a step costs, tests included, and is 0 until
-    it is known. `message` says what is being prepared, or why the run failed.
+    it is known; `seconds` is the time spent so since the run was begun or loaded. `message`
+    says what is being prepared, or why the run failed.
     """
 
     experiment: Experiment
@@ -49,6 +50,7 @@ class Snapshot:
     probes: Int[np.ndarray, "probes length"] | None
     parameters: int
     steps_per_second: float
+    seconds: float
     message: str
 
     @property

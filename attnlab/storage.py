@@ -25,6 +25,7 @@ from attnlab.training import Evaluation, TrainState, initial_state
 
 _MAGIC = b"attnlab run 1\n"
 _MOST_HEADER_BYTES = 4_000_000
+_MOST_CHANGE_CHARACTERS = 200
 _REMEDY = "Choose a file that attnlab saved."
 
 
@@ -49,6 +50,7 @@ def to_bytes(run: Run) -> bytes:
         "tests": [[step, *evaluation] for step, evaluation in run.history.tests],
         "checkpoints": [step for step, _ in run.history.checkpoints],
         "arrays": [[name, a.dtype.str, list(a.shape)] for name, a in arrays.items()],
+        "changes": [list(change) for change in run.history.changes],
         "sha256": hashlib.sha256(payload).hexdigest(),
     }
     return _MAGIC + json.dumps(header, allow_nan=False).encode() + b"\n" + payload
@@ -156,7 +158,15 @@ def _assemble(header: dict[str, Any], experiment: Experiment, arrays: dict[str, 
             raise RunFileError(f"The steps in this run file do not add up. {_REMEDY}")
     if not all(np.isfinite(array).all() for array in arrays.values()):
         raise RunFileError(f"The numbers in this run file are not finite. {_REMEDY}")
-    return Run(experiment, state, History(losses=losses, tests=tests, checkpoints=checkpoints))
+    changes = tuple((step, text) for step, text in header.get("changes", ()))
+    if not all(_is_change(step, text, made) for step, text in changes):
+        raise RunFileError(f"The changes in this run file are not understood. {_REMEDY}")
+    return Run(experiment, state, History(losses, tests, checkpoints, changes))
+
+
+def _is_change(step: Any, text: Any, made: int) -> bool:
+    is_text = isinstance(text, str) and len(text) <= _MOST_CHANGE_CHARACTERS
+    return type(step) is int and 0 <= step <= made and is_text
 
 
 def _fill(form: PyTree, name: str, arrays: dict[str, np.ndarray]) -> PyTree:

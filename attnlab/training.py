@@ -85,12 +85,20 @@ class Training:
             )
 
 
+# What a run can go on with in another value: nothing that it has learned depends on them.
+AMENDABLE = ("learning_rate", "batch", "steps")
+
+
 class AbstractSource(eqx.Module):
     """Where the sequences of a training step come from."""
 
     @abc.abstractmethod
     def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
         """The sequences of one step."""
+
+    @abc.abstractmethod
+    def with_batch(self, batch: int) -> "AbstractSource":
+        """The same source with batches of another size."""
 
 
 class MinibatchSource(AbstractSource):
@@ -102,6 +110,9 @@ class MinibatchSource(AbstractSource):
     def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
         return self.sequences[jr.randint(key, (self.batch,), 0, self.sequences.shape[0])]
 
+    def with_batch(self, batch: int) -> "MinibatchSource":
+        return dataclasses.replace(self, batch=batch)
+
 
 class FullSource(AbstractSource):
     """The whole training set every step."""
@@ -110,6 +121,9 @@ class FullSource(AbstractSource):
 
     def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
         return self.sequences
+
+    def with_batch(self, batch: int) -> "FullSource":
+        return self
 
 
 class FreshSource(AbstractSource):
@@ -123,6 +137,9 @@ class FreshSource(AbstractSource):
     def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
         draw = partial(draw_days, self.generator, self.start, days=self.days)
         return jax.vmap(draw)(jr.split(key, self.batch))
+
+    def with_batch(self, batch: int) -> "FreshSource":
+        return dataclasses.replace(self, batch=batch)
 
 
 class TrainState(NamedTuple):

@@ -4,8 +4,8 @@ import numpy as np
 import streamlit as st
 
 from attnlab.ui.bench import session_run
+from attnlab.ui.cursor import draw_scrubber, shown_moment
 from attnlab.ui.files_panel import draw_files
-from attnlab.ui.inside_panel import NOW, draw_scrubber
 from attnlab.ui.inspect_maps import draw_maps
 from attnlab.ui.inspect_quality import draw_generated, draw_quality
 from attnlab.ui.inspect_sequence import draw_sequence, edited_days
@@ -32,12 +32,12 @@ if snapshot.latest is None:
 
 experiment = snapshot.experiment
 draw_status(snapshot)
-step = draw_scrubber(snapshot)
-model = snapshot.latest.model if step == NOW else dict(snapshot.history.checkpoints)[step]
-shown = snapshot.latest.step if step == NOW else step
+draw_scrubber(snapshot)
+moment = shown_moment(snapshot)
+model = moment.model
 st.caption(
     f"`{experiment.generator.name}`, {experiment.length} days, model `{experiment.model.name}`, "
-    f"after step {shown:,}."
+    f"after step {moment.model_step:,}."
 )
 test = np.asarray(run.test_sequences())
 

@@ -10,9 +10,10 @@ from attnlab.ui.form import draw_form
 from attnlab.ui.knowledge import draw_verdict
 from attnlab.ui.link_bar import draw_lesson, draw_link_panel, draw_notices
 from attnlab.ui.live_panel import draw_live
+from attnlab.ui.runs_panel import draw_runs
 from attnlab.ui.sequences_panel import draw_sequences
 from attnlab.ui.shell import ensure_shell
-from attnlab.ui.transport import draw_transport, obey, settings_differ
+from attnlab.ui.transport import draw_difference, draw_transport, obey, settings_differ
 
 ensure_shell()
 run = session_run()
@@ -33,10 +34,7 @@ with notice:
     if isinstance(form, OptionError):
         st.error(f"These settings cannot run. {form}", icon=":material/error:")
     elif settings_differ(form, snapshot):
-        st.info(
-            "Settings changed: reset to apply them. The run at hand keeps its own.",
-            icon=":material/change_circle:",
-        )
+        draw_difference(form, snapshot)
 with verdict:
     if not isinstance(form, OptionError):
         draw_verdict(form)
@@ -44,6 +42,7 @@ with live:
     draw_live(run)
 
 draw_sequences(run)
+draw_runs(run)
 draw_link_panel(form)
 draw_files(run)
 with st.expander("In code", icon=":material/code:"):

@@ -1,5 +1,6 @@
 """Results as Altair charts. No Streamlit and no number crunching."""
 
+from attnlab.charts.colours import past_hue
 from attnlab.charts.curve import curve_chart, curve_table
 from attnlab.charts.dependence import dependence_chart, dependence_table
 from attnlab.charts.difference import (
@@ -9,13 +10,15 @@ from attnlab.charts.difference import (
     difference_table,
 )
 from attnlab.charts.frequency import frequency_chart, frequency_table
-from attnlab.charts.loss import loss_chart, loss_table
+from attnlab.charts.loss import HOVER, PastCurve, loss_chart, loss_table
 from attnlab.charts.pattern import pattern_chart, pattern_table
 from attnlab.charts.predictions import calibration_chart, confusion_chart, next_day_chart
 from attnlab.charts.rule import rule_chart, rule_table
 from attnlab.charts.weights import weight_chart, weight_table
 
 __all__ = [
+    "HOVER",
+    "PastCurve",
     "calibration_chart",
     "confusion_chart",
     "curve_chart",
@@ -31,6 +34,7 @@ __all__ = [
     "loss_chart",
     "loss_table",
     "next_day_chart",
+    "past_hue",
     "pattern_chart",
     "pattern_table",
     "rule_chart",

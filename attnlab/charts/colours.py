@@ -18,6 +18,14 @@ class Hues(NamedTuple):
     sampled: str
 
 
+def past_hue(number: int, *, dark: bool) -> str:
+    """The colour of a past run: none of the fixed hues, and its own for as long as it stays."""
+    light = ("#0b7a75", "#a8551a", "#a12c7d", "#5d6b14", "#7a4b36", "#2a6f97", "#5f3dc4")
+    on_dark = ("#4fc4bd", "#e59a5c", "#e07fc0", "#b5c45a", "#c99b84", "#74b9dd", "#b39df3")
+    hues = on_dark if dark else light
+    return hues[number % len(hues)]
+
+
 class Ramp(NamedTuple):
     """Colours of a scale from its low end to its high end."""
 

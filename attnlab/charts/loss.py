@@ -1,16 +1,28 @@
-"""The loss of a run against its steps, with what is known of the process beside it."""
+"""The loss of runs against their steps, with what is known of the process beside it."""
 
-from collections.abc import Mapping
+import bisect
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from attnlab.charts.colours import hues
 from attnlab.history import History, loss_curve
 from attnlab.training import Evaluation
 
-_TRAIN, _TEST, _TRUTH, _CURSOR = "training", "test", "known", "shown step"
+HOVER = "hover"
+_TRAIN, _TEST, _TRUTH = "training", "test", "known"
+_CURSOR, _CHANGE, _PLACE = "shown step", "change", "place"
+_PAST_OPACITY = 0.4
+
+
+class PastCurve(NamedTuple):
+    """The test loss of an earlier run, in nats by step, under its name and in its colour."""
+
+    name: str
+    colour: str
+    tests: Sequence[tuple[int, float]]
 
 
 def loss_table(
@@ -20,11 +32,13 @@ def loss_table(
     last_step: int,
     latest: tuple[int, Evaluation] | None,
     cursor: int | None,
+    past: Sequence[PastCurve] = (),
 ) -> pd.DataFrame:
-    """Rows of the chart: series, step, nats, the standard error where there is one, a label.
+    """Rows of the chart: series, step, nats, a label; and what stands at each tested step.
 
     Training losses are batch means before the update of their step; test losses follow it.
-    `known` are losses that do not depend on the run, such as chance and the floor, by name.
+    `known` are losses that do not depend on the run, such as chance and the floor, by name. A row
+    of the series `place` holds the texts of all curves at its step, for those who point at it.
     """
     steps, values = loss_curve(history)
     tests = dict(history.tests)
@@ -32,39 +46,81 @@ def loss_table(
         tests[latest[0]] = latest[1]
     parts = [
         {"series": _TRAIN, "step": steps, "nats": values},
-        {
-            "series": _TEST,
-            "step": list(tests),
-            "nats": [test.nll for test in tests.values()],
-            "error": [test.nll_stderr for test in tests.values()],
-        },
+        {"series": _TEST, "step": list(tests), "nats": [test.nll for test in tests.values()]},
     ]
+    for curve in past:
+        at, nats = zip(*curve.tests, strict=True)
+        parts.append({"series": curve.name, "step": at, "nats": nats})
     for name, nats in known.items():
         label = f"{name} {nats:.3f}"
         parts.append({"series": _TRUTH, "step": [0, last_step], "nats": nats, "label": label})
     if cursor is not None:
         parts.append({"series": _CURSOR, "step": [cursor]})
+    for step, text in history.changes:
+        parts.append({"series": _CHANGE, "step": [step], "label": text})
+    parts.append(
+        {
+            "series": _PLACE,
+            "step": list(tests),
+            _TEST: [f"{test.nll:.4f} ± {test.nll_stderr:.4f}" for test in tests.values()],
+            _TRAIN: [_text_at(steps, values, step) for step in tests],
+            **{curve.name: _texts_at(curve.tests, tests) for curve in past},
+        }
+    )
     table = pd.concat([pd.DataFrame(part) for part in parts if len(part["step"])])
-    columns = {"series": None, "step": np.nan, "nats": np.nan, "error": np.nan, "label": None}
-    table = table.reindex(columns=list(columns)).reset_index(drop=True)
-    return table.astype({"step": float, "nats": float, "error": float})
+    texts = [_TEST, _TRAIN, *(curve.name for curve in past)]
+    table = table.reindex(columns=["series", "step", "nats", "label", *texts])
+    return table.reset_index(drop=True).astype({"step": float, "nats": float})
 
 
-def loss_chart(table: pd.DataFrame, *, last_step: int, dark: bool, height: int) -> alt.LayerChart:
+def _texts_at(tests: Sequence[tuple[int, float]], steps: Sequence[int]) -> list[str | None]:
+    at, nats = zip(*tests, strict=True)
+    return [_text_at(at, nats, step) for step in steps]
+
+
+def _text_at(at: Sequence[int], nats: Sequence[float], step: int) -> str | None:
+    """The value at a step or, with its own step, at the last one before it."""
+    place = bisect.bisect_right(at, step) - 1
+    if place < 0:
+        return None
+    text = f"{nats[place]:.4f}"
+    return text if at[place] == step else f"{text} (step {at[place]:,})"
+
+
+def loss_chart(
+    table: pd.DataFrame,
+    *,
+    last_step: int,
+    dark: bool,
+    height: int,
+    past: Sequence[PastCurve] = (),
+) -> alt.LayerChart:
     """Training and test loss in nats; what is known dashed; the shown step as an upright line.
 
-    Only `table` may change from picture to picture: everything else is fixed by the length of
-    the run, so that a browser moves the lines without drawing the chart anew.
+    Earlier runs are thinner and paler. Only `table` may change from
+    picture to picture: everything else is fixed by the length of the run and the runs before it,
+    so that a browser moves the lines without drawing the chart anew. The selection `hover` is the
+    tested step nearest to the pointer.
     """
-    hue, series = hues(dark=dark), [_TRAIN, _TEST, _TRUTH]
+    hue = hues(dark=dark)
+    series = [_TRAIN, _TEST, _TRUTH, *(curve.name for curve in past)]
+    colours = [hue.training, hue.learned, hue.truth, *(curve.colour for curve in past)]
     colour = alt.Color(
         "series:N",
         title=None,
-        scale=alt.Scale(domain=series, range=[hue.training, hue.learned, hue.truth]),
-        legend=alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=3, symbolSize=300),
+        scale=alt.Scale(domain=series, range=colours),
+        legend=alt.Legend(
+            orient="top",
+            symbolType="stroke",
+            symbolStrokeWidth=3,
+            symbolSize=300,
+            columns=4,
+        ),
     )
     dash = alt.StrokeDash(
-        "series:N", title=None, scale=alt.Scale(domain=series, range=[[1, 0], [1, 0], [5, 4]])
+        "series:N",
+        title=None,
+        scale=alt.Scale(domain=series, range=[[5, 4] if s == _TRUTH else [1, 0] for s in series]),
     )
     step = alt.X(
         "step:Q",
@@ -75,16 +131,6 @@ def loss_chart(table: pd.DataFrame, *, last_step: int, dark: bool, height: int) 
     nats = alt.Y("nats:Q", title="loss (nats)", scale=alt.Scale(zero=False, nice=True))
     upright = alt.Chart(table).encode(x=step)
     base = upright.encode(y=nats, color=colour, strokeDash=dash)
-    tooltip = [
-        alt.Tooltip("series:N"),
-        alt.Tooltip("label:N"),
-        alt.Tooltip("step:Q", format=",d"),
-        alt.Tooltip("nats:Q", title="loss (nats)", format=".4f"),
-        alt.Tooltip("error:Q", title="± standard error", format=".4f"),
-    ]
-
-    def of(series: str) -> alt.Chart:
-        return base.transform_filter(alt.datum.series == series)
 
     def labels(side: str, wanted: str) -> alt.Chart:
         return (
@@ -101,18 +147,63 @@ def loss_chart(table: pd.DataFrame, *, last_step: int, dark: bool, height: int) 
             )
         )
 
+    is_test, is_training = alt.datum.series == _TEST, alt.datum.series == _TRAIN
+    is_past = alt.FieldOneOfPredicate("series", [curve.name for curve in past])
+    width = alt.when(is_test).then(alt.value(2.5)).otherwise(alt.value(1.4))
+    opacity = (
+        alt.when(is_past)
+        .then(alt.value(_PAST_OPACITY))
+        .when(is_training)
+        .then(alt.value(0.6))
+        .otherwise(alt.value(1))
+    )
+    # One layer, since one of training alone would be empty at first and have no extent.
+    lines = (
+        base.transform_filter(alt.FieldOneOfPredicate("series", series))
+        .mark_line(aria=False)
+        .encode(detail="label:N", strokeWidth=width, opacity=opacity)
+    )
     is_floor = "(indexof(datum.label, 'floor') == 0)"
     return alt.layer(
-        of(_TRUTH).mark_line(strokeWidth=1.5, aria=False).encode(detail="label:N"),
-        of(_TRAIN).mark_line(strokeWidth=1.2, opacity=0.6, aria=False),
-        of(_TEST).mark_line(strokeWidth=2.5, aria=False),
+        lines,
         # On either side of their lines, so that they can be read where the lines meet.
         labels("above", f"!{is_floor}"),
         labels("below", is_floor),
+        _changes(upright, hue.cursor),
         upright.transform_filter(alt.datum.series == _CURSOR).mark_rule(
             color=hue.cursor, strokeWidth=2, aria=False
         ),
-        base.transform_filter(alt.datum.series != _CURSOR)
-        .mark_point(size=90, opacity=0, aria=False)
-        .encode(tooltip=tooltip),
+        _places(upright, hue.cursor, [s for s in series if s != _TRUTH]),
     ).properties(height=height)
+
+
+def _changes(upright: alt.Chart, colour: str) -> alt.LayerChart:
+    """Marks where a setting was changed without beginning again."""
+    changes = upright.transform_filter(alt.datum.series == _CHANGE)
+    return changes.mark_rule(color=colour, strokeDash=[2, 2], aria=False) + changes.mark_text(
+        text="✎", color=colour, baseline="top", dx=8, fontSize=13, aria=False
+    ).encode(y=alt.value(0), tooltip=[alt.Tooltip("label:N", title="changed"), "step:Q"])
+
+
+def _places(upright: alt.Chart, colour: str, curves: Sequence[str]) -> alt.Chart:
+    """An upright line at the tested step nearest to the pointer, which tells of every curve."""
+    hover = alt.selection_point(
+        name=HOVER,
+        nearest=True,
+        on="pointermove",
+        fields=["step"],
+        empty=False,
+        clear="pointerleave",
+    )
+    return (
+        upright.transform_filter(alt.datum.series == _PLACE)
+        .mark_rule(color=colour, aria=False)
+        .encode(
+            opacity=alt.condition(hover, alt.value(0.6), alt.value(0)),
+            tooltip=[
+                alt.Tooltip("step:Q", format=",d"),
+                *(alt.Tooltip(f"{curve}:N", title=f"{curve} (nats)") for curve in curves),
+            ],
+        )
+        .add_params(hover)
+    )

@@ -39,6 +39,7 @@ def read_example(file: Path = EXAMPLE_FILE) -> Example:
             probes=stored["probes"],
             parameters=about["parameters"],
             steps_per_second=0.0,
+            seconds=0.0,
             message="",
         )
         return Example(snapshot, Picture(stored["patterns"], stored["weights"]))

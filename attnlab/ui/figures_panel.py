@@ -7,6 +7,7 @@ from attnlab.learned import learned_share
 from attnlab.number_text import show_measured
 from attnlab.optimum import ladder, optimum
 from attnlab.snapshot import Snapshot
+from attnlab.training import Evaluation
 from attnlab.ui.knowledge import answer_or_none
 
 # A loss this many times that of the start, or of chance, is no noise.
@@ -40,9 +41,9 @@ def draw_headline(snapshot: Snapshot) -> None:
             )
 
 
-def draw_figures(snapshot: Snapshot) -> None:
-    """Accuracy, loss and size of the model, each with its error."""
-    test, experiment = snapshot.latest.evaluation, snapshot.experiment
+def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
+    """Accuracy and loss of one test of a run, and the size of its model, each with its error."""
+    experiment = snapshot.experiment
     training, first = experiment.training, snapshot.history.tests[0][1]
     vocab = experiment.generator.vocabulary.size
     best = answer_or_none(optimum, experiment.generator, experiment.length)

@@ -5,6 +5,7 @@ import streamlit as st
 from attnlab.live import LiveRun
 from attnlab.storage import RunFileError, from_bytes, to_bytes
 from attnlab.ui.form_state import fill_form
+from attnlab.ui.past import shelve_run
 
 _MOST_MEGABYTES = 50
 
@@ -51,5 +52,6 @@ def _load(run: LiveRun) -> None:
     except RunFileError as error:
         st.session_state["run_file_message"] = f"{file.name}: {error} Your present run is kept."
         return
+    shelve_run(run)
     run.resume(stored)
     fill_form(stored.experiment)

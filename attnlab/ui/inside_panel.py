@@ -6,31 +6,12 @@ import streamlit as st
 
 from attnlab.attention import MASKS
 from attnlab.charts import pattern_chart, pattern_table, weight_chart, weight_table
-from attnlab.history import Picture, schedule, take_picture
+from attnlab.history import Picture
 from attnlab.losses import readout_position
 from attnlab.snapshot import Snapshot
 from attnlab.ui.ground import CHART_HEIGHT, on_dark
 
-NOW = "now"
 _MEAN = "mean"
-
-
-def draw_scrubber(snapshot: Snapshot) -> int | str:
-    """The step whose pattern is shown: one whose model was kept, or now."""
-    # All steps of the plan from the first moment on, so that the slider never jumps.
-    options = [*schedule(snapshot.experiment.training.steps).checkpoints, NOW]
-    if st.session_state.get("shown_step") not in options:
-        st.session_state["shown_step"] = NOW
-    chosen = st.select_slider(
-        "pattern at step",
-        options,
-        key="shown_step",
-        persist_state="session",
-        format_func=lambda step: step if step == NOW else f"{step:,}",
-        help="Scrub through training; at “now” the pattern follows the run.",
-    )
-    reached = {step for step, _ in snapshot.history.checkpoints}
-    return chosen if chosen in reached else NOW
 
 
 def draw_sequence_choice(snapshot: Snapshot) -> int | str:
@@ -52,13 +33,6 @@ def draw_sequence_choice(snapshot: Snapshot) -> int | str:
         persist_state="session",
         help="One of a fixed set: what moves is learning, not the data.",
     )
-
-
-def picture_at(snapshot: Snapshot, step: int | str) -> Picture:
-    """The inside of the model of a step that was kept, or of now."""
-    latest = snapshot.latest.model
-    model = latest if step == NOW else dict(snapshot.history.checkpoints)[step]
-    return take_picture(model, snapshot.probes)
 
 
 def draw_inside(

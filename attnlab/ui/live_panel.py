@@ -2,20 +2,17 @@
 
 import streamlit as st
 
+from attnlab.history import take_picture
 from attnlab.live import LiveRun
 from attnlab.optimum import ladder, optimum
 from attnlab.snapshot import Snapshot
+from attnlab.ui.cursor import draw_scrubber, shown_moment
 from attnlab.ui.example import read_example
 from attnlab.ui.figures_panel import draw_figures, draw_headline
-from attnlab.ui.inside_panel import (
-    NOW,
-    draw_inside,
-    draw_scrubber,
-    draw_sequence_choice,
-    picture_at,
-)
+from attnlab.ui.inside_panel import draw_inside, draw_sequence_choice
 from attnlab.ui.knowledge import ask
 from attnlab.ui.loss_panel import draw_loss, draw_reference_choice, draw_target
+from attnlab.ui.past import past_runs
 from attnlab.ui.transport import draw_status
 
 
@@ -55,19 +52,21 @@ def _draw(run: LiveRun, was_waiting: bool) -> None:
     charts = st.container()
     left, right = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
     with left:
-        step = draw_scrubber(snapshot)
+        draw_scrubber(snapshot)
     with right:
         sequence = draw_sequence_choice(snapshot)
-    draw_figures(snapshot)
+    moment = shown_moment(snapshot)
+    draw_figures(snapshot, moment.evaluation)
     with st.container(horizontal=True, vertical_alignment="center", gap="large"):
         rungs = draw_reference_choice(snapshot)
         draw_target(run, snapshot)
     left, right = charts.columns([3, 2], gap="medium")
     with left:
-        draw_loss(snapshot, rungs, None if step == NOW else step)
+        draw_loss(snapshot, rungs, None if moment.is_now else moment.step, past_runs())
     with right:
-        at_rest = step == NOW and not snapshot.active
-        draw_inside(snapshot, picture_at(snapshot, step), sequence, at_rest=at_rest)
+        at_rest = moment.is_now and not snapshot.active
+        picture = take_picture(moment.model, snapshot.probes)
+        draw_inside(snapshot, picture, sequence, at_rest=at_rest)
 
 
 def _draw_instructions(snapshot: Snapshot) -> None:
@@ -95,4 +94,4 @@ def _draw_example() -> None:
         draw_loss(example.snapshot, (), None)
     with right:
         draw_inside(example.snapshot, example.picture, 0, at_rest=True)
-    draw_figures(example.snapshot)
+    draw_figures(example.snapshot, example.snapshot.latest.evaluation)

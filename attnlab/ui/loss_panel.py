@@ -5,13 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from attnlab.charts import loss_chart, loss_table
+from attnlab.charts import HOVER, PastCurve, loss_chart, loss_table, past_hue
 from attnlab.live import LiveRun
 from attnlab.optimum import ladder, optimum
+from attnlab.past_runs import PastRun
 from attnlab.snapshot import Snapshot
+from attnlab.ui.cursor import LOSS_CHART
 from attnlab.ui.ground import CHART_HEIGHT, on_dark
 from attnlab.ui.knowledge import answer_or_none
 
+# How near to the floor is near enough to stop.
+TARGET = 1.01
 # A floor of nothing has no percent to come near by.
 _LEAST_TARGET = 0.01
 
@@ -33,23 +37,27 @@ def draw_reference_choice(snapshot: Snapshot) -> Sequence[str]:
     )
 
 
+def target_of(snapshot: Snapshot) -> float | None:
+    """The test loss that is near enough to the floor, or None while the floor is not known."""
+    known = answer_or_none(optimum, snapshot.experiment.generator, snapshot.experiment.length)
+    return None if known is None else max(TARGET * known.final.nll, _LEAST_TARGET)
+
+
 def draw_target(run: LiveRun, snapshot: Snapshot) -> None:
     """A switch that pauses the run near the floor."""
-    known = answer_or_none(optimum, snapshot.experiment.generator, snapshot.experiment.length)
     wanted = st.toggle(
         "stop within 1 % of the floor",
         key="stop_at_target",
         persist_state="session",
         help="Pauses the run at the first test whose loss is at most 1.01 times the floor.",
     )
-    if wanted and known is not None:
-        run.stop_at(max(1.01 * known.final.nll, _LEAST_TARGET))
-    else:
-        run.stop_at(None)
+    run.stop_at(target_of(snapshot) if wanted else None)
 
 
-def draw_loss(snapshot: Snapshot, rungs: Sequence[str], cursor: int | None) -> None:
-    """Training and test loss, between chance and the floor."""
+def draw_loss(
+    snapshot: Snapshot, rungs: Sequence[str], cursor: int | None, past: Sequence[PastRun] = ()
+) -> None:
+    """Training and test loss, between chance and the floor, and the runs before."""
     experiment, latest = snapshot.experiment, snapshot.latest
     known = {"chance": float(np.log(experiment.generator.vocabulary.size))}
     for rung in answer_or_none(ladder, experiment.generator, experiment.length) or ():
@@ -58,27 +66,42 @@ def draw_loss(snapshot: Snapshot, rungs: Sequence[str], cursor: int | None) -> N
     best = answer_or_none(optimum, experiment.generator, experiment.length)
     if best is not None:
         known["floor" if best.final.exact else "floor (estimated)"] = best.final.nll
+    curves = [_curve(run) for run in past if not run.hidden]
+    last_step = max(
+        [experiment.training.steps, *(step for curve in curves for step, _ in curve.tests)]
+    )
     table = loss_table(
         snapshot.history,
         known=known,
-        last_step=experiment.training.steps,
+        last_step=last_step,
         latest=(latest.step, latest.evaluation),
         cursor=cursor,
+        past=curves,
     )
     alt = "Loss against step."
     if not snapshot.active:
         # A text that changes draws the chart anew, so it names no figure that still moves.
         alt += f" Test loss {latest.evaluation.nll:.3f} nats at step {latest.step:,}."
         alt += "" if best is None else f" The floor is {best.final.nll:.3f} nats."
+        alt += "".join(f" Before: {curve.name}, {curve.tests[-1][1]:.3f} nats." for curve in curves)
     with st.container(key="chart_loss"):
         st.altair_chart(
             loss_chart(
-                table, last_step=experiment.training.steps, dark=on_dark(), height=CHART_HEIGHT
+                table, last_step=last_step, dark=on_dark(), height=CHART_HEIGHT, past=curves
             ),
             width="stretch",
             alt=alt,
+            key=LOSS_CHART,
+            on_select="rerun",
+            selection_mode=HOVER,
         )
     st.caption(
         "How to read it: lower is better, and nothing gets below the floor but by luck. Training: "
-        "batches before their update; test: sequences never trained on."
+        "batches before their update; test: sequences never trained on. Point at a step to read "
+        "all curves there."
     )
+
+
+def _curve(run: PastRun) -> PastCurve:
+    tests = tuple((step, test.nll) for step, test in run.snapshot.history.tests)
+    return PastCurve(run.name, past_hue(run.number, dark=on_dark()), tests)

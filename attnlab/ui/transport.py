@@ -1,5 +1,6 @@
 """The buttons that move a run, and the line that says where it stands."""
 
+import dataclasses
 import random
 
 import streamlit as st
@@ -8,6 +9,8 @@ from attnlab.experiment import Experiment
 from attnlab.live import LiveRun
 from attnlab.options import OptionError
 from attnlab.snapshot import STATES, Snapshot
+from attnlab.training import AMENDABLE
+from attnlab.ui.past import shelve_run
 
 _COMMANDS = "commands"
 
@@ -26,13 +29,35 @@ def obey(run: LiveRun, form: Experiment | OptionError) -> None:
     commands = st.session_state.setdefault(_COMMANDS, [])
     while commands:
         command = commands.pop(0)
+        if command == "amend":
+            _amend(run, form)
+            continue
         # A run at hand goes on whatever the controls say.
         if command == "reset" or (command != "pause" and run.snapshot().state == "idle"):
             if isinstance(form, OptionError):
                 continue
+            shelve_run(run)
             run.reset(form)
         if command != "reset":
             getattr(run, command)()
+
+
+def _amend(run: LiveRun, form: Experiment | OptionError) -> None:
+    if isinstance(form, OptionError):
+        return
+    try:
+        run.amend(form)
+    except ValueError as error:
+        st.toast(str(error), icon=":material/error:")
+
+
+def needs_reset(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
+    """Whether the controls ask for more than the run at hand can go on with."""
+    if isinstance(form, OptionError):
+        return True
+    kept = {name: getattr(snapshot.experiment.training, name) for name in AMENDABLE}
+    training = dataclasses.replace(form.training, **kept)
+    return dataclasses.replace(form, training=training) != snapshot.experiment
 
 
 def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
@@ -40,6 +65,7 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
     state, broken = snapshot.state, isinstance(form, OptionError)
     ended = state in ("done", "failed")
     differs = settings_differ(form, snapshot)
+    goes_on = differs and not needs_reset(form, snapshot) and not snapshot.active
     # No help texts here: Streamlit draws a button with one twice, for the mouse and for touch.
     with st.container(horizontal=True, gap="small", key="transport"):
         st.button(
@@ -71,15 +97,24 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
             args=("step",),
         )
         st.button(
-            "Reset to apply" if differs else "Reset",
+            "Reset to apply" if differs and not goes_on else "Reset",
             key="run_reset",
             icon=":material/replay:",
             shortcut="b",
             disabled=broken,
-            type="primary" if differs or ended else "secondary",
+            type="primary" if (differs or ended) and not goes_on else "secondary",
             on_click=_ask_for,
             args=("reset",),
         )
+        if goes_on:
+            st.button(
+                "Go on with these",
+                key="run_amend",
+                icon=":material/edit:",
+                type="primary",
+                on_click=_ask_for,
+                args=("amend",),
+            )
         st.button(
             "New seed",
             key="run_new_seed",
@@ -98,6 +133,17 @@ def _draw_seed() -> None:
     # The one number in the app that nobody asks to be repeatable: the run it starts is.
     st.session_state["seed"] = random.SystemRandom().randrange(10_000)
     _ask_for("reset")
+
+
+def draw_difference(form: Experiment, snapshot: Snapshot) -> None:
+    """That the controls ask for something else than the run at hand, and what can be done."""
+    if needs_reset(form, snapshot):
+        text = "Settings changed: reset to apply them. The run at hand keeps its own."
+    elif snapshot.active:
+        text = "Settings changed: pause to go on with them, or reset. The run keeps its own."
+    else:
+        text = "Settings changed: go on with them and keep the model, or reset to begin again."
+    st.info(text, icon=":material/change_circle:")
 
 
 def draw_status(snapshot: Snapshot) -> None:

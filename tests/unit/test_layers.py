@@ -39,6 +39,8 @@ LAYERS = (
     "charts",
     "flags",
     "links",
+    "differences",
+    "past_runs",
     "cli",
     "ui",
 )
