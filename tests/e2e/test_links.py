@@ -1,0 +1,112 @@
+"""Links: what they open, what they do not understand, the back button, and lessons."""
+
+import json
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from attnlab.experiment import Experiment
+from attnlab.links import Lesson, to_query
+from attnlab.presets import PRESETS
+from tests.e2e.train_page import TrainPage
+
+pytestmark = pytest.mark.e2e
+
+FROZEN = json.loads((Path(__file__).parents[1] / "unit" / "frozen_links.json").read_text("utf-8"))
+
+
+def _open(new_page, server, query: dict[str, str], path: str = "") -> TrainPage:
+    train = TrainPage(new_page())
+    train.page.goto(f"{server.url}/{path}?{urlencode(query)}")
+    return train
+
+
+def _address(train: TrainPage) -> dict[str, str]:
+    parsed = parse_qs(urlsplit(train.page.evaluate("location.href")).query)
+    return {key: values[0] for key, values in parsed.items()}
+
+
+def _wait_for_address(train: TrainPage, key: str, value: str) -> None:
+    train.page.wait_for_function(
+        "([key, value]) => new URLSearchParams(location.search).get(key) === value",
+        arg=[key, value],
+    )
+
+
+def test_a_link_is_the_first_request_of_a_fresh_server(new_page, fresh_server):
+    query = to_query(PRESETS["published-dotmod-linear"].experiment)
+    train = _open(new_page, fresh_server, query)
+    train.wait_for("idle")
+    expect(train.field("generator")).to_have_value("dotmod")
+    expect(train.field("model")).to_have_value("linear")
+    assert _address(train) == query
+
+
+@pytest.mark.parametrize("path", ["generators", "inspect", "words"])
+def test_a_link_holds_on_every_page(path, new_page, server):
+    query = to_query(Experiment(seed=321, length=7))
+    train = _open(new_page, server, query, path)
+    expect(train.page.get_by_role("heading", level=1)).to_be_visible()
+    train.settle()
+    assert _address(train) == query
+
+
+def test_an_old_link_sets_the_controls(new_page, server):
+    train = _open(new_page, server, FROZEN[-1]["query"])
+    train.wait_for("idle")
+    expect(train.field("generator")).to_have_value("custom")
+    expect(train.field("seed")).to_have_value("42")
+
+
+def test_what_is_not_understood_is_told(new_page, server):
+    train = _open(new_page, server, {"v": "1", "d_attn": "1000", "mask": "<b>all</b>", "nose": "1"})
+    train.wait_for("idle")
+    notice = train.message("Not everything in the link was understood")
+    for text in ("d_attn", "more than the cap of 128", "<b>all</b>", "nose"):
+        expect(notice).to_contain_text(text)
+    expect(train.field("mask")).to_have_value("causal")
+
+
+def test_the_address_follows_the_controls_and_back_undoes(bench):
+    bench.fill("steps", 700)
+    _wait_for_address(bench, "steps", "700")
+    # Only what happens well after a change is taken for the back button.
+    bench.page.wait_for_timeout(2_500)
+    bench.page.go_back()
+    expect(bench.field("steps")).to_have_value("500")
+
+
+def test_a_reloaded_page_keeps_its_settings(bench):
+    bench.fill("steps", 700)
+    _wait_for_address(bench, "steps", "700")
+    bench.page.reload()
+    bench.wait_for("idle")
+    expect(bench.field("steps")).to_have_value("700")
+
+
+def test_a_lesson_speaks_and_hides(new_page, server):
+    lesson = Lesson("Which mask?", "Find the mask that *makes* it learnable.", ("preset", "d_attn"))
+    train = _open(new_page, server, to_query(Experiment(), lesson))
+    train.wait_for("idle")
+    expect(train.page.get_by_role("heading", name="Which mask?")).to_be_visible()
+    expect(train.page.get_by_text("Find the mask that *makes* it learnable.")).to_be_visible()
+    expect(train.part("mask")).to_be_visible()
+    for key in lesson.hidden:
+        expect(train.part(key)).to_have_count(0)
+    train.fill("steps", 60)
+    train.press("start")
+    assert train.wait_for("done").steps == 60
+    assert _address(train)["hide"] == "preset,d_attn"
+
+
+def test_the_builder_makes_a_lesson(bench, new_page):
+    panel = bench.open_panel("link_panel")
+    panel.get_by_label("title", exact=True).fill("Find the mask")
+    panel.get_by_label("title", exact=True).press("Enter")
+    link = panel.get_by_test_id("stCode").nth(1)
+    expect(link).to_contain_text("title=Find+the+mask")
+    other = TrainPage(new_page())
+    other.page.goto(link.inner_text().strip())
+    expect(other.page.get_by_role("heading", name="Find the mask")).to_be_visible()

@@ -1,0 +1,118 @@
+"""Past runs and what is said of them."""
+
+import dataclasses
+
+import pytest
+
+from attnlab.differences import differing_settings, label_of_change
+from attnlab.experiment import Experiment
+from attnlab.generators import DotMod, NDays
+from attnlab.history import empty_history
+from attnlab.models import AttentionOptions, LinearOptions
+from attnlab.past_runs import (
+    MOST_KEPT,
+    MOST_RECENT,
+    changed_run,
+    may_be_kept,
+    run_name,
+    steps_to,
+    with_run,
+    without_run,
+)
+from attnlab.positions import Scalar
+from attnlab.snapshot import Snapshot
+from attnlab.storage import Run
+from attnlab.training import Evaluation, Training
+
+_FIRST = Experiment()
+
+
+@pytest.mark.parametrize(
+    ("after", "label"),
+    [
+        (_FIRST, "the same again"),
+        (dataclasses.replace(_FIRST, seed=3), "+ seed 3"),
+        (
+            Experiment(
+                model=AttentionOptions(mask="none", position=Scalar()),
+                training=Training(learning_rate=0.003, batch=50),
+            ),
+            "+ scalar position, none mask, 2 more",
+        ),
+        (Experiment(generator=NDays(), length=12), "+ ndays, length 12"),
+        (Experiment(model=LinearOptions()), "+ linear"),
+        (Experiment(generator=DotMod(), model=LinearOptions(), seed=1), "+ dotmod, linear, 1 more"),
+    ],
+)
+def test_the_label_says_what_changed_most_telling_first(after, label):
+    assert label_of_change(_FIRST, after) == label
+
+
+def test_the_first_run_is_named_by_what_it_is_about():
+    assert label_of_change(None, Experiment(generator=NDays())) == "ndays, attention"
+
+
+def test_only_what_differs_is_a_column():
+    others = [_FIRST, dataclasses.replace(_FIRST, seed=3), Experiment(model=LinearOptions())]
+    columns = differing_settings(others)
+    assert columns["seed"] == ("0", "3", "0")
+    assert columns["model"] == ("attention", "attention", "linear")
+    assert columns["d_attn"] == ("6", "6", "–")
+    assert "length" not in columns
+    assert differing_settings([_FIRST]) == {}
+
+
+def _snapshot(**rest) -> Snapshot:
+    blank = dict.fromkeys(field.name for field in dataclasses.fields(Snapshot))
+    numbers = {"step": 0, "parameters": 0, "steps_per_second": 0.0, "seconds": 0.0}
+    named = {"experiment": _FIRST, "state": "done", "history": empty_history(), "message": ""}
+    return Snapshot(**(blank | numbers | named | rest))
+
+
+def _more(past, *numbers: int):
+    for number in numbers:
+        experiment = dataclasses.replace(_FIRST, seed=number)
+        stored = Run(experiment, None, empty_history())
+        past = with_run(past, _snapshot(), stored, number=number)
+    return past
+
+
+def test_the_last_five_stay():
+    assert [run.number for run in _more((), *range(1, 9))] == [4, 5, 6, 7, 8]
+    assert MOST_RECENT == 5
+
+
+def test_a_kept_run_stays():
+    past = changed_run(_more((), *range(1, 6)), 2, kept=True)
+    past = _more(past, *range(6, 12))
+    assert [run.number for run in past] == [2, 7, 8, 9, 10, 11]
+
+
+def test_no_more_are_kept_than_memory_allows():
+    past = ()
+    for number in range(MOST_KEPT):
+        assert may_be_kept(past)
+        past = changed_run(_more(past, number), number, kept=True)
+    assert not may_be_kept(past)
+
+
+def test_runs_are_renamed_hidden_and_deleted_one_at_a_time():
+    past = changed_run(_more((), 1, 2, 3), 2, name="the good one", hidden=True)
+    assert [run.name for run in past] == [run_name(1), "the good one", run_name(3)]
+    assert [run.hidden for run in past] == [False, True, False]
+    assert [run.number for run in without_run(past, 2)] == [1, 3]
+
+
+def test_names_do_not_come_back_soon():
+    names = [run_name(number) for number in range(182)]
+    assert len(set(names)) == len(names)
+    assert max(map(len, names)) <= 24
+
+
+def test_steps_to_a_target():
+    tests = tuple(
+        (step, Evaluation(nll, 0.0, 0.0, 0.0)) for step, nll in ((0, 2.0), (5, 1.0), (9, 1.0))
+    )
+    snapshot = _snapshot(history=dataclasses.replace(empty_history(), tests=tests))
+    assert steps_to(snapshot, 1.0) == 5
+    assert steps_to(snapshot, 0.5) is None
