@@ -83,18 +83,24 @@ def loss_chart(table: pd.DataFrame, *, last_step: int, dark: bool, height: int) 
         alt.Tooltip("error:Q", title="± standard error", format=".4f"),
     ]
 
-    def of(series: str) -> alt.Chart:
-        return base.transform_filter(alt.datum.series == series)
-
+    is_test, is_training = alt.datum.series == _TEST, alt.datum.series == _TRAIN
+    # One layer, since one of training alone would be empty at first and have no extent.
+    lines = (
+        base.transform_filter(alt.datum.series != _CURSOR)
+        .mark_line(aria=False)
+        .encode(
+            detail="label:N",
+            strokeWidth=alt.condition(is_test, alt.value(2.5), alt.value(1.3)),
+            opacity=alt.condition(is_training, alt.value(0.6), alt.value(1)),
+        )
+    )
     labels = (
         upright.encode(y=nats, text="label:N")
         .transform_filter((alt.datum.series == _TRUTH) & (alt.datum.step > 0))
         .mark_text(align="right", baseline="top", dx=-4, dy=3, color=hue.truth, aria=False)
     )
     return alt.layer(
-        of(_TRUTH).mark_line(strokeWidth=1.5, aria=False).encode(detail="label:N"),
-        of(_TRAIN).mark_line(strokeWidth=1.2, opacity=0.6, aria=False),
-        of(_TEST).mark_line(strokeWidth=2.5, aria=False),
+        lines,
         labels,
         upright.transform_filter(alt.datum.series == _CURSOR).mark_rule(
             color=hue.cursor, strokeWidth=2, aria=False
