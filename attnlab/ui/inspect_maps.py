@@ -74,7 +74,7 @@ def draw_maps(
             _draw_map(name, values, experiment, "share" if scale == shares else _UNITS[name])
     _draw_score(found, true, length)
     _draw_how_to_read(found)
-    _draw_last_rows(found)
+    _draw_last_rows(found, true)
     _draw_difference(drawn, length)
 
 
@@ -178,7 +178,7 @@ def _draw_how_to_read(found: Comparison) -> None:
     )
 
 
-def _draw_last_rows(found: Comparison) -> None:
+def _draw_last_rows(found: Comparison, true: Dependence) -> None:
     names = {"attends": found.attends, "depends": found.depends, "truth": found.truth}
     rows = {name: _by_row(values[-1:])[0] for name, values in names.items() if values is not None}
     strongest = {name: int(values.argmax()) + 1 for name, values in rows.items()}
@@ -191,10 +191,12 @@ def _draw_last_rows(found: Comparison) -> None:
             + ".",
         )
     if np.isfinite(found.depends_stderr[-1]).all():
+        error = true.replacement_stderr[-1].max()
+        source = "is exact" if true.exact else f"is estimated, ± {error:.3f} at most"
         st.caption(
-            f"The row that makes the prediction, each series as shares of its sum. Standard error "
-            f"of the model's dependence: at most {found.depends_stderr[-1].max():.3f} (total "
-            "variation)."
+            "How to read it: the row that makes the prediction, each series as shares of its sum. "
+            "Standard error of the model's dependence, in total variation: "
+            f"{found.depends_stderr[-1].max():.3f} at most; the truth {source}."
         )
 
 
