@@ -62,8 +62,8 @@ draw_generated(experiment, model, test)
 
 st.markdown(
     "**Try this.** Change the last day above, then the first: which one moves the true law, and "
-    "which one the model's? Then pull the slider at the top back to step 0 and watch the score "
-    "grow with the steps."
+    "which one the model's? Then pull the slider at the top back to step 0 and see what the "
+    "prediction depended on before it was trained."
 )
 draw_files(run)
 with st.expander("In code", icon=":material/code:"):
