@@ -8,7 +8,7 @@ from jaxtyping import Int
 
 from attnlab.attention import MASKS
 from attnlab.experiment import Experiment
-from attnlab.generators import DotMod, NDays
+from attnlab.generators import DotMod, NDays, Recall
 from attnlab.losses import readout_position
 from attnlab.optimum.best import Best, optimum
 from attnlab.optimum.grouped import best_from_groups
@@ -72,6 +72,14 @@ def _about_process(experiment: Experiment, best: Best) -> list[str]:
         findings.append(
             f"{hidden} of the {generator.n} days that decide the next one lie outside the "
             f"{length} visible days. The best figure takes that into account."
+        )
+    if isinstance(generator, Recall) and generator.hidden_days:
+        last, many = generator.horizon, len(generator.hidden_days) > 1
+        outside = " and ".join(map(str, generator.hidden_days))
+        findings.append(
+            f"Day{'s' * many} {outside}, which the table reads, {'lie' if many else 'lies'} before "
+            f"the {length} visible days, which are the last of the process's {last}. The best "
+            f"figure takes that into account; a length of {last} shows them all."
         )
     commonest = next(rung for rung in ladder(generator, length) if rung.name == "unigram").best
     if best.accuracy - commonest.accuracy < _NOTHING_TO_LEARN:

@@ -4,6 +4,7 @@ The model predicts the day after its window. Each new day is pushed into the win
 oldest one falls out, so that the last `length` days always decide the next.
 """
 
+import math
 from typing import NamedTuple
 
 import equinox as eqx
@@ -29,10 +30,12 @@ def generate(
     """`days` days after `tokens`, each drawn from softmax(logits / temperature).
 
     Temperature 1 samples from the model, 0 is the greedy choice of the likeliest day. Refused: a
-    negative temperature.
+    temperature that is negative or no finite number.
     """
-    if temperature < 0:
-        raise ValueError(f"`temperature` is {temperature}: less than 0. Choose 0 or more.")
+    if not 0 <= temperature < math.inf:
+        raise ValueError(
+            f"`temperature` is {temperature}: not a finite number from 0 on. Choose 0 or more."
+        )
 
     def day(window, number):
         logits = final_logits(model, window, readout)

@@ -103,10 +103,13 @@ class LiveRun:
     def stop_at(self, test_nll: float | None) -> None:
         """Pause once a test loss is at most `test_nll`, in nats; None trains to the last step.
 
-        A target that was reached is forgotten, so that the run can be continued.
+        A target that was reached is forgotten, and one that holds already is not set, so that the
+        run can be continued.
         """
         with self._lock:
-            self._attempt.target = test_nll
+            latest = self._attempt.latest
+            holds = None not in (latest, test_nll) and latest.evaluation.nll <= test_nll
+            self._attempt.target = None if holds else test_nll
 
     def reset(self, experiment: Experiment | None = None) -> None:
         """Begin again: with the same data and weights, or with another experiment."""

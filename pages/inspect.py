@@ -9,6 +9,7 @@ from attnlab.ui.files_panel import draw_files
 from attnlab.ui.inspect_maps import draw_maps
 from attnlab.ui.inspect_quality import draw_generated, draw_quality
 from attnlab.ui.inspect_sequence import draw_sequence, edited_days
+from attnlab.ui.preparing import draw_preparing
 from attnlab.ui.shell import TRAIN_PAGE, ensure_shell
 from attnlab.ui.transport import draw_status
 
@@ -21,6 +22,9 @@ st.markdown(
     "What a trained model attends to, what its prediction really depends on, and what the truth "
     "depends on: three different things, side by side."
 )
+if snapshot.latest is None and snapshot.active:
+    draw_preparing(run)
+    st.stop()
 if snapshot.latest is None:
     st.info(
         "There is no trained model yet. Train one, or load a saved run below.",
@@ -32,6 +36,8 @@ if snapshot.latest is None:
 
 experiment = snapshot.experiment
 draw_status(snapshot)
+if snapshot.active:
+    st.button("Show the newest step", key="newest", icon=":material/refresh:")
 draw_scrubber(snapshot)
 moment = shown_moment(snapshot)
 model = moment.model
@@ -54,6 +60,11 @@ draw_quality(experiment, model, test)
 st.header("Days that the model makes up", anchor=False, divider="gray")
 draw_generated(experiment, model, test)
 
+st.markdown(
+    "**Try this.** Change the last day above, then the first: which one moves the true law, and "
+    "which one the model's? Then pull the slider at the top back to step 0 and see what the "
+    "prediction depended on before it was trained."
+)
 draw_files(run)
 with st.expander("In code", icon=":material/code:"):
     st.code(

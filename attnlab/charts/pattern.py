@@ -45,13 +45,17 @@ def pattern_chart(
     dark: bool,
     height: int,
     meaning: str = "share of attention",
+    titles: tuple[str, str] = ("key: day attended to →", "← query: day that attends"),
+    queries: Sequence[int] | None = None,
 ) -> alt.Chart:
     """Share of each query's attention that each key gets, on a fixed scale from 0 to 1.
 
-    Cells that the mask forbids are not drawn. `meaning` names the colour. Only `table` may change
-    while one sequence is watched.
+    Cells that the mask forbids are not drawn. `meaning` names the colour, `titles` the days and
+    the queries; `queries` are the days of the rows, if not all. Only `table` may change while one
+    sequence is watched.
     """
     days = list(range(1, length + 1))
+    rows = days if queries is None else list(queries)
     ramp, hue = share_ramp(dark=dark), hues(dark=dark)
     return (
         alt.Chart(table, padding={"right": 16})
@@ -59,15 +63,15 @@ def pattern_chart(
         .encode(
             x=alt.X(
                 "key:O",
-                title="key: day attended to →",
+                title=titles[0],
                 scale=alt.Scale(domain=days),
                 axis=day_axis(days, symbols, hue.key, upright=True),
             ),
             y=alt.Y(
                 "query:O",
-                title="← query: day that attends",
-                scale=alt.Scale(domain=days),
-                axis=day_axis(days, symbols, hue.query, upright=False),
+                title=titles[1],
+                scale=alt.Scale(domain=rows),
+                axis=day_axis(rows, symbols, hue.query, upright=False),
             ),
             color=alt.Color(
                 "share:Q",

@@ -79,21 +79,57 @@ class DotMod(AbstractGenerator):
         return update_stream(belief, token, memory=self.n)
 
 
-# The law of 12 days takes seconds; a pure function of a frozen value is safe to remember.
+# A pure function of a frozen value, asked for by every start.
 @functools.lru_cache(maxsize=4)
 def _table(generator: DotMod) -> Float[np.ndarray, "beginnings vocab"]:
     rule = _rule(generator)
-    return beginning_table(rule, stationary_law(rule))
+    return beginning_table(rule, stationary_law(rule, first=_first_law(generator)))
 
 
 def _rule(generator: DotMod) -> Float[np.ndarray, "windows vocab"]:
     """p(next day | window of n days), windows coded with the oldest day as leading digit."""
-    value = np.array(_VALUES[generator.variant])
-    contribution = value * (2 - value)
-    total = np.zeros(1, dtype=int)
-    for weight in np.resize(_WEIGHTS, generator.n):
-        total = np.add.outer(total, weight * contribution).ravel()
     size = generator.vocabulary.size
-    rule = np.full((total.size, size), generator.noise / (size - 1))
-    rule[np.arange(total.size), total % size] = 1 - generator.noise
+    return _law_of_sum(generator, _window_sums(generator.n, _contributions(generator)) % size)
+
+
+def _first_law(generator: DotMod) -> Float[np.ndarray, " windows"]:
+    """A law of windows from which the stationary one is n days away.
+
+    The rule asks of a day only whether it counts: y (2 - y) is 1 mod 3 if so, else 0. These
+    yes and no are a stream of their own with 2^n windows, whose law is soon found; its share is
+    laid on any window that counts so. n days later all weathers have come by the rule.
+    """
+    n, size = generator.n, generator.vocabulary.size
+    counts = _contributions(generator) % size != 0
+    by_weather = _law_of_sum(generator, _window_sums(n, np.arange(2)) % size)
+    rule = np.stack([by_weather[:, ~counts].sum(axis=1), by_weather[:, counts].sum(axis=1)], axis=1)
+    weathers = np.array([np.flatnonzero(~counts)[0], np.flatnonzero(counts)[0]])
+    window = np.zeros(1, dtype=int)
+    for _ in range(n):
+        window = np.add.outer(window * size, weathers).ravel()
+    first = np.zeros(size**n)
+    first[window] = stationary_law(rule)
+    return first
+
+
+def _contributions(generator: DotMod) -> Int[np.ndarray, " vocab"]:
+    """y (2 - y) of each weather."""
+    value = np.array(_VALUES[generator.variant])
+    return value * (2 - value)
+
+
+def _window_sums(n: int, contribution: Int[np.ndarray, " kinds"]) -> Int[np.ndarray, " windows"]:
+    """Σᵢ βᵢ contribution of day i, for every window of n days, each of one of the kinds."""
+    total = np.zeros(1, dtype=int)
+    for weight in np.resize(_WEIGHTS, n):
+        total = np.add.outer(total, weight * contribution).ravel()
+    return total
+
+
+def _law_of_sum(
+    generator: DotMod, remainder: Int[np.ndarray, " windows"]
+) -> Float[np.ndarray, "windows vocab"]:
+    size = generator.vocabulary.size
+    rule = np.full((remainder.size, size), generator.noise / (size - 1))
+    rule[np.arange(remainder.size), remainder] = 1 - generator.noise
     return rule

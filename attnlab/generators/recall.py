@@ -1,6 +1,7 @@
 """`recall`: a few early days, remembered, decide the last one."""
 
 import dataclasses
+import functools
 import itertools
 from typing import ClassVar, NamedTuple
 
@@ -24,11 +25,23 @@ _MOST_DAYS = 4
 
 
 class RecallBelief(NamedTuple):
-    """How many days were seen, the last one, and those that the table reads, in order."""
+    """How many days are over, the last one, and those that tell of the day decided, in order."""
 
-    seen: Int[Array, ""]
+    over: Int[Array, ""]
     last: Int[Array, ""]
     recalled: Int[Array, " recalled"]
+
+
+class _Window(NamedTuple):
+    """What somebody who sees only the days from `hidden` + 1 on can know.
+
+    `first` is the law of the first visible day, and a row of `table` that of the day decided,
+    given the weathers of the visible days `recalled`.
+    """
+
+    first: Float[np.ndarray, " vocab"]
+    recalled: tuple[int, ...]
+    table: Float[np.ndarray, "rows vocab"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,10 +53,12 @@ class Recall(AbstractGenerator):
     `published`: the independent days stand one later (days 1, 5, 9 for 1, 4, 8) while the table
     still reads the recalled ones, which is what the blog's code does. A row of the table is
     (i, j, k)/10, drawn uniformly by `table_seed` from the 36 triples of positive whole numbers
-    with i + j + k = 10. `horizon` is the number of days before the one that the table decides.
+    with i + j + k = 10. `horizon` is the number of days before the one that the table decides, the
+    first `hidden` of which nobody sees: they are marginalised. A length shorter than the last of
+    the recalled days shows the end of the process, so that early recalled days are hidden.
 
     Refused: days that repeat, that are not from 1 to 64, or more than four of them; a horizon
-    before the last of them.
+    before the last of them; no visible day.
     """
 
     name: ClassVar[str] = "recall"
@@ -58,6 +73,7 @@ class Recall(AbstractGenerator):
         choices=("described", "published"),
     )
     horizon: int = dataclasses.field(default=10)
+    hidden: int = dataclasses.field(default=0)
 
     def __post_init__(self):
         check_options(self)
@@ -72,17 +88,20 @@ class Recall(AbstractGenerator):
         if self.horizon < max(self.days):
             problem = f"before day {max(self.days)}, which the table reads"
             raise OptionError("horizon", self.horizon, problem, f"Choose {max(self.days)} or more")
+        if not 0 <= self.hidden < self.horizon:
+            problem = f"not from 0 to {self.horizon - 1}, which leaves a visible day"
+            raise OptionError("hidden", self.hidden, problem, "Choose 0 to see all days")
 
     def at_length(self, length: int) -> "AbstractGenerator":
-        if length < max(self.days):
-            shown = ", ".join(str(day) for day in self.days)
-            raise OptionError(
-                "length",
-                length,
-                f"too short for `recall`, whose table reads days {shown}",
-                f"Choose a length of at least {max(self.days)}, or earlier `days`",
-            )
-        return dataclasses.replace(self, horizon=length)
+        if length < 1:
+            raise OptionError("length", length, "no day would be visible", "Choose 1 or more")
+        horizon = max(length, *self.days)
+        return dataclasses.replace(self, horizon=horizon, hidden=horizon - length)
+
+    @property
+    def hidden_days(self) -> tuple[int, ...]:
+        """The recalled days that are not among the visible ones."""
+        return tuple(day for day in self.days if day <= self.hidden)
 
     @property
     def formula(self) -> str:
@@ -94,7 +113,15 @@ class Recall(AbstractGenerator):
             rf"x_t \sim {vector_latex(INITIAL)} \quad \text{{for }} t = {independent}",
             r"x_t \sim P_{x_{t-1}} \quad \text{on other days}",
             rf"P = {matrix_latex(TRANSITION)}",
+            *self._visible_latex(),
         )
+
+    def _visible_latex(self) -> tuple[str, ...]:
+        if not self.hidden:
+            return ()
+        first, last = self.hidden + 1, self.horizon
+        shown = f"day {last}" if first == last else f"days {first} to {last}"
+        return (rf"\text{{visible: {shown} of {last}}}",)
 
     @property
     def tables(self) -> tuple[RuleTable, ...]:
@@ -120,19 +147,48 @@ class Recall(AbstractGenerator):
         return np.array(triples)[rows] / 10
 
     def start(self) -> RecallBelief:
-        nothing = jnp.zeros(len(self.days), dtype=int)
-        return RecallBelief(seen=jnp.int32(0), last=jnp.int32(0), recalled=nothing)
+        nothing = jnp.zeros(len(_window(self).recalled), dtype=int)
+        return RecallBelief(over=jnp.int32(self.hidden), last=jnp.int32(0), recalled=nothing)
 
     def log_probs(self, belief: RecallBelief) -> Float[Array, " vocab"]:
-        day = belief.seen + 1
-        digits = self.vocabulary.size ** np.arange(len(self.days))[::-1]
-        from_table = jnp.log(self.table)[(belief.recalled * digits).sum()]
+        day, window = belief.over + 1, _window(self)
+        digits = self.vocabulary.size ** np.arange(len(window.recalled))[::-1]
+        from_table = jnp.log(window.table)[(belief.recalled * digits).sum()]
         from_last = jnp.log(jnp.array(TRANSITION))[belief.last]
         independent = jnp.isin(day, np.array(self.independent_days))
         ordinary = jnp.where(independent, jnp.log(jnp.array(INITIAL)), from_last)
+        ordinary = jnp.where(day == self.hidden + 1, jnp.log(window.first), ordinary)
         return jnp.where(day == self.horizon + 1, from_table, ordinary)
 
     def update(self, belief: RecallBelief, token: Int[Array, ""]) -> RecallBelief:
-        day = belief.seen + 1
-        recalled = jnp.where(day == np.array(self.days), token, belief.recalled)
-        return RecallBelief(seen=day, last=token, recalled=recalled)
+        day = belief.over + 1
+        read = jnp.array(_window(self).recalled)
+        return RecallBelief(
+            over=day, last=token, recalled=jnp.where(day == read, token, belief.recalled)
+        )
+
+
+# A pure function of a frozen value, asked for on every day.
+@functools.lru_cache(maxsize=64)
+def _window(generator: Recall) -> _Window:
+    """The hidden days marginalised.
+
+    All that is visible of them is the first visible day, since every later one depends on visible
+    days alone: it is read beside the recalled days, in the place of the hidden ones.
+    """
+    size, hidden, table = generator.vocabulary.size, generator.hidden_days, generator.table
+    # p(weathers of the hidden recalled days so far, weather of the day), from day 1 on.
+    joint = np.array([INITIAL])
+    for day in range(1, generator.hidden + 1):
+        if day in hidden:
+            joint = (joint[:, None, :] * np.eye(size)).reshape(-1, size)
+        if day + 1 in generator.independent_days:
+            joint = joint.sum(axis=1, keepdims=True) * np.array(INITIAL)
+        else:
+            joint = joint @ np.array(TRANSITION)
+    first = joint.sum(axis=0)
+    if not hidden:
+        return _Window(first, generator.days, table)
+    visible = tuple(day for day in generator.days if day not in hidden)
+    rows = np.einsum("hf,hvw->fvw", joint / first, table.reshape(len(joint), -1, size))
+    return _Window(first, (generator.hidden + 1, *visible), rows.reshape(-1, size))

@@ -18,6 +18,8 @@ from attnlab.generators.base import Shared
 # conditional probabilities are then exact to about the precision of the float32 they become.
 _CONVERGED = 1e-9
 _MOST_ROUNDS = 100_000
+# To look whether it has settled costs as much as a round.
+_ROUNDS_A_LOOK = 8
 # Windows rarer than this are those that a stream leaves and never enters again.
 _NEVER = 1e-17
 
@@ -55,27 +57,34 @@ def update_stream(belief: StreamBelief, symbol: Int[Array, ""], memory: int) -> 
 
 
 def stationary_law(
-    rule: Float[np.ndarray, "windows symbols"], *, kept: float = 0.0
+    rule: Float[np.ndarray, "windows symbols"],
+    *,
+    first: Float[np.ndarray, " windows"] | None = None,
+    kept: float = 0.0,
 ) -> Float[np.ndarray, " windows"]:
     """p(window) in a stream that has run forever, by power iteration in float64.
 
-    `rule` is p(next symbol | window). The iteration starts from equal windows; `kept` is the
-    share of the law that stays as it is in each round, and above 0 a stream that cycles settles
-    as well. Refused: a rule under which the iteration does not settle.
+    `rule` is p(next symbol | window). The iteration starts from the law `first`, by default equal
+    windows; `kept` is the share of the law that stays as it is in each round, and above 0 a stream
+    that cycles settles as well. Refused: a rule under which the iteration does not settle.
     """
     windows, symbols = rule.shape
     if windows == 1:
         return np.ones(1)
     by_oldest = np.ascontiguousarray(rule.T).reshape(symbols, symbols, -1)
-    law = np.full(windows, 1 / windows)
-    for _ in range(_MOST_ROUNDS):
+    law = np.full(windows, 1 / windows) if first is None else first
+    for number in range(_MOST_ROUNDS):
         old = law.reshape(symbols, -1)
         moved = [np.einsum("ow,ow->w", old, probability) for probability in by_oldest]
-        new = kept * law + (1 - kept) * np.stack(moved, axis=1).reshape(-1)
-        settled = np.all(np.abs(new - law) <= _CONVERGED * new + _NEVER)
-        law = new / new.sum()
+        new = np.stack(moved, axis=1).reshape(-1)
+        if kept:
+            new = kept * law + (1 - kept) * new
+        settled = number % _ROUNDS_A_LOOK == 0 and np.all(
+            np.abs(new - law) <= _CONVERGED * new + _NEVER
+        )
+        law = new
         if settled:
-            return np.where(law > _NEVER, law, 0.0)
+            return np.where(law > _NEVER, law, 0.0) / law.sum()
     raise ValueError(f"The stream does not settle within {_MOST_ROUNDS:,} days. Add noise to it.")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from attnlab.generators import AbstractGenerator, sample
-from attnlab.optimum.levels import TooManyBeliefsError, WithRecent, levels
+from attnlab.optimum.levels import TooManyBeliefsError, levels
 from attnlab.optimum.sampled import sampled_days
 from attnlab.optimum.sequences import weighted_sequences
 
@@ -71,12 +71,11 @@ def frequencies(generator: AbstractGenerator, length: int) -> Frequencies:
     vocab = generator.vocabulary.size
     days, pairs = [], np.zeros((vocab, vocab))
     try:
-        for day, level in enumerate(levels(WithRecent(generator, 1), length)):
+        for day, level in enumerate(levels(generator, length, recent=1)):
             joint = level.probability[:, None] * level.next_probs
             days.append(joint.sum(axis=0))
             if day == length - 1:
-                last = level.beliefs[1]
-                columns = [np.bincount(last, column, minlength=vocab) for column in joint.T]
+                columns = [np.bincount(level.recent, column, minlength=vocab) for column in joint.T]
                 pairs = np.stack(columns, axis=1)
     except TooManyBeliefsError:
         return count_frequencies(sampled_days(generator, length + 1), vocab)

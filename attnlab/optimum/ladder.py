@@ -8,7 +8,7 @@ import numpy as np
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum.best import Best, optimum
 from attnlab.optimum.grouped import best_from_groups
-from attnlab.optimum.levels import TooManyBeliefsError, WithRecent, levels
+from attnlab.optimum.levels import TooManyBeliefsError, levels
 from attnlab.optimum.linear import best_linear
 from attnlab.optimum.sampled import predictives, sampled_days
 
@@ -50,12 +50,10 @@ def ladder(generator: AbstractGenerator, length: int) -> tuple[Rung, ...]:
 
 def _exact_rungs(generator: AbstractGenerator, length: int, recent: int) -> list[Best]:
     """The best prediction from the last 0, 1, … `recent` visible days."""
-    *_, last = levels(WithRecent(generator, recent), length)
+    *_, last = levels(generator, length, recent=recent)
     vocab = generator.vocabulary.size
     return [
-        best_from_groups(
-            last.beliefs[1] % vocab**days, last.next_probs, last.probability, exact=True
-        )
+        best_from_groups(last.recent % vocab**days, last.next_probs, last.probability, exact=True)
         for days in range(recent + 1)
     ]
 

@@ -1,14 +1,13 @@
 """All that can be known after each day, with probabilities: exact by merging equal beliefs."""
 
-import dataclasses
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Float, Int, PyTree
 
 from attnlab.generators import AbstractGenerator, Shared
 
@@ -25,31 +24,30 @@ class TooManyBeliefsError(Exception):
 class Level(NamedTuple):
     """Every belief that is possible after some days.
 
-    `probability` is that of a sequence leading to the belief, `next_probs` p(next day | belief).
+    `recent` codes the last days before it, the oldest as the leading digit; `probability` is that
+    of a sequence leading to both, and `next_probs` is p(next day | belief).
     """
 
     beliefs: PyTree
+    recent: Int[np.ndarray, " beliefs"]
     probability: Float[np.ndarray, " beliefs"]
     next_probs: Float[np.ndarray, "beliefs vocab"]
 
 
-def levels(generator: AbstractGenerator, days: int) -> Iterator[Level]:
+def levels(generator: AbstractGenerator, days: int, *, recent: int = 0) -> Iterator[Level]:
     """The level after 0, 1, … `days` days.
 
-    Two sequences with the same belief have the same future, so they are counted together; a
-    process with a short memory has few beliefs at any length. Refused, with
-    `TooManyBeliefsError`: a process with more than 3^12 distinct beliefs on some day.
+    Two sequences with the same belief have the same future, so they are counted together unless
+    their last `recent` days differ; a process with a short memory has few beliefs at any length.
+    Refused, with `TooManyBeliefsError`: more than 3^12 of them on some day.
     """
-    beliefs = jax.tree.map(
-        lambda leaf: leaf if isinstance(leaf, Shared) else np.asarray(leaf)[None],
-        generator.start(),
-        is_leaf=_is_shared,
-    )
-    probability = np.ones(1)
+    vocab = generator.vocabulary.size
+    beliefs = first_belief(generator)
+    code, probability = np.zeros(1, dtype=int), np.ones(1)
     previous: Level | None = None
     for day in range(days + 1):
-        next_probs, successors = _advance(generator, beliefs)
-        level = Level(beliefs, probability, next_probs)
+        next_probs, successors = advance_beliefs(generator, beliefs)
+        level = Level(beliefs, code, probability, next_probs)
         if previous is not None and _is_stationary(previous, level):
             for _ in range(day, days + 1):
                 yield level
@@ -58,7 +56,13 @@ def levels(generator: AbstractGenerator, days: int) -> Iterator[Level]:
         previous = level
         if day < days:
             joint = (probability[:, None] * next_probs).ravel()
-            beliefs, probability = _merge(successors, joint)
+            codes = (code[:, None] * vocab + np.arange(vocab)).ravel() % vocab**recent
+            (beliefs, code), probability = _merge((successors, codes), joint)
+
+
+def first_belief(generator: AbstractGenerator) -> PyTree:
+    """The belief before any day, as a batch of one."""
+    return _map_own(lambda leaf: np.asarray(leaf)[None], generator.start())
 
 
 def _is_shared(leaf: Any) -> bool:
@@ -70,27 +74,29 @@ def _axes(beliefs: PyTree) -> PyTree:
     return jax.tree.map(lambda leaf: None if _is_shared(leaf) else 0, beliefs, is_leaf=_is_shared)
 
 
-def _advance(
+def advance_beliefs(
     generator: AbstractGenerator, beliefs: PyTree
 ) -> tuple[Float[np.ndarray, "beliefs vocab"], PyTree]:
     """p(next | belief) of every belief, and the belief after every next day (belief-major)."""
-    own = [leaf for leaf in jax.tree.leaves(beliefs, is_leaf=_is_shared) if not _is_shared(leaf)]
+    own = jax.tree.leaves(_own(beliefs))
     size = len(own[0]) if own else 1
     probs, successors = [], []
     for first in range(0, size, _BLOCK):
         block = _map_own(lambda leaf, first=first: _padded(leaf[first : first + _BLOCK]), beliefs)
         log_probs, after = _advance_block(generator, block)
         kept = min(_BLOCK, size - first)
-        probs.append(np.exp(np.asarray(log_probs[:kept], dtype=np.float64)))
-        successors.append(_map_own(lambda leaf, kept=kept: np.asarray(leaf)[:kept], after))
-    joined = jax.tree.map(
-        lambda *leaves: leaves[0] if _is_shared(leaves[0]) else np.concatenate(leaves),
-        *successors,
+        # Cut as NumPy arrays: JAX would compile a program for every size.
+        probs.append(np.exp(np.asarray(log_probs, dtype=np.float64)[:kept]))
+        successors.append(jax.tree.map(lambda leaf, kept=kept: np.asarray(leaf)[:kept], after))
+    next_probs = np.concatenate(probs)
+    joined = jax.tree.map(lambda *leaves: np.concatenate(leaves), *successors)
+    after = jax.tree.map(
+        lambda before, own: before if _is_shared(before) else own.reshape(-1, *own.shape[2:]),
+        beliefs,
+        joined,
         is_leaf=_is_shared,
     )
-    next_probs = np.concatenate(probs)
-    flat = _map_own(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), joined)
-    return next_probs / next_probs.sum(axis=1, keepdims=True), flat
+    return next_probs / next_probs.sum(axis=1, keepdims=True), after
 
 
 def _map_own(function: Any, beliefs: PyTree) -> PyTree:
@@ -106,20 +112,26 @@ def _padded(rows: np.ndarray) -> np.ndarray:
 @partial(jax.jit, static_argnames="generator")
 def _advance_block(generator, beliefs):
     tokens = jnp.arange(generator.vocabulary.size)
-    axes = _axes(beliefs)
+
+    def after(belief, token):
+        # What is shared may be large, and would be copied on its way out.
+        return _own(generator.update(belief, token))
 
     def one(belief):
-        after = jax.vmap(partial(generator.update, belief), out_axes=axes)(tokens)
-        return generator.log_probs(belief), after
+        return generator.log_probs(belief), jax.vmap(partial(after, belief))(tokens)
 
-    return jax.vmap(one, in_axes=(axes,), out_axes=(0, axes))(beliefs)
+    return jax.vmap(one, in_axes=(_axes(beliefs),))(beliefs)
+
+
+def _own(belief: PyTree) -> PyTree:
+    return jax.tree.map(lambda leaf: None if _is_shared(leaf) else leaf, belief, is_leaf=_is_shared)
 
 
 def _merge(beliefs: PyTree, probability: Float[np.ndarray, " many"]):
     """Equal beliefs as one, with the sum of their probabilities; impossible ones left out."""
     possible = probability > 0
     beliefs = _map_own(lambda leaf: leaf[possible], beliefs)
-    own = [leaf for leaf in jax.tree.leaves(beliefs, is_leaf=_is_shared) if not _is_shared(leaf)]
+    own = jax.tree.leaves(_own(beliefs))
     rows = np.concatenate(
         [np.ascontiguousarray(leaf).reshape(len(leaf), -1).view(np.uint8) for leaf in own], axis=1
     )
@@ -135,40 +147,7 @@ def _is_stationary(before: Level, after: Level) -> bool:
     """Whether one more day has changed nothing, and so no further day will."""
     if before.probability.shape != after.probability.shape:
         return False
-    own = (
-        np.array_equal(one, other)
-        for one, other in zip(
-            jax.tree.leaves(before.beliefs), jax.tree.leaves(after.beliefs), strict=True
-        )
-    )
+    leaves = [jax.tree.leaves((level.beliefs, level.recent)) for level in (before, after)]
+    same = all(np.array_equal(one, other) for one, other in zip(*leaves, strict=True))
     # The rounding of the float32 log-probabilities; they are all that a further day would change.
-    return all(own) and np.allclose(before.probability, after.probability, rtol=1e-6, atol=0)
-
-
-@dataclasses.dataclass(frozen=True)
-class WithRecent(AbstractGenerator):
-    """The same process, with a belief that also remembers the last `days` tokens."""
-
-    name: ClassVar[str] = "with-recent"
-    summary: ClassVar[str] = "A process whose belief carries its last days."
-
-    generator: AbstractGenerator
-    days: int
-
-    @property
-    def vocabulary(self):
-        return self.generator.vocabulary
-
-    def at_length(self, length: int) -> AbstractGenerator:
-        return dataclasses.replace(self, generator=self.generator.at_length(length))
-
-    def start(self) -> PyTree:
-        return self.generator.start(), jnp.int32(0)
-
-    def log_probs(self, belief: PyTree) -> Float[Array, " vocab"]:
-        return self.generator.log_probs(belief[0])
-
-    def update(self, belief: PyTree, token: Int[Array, ""]) -> PyTree:
-        size = self.vocabulary.size
-        recent = (belief[1] * size + token) % size**self.days
-        return self.generator.update(belief[0], token), recent
+    return same and np.allclose(before.probability, after.probability, rtol=1e-6, atol=0)

@@ -11,8 +11,8 @@ from attnlab.optimum.sampled import SAMPLES, mean_and_error
 from attnlab.optimum.sequences import weighted_sequences
 
 _MOST_ROUNDS = 60
-# The largest entry of the gradient at which the minimum of the convex loss counts as found.
-_CONVERGED = 1e-9
+# What the next step would gain, in nats, when the minimum of the convex loss counts as found.
+_CONVERGED = 1e-12
 
 
 # A pure function of a frozen value and a number, asked for again with every picture of a page.
@@ -79,8 +79,6 @@ def _minimise(
     for _ in range(_MOST_ROUNDS):
         probs = np.exp(_log_probs(features, weights))[:, :free]
         gradient = features.T @ (weight[:, None] * (probs - target[:, :free]))
-        if np.abs(gradient).max() < _CONVERGED:
-            break
         hessian = np.empty((free, width, free, width))
         for i in range(free):
             for j in range(free):
@@ -89,6 +87,8 @@ def _minimise(
         flat = hessian.reshape(free * width, free * width)
         # Directions that no possible sequence tells apart have no curvature; leave them alone.
         step = np.linalg.lstsq(flat, gradient.T.ravel(), rcond=1e-12)[0].reshape(free, width).T
+        if 0.5 * (gradient * step).sum() < _CONVERGED:
+            break
         rate = 1.0
         while (shorter := loss_at(weights - rate * step)) > loss and rate > 1e-6:
             rate /= 2

@@ -10,7 +10,7 @@ from attnlab.generators import AbstractGenerator, log_predictives
 
 
 def next_day(generator: AbstractGenerator, days: Sequence[int]) -> Float[np.ndarray, " vocab"]:
-    """p(day after | days), the days counted from day 1 of the process.
+    """p(day after | days), where no other days are visible.
 
     Refused: days that the process cannot produce, since nothing follows from them.
     """
@@ -30,7 +30,7 @@ def next_day(generator: AbstractGenerator, days: Sequence[int]) -> Float[np.ndar
 
 
 def sequence_log_prob(generator: AbstractGenerator, days: Sequence[int]) -> float:
-    """log p(days) in nats, from day 1; -inf for days that cannot happen."""
+    """log p(days) in nats, where they are the visible days; -inf for days that cannot happen."""
     rows = _rows(generator.at_length(len(days)), days)
     chosen = rows[np.arange(len(days)), np.asarray(days, dtype=int)]
     if not (chosen > 0).all():

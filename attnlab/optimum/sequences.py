@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from attnlab.generators import AbstractGenerator
+from attnlab.optimum.levels import advance_beliefs, first_belief
 from attnlab.optimum.sampled import predictives, sampled_days
 
 # 3^10: more sequences than this take longer than a person waits.
@@ -34,7 +35,11 @@ def weighted_sequences(generator: AbstractGenerator, length: int, *, sampled: in
             days, np.full(sampled, 1 / sampled), predictives(generator, days), exact=False
         )
     days = np.indices((vocab,) * length).reshape(length, -1).T
-    probs = predictives(generator, days)
+    beliefs, probs = first_belief(generator), np.empty((len(days), length + 1, vocab))
+    for seen in range(length + 1):
+        # Beginnings stand in the same order as the sequences that go on from them.
+        next_probs, beliefs = advance_beliefs(generator, beliefs)
+        probs[:, seen] = np.repeat(next_probs, vocab ** (length - seen), axis=0)
     return Weighted(days, np.exp(log_weights(days, probs)[:, -1]), probs, exact=True)
 
 

@@ -14,12 +14,13 @@ from attnlab.charts import (
 )
 from attnlab.experiment import Experiment
 from attnlab.inspection import Comparison, compare, informative_days
+from attnlab.losses import readout_position
 from attnlab.models import AbstractModel
 from attnlab.optimum import Dependence, day_laws, dependence, true_influence
 from attnlab.ui.ground import on_dark
 from attnlab.ui.knowledge import ask
 
-_HEIGHT = 300
+_HEIGHT, _LONG_HEIGHT, _ROW_HEIGHT = 300, 420, 150
 # Enough for a map that is steady to the eye, few enough to be met with every day changed.
 _SEQUENCES, _LONG_SEQUENCES, _LONG = 256, 48, 24
 
@@ -38,20 +39,20 @@ def draw_maps(
         return
     true, laws = (answer.result() for answer in answers)
     size = min(len(test), _SEQUENCES if length <= _LONG else _LONG_SEQUENCES)
-    mean = f"mean of {size} sequences"
+    mean, shares = f"mean of {size}", "share of the row"
     with st.container(horizontal=True):
         over = st.segmented_control(
-            "over",
-            [mean, "the sequence below"],
+            "sequences",
+            [mean, "the one below"],
             default=mean,
             required=True,
             key="map_over",
-            help="The sequence below is the one that can be edited further down.",
+            help="Test sequences, or the one that can be edited further down.",
         )
         scale = st.segmented_control(
             "scale",
-            ["share of the row", "as measured"],
-            default="share of the row",
+            [shares, "as measured"],
+            default=shares,
             required=True,
             key="map_scale",
             help="As measured: attention in shares, dependence as total variation from 0 to 1. "
@@ -62,18 +63,18 @@ def draw_maps(
     else:
         truth = true_influence(experiment.generator, single[None], laws)
         found = compare(experiment, model, single[None], truth, laws)
-    shares = scale == "share of the row"
     maps = {"attends": found.attends, "depends": found.depends, "truth": found.truth}
     drawn = {
-        name: _by_row(values) if shares else values
+        name: _by_row(values) if scale == shares else values
         for name, values in maps.items()
         if values is not None
     }
     for column, (name, values) in zip(st.columns(len(drawn)), drawn.items(), strict=True):
         with column:
-            _draw_map(name, values, length, "share" if shares else _UNITS[name])
+            _draw_map(name, values, experiment, "share" if scale == shares else _UNITS[name])
     _draw_score(found, true, length)
-    _draw_last_rows(found)
+    _draw_how_to_read(found)
+    _draw_last_rows(found, true)
     _draw_difference(drawn, length)
 
 
@@ -107,21 +108,40 @@ _MEANING = {
 _UNITS = {"attends": "share", "depends": "total variation", "truth": "total variation"}
 
 
-def _draw_map(name: str, values: Float[np.ndarray, "query day"], length: int, unit: str) -> None:
-    first = length - len(values) + 1
+def map_height(length: int) -> int:
+    """Rows of many days need room for their names."""
+    return _HEIGHT if length <= _LONG else _LONG_HEIGHT
+
+
+def _draw_map(
+    name: str, values: Float[np.ndarray, "query day"], experiment: Experiment, unit: str
+) -> None:
+    length, alone = experiment.length, len(values) == 1
+    # A single row is the one that makes the prediction, wherever that is read out.
+    first = readout_position(experiment.training.readout, length) + 1 if alone else 1
     queries, days = np.indices(values.shape)
-    seen = days <= queries + first - 1
-    table = pattern_table(values, seen, None, first_query=first)
+    seen = (days <= queries) | alone
+    day, query = "key: day attended to →", "← query: day that attends"
+    if name != "attends":
+        day, query = "day →", "← predicted from day"
     strongest = int(values[-1].argmax()) + 1
-    st.markdown(f"**{name}**: what {_MEANING[name]}")
-    st.altair_chart(
-        pattern_chart(
-            table, length=length, symbols=None, dark=on_dark(), height=_HEIGHT, meaning=unit
-        ),
-        width="stretch",
-        alt=f"Map of what {_MEANING[name]}. In the last row day {strongest} counts most, with "
-        f"{values[-1, strongest - 1]:.2f}.",
-    )
+    with st.container(key=f"chart_{name}"):
+        st.markdown(f"**{name}**: what {_MEANING[name]}")
+        st.altair_chart(
+            pattern_chart(
+                pattern_table(values, seen, None, first_query=first),
+                length=length,
+                symbols=None,
+                dark=on_dark(),
+                height=_ROW_HEIGHT if alone else map_height(length),
+                meaning=unit,
+                titles=(day, "query" if alone else query),
+                queries=[first] if alone else None,
+            ),
+            width="stretch",
+            alt=f"Map of what {_MEANING[name]}. In the last row day {strongest} counts most, with "
+            f"{values[-1, strongest - 1]:.2f}.",
+        )
 
 
 def _draw_score(found: Comparison, true: Dependence, length: int) -> None:
@@ -135,31 +155,48 @@ def _draw_score(found: Comparison, true: Dependence, length: int) -> None:
         f"**{mass:.0%}** of the attention that makes the prediction goes to the truly informative "
         f"days ({days}); spread evenly it would be {even:.0%}."
     )
+
+
+def _draw_how_to_read(found: Comparison) -> None:
+    if found.attends is None:
+        st.caption(
+            "How to read it: a column is the day looked at; this model reads all days at once, and "
+            "has no attention. A day that is bright at the left and dark at the right moves the "
+            "model's prediction, but not the truth."
+        )
+        return
     st.caption(
         "How to read it: a row is the day that asks, a column the day looked at. A day that is "
         "bright at the left and dark in the middle is attended to but not used; one that is dark "
         "at the left may still count, since a query carries its own day. Many patterns predict "
-        "alike: a low score is no error by itself. With the loss `last` only the last row was "
-        "trained."
+        "alike: a low score is no error by itself. "
+        + (
+            "Only the row that makes the prediction is compared."
+            if len(found.depends) == 1
+            else "With the loss `last` only the last row was trained."
+        )
     )
 
 
-def _draw_last_rows(found: Comparison) -> None:
+def _draw_last_rows(found: Comparison, true: Dependence) -> None:
     names = {"attends": found.attends, "depends": found.depends, "truth": found.truth}
     rows = {name: _by_row(values[-1:])[0] for name, values in names.items() if values is not None}
     strongest = {name: int(values.argmax()) + 1 for name, values in rows.items()}
-    st.altair_chart(
-        days_chart(days_table(rows), dark=on_dark(), height=200),
-        width="stretch",
-        alt="The last row by day. Most: "
-        + ", ".join(f"{name} day {day}" for name, day in strongest.items())
-        + ".",
-    )
+    with st.container(key="chart_last_row"):
+        st.altair_chart(
+            days_chart(days_table(rows), dark=on_dark(), height=200),
+            width="stretch",
+            alt="The last row by day. Most: "
+            + ", ".join(f"{name} day {day}" for name, day in strongest.items())
+            + ".",
+        )
     if np.isfinite(found.depends_stderr[-1]).all():
+        error = true.replacement_stderr[-1].max()
+        source = "is exact" if true.exact else f"is estimated, ± {error:.3f} at most"
         st.caption(
-            f"The row that makes the prediction, each series as shares of its sum. Standard error "
-            f"of the model's dependence: at most {found.depends_stderr[-1].max():.3f} (total "
-            "variation)."
+            "How to read it: the row that makes the prediction, each series as shares of its sum. "
+            "Standard error of the model's dependence, in total variation: "
+            f"{found.depends_stderr[-1].max():.3f} at most; the truth {source}."
         )
 
 
@@ -175,9 +212,14 @@ def _draw_difference(drawn: dict[str, Float[np.ndarray, "query day"]], length: i
         rows = min(len(one), len(other))
         table = difference_table(one[-rows:], other[-rows:], length - rows + 1)
         largest = table.loc[table["difference"].abs().idxmax()]
-        st.altair_chart(
-            difference_chart(table, length=length, dark=on_dark(), height=_HEIGHT),
-            width="stretch",
-            alt=f"{chosen}: largest at query day {largest['query']:.0f} and day "
-            f"{largest['key']:.0f}, {largest['difference']:+.2f}.",
+        with st.container(key="chart_difference"):
+            st.altair_chart(
+                difference_chart(table, length=length, dark=on_dark(), height=map_height(length)),
+                width="stretch",
+                alt=f"{chosen}: largest at query day {largest['query']:.0f} and day "
+                f"{largest['key']:.0f}, {largest['difference']:+.2f}.",
+            )
+        st.caption(
+            "How to read it: where the first map is larger the cell has the one hue, where the "
+            "second is larger the other; nothing is left out of the scale from -1 to 1."
         )

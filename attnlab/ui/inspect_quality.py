@@ -28,7 +28,7 @@ def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray)
     right = np.trace(counts) / counts.sum()
     reliable = calibration(probs, test[:, -1], _BINS)
     left, middle = st.columns(2, gap="medium")
-    with left:
+    with left, st.container(key="chart_confusion"):
         st.altair_chart(
             confusion_chart(counts, vocabulary, dark=on_dark(), height=_HEIGHT),
             width="stretch",
@@ -39,7 +39,7 @@ def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray)
             "the model's likeliest. The best predictor, too, is often wrong where the process is "
             "random."
         )
-    with middle:
+    with middle, st.container(key="chart_calibration"):
         st.altair_chart(
             calibration_chart(
                 reliable.said,
@@ -75,14 +75,15 @@ def draw_generated(experiment: Experiment, model: AbstractModel, test: np.ndarra
         rows.append(row)
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="content")
     verdict = (
-        "no difference that this many days could show"
+        "at the level of 1 % they cannot be told apart"
         if found.p_value >= 0.01
         else "the model's days differ from the process's"
     )
-    st.markdown(
-        f"χ² = **{found.statistic:.1f}** on {found.degrees} degrees of freedom, "
-        f"p = {found.p_value:.2g}: {verdict}."
-    )
+    with st.container(key="transitions"):
+        st.markdown(
+            f"χ² = **{found.statistic:.1f}** on {found.degrees} degrees of freedom, "
+            f"p = {found.p_value:.2g}: {verdict}."
+        )
     st.caption(
         f"How to read it: behind each of {len(visible):,} test sequences the process and the model "
         "each put one day; shares of the next day by the last visible one, ± one standard error."

@@ -14,6 +14,7 @@ from attnlab.losses import readout_position
 from attnlab.models import AbstractModel, Attention
 from attnlab.optimum import next_day
 from attnlab.ui.ground import on_dark
+from attnlab.ui.inspect_maps import map_height
 
 _HEIGHT = 320
 _SHOWN_TERMS = 6
@@ -30,7 +31,8 @@ def draw_sequence(experiment: Experiment, model: AbstractModel, probes: np.ndarr
         return
     with right:
         cell = _draw_pattern(experiment, model, tokens)
-    _draw_arithmetic(model, tokens, *cell)
+    with st.container(key="arithmetic"):
+        _draw_arithmetic(model, tokens, *cell)
 
 
 def edited_days(experiment: Experiment, probes: np.ndarray) -> np.ndarray:
@@ -87,12 +89,13 @@ def _draw_prediction(experiment: Experiment, model: AbstractModel, tokens: np.nd
         st.markdown(" · ".join(f"{symbol} {probability:.3f}" for symbol, probability in rows))
         return
     parts = surprise(true, learned)
-    st.altair_chart(
-        next_day_chart(true, learned, vocabulary, dark=on_dark(), height=_HEIGHT),
-        width="stretch",
-        alt=f"The next day. True: {_in_words(true, vocabulary.symbols)}; model: "
-        f"{_in_words(learned, vocabulary.symbols)}.",
-    )
+    with st.container(key="chart_next_day"):
+        st.altair_chart(
+            next_day_chart(true, learned, vocabulary, dark=on_dark(), height=_HEIGHT),
+            width="stretch",
+            alt=f"The next day. True: {_in_words(true, vocabulary.symbols)}; model: "
+            f"{_in_words(learned, vocabulary.symbols)}.",
+        )
     with st.container(horizontal=True, key="surprise"):
         st.metric(
             "unpredictable by anyone (nats)",
@@ -129,16 +132,17 @@ def _draw_pattern(
         length=length,
         symbols=symbols,
         dark=on_dark(),
-        height=_HEIGHT,
+        height=map_height(length),
     ).add_params(alt.selection_point(name="cell", fields=["query", "key"]))
-    event = st.altair_chart(
-        chart,
-        width="stretch",
-        key="cell_chart",
-        on_select="rerun",
-        alt=f"Pattern of the edited sequence. Day {read + 1} gives {pattern[read, strongest]:.0%} "
-        f"to day {strongest + 1}.",
-    )
+    with st.container(key="chart_cells"):
+        event = st.altair_chart(
+            chart,
+            width="stretch",
+            key="cell_chart",
+            on_select="rerun",
+            alt=f"Pattern of the edited sequence. Day {read + 1} gives "
+            f"{pattern[read, strongest]:.0%} to day {strongest + 1}.",
+        )
     st.caption("Click a cell for its arithmetic below.")
     picked = event["selection"].get("cell") if event else None
     if picked and {"query", "key"} <= picked[0].keys():
@@ -151,25 +155,40 @@ def _draw_pattern(
 def _draw_arithmetic(model: Attention, tokens: np.ndarray, query: int, key: int) -> None:
     cell = cell_arithmetic(model, tokens, query=query, key=key)
     st.markdown(f"**Query day {query + 1}, key day {key + 1}**")
-    terms = " + ".join(
+    terms = [
         f"({q:.2f})({k:.2f})"
         for q, k in zip(cell.query[:_SHOWN_TERMS], cell.key[:_SHOWN_TERMS], strict=True)
-    )
-    more = r" + \dots" if cell.query.size > _SHOWN_TERMS else ""
-    st.latex(rf"\text{{score}} = q \cdot k = {terms}{more} = {cell.score:.3f}")
-    bias = f" + {cell.bias:.3f}" if cell.bias else ""
+    ]
+    if cell.query.size > _SHOWN_TERMS:
+        terms.append(r"\dots")
+    # Two a line fit a phone.
+    pairs = [" + ".join(terms[i : i + 2]) for i in range(0, len(terms), 2)]
+    bias = f" + ({cell.bias:.3f})" if cell.bias else ""
     st.latex(
-        rf"\text{{scaled}} = {cell.scale:.4g} \times {cell.score:.3f}{bias} = "
-        rf"{cell.scaled[key]:.3f}"
+        r"\begin{aligned}\text{score} &= q \cdot k \\ &= "
+        + r" \\ &\quad + ".join(pairs)
+        + rf" \\ &= {cell.score:.3f} \\ \text{{scaled}} &= {cell.scale:.4g} \times "
+        rf"{_signed(cell.score)}{bias} = {cell.scaled[key]:.3f}\end{{aligned}}"
     )
     if not cell.admitted[key]:
         st.latex(r"\text{masked: its share is exactly } 0")
         return
     admitted = cell.scaled[cell.admitted]
     total = np.exp(admitted - admitted.max()).sum()
+    largest = admitted.max()
     st.latex(
-        rf"\text{{share}} = \frac{{e^{{{cell.scaled[key]:.3f} - {admitted.max():.3f}}}}}"
-        rf"{{\sum_{{{admitted.size}\ \text{{admitted days}}}} e^{{s - {admitted.max():.3f}}}}}"
-        rf" = \frac{{{np.exp(cell.scaled[key] - admitted.max()):.4f}}}{{{total:.4f}}}"
-        rf" = {cell.pattern[key]:.3f}"
+        rf"\begin{{aligned}}\text{{share}} &= \frac{{\exp({cell.scaled[key]:.3f} - "
+        rf"{_signed(largest)})}}{{\sum_{{{admitted.size}\ \text{{days}}}} \exp(s - "
+        rf"{_signed(largest)})}} \\[4pt] &= "
+        rf"\frac{{{np.exp(cell.scaled[key] - largest):.4f}}}{{{total:.4f}}}"
+        rf" = {cell.pattern[key]:.3f}\end{{aligned}}"
     )
+    st.caption(
+        f"How to read it: s are the scaled scores of the {admitted.size} days that day "
+        f"{query + 1} may look at; the largest of them, {largest:.3f}, is taken from each, which "
+        "changes no share and keeps the exponentials small."
+    )
+
+
+def _signed(number: float) -> str:
+    return f"({number:.3f})" if number < 0 else f"{number:.3f}"

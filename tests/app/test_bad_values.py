@@ -52,12 +52,6 @@ def test_days_that_cannot_be_recalled(app, text):
     _assert_refused(app, "days")
 
 
-def test_a_length_too_short_to_recall(app):
-    app.selectbox(key="generator").select("recall").run()
-    app.slider(key="length").set_value(3).run()
-    _assert_refused(app, "length", "3")
-
-
 def test_a_full_batch_of_fresh_samples(app):
     app.selectbox(key="batch_mode").select("full").run()
     app.selectbox(key="data").select("fresh").run()

@@ -124,11 +124,12 @@ def test_more_hidden_states(page):
     assert len(page.session_state["hmm_initial"].split()) == 3
 
 
-def test_a_length_too_short_to_recall(page):
+def test_a_length_that_hides_recalled_days(page):
     page.selectbox(key="generator").select("recall").run()
     page.slider(key="length").set_value(3).run()
-    assert "length" in page.error[0].value
-    assert page.button(key="train_on_this").disabled
+    assert not page.error
+    assert "visible: days 6 to 8 of 8" in page.latex[0].value
+    assert not page.button(key="train_on_this").disabled
 
 
 def test_a_stream_that_does_not_settle_is_an_answer(page):

@@ -30,13 +30,14 @@ def test_rows_that_are_no_probabilities(bench, text):
     expect(bench.button("start")).to_be_disabled()
 
 
-def test_a_length_too_short_to_recall(bench):
+def test_a_length_that_hides_recalled_days(bench):
     bench.choose("generator", "recall")
     bench.slide("length", "Home", "ArrowRight")
     expect(bench.field("length")).to_have_value("3")
-    expect(bench.message(re.compile(r"\blength\b")).first).to_be_visible()
-    expect(bench.button("start")).to_be_disabled()
-    bench.choose("generator", "markov")
+    warning = bench.message("Days 1 and 4, which the table reads, lie before the 3 visible days")
+    # The figures of the lengths on the way are worked out first.
+    best = "Best possible from 3 days: accuracy 0.373"
+    expect(warning).to_contain_text(best, timeout=120_000)
     expect(bench.button("start")).to_be_enabled()
 
 

@@ -28,6 +28,13 @@ def _recall(days, length, independent, **options):
     return generator, length, lambda: oracles.recall_joint(days, independent, table, length + 1)
 
 
+def _recall_end(days, length, independent, **options):
+    """Only the last `length` days before the one decided are visible."""
+    generator, shown, whole = _recall(days, max(days), independent, **options)
+    hidden = tuple(range(shown - length))
+    return generator, length, lambda: whole().sum(axis=hidden)
+
+
 def _ndays(n, length):
     return NDays(n=n), length, lambda: oracles.stream_joint(oracles.ndays_rule(n), length + 1)
 
@@ -62,6 +69,10 @@ _MAKERS = {
     "recall": lambda: _recall((1, 2, 4), 4, {1, 2, 4}),
     "recall-longer": lambda: _recall((1, 2, 4), 5, {1, 2, 4}, table_seed=3),
     "recall-published": lambda: _recall((1, 2, 4), 4, {1, 3}, variant="published"),
+    "recall-hidden": lambda: _recall_end((1, 3, 6), 4, {1, 3, 6}, table_seed=1),
+    "recall-hidden-all-but-one": lambda: _recall_end((1, 2, 5), 2, {1, 2, 5}),
+    "recall-hidden-published": lambda: _recall_end((1, 3, 6), 3, {1, 4, 7}, variant="published"),
+    "recall-late": lambda: _recall_end((4, 6), 4, {1, 4, 6}),
     "ndays-1": lambda: _ndays(1, 4),
     "ndays-3": lambda: _ndays(3, 4),
     "ndays-5": lambda: _ndays(5, 3),

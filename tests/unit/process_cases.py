@@ -44,7 +44,11 @@ def _recall(days, independent, **options):
     law = functools.partial(
         oracles.recall_joint, days, independent, functools.cache(table_row), generator.horizon + 1
     )
-    return Case(generator, functools.cache(law))
+    hidden = generator.hidden
+    return Case(
+        generator,
+        functools.cache(lambda length: law(hidden + length).sum(axis=tuple(range(hidden)))),
+    )
 
 
 def _ndays(n):
@@ -84,6 +88,8 @@ CASES = {
     "recall-late": _recall((2, 4), {1, 2, 4}, horizon=4, table_seed=5),
     "recall-and-after": _recall((1, 2), {1, 2}, horizon=3),
     "recall-published": _recall((1, 3), {1, 4}, horizon=4, variant="published"),
+    "recall-hidden": _recall((1, 3), {1, 3}, horizon=4, hidden=2),
+    "recall-hidden-published": _recall((1, 2), {1, 3}, horizon=3, hidden=1, variant="published"),
     "hmm": _hmm((0.5, 0.5), ((0.9, 0.1), (0.2, 0.8)), ((0.7, 0.2, 0.1), (0.1, 0.3, 0.6))),
     "hmm-forbidding": _hmm(
         (1.0, 0.0, 0.0),

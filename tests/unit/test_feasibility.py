@@ -22,6 +22,9 @@ SIGMAS = 4.5
 CORRECTED = {name: PRESETS[name].experiment for name in PRESETS if name.startswith("corrected")}
 
 FINDINGS = {
+    "Day 1, which the table reads, lies before the 6 visible days": Experiment(
+        generator=Recall(table_seed=1), length=6
+    ),
     "outside": Experiment(generator=NDays(n=5), length=3),
     "next to nothing to learn": Experiment(generator=DotMod(n=1, noise=0.6), length=2),
     "all weights 1": Experiment(model=AttentionOptions(initialisation="ones"), length=4),
@@ -70,6 +73,16 @@ def test_hidden_days_are_counted():
     assert "3 visible days" in finding
     for length in (5, 6):
         assert not feasibility(Experiment(generator=NDays(n=5), length=length)).findings
+
+
+def test_hidden_recalled_days_are_named_with_the_best_that_is_left():
+    experiment, joint = on("recall-hidden-all-but-one")
+    verdict = feasibility(experiment)
+    assert any(finding.startswith("Days 1 and 2, which") for finding in verdict.findings)
+    assert any("a length of 5 shows them all" in finding for finding in verdict.findings)
+    assert_reachable(verdict, joint)
+    longer = dataclasses.replace(experiment, length=5)
+    assert not any("table reads" in finding for finding in feasibility(longer).findings)
 
 
 def test_weights_of_one_do_no_harm_to_a_linear_model():

@@ -25,9 +25,7 @@ def _law_of_pair(joint, first, second):
 
 # The table of `recall` decides the day after the visible ones.
 _AT_LENGTH = {
-    name: case
-    for name, case in CASES.items()
-    if getattr(case.generator, "horizon", LENGTH) == LENGTH
+    name: case for name, case in CASES.items() if case.generator.at_length(LENGTH) == case.generator
 }
 
 

@@ -76,11 +76,15 @@ def test_frequencies_are_the_probabilities_of_the_model(model, temperature):
     assert np.all(np.abs(counts - size * probabilities) < bound)
 
 
-def test_a_cold_model_is_nearly_greedy_and_a_negative_temperature_is_refused(model):
+def test_a_cold_model_is_nearly_greedy(model):
     cold = drawn(model, temperature=1e-4, size=50)
     np.testing.assert_array_equal(cold, drawn(model, temperature=0.0, size=50))
-    with pytest.raises(ValueError, match=r"`temperature` is -1\.0: .*0 or more"):
-        drawn(model, temperature=-1.0, size=1)
+
+
+@pytest.mark.parametrize("temperature", [-1.0, float("nan"), float("inf")])
+def test_temperatures_that_mean_nothing_are_refused(model, temperature):
+    with pytest.raises(ValueError, match=rf"`temperature` is {temperature}: .*0 or more"):
+        drawn(model, temperature=temperature, size=1)
 
 
 def search(model, width, days=DAYS):

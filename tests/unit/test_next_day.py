@@ -42,8 +42,7 @@ def test_against_enumeration(name):
                 next_day(generator, days)
 
 
-# The table of `recall` reads days that a short sequence does not have.
-@pytest.mark.parametrize("name", [name for name in NAMES if "recall" not in name])
+@every_case
 def test_probabilities_of_all_short_sequences_sum_to_one(name):
     generator, _, joint = case(name)
     vocab = joint.shape[-1]

@@ -97,9 +97,9 @@ def test_the_same_process_keeps_its_table_at_every_length():
     assert short.accuracy == pytest.approx(long.accuracy, abs=CLOSE)
 
 
-def test_a_length_without_the_recalled_days_is_refused():
-    with pytest.raises(OptionError, match="`length` is 3"):
-        optimum(Recall(days=(1, 2, 4)), 3)
+def test_no_visible_days_of_recall_are_refused():
+    with pytest.raises(OptionError, match="`length` is 0"):
+        optimum(Recall(days=(1, 2, 4)), 0)
 
 
 def test_exactness_follows_from_the_errors():

@@ -1,0 +1,193 @@
+"""The Inspect page in a browser: a trained model, looked into from every side."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.e2e.train_page import TrainPage
+
+pytestmark = pytest.mark.e2e
+
+_MAPS = ("chart_attends", "chart_depends", "chart_truth")
+_PATIENCE = 120_000
+
+
+def _open_inspect(page: Page) -> None:
+    page.get_by_test_id("stTopNavSection").filter(has_text="Laboratory").click()
+    page.get_by_test_id("stTopNavDropdownLink").filter(has_text=re.compile("Inspect$")).click()
+    page.get_by_role("heading", name="Inspect", exact=True).wait_for()
+
+
+def _part(page: Page, key: str) -> Locator:
+    return page.locator(f".st-key-{key}")
+
+
+def _chart(page: Page, key: str) -> Locator:
+    """What says a chart in words."""
+    return _part(page, key).locator("div[aria-label]").first
+
+
+def _words(page: Page, key: str) -> str:
+    return _chart(page, key).get_attribute("aria-label")
+
+
+def _wait_for_maps(page: Page, *keys: str) -> None:
+    for key in keys:
+        _chart(page, key).wait_for(timeout=_PATIENCE)
+    _part(page, "transitions").wait_for(timeout=_PATIENCE)
+
+
+@pytest.fixture
+def inspected(bench) -> TrainPage:
+    """The page on a finished run of the default experiment."""
+    bench.fill("steps", 300)
+    bench.press("start")
+    bench.wait_for("done")
+    _open_inspect(bench.page)
+    _wait_for_maps(bench.page, *_MAPS)
+    return bench
+
+
+def test_without_a_run_it_says_what_to_do(new_page, server):
+    page = new_page()
+    page.goto(f"{server.url}/inspect")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("no trained model yet")
+    page.get_by_test_id("stPageLink").get_by_role("link").click()
+    page.get_by_role("heading", name="Train", exact=True).wait_for()
+
+
+def test_three_maps_side_by_side_on_the_same_axes(inspected):
+    page = inspected.page
+    marks = [_part(page, key).locator(".mark-rect.role-mark path") for key in _MAPS]
+    for cells in marks:
+        expect(cells).to_have_count(55)
+    boxes = [_part(page, key).bounding_box() for key in _MAPS]
+    assert boxes[0]["x"] < boxes[1]["x"] < boxes[2]["x"]
+    assert len({round(box["y"]) for box in boxes}) == 1
+    # The next day of markov depends on the last one alone, and the model found it.
+    assert "In the last row day 10 counts most, with 1.00" in _words(page, "chart_truth")
+    assert "In the last row day 10 counts most" in _words(page, "chart_depends")
+    score = page.get_by_text("truly informative days (10); spread evenly it would be 10%")
+    expect(score).to_be_visible()
+    page.get_by_text("as measured").click()
+    expect(_chart(page, "chart_truth")).not_to_have_attribute("aria-label", re.compile("with 1.00"))
+    page.get_by_text("Difference of two maps").click()
+    expect(_chart(page, "chart_difference")).to_have_attribute(
+        "aria-label", re.compile(r"depends - truth: largest at query day \d+ and day \d+, [+-]0\.")
+    )
+
+
+def test_a_clicked_cell_shows_its_arithmetic(inspected):
+    page = inspected.page
+    arithmetic = _part(page, "arithmetic")
+    expect(arithmetic).to_contain_text("Query day 10, key day ")
+    cells = _part(page, "chart_cells").locator(".mark-rect.role-mark path")
+    # The first of the admitted cells is day 1's look at itself.
+    cells.first.click()
+    expect(arithmetic).to_contain_text("Query day 1, key day 1")
+    formula = arithmetic.locator("annotation")
+    expect(formula.first).to_contain_text(r"\text{score} &= q \cdot k")
+    score, scaled = re.search(
+        r"\\\\ &= (-?[\d.]+) \\\\ .*= (-?[\d.]+)\\end", formula.first.text_content()
+    ).groups()
+    assert float(scaled) == pytest.approx(float(score) / 6**0.5, abs=2e-3)
+    # A single admitted day has all the attention.
+    expect(formula.last).to_contain_text(r"= 1.000\end{aligned}")
+
+
+def test_a_day_is_changed_by_clicking_it(inspected):
+    page = inspected.page
+    pattern, prediction = _words(page, "chart_cells"), _words(page, "chart_next_day")
+    cells = _part(page, "chart_cells").locator(".mark-rect.role-mark path")
+    fills = "nodes => nodes.map(node => node.getAttribute('fill'))"
+    before = cells.evaluate_all(fills)
+    day = _part(page, "edit_day_10").get_by_role("button")
+    shown = day.inner_text()
+    day.click()
+    expect(day).not_to_have_text(shown)
+    expect(_chart(page, "chart_next_day")).not_to_have_attribute("aria-label", prediction)
+    page.wait_for_function(
+        "before => JSON.stringify([...document.querySelectorAll("
+        "'.st-key-chart_cells .mark-rect.role-mark path')].map(n => n.getAttribute('fill')))"
+        " !== JSON.stringify(before)",
+        arg=before,
+    )
+    changed = _words(page, "chart_next_day")
+    truth = re.compile(r"True: (.*?); model")
+    assert truth.search(changed).group(1) != truth.search(prediction).group(1)
+    expect(_part(page, "surprise")).to_contain_text("unpredictable by anyone (nats)")
+    # Three clicks go once round the weathers.
+    day.click()
+    expect(_chart(page, "chart_next_day")).not_to_have_attribute("aria-label", changed)
+    day.click()
+    expect(day).to_have_text(shown)
+    expect(_chart(page, "chart_next_day")).to_have_attribute("aria-label", prediction)
+    expect(_chart(page, "chart_cells")).to_have_attribute("aria-label", pattern)
+
+
+def test_an_earlier_step_is_inspected(inspected):
+    page = inspected.page
+    error = _part(page, "surprise").get_by_test_id("stMetricValue").last
+    now, words = error.inner_text(), _words(page, "chart_calibration")
+    inspected.slide("shown_step", "Home")
+    expect(page.get_by_text("after step 0.")).to_be_visible()
+    expect(_chart(page, "chart_calibration")).not_to_have_attribute("aria-label", words)
+    expect(error).not_to_have_text(now)
+    expect(_part(page, "transitions")).to_contain_text("differ")
+    inspected.slide("shown_step", "End")
+    expect(error).to_have_text(now)
+
+
+def test_the_linear_model_has_no_attention_to_show(bench):
+    bench.choose("model", "linear")
+    bench.fill("steps", 200)
+    bench.press("start")
+    bench.wait_for("done")
+    _open_inspect(bench.page)
+    _wait_for_maps(bench.page, "chart_depends", "chart_truth")
+    for key in ("chart_attends", "chart_cells", "arithmetic"):
+        expect(_part(bench.page, key)).to_have_count(0)
+    for key in ("chart_depends", "chart_truth"):
+        expect(_part(bench.page, key).locator(".mark-rect.role-mark path")).to_have_count(10)
+    expect(_chart(bench.page, "chart_confusion")).to_be_visible()
+
+
+def test_a_published_run_is_read_out_on_day_1(bench):
+    bench.choose("preset", "published-markov-attention")
+    # Typing before the preset has arrived would send the old settings back.
+    expect(bench.field("mask")).to_have_value("published")
+    bench.fill("steps", 50)
+    bench.press("start")
+    bench.wait_for("done")
+    _open_inspect(bench.page)
+    _wait_for_maps(bench.page, *_MAPS)
+    for key in _MAPS:
+        expect(_part(bench.page, key).locator(".mark-rect.role-mark path")).to_have_count(10)
+    expect(_part(bench.page, "arithmetic")).to_contain_text("Query day 1, key day ")
+
+
+def test_a_saved_run_is_opened_and_inspected_by_somebody_else(inspected, new_page, server):
+    page = inspected.page
+    words = [_words(page, key) for key in (*_MAPS, "chart_calibration")]
+    panel = inspected.open_panel("files")
+    with page.expect_download() as download:
+        panel.locator(".st-key-run_save button").click()
+    content = download.value.path().read_bytes()
+    other = TrainPage(new_page())
+    other.page.goto(f"{server.url}/inspect")
+    expect(other.message("no trained model yet")).to_be_visible()
+    other.open_panel("files")
+    file = {"name": "mine.run", "mimeType": "application/octet-stream", "buffer": content}
+    other.part("run_file").locator("input[type=file]").set_input_files(file)
+    _wait_for_maps(other.page, *_MAPS)
+    assert [_words(other.page, key) for key in (*_MAPS, "chart_calibration")] == words
+
+
+def test_on_a_phone_nothing_overflows_sideways(inspected):
+    inspected.page.set_viewport_size({"width": 390, "height": 844})
+    inspected.settle()
+    widths = inspected.page.get_by_test_id("stMain").evaluate(
+        "node => [node.scrollWidth, node.clientWidth]"
+    )
+    assert widths[0] <= widths[1]
