@@ -4,12 +4,13 @@ import streamlit as st
 
 from attnlab.experiment import Experiment
 from attnlab.live import LiveRun
+from attnlab.ui.hosting import training_queue
 
 
 def session_run() -> LiveRun:
     """The run of this browser session, made when first asked for."""
     if "live_run" not in st.session_state:
-        st.session_state["live_run"] = LiveRun(Experiment())
+        st.session_state["live_run"] = LiveRun(Experiment(), training_queue())
     run = st.session_state["live_run"]
     _watched(run)
     return run

@@ -2,9 +2,12 @@
 
 import streamlit as st
 
+from attnlab.limits import check_limits
 from attnlab.live import LiveRun
+from attnlab.options import OptionError
 from attnlab.storage import RunFileError, from_bytes, to_bytes
 from attnlab.ui.form import fill_form
+from attnlab.ui.hosting import limits
 
 _MOST_MEGABYTES = 50
 
@@ -48,7 +51,8 @@ def _load(run: LiveRun) -> None:
         return
     try:
         stored = from_bytes(file.getvalue())
-    except RunFileError as error:
+        check_limits(stored.experiment, limits())
+    except (RunFileError, OptionError) as error:
         st.session_state["run_file_message"] = f"{file.name}: {error} Your present run is kept."
         return
     run.resume(stored)

@@ -8,12 +8,14 @@ import streamlit as st
 
 from attnlab.experiment import Experiment
 from attnlab.generators import GENERATORS, AbstractGenerator
+from attnlab.limits import check_limits
 from attnlab.models import MODELS
 from attnlab.number_text import read_numbers, show_numbers
 from attnlab.options import Option, OptionError, default_of, label_of, options_of
 from attnlab.positions import POSITIONS
 from attnlab.presets import PRESETS
 from attnlab.training import Training
+from attnlab.ui.hosting import limits
 
 _CUSTOM = "(own settings)"
 # Wider ranges are typed: a slider could not hit one value of thousands.
@@ -43,7 +45,9 @@ def draw_form() -> Experiment | OptionError:
     seed = _draw_control(Experiment, "seed", problems)
     if not problems:
         try:
-            return Experiment(generator, length, model, training, seed)
+            experiment = Experiment(generator, length, model, training, seed)
+            check_limits(experiment, limits())
+            return experiment
         except OptionError as error:
             problems.append(error)
     return problems[0]

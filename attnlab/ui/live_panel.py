@@ -74,3 +74,8 @@ def _draw_instructions(snapshot: Snapshot) -> None:
             "and watch the model learn. The loss curve and the attention pattern appear here.",
             icon=":material/play_circle:",
         )
+    elif snapshot.state == "paused":
+        st.info(
+            "Paused before anything was computed. Press **Start** to go on.",
+            icon=":material/pause_circle:",
+        )
