@@ -9,8 +9,6 @@ from attnlab.storage import RunFileError, from_bytes, to_bytes
 from attnlab.ui.form import fill_form
 from attnlab.ui.hosting import limits
 
-_MOST_MEGABYTES = 50
-
 
 def draw_files(run: LiveRun) -> None:
     """A download of the run as it stands, and an upload that takes its place."""
@@ -35,7 +33,6 @@ def draw_files(run: LiveRun) -> None:
         st.file_uploader(
             "Load a run",
             key="run_file",
-            max_upload_size=_MOST_MEGABYTES,
             on_change=_load,
             args=(run,),
             help="A file that attnlab saved. It takes the place of the present run.",

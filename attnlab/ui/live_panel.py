@@ -12,9 +12,12 @@ from attnlab.ui.loss_panel import draw_loss, draw_reference_choice, draw_target
 from attnlab.ui.transport import draw_status
 
 
-def draw_live(run: LiveRun) -> None:
-    """Everything that changes while the run trains, four times a second."""
-    waiting = _is_waiting(run.snapshot())
+def draw_live(run: LiveRun, snapshot: Snapshot) -> None:
+    """Everything that changes while the run trains, four times a second.
+
+    `snapshot` is what the buttons were drawn by: if the run has ended since, they must hear.
+    """
+    waiting = _is_waiting(snapshot)
     # Below half a second Streamlit does not fade what it draws again.
     st.fragment(_draw, key="live", run_every=0.25 if waiting else None)(run, waiting)
 

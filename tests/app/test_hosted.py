@@ -171,24 +171,3 @@ def test_who_waits_reads_their_place_and_can_pause(hosted_app, monkeypatch):
     hosted_app.button(key="run_start").click().run()
     assert run.wait(120.0)
     assert run.snapshot().state == "done"
-
-
-def _breaks_calmly():
-    from attnlab.ui.errors import tell_calmly
-
-    try:
-        raise RuntimeError("secret of the server")
-    except RuntimeError as error:
-        assert tell_calmly(error) is True
-
-
-def test_an_error_that_nobody_foresaw_is_told_in_words_and_logged(caplog):
-    app = AppTest.from_function(_breaks_calmly, default_timeout=60).run()
-    assert not app.exception
-    assert [error.value for error in app.error] == [
-        "Something went wrong while this page was drawn, and its rest is missing. Your run is "
-        "kept: change the last setting back or reload the page. The server's log says more."
-    ]
-    logged = [record for record in caplog.records if record.name == "attnlab.ui.errors"]
-    assert "secret of the server" in str(logged[0].exc_info[1])
-    assert "_breaks_calmly" in caplog.text
