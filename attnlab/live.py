@@ -127,10 +127,9 @@ class LiveRun:
         """What there is to see now. A run that nobody looks at may have to make way."""
         with self._lock:
             attempt = self._attempt
-            setup, train, message = attempt.setup, attempt.train, attempt.message
-            if attempt.place is not None:
-                attempt.place.watch()
-                message = message or attempt.place.message()
+            setup, train, place = attempt.setup, attempt.train, attempt.place
+            if place is not None:
+                place.watch()
             return Snapshot(
                 experiment=attempt.experiment,
                 state=attempt.state,
@@ -140,7 +139,8 @@ class LiveRun:
                 probes=None if setup is None else np.asarray(setup.probes),
                 parameters=0 if train is None else parameter_count(train.model),
                 steps_per_second=attempt.steps_per_second,
-                message=message,
+                message=attempt.message or (place.message() if place else ""),
+                in_queue=place.number if place else 0,
             )
 
     def stored(self) -> Run | None:

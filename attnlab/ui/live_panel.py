@@ -65,7 +65,13 @@ def _draw(run: LiveRun, was_waiting: bool) -> None:
 
 
 def _draw_instructions(snapshot: Snapshot) -> None:
-    if snapshot.state == "compiling":
+    if snapshot.in_queue:
+        st.info(
+            "Others came first, and this server trains only so many runs at a time. Yours begins "
+            "by itself when its turn comes; keep this page open.",
+            icon=":material/hourglass_top:",
+        )
+    elif snapshot.state == "compiling":
         st.info(
             "Drawing the data and compiling the training program. This happens once for every "
             "shape of model; a long `ndays` or `dotmod` also computes its exact law first.",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnlab.experiment import Experiment
+from attnlab.experiment import Experiment, prepare
 from attnlab.history import empty_history
 from attnlab.limits import HOSTED, OPEN
 from attnlab.live import LiveRun
@@ -14,7 +14,7 @@ from attnlab.models import AttentionOptions
 from attnlab.presets import PRESETS
 from attnlab.queueing import TrainingQueue
 from attnlab.storage import Run, to_bytes
-from attnlab.training import Training
+from attnlab.training import Training, advance
 from attnlab.ui import hosting
 
 _APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -119,39 +119,41 @@ def test_a_length_above_its_cap_is_not_worked_out_either(hosted_app):
     assert "last numbers that made a process" in " ".join(info.value for info in hosted_app.info)
 
 
-def _file_of(experiment: Experiment) -> bytes:
-    run = LiveRun(experiment)
-    run.step()
-    assert run.wait(120.0)
-    return to_bytes(run.stored())
+def _untrained(d_attn: int) -> Run:
+    """A run before its first step that nobody has tested."""
+    training = Training(steps=5, train_size=100, test_size=100)
+    experiment = Experiment(model=AttentionOptions(d_attn=d_attn), training=training)
+    return Run(experiment, prepare(experiment).state, empty_history())
 
 
 def test_a_run_file_above_a_cap_is_refused_and_one_below_is_taken(hosted_app):
     hosted_app.session_state["files"] = True
     hosted_app.run()
-    wide = _file_of(Experiment(model=AttentionOptions(d_attn=65), training=Training(steps=5)))
+    wide, good = (to_bytes(_untrained(d_attn)) for d_attn in (65, 6))
     hosted_app.file_uploader(key="run_file").set_value(("wide.run", wide, "")).run()
     assert re.search(r"wide\.run: `d_attn` is 65: more than the cap of 64", _errors(hosted_app))
     assert hosted_app.session_state["live_run"].snapshot().state == "idle"
-    good = _file_of(Experiment(training=Training(steps=5)))
     hosted_app.file_uploader(key="run_file").set_value(("good.run", good, "")).run()
     assert _errors(hosted_app) == ""
     assert hosted_app.session_state["live_run"].wait(120.0)
-    assert hosted_app.session_state["live_run"].snapshot().step == 1
+    assert hosted_app.session_state["live_run"].snapshot().state == "paused"
+    assert hosted_app.session_state["live_run"].experiment.training.steps == 5
 
 
 def test_a_run_that_was_never_tested_can_be_looked_at(app):
-    stored = LiveRun(Experiment(training=Training(steps=5)))
-    stored.step()
-    assert stored.wait(120.0)
-    run = stored.stored()
-    history = empty_history().with_losses(run.history.losses)
-    app.session_state["live_run"].resume(Run(run.experiment, run.state, history))
+    experiment = _untrained(6).experiment
+    setup, training = prepare(experiment), experiment.training
+    state, losses = advance(setup.state, setup.source, training, key=setup.key, steps=3)
+    history = empty_history().with_losses(losses.nll)
+    app.session_state["live_run"].resume(Run(experiment, state, history))
+    assert app.session_state["live_run"].wait(120.0)
+    app.session_state["live_run"].step()
     assert app.session_state["live_run"].wait(120.0)
     app.run()
     assert not app.exception
-    assert "test loss (nats)" in [metric.label for metric in app.metric]
-    assert "test loss at step 0" not in [metric.label for metric in app.metric]
+    labels = [metric.label for metric in app.metric]
+    assert "test loss (nats)" in labels
+    assert "test loss at step 0" not in labels
 
 
 def test_who_waits_reads_their_place_and_can_pause(hosted_app, monkeypatch):
@@ -162,6 +164,7 @@ def test_who_waits_reads_their_place_and_can_pause(hosted_app, monkeypatch):
     run = hosted_app.session_state["live_run"]
     status = " ".join(text.value for text in hosted_app.markdown)
     assert "waiting: place 1 in the queue, 1 run trains at a time" in status
+    assert any("Others came first" in info.value for info in hosted_app.info)
     hosted_app.button(key="run_pause").click().run()
     assert run.wait(120.0)
     assert not hosted_app.run().exception

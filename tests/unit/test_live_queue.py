@@ -56,6 +56,7 @@ def waiting(run):
     run.start()
     seen = run.snapshot()
     assert (seen.state, seen.message, seen.step) == ("compiling", WAITING, 0)
+    assert seen.in_queue == 1
     assert seen.active
     return run
 
@@ -69,7 +70,7 @@ def test_a_second_run_trains_when_the_first_pauses(sharing):
     first, second = training(sharing(queue)), waiting(sharing(queue))
     first.pause()
     until(lambda: second.snapshot().step > 0)
-    assert second.snapshot().message == ""
+    assert (second.snapshot().message, second.snapshot().in_queue) == ("", 0)
     assert first.snapshot().state == "paused"
     first.start()
     seen = first.snapshot()
