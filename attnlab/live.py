@@ -19,6 +19,7 @@ from attnlab.models import parameter_count
 from attnlab.options import OptionError
 from attnlab.pace import Pace
 from attnlab.programs import Programs
+from attnlab.queueing import Place, TrainingQueue
 from attnlab.snapshot import Look, Snapshot
 from attnlab.storage import Run
 from attnlab.training import (
@@ -45,6 +46,8 @@ class _Attempt:
         self.plan: Schedule = schedule(experiment.training.steps)
         self.allowed: int | None = 0
         self.thread: threading.Thread | None = None
+        # Held or waited for as long as there is a thread.
+        self.place: Place | None = None
         self.state = "idle"
         self.message = ""
         self.setup: Setup | None = None
@@ -70,12 +73,19 @@ class LiveRun:
 
     Every method may be called from any thread, at any time and any number of times; none but
     `wait` waits for the training thread. States: idle → compiling → running ⇄ paused → done or
-    failed.
+    failed. A run that has to wait for its turn in `queue` is compiling, and its message says so.
     """
 
-    def __init__(self, experiment: Experiment, programs: Programs | None = None):
+    def __init__(
+        self,
+        experiment: Experiment,
+        *,
+        programs: Programs | None = None,
+        queue: TrainingQueue | None = None,
+    ):
         self._lock = threading.Lock()
         self._programs = programs or Programs()
+        self._queue = queue or TrainingQueue()
         self._attempt = _Attempt(experiment)
 
     @property
@@ -92,7 +102,7 @@ class LiveRun:
     def pause(self) -> None:
         """Stop after the chunk of steps at hand, and keep everything."""
         with self._lock:
-            self._attempt.allowed = 0
+            self._stop(self._attempt)
 
     def step(self) -> None:
         """Pause, then take exactly one step more; called n times in a pause, n steps."""
@@ -151,10 +161,12 @@ class LiveRun:
             self._see_to_it()
 
     def snapshot(self) -> Snapshot:
-        """What there is to see now."""
+        """What there is to see now. A run that nobody looks at may have to make way."""
         with self._lock:
             attempt = self._attempt
-            setup, train = attempt.setup, attempt.train
+            setup, train, place = attempt.setup, attempt.train, attempt.place
+            if place is not None:
+                place.watch()
             return Snapshot(
                 experiment=attempt.experiment,
                 state=attempt.state,
@@ -165,7 +177,8 @@ class LiveRun:
                 parameters=0 if train is None else parameter_count(train.model),
                 steps_per_second=attempt.steps_per_second,
                 seconds=attempt.seconds,
-                message=attempt.message,
+                message=attempt.message or (place.message() if place else ""),
+                in_queue=place.number if place else 0,
             )
 
     def stored(self) -> Run | None:
@@ -190,15 +203,23 @@ class LiveRun:
 
     def _replace_attempt(self, attempt: _Attempt) -> None:
         # The old thread ends by itself after its chunk, and writes to the old attempt alone.
-        self._attempt.allowed = 0
+        self._stop(self._attempt)
         self._attempt = attempt
+
+    def _stop(self, attempt: _Attempt) -> None:
+        attempt.allowed = 0
+        # One that still waits has nothing to finish. It comes up paused where it stands.
+        if attempt.place is not None and attempt.place.number:
+            attempt.place.leave()
 
     def _see_to_it(self) -> None:
         """With the lock held: have a thread at work if there is anything to do."""
         attempt = self._attempt
         if attempt.state in ("done", "failed") or attempt.thread is not None:
             return
-        attempt.state = "compiling" if attempt.latest is None else "running"
+        attempt.place = self._queue.join()
+        waits = attempt.place.number > 0
+        attempt.state = "compiling" if attempt.latest is None or waits else "running"
         attempt.message = ""
         # A daemon, so that a page left open never keeps the server from ending.
         attempt.thread = threading.Thread(
@@ -208,6 +229,8 @@ class LiveRun:
 
     def _work(self, attempt: _Attempt) -> None:
         try:
+            if not self._take_place(attempt):
+                return
             if attempt.latest is None:
                 self._compile(attempt)
             self._train(attempt)
@@ -216,6 +239,23 @@ class LiveRun:
             _LOG.exception("A run ended by an error.")
             with self._lock:
                 self._end(attempt, "failed", f"{type(error).__name__}: {error}")
+
+    def _take_place(self, attempt: _Attempt) -> bool:
+        """Wait for the turn of this run; False, and paused, if nobody wants it by then."""
+        while not attempt.place.wait():
+            with self._lock:
+                if attempt.allowed == 0:
+                    self._end(attempt, "paused", "")
+                    return False
+                # Paused and started again before this thread could hear of it.
+                attempt.place = self._queue.join()
+        with self._lock:
+            if reason := attempt.place.reason_to_end():
+                self._end(attempt, "paused", reason)
+                return False
+            if attempt.latest is not None:
+                attempt.state = "running"
+        return True
 
     def _compile(self, attempt: _Attempt) -> None:
         self._say(attempt, "compiling the programs")
@@ -239,6 +279,8 @@ class LiveRun:
         pace, before = Pace(attempt.step), attempt.seconds
         while True:
             with self._lock:
+                if reason := attempt.place.reason_to_end():
+                    attempt.allowed, attempt.message = 0, reason
                 steps = attempt.steps_to_take(pace.chunk)
                 if steps == 0 and attempt.latest.step == attempt.step:
                     done = attempt.step >= training.steps
@@ -297,18 +339,24 @@ class LiveRun:
         state, _ = advance(
             start, setup.source, training, key=setup.key, steps=step - int(start.step)
         )
+        # The newest look may be of weights that were taken back. Those kept may already be so
+        # large that their test overflows; then the last good look stays.
+        look = _look(attempt, setup, state)
+        if not math.isfinite(look.evaluation.nll):
+            look = attempt.latest
         message = (
             f"The loss is not a finite number at step {attempt.step + bad:,}; the weights of step "
             f"{step:,} are kept. The likely remedy: lower `learning_rate`, which is "
             f"{training.learning_rate:g}, then reset."
         )
         with self._lock:
-            attempt.train, attempt.step = state, step
+            attempt.train, attempt.step, attempt.latest = state, step, look
             attempt.history = attempt.history.with_losses(losses.nll).until(step)
             self._end(attempt, "failed", message)
 
     def _end(self, attempt: _Attempt, state: str, message: str) -> None:
         attempt.state, attempt.message, attempt.thread = state, message, None
+        attempt.place.leave()
 
 
 def _amendment(before: Experiment, after: Experiment) -> str:

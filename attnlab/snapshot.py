@@ -39,7 +39,8 @@ class Snapshot:
     `latest`, `probes` and `parameters` are None, None and 0 until the run is compiled;
     `steps_per_second` counts all that a step costs, tests included, and is 0 until
     it is known; `seconds` is the time spent so since the run was begun or loaded. `message`
-    says what is being prepared, or why the run failed.
+    says what is being prepared, or why the run failed. `in_queue` is its place, from 1, among the
+    runs that wait for their turn, and 0 for one that does not.
     """
 
     experiment: Experiment
@@ -52,6 +53,7 @@ class Snapshot:
     steps_per_second: float
     seconds: float
     message: str
+    in_queue: int = 0
 
     @property
     def active(self) -> bool:

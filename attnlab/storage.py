@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,21 +86,26 @@ def from_bytes(data: bytes) -> Run:
 
 
 def save_run(run: Run, path: Path) -> None:
-    """Write the run; the file is either whole or, if anything fails, as it was before."""
+    """Write the run; the file is either whole or, if anything fails, as it was before.
+
+    A disk that is full, a folder that may not be written and the like raise an `OSError` that
+    names the file. A process that is killed meanwhile leaves the old file, and a part of the new
+    one beside it under a name that ends in `.part`.
+    """
     path = Path(path)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
-        try:
+    # Not by `tempfile`, whose files nobody else may read even after they are renamed.
+    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
+    try:
+        with open(part, "xb") as file:
             file.write(to_bytes(run))
             file.flush()
             os.fsync(file.fileno())
-        except BaseException:
-            os.unlink(file.name)
-            raise
-    try:
-        os.replace(file.name, path)
-    except BaseException:
-        os.unlink(file.name)
-        raise
+        os.replace(part, path)
+    except OSError as error:
+        problem = f"the run was not saved, and the file is as it was: {error.strerror or error}"
+        raise OSError(error.errno, problem, str(path)) from error
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def load_run(path: Path) -> Run:
@@ -184,7 +189,11 @@ def _is_form(leaf: Any) -> bool:
 
 
 def _evaluation(figures: list[Any]) -> Evaluation:
+    if not all(type(figure) in (int, float) for figure in figures):
+        raise RunFileError(f"A test in this run file is not of numbers. {_REMEDY}")
     evaluation = Evaluation(*(float(figure) for figure in figures))
     if not all(math.isfinite(figure) for figure in evaluation):
         raise RunFileError(f"A test in this run file is not finite. {_REMEDY}")
+    if min(evaluation) < 0 or evaluation.accuracy > 1:
+        raise RunFileError(f"A test in this run file has figures that no test has. {_REMEDY}")
     return evaluation

@@ -39,7 +39,7 @@ with verdict:
     if not isinstance(form, OptionError):
         draw_verdict(form)
 with live:
-    draw_live(run)
+    draw_live(run, snapshot)
 
 draw_sequences(run)
 draw_runs(run)

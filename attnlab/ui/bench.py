@@ -6,12 +6,15 @@ from attnlab.experiment import Experiment
 from attnlab.live import LiveRun
 from attnlab.options import OptionError
 from attnlab.programs import Programs
+from attnlab.ui.hosting import hosted, training_queue
 
 
 def session_run() -> LiveRun:
     """The run of this browser session, made when first asked for."""
     if "live_run" not in st.session_state:
-        st.session_state["live_run"] = LiveRun(Experiment(), shared_programs())
+        st.session_state["live_run"] = LiveRun(
+            Experiment(), programs=shared_programs(), queue=training_queue()
+        )
     run = st.session_state["live_run"]
     _watched(run)
     return run
@@ -26,9 +29,9 @@ def shared_programs() -> Programs:
 def get_ready_for(form: Experiment | OptionError, run: LiveRun) -> None:
     """Compile what the controls show while the person still looks at them.
 
-    Not while a run trains, which would slow down.
+    Not while a run trains, which would slow down, nor on a server that others share.
     """
-    if isinstance(form, Experiment) and not run.snapshot().active:
+    if isinstance(form, Experiment) and not run.snapshot().active and not hosted():
         shared_programs().want(form)
 
 

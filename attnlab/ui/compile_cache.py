@@ -6,17 +6,19 @@ from pathlib import Path
 import jax
 from platformdirs import user_cache_path
 
+from attnlab.ui.hosting import hosted
+
 SWITCH = "ATTNLAB_CACHE"
 
 
 def switch_on_cache() -> Path | None:
     """Keep compiled programs in the user's cache folder; the folder, or None if switched off.
 
-    `ATTNLAB_CACHE=off` switches it off, another value names the folder. Before the first program
-    is compiled.
+    `ATTNLAB_CACHE=off` switches it off, another value names the folder; a shared server writes
+    nothing to disk. Before the first program is compiled.
     """
     wanted = os.environ.get(SWITCH, "")
-    if wanted.lower() in ("off", "0", "no"):
+    if hosted() or wanted.lower() in ("off", "0", "no"):
         return None
     folder = Path(wanted) if wanted else user_cache_path("attnlab") / "programs"
     try:

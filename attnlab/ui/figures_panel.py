@@ -44,7 +44,8 @@ def draw_headline(snapshot: Snapshot) -> None:
 def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
     """Accuracy and loss of one test of a run, and the size of its model, each with its error."""
     experiment = snapshot.experiment
-    training, first = experiment.training, snapshot.history.tests[0][1]
+    # A run that a script saved need not have been tested at its start.
+    training, first = experiment.training, dict(snapshot.history.tests).get(0)
     vocab = experiment.generator.vocabulary.size
     best = answer_or_none(optimum, experiment.generator, experiment.length)
     rungs = answer_or_none(ladder, experiment.generator, experiment.length)
@@ -80,19 +81,21 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             width="content",
             help="Mean of -log p(next day); ± one standard error.",
         )
-        st.metric(
-            "test loss at step 0",
-            show_measured(first.nll, first.nll_stderr),
-            width="content",
-            help="The same seed always starts from the same weights, and so from this.",
-        )
+        if first is not None:
+            st.metric(
+                "test loss at step 0",
+                show_measured(first.nll, first.nll_stderr),
+                width="content",
+                help="The same seed always starts from the same weights, and so from this.",
+            )
         st.metric(
             "parameters",
             f"{snapshot.parameters:,}",
             width="content",
             help="Numbers that are trained.",
         )
-    if test.nll > max(first.nll, np.log(vocab)) * _DIVERGED:
+    at_first = np.log(vocab) if first is None else max(first.nll, np.log(vocab))
+    if test.nll > at_first * _DIVERGED:
         st.warning(
             f"The loss is far above where it began: the run diverges. Lower the learning rate, "
             f"which is {training.learning_rate:g}, and reset.",

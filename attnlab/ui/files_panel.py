@@ -2,12 +2,13 @@
 
 import streamlit as st
 
+from attnlab.limits import check_limits
 from attnlab.live import LiveRun
+from attnlab.options import OptionError
 from attnlab.storage import RunFileError, from_bytes, to_bytes
 from attnlab.ui.form_state import fill_form
+from attnlab.ui.hosting import limits
 from attnlab.ui.past import shelve_run
-
-_MOST_MEGABYTES = 50
 
 
 def draw_files(run: LiveRun) -> None:
@@ -33,7 +34,6 @@ def draw_files(run: LiveRun) -> None:
         st.file_uploader(
             "Load a run",
             key="run_file",
-            max_upload_size=_MOST_MEGABYTES,
             on_change=_load,
             args=(run,),
             help="A file that attnlab saved. It takes the place of the present run.",
@@ -49,7 +49,8 @@ def _load(run: LiveRun) -> None:
         return
     try:
         stored = from_bytes(file.getvalue())
-    except RunFileError as error:
+        check_limits(stored.experiment, limits())
+    except (RunFileError, OptionError) as error:
         st.session_state["run_file_message"] = f"{file.name}: {error} Your present run is kept."
         return
     shelve_run(run)

@@ -7,9 +7,11 @@ from typing import Any
 import streamlit as st
 
 from attnlab.experiment import Experiment
+from attnlab.limits import check_limits
 from attnlab.links import control_key, control_values
 from attnlab.number_text import read_numbers, show_numbers
 from attnlab.options import OptionError, default_of, options_of
+from attnlab.ui.hosting import limits
 
 OWN_SETTINGS = "(own settings)"
 _FIRST_PRESET = "corrected-markov"
@@ -30,9 +32,11 @@ def fill_first_form() -> None:
 
 
 def read_form() -> Experiment | OptionError:
-    """The experiment that the controls describe, or what is wrong with it."""
+    """The experiment that the controls describe, or what is wrong with it on this server."""
     try:
-        return read_part(Experiment)
+        experiment = read_part(Experiment)
+        check_limits(experiment, limits())
+        return experiment
     except OptionError as error:
         return error
 

@@ -16,9 +16,12 @@ from attnlab.ui.past import past_runs
 from attnlab.ui.transport import draw_status
 
 
-def draw_live(run: LiveRun) -> None:
-    """Everything that changes while the run trains, four times a second."""
-    waiting = _is_waiting(run.snapshot())
+def draw_live(run: LiveRun, snapshot: Snapshot) -> None:
+    """Everything that changes while the run trains, four times a second.
+
+    `snapshot` is what the buttons were drawn by: if the run has ended since, they must hear.
+    """
+    waiting = _is_waiting(snapshot)
     # Below half a second Streamlit does not fade what it draws again.
     st.fragment(_draw, key="live", run_every=0.25 if waiting else None)(run, waiting)
 
@@ -70,11 +73,24 @@ def _draw(run: LiveRun, was_waiting: bool) -> None:
 
 
 def _draw_instructions(snapshot: Snapshot) -> None:
+    if snapshot.in_queue:
+        st.info(
+            "Others came first, and this server trains only so many runs at a time. Yours begins "
+            "by itself when its turn comes; keep this page open.",
+            icon=":material/hourglass_top:",
+        )
+        return
     if snapshot.state == "compiling":
         st.info(
             "Drawing the data and compiling the training program. This happens once for every "
             "shape of model; a long `ndays` or `dotmod` also computes its exact law first.",
             icon=":material/hourglass_top:",
+        )
+        return
+    if snapshot.state == "paused":
+        st.info(
+            "Paused before anything was computed. Press **Start** to go on.",
+            icon=":material/pause_circle:",
         )
         return
     shown = read_example().snapshot

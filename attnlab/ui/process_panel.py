@@ -3,8 +3,10 @@
 import streamlit as st
 
 from attnlab.generators import AbstractGenerator
+from attnlab.limits import check_limit
 from attnlab.options import OptionError
 from attnlab.ui.form import draw_process_form, probability_options
+from attnlab.ui.hosting import limits
 from attnlab.ui.rule_panel import draw_formula
 from attnlab.ui.table_editor import draw_process_tables
 
@@ -49,6 +51,7 @@ def _checked(
     if isinstance(generator, OptionError):
         return generator
     try:
+        check_limit("length", length, limits())
         return generator.at_length(length)
     except OptionError as error:
         st.error(str(error), icon=":material/error:")

@@ -7,6 +7,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -15,10 +16,21 @@ _STOP_SECONDS = 10
 
 
 class AppServer:
-    """A server of this app on a free port of this machine, and what it logs."""
+    """A server of this app on a free port of this machine, and what it logs.
 
-    def __init__(self, log: Path):
+    `environment` is added to the user's, without what that says about hosting; `script` is what
+    is served.
+    """
+
+    def __init__(
+        self,
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        script: Path = ROOT / "app.py",
+    ):
         self._log = log
+        self._environment = {**_plain_environment(), **(environment or {})}
+        self._script = script
         self._process: subprocess.Popen | None = None
         self.url = ""
 
@@ -26,11 +38,12 @@ class AppServer:
         """Start it and wait until it answers."""
         port = _free_port()
         self.url = f"http://127.0.0.1:{port}"
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
+        command = [sys.executable, "-m", "streamlit", "run", str(self._script)]
+        command += ["--server.headless", "true"]
         command += ["--server.address", "127.0.0.1", "--server.port", str(port)]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                command, cwd=ROOT, env=_plain_environment(), stdout=log, stderr=subprocess.STDOUT
+                command, cwd=ROOT, env=self._environment, stdout=log, stderr=subprocess.STDOUT
             )
         deadline = time.monotonic() + _START_SECONDS
         while not self._answers():
@@ -85,5 +98,6 @@ def _free_port() -> int:
 
 
 def _plain_environment() -> dict[str, str]:
-    """The user's environment without Python's warnings, which would be those of Streamlit too."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
+    """The user's, without Python's warnings, which would be those of Streamlit too, and hosting."""
+    left_out = ("PYTHONWARNINGS", "ATTNLAB_HOSTED", "ATTNLAB_TRAININGS")
+    return {name: value for name, value in os.environ.items() if name not in left_out}

@@ -76,6 +76,10 @@ def assert_failed(run, experiment, *, bad_step):
     assert f"lower `learning_rate`, which is {rate:g}" in seen.message
     good = stepped(experiment, bad_step - 1).stored()
     assert seen.step == int(kept.state.step) == bad_step - 1
+    assert seen.latest.step == seen.step
+    shown = zip(jax.tree.leaves(seen.latest.model), jax.tree.leaves(kept.state.model), strict=True)
+    for one, other in shown:
+        np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(seen.history.losses, good.history.losses)
     leaves = zip(jax.tree.leaves(kept.state), jax.tree.leaves(good.state), strict=True)
     for one, other in leaves:

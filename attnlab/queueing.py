@@ -1,0 +1,97 @@
+"""Runs that train at the same time: how many, who is next, and for how long."""
+
+import collections
+import math
+import threading
+import time
+from collections.abc import Callable
+
+Clock = Callable[[], float]
+
+
+class TrainingQueue:
+    """At most `places` runs train at once; the others wait, and who came first is next.
+
+    `seconds` is how long a run may hold a place, and `patience` how many seconds it keeps it with
+    nobody watching. `clock` counts seconds and never goes back, as `time.monotonic`.
+    """
+
+    def __init__(
+        self,
+        places: float = math.inf,
+        *,
+        seconds: float = math.inf,
+        patience: float = math.inf,
+        clock: Clock = time.monotonic,
+    ):
+        if places < 1:
+            raise ValueError(f"`places` is {places!r}: nobody could train. Choose 1 or more.")
+        self.places, self.seconds, self.patience, self.clock = places, seconds, patience, clock
+        self.changed = threading.Condition()
+        # In the order of their coming: those who train, and behind them those who wait.
+        self.line: collections.deque[Place] = collections.deque()
+
+    def join(self) -> "Place":
+        """Get in line, at the end."""
+        return Place(self)
+
+
+class Place:
+    """A run's place in the queue, from the moment it is wanted until it is given back.
+
+    Every method may be called from any thread; none but `wait` waits.
+    """
+
+    def __init__(self, queue: TrainingQueue):
+        self._queue = queue
+        self._seen = queue.clock()
+        self._began: float | None = None
+        with queue.changed:
+            queue.line.append(self)
+
+    @property
+    def number(self) -> int:
+        """Of those who wait, the how-manieth this is, from 1; 0 for one that may train or left."""
+        with self._queue.changed:
+            return self._number()
+
+    def wait(self) -> bool:
+        """Wait for this run's turn; False if the place was given back before it came."""
+        queue = self._queue
+        with queue.changed:
+            queue.changed.wait_for(lambda: self._number() == 0)
+            self._began = queue.clock()
+            return self in queue.line
+
+    def leave(self) -> None:
+        """Give the place back; whoever is next may train. Again and again changes nothing."""
+        with self._queue.changed:
+            if self in self._queue.line:
+                self._queue.line.remove(self)
+                self._queue.changed.notify_all()
+
+    def watch(self) -> None:
+        """Somebody looks at the run now."""
+        self._seen = self._queue.clock()
+
+    def message(self) -> str:
+        """What somebody who waits should know, or nothing."""
+        number, places = self.number, self._queue.places
+        if number == 0:
+            return ""
+        runs = "1 run trains" if places == 1 else f"{places} runs train"
+        return f"waiting: place {number:,} in the queue, {runs} at a time"
+
+    def reason_to_end(self) -> str:
+        """Why the run must make way now, or nothing."""
+        now, queue = self._queue.clock(), self._queue
+        if now - self._seen > queue.patience:
+            return f"nobody watched for {queue.patience:.0f} s: press Start to go on"
+        if self._began is not None and now - self._began > queue.seconds:
+            return f"its turn of {queue.seconds:.0f} s is over: press Start for another"
+        return ""
+
+    def _number(self) -> int:
+        if self not in self._queue.line:
+            return 0
+        return max(0, self._queue.line.index(self) + 1 - self._queue.places)

@@ -1,0 +1,173 @@
+"""A server that strangers share: they wait their turn, within caps, and leave nothing behind."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.server import ROOT, AppServer
+from tests.e2e.train_page import TrainPage
+
+pytestmark = pytest.mark.e2e
+
+_LONG = 20_000
+# Sends a file as Streamlit's own page does, past the size that the page itself would refuse.
+_SEND = """async ([url, headers, megabytes]) => {
+    const form = new FormData();
+    form.append("file", new Blob([new Uint8Array(megabytes * 1024 * 1024)]), "large.run");
+    delete headers["content-type"];
+    const answer = await fetch(url, { method: "PUT", headers, body: form, credentials: "include" });
+    return answer.status;
+}"""
+_BROKEN = """
+from streamlit import App
+
+from attnlab.ui.errors import tell_calmly
+
+app = App({script!r}, on_script_error=tell_calmly)
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """Where a program that keeps something between its starts would keep it."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def hosted_server(tmp_path_factory, home):
+    environment = {
+        "ATTNLAB_HOSTED": "1",
+        "ATTNLAB_TRAININGS": "1",
+        "STREAMLIT_SERVER_MAX_UPLOAD_SIZE": "2",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **dict.fromkeys(("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "TMPDIR"), str(home)),
+    }
+    server = AppServer(tmp_path_factory.mktemp("hosted") / "log", environment)
+    server.start()
+    yield server
+    server.stop()
+    assert server.failures() == []
+
+
+@pytest.fixture
+def visitor(new_page, hosted_server):
+    """Opens the Train page for another visitor, with a run set up that outlasts the test."""
+
+    def open_train():
+        train = TrainPage(new_page())
+        train.page.goto(hosted_server.url)
+        train.wait_for("idle")
+        train.fill("batch", 1_000)
+        train.fill("steps", _LONG)
+        return train
+
+    return open_train
+
+
+def _start(train):
+    train.press("start")
+    train.wait_for_step(1)
+
+
+def _start_behind(train, place):
+    train.press("start")
+    status = train.part("run_status")
+    expect(status).to_contain_text(f"waiting: place {place} in the queue, 1 run trains at a time")
+    assert train.wait_for("compiling").step == 0
+
+
+def test_the_second_visitor_trains_when_the_first_pauses(visitor):
+    first, second, third = visitor(), visitor(), visitor()
+    _start(first)
+    _start_behind(second, 1)
+    _start_behind(third, 2)
+    third.press("reset")
+    third.wait_for("idle")
+    first.press("pause")
+    first.wait_for("paused")
+    second.wait_for_step(1)
+    expect(second.part("run_status")).not_to_contain_text("waiting")
+
+
+def test_a_closed_tab_gives_its_place_to_the_next(visitor):
+    first, second = visitor(), visitor()
+    _start(first)
+    _start_behind(second, 1)
+    first.page.close()
+    second.wait_for_step(1)
+
+
+def test_who_waits_can_pause_and_come_back(visitor):
+    first, second = visitor(), visitor()
+    _start(first)
+    _start_behind(second, 1)
+    second.press("pause")
+    second.wait_for("paused")
+    expect(second.message("Paused before anything was computed")).to_be_visible()
+    first.press("pause")
+    first.wait_for("paused")
+    second.press("start")
+    second.wait_for_step(1)
+
+
+@pytest.mark.parametrize(("key", "value", "cap"), [("steps", 20_001, "20,000"),
+                                                   ("batch", 1_001, "1,000")])  # fmt: skip
+def test_a_value_above_its_cap_is_refused_in_words(visitor, key, value, cap):
+    train = visitor()
+    train.fill(key, value)
+    message = train.message(f"{key} is {value}")
+    expect(message).to_contain_text(f"more than the cap of {cap} on this server")
+    expect(message).to_contain_text("or run attnlab on a machine of your own")
+    expect(train.button("start")).to_be_disabled()
+    train.fill(key, 100)
+    expect(message).to_have_count(0)
+    expect(train.button("start")).to_be_enabled()
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(visitor):
+    train, sent = visitor(), []
+    train.page.on("request", lambda r: sent.append(r) if "upload_file" in r.url else None)
+    train.open_panel("files")
+
+    def load(size):
+        file = {"name": f"{size}.run", "mimeType": "", "buffer": bytes(size)}
+        train.part("run_file").locator("input[type=file]").set_input_files(file)
+
+    # The page does not even send it.
+    load(2 * 1024 * 1024 + 1)
+    expect(train.part("run_file")).to_contain_text(re.compile("2.*MB or smaller"))
+    assert sent == []
+    # A small one is sent, read and refused by its content.
+    load(100)
+    expect(train.message("100.run: This is not a run file")).to_be_visible()
+    upload = next(request for request in sent if request.method == "PUT")
+    headers = {"X-Xsrftoken": upload.headers.get("x-xsrftoken", "")}
+    for megabytes, status in ((1, 204), (3, 413), (30, 413)):
+        assert train.page.evaluate(_SEND, [upload.url, headers, megabytes]) == status
+    assert train.status().state == "idle"
+
+
+def test_nothing_is_left_on_the_disk(visitor, home):
+    train = visitor()
+    train.fill("steps", 50)
+    train.press("start")
+    train.wait_for("done")
+    assert [path.relative_to(home) for path in home.rglob("*")] == []
+
+
+def test_an_error_that_nobody_foresaw_is_told_in_words(new_page, tmp_path):
+    script, served = tmp_path / "broken.py", tmp_path / "served.py"
+    script.write_text("import streamlit as st\nst.title('Here')\nraise RuntimeError('a secret')\n")
+    served.write_text(_BROKEN.format(script=str(script)))
+    server = AppServer(tmp_path / "log", {"PYTHONPATH": str(ROOT)}, served)
+    server.start()
+    try:
+        page = new_page()
+        page.goto(server.url)
+        expect(page.get_by_test_id("stAlert")).to_contain_text("Your run is kept")
+        expect(page.get_by_role("heading", name="Here")).to_be_visible()
+        expect(page.get_by_text(re.compile("secret|Traceback|RuntimeError"))).to_have_count(0)
+        assert "RuntimeError: a secret" in server.log()
+    finally:
+        server.stop()

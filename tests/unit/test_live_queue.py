@@ -1,0 +1,247 @@
+"""Live runs that share a machine: they wait for their turn, and give it back whatever happens."""
+
+import random
+import threading
+import time
+
+import pytest
+
+import attnlab.live
+from attnlab.live import LiveRun
+from attnlab.queueing import TrainingQueue
+from tests.unit.live_runs import (
+    LONG,
+    PATIENCE,
+    assert_same_run,
+    finished,
+    paused_after,
+    training_threads,
+    until,
+)
+from tests.unit.small_experiments import SMALL
+
+WAITING = "waiting: place 1 in the queue, 1 run trains at a time"
+
+
+class FakeClock:
+    def __init__(self):
+        self.now = 1_000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def sharing():
+    """Makes runs that share a queue, and sees that none leaves a thread behind."""
+    runs = []
+
+    def make(queue, experiment=LONG):
+        runs.append(LiveRun(experiment, queue=queue))
+        return runs[-1]
+
+    yield make
+    for run in runs:
+        run.pause()
+    until(lambda: not training_threads())
+
+
+def training(run):
+    run.start()
+    until(lambda: run.snapshot().step > 0)
+    return run
+
+
+def waiting(run):
+    run.start()
+    seen = run.snapshot()
+    assert (seen.state, seen.message, seen.step) == ("compiling", WAITING, 0)
+    assert seen.in_queue == 1
+    assert seen.active
+    return run
+
+
+def until_state(run, state):
+    until(lambda: run.snapshot().state == state)
+
+
+def test_a_second_run_trains_when_the_first_pauses(sharing):
+    queue = TrainingQueue(1)
+    first, second = training(sharing(queue)), waiting(sharing(queue))
+    first.pause()
+    until(lambda: second.snapshot().step > 0)
+    assert (second.snapshot().message, second.snapshot().in_queue) == ("", 0)
+    assert first.snapshot().state == "paused"
+    first.start()
+    seen = first.snapshot()
+    # It keeps its pictures while it waits again.
+    assert (seen.state, seen.message) == ("compiling", WAITING)
+    assert seen.step == seen.latest.step > 0
+    second.pause()
+    until(lambda: first.snapshot().step > seen.step)
+    assert first.snapshot().state == "running"
+
+
+@pytest.mark.parametrize("end", ["done", "failed", "reset"])
+def test_every_end_gives_the_place_back(sharing, monkeypatch, end):
+    queue = TrainingQueue(1)
+    if end == "failed":
+        first = sharing(queue)
+        with monkeypatch.context() as patch:
+            patch.setattr(attnlab.live, "prepare", None)
+            first.start()
+            assert first.wait(PATIENCE)
+        assert first.snapshot().state == "failed"
+    elif end == "done":
+        assert finished(sharing(queue, SMALL)).state == "done"
+    else:
+        training(sharing(queue)).reset()
+    assert finished(sharing(queue, SMALL)).state == "done"
+
+
+def test_a_run_that_waits_can_be_paused_and_started_again(sharing):
+    queue = TrainingQueue(1)
+    first, second, third = training(sharing(queue)), waiting(sharing(queue)), sharing(queue)
+    third.start()
+    second.pause()
+    assert second.wait(PATIENCE)
+    seen = second.snapshot()
+    assert (seen.state, seen.step, seen.latest, seen.message) == ("paused", 0, None, "")
+    assert third.snapshot().message == WAITING
+    second.start()
+    assert "place 2 in the queue" in second.snapshot().message
+    first.pause()
+    third.pause()
+    until(lambda: second.snapshot().step > 0)
+
+
+def test_a_run_that_waits_can_be_reset_at_once(sharing):
+    queue = TrainingQueue(1)
+    training(sharing(queue))
+    second, third = waiting(sharing(queue)), sharing(queue)
+    third.start()
+    second.reset(SMALL)
+    assert (second.snapshot().state, second.snapshot().message) == ("idle", "")
+    assert third.snapshot().message == WAITING
+
+
+def test_pause_and_start_in_one_breath_keep_it_in_the_queue(sharing):
+    queue = TrainingQueue(1)
+    first, second = training(sharing(queue)), waiting(sharing(queue))
+    for _ in range(20):
+        second.pause()
+        second.start()
+    until(lambda: second.snapshot().message == WAITING)
+    first.pause()
+    until(lambda: second.snapshot().step > 0)
+
+
+def test_a_stored_run_waits_too_and_is_not_lost_by_a_pause(sharing):
+    queue = TrainingQueue(1)
+    stored = sharing(TrainingQueue(), SMALL)
+    paused_after(stored, 5)
+    first, second = training(sharing(queue)), sharing(queue)
+    second.resume(stored.stored())
+    assert second.snapshot().message == WAITING
+    second.pause()
+    assert second.wait(PATIENCE)
+    assert (second.snapshot().state, second.snapshot().step) == ("paused", 5)
+    first.pause()
+    second.start()
+    assert second.wait(PATIENCE)
+    assert second.snapshot().state == "done"
+    finished(stored)
+    assert_same_run(stored, second)
+
+
+def test_steps_asked_for_while_waiting_are_taken_then(sharing):
+    queue = TrainingQueue(1)
+    first, second = training(sharing(queue)), sharing(queue)
+    for _ in range(3):
+        second.step()
+    first.pause()
+    until_state(second, "paused")
+    assert second.snapshot().step == 3
+
+
+def test_a_turn_that_is_over_pauses_the_run_which_can_go_on(sharing):
+    clock = FakeClock()
+    run = training(sharing(TrainingQueue(1, seconds=120.0, clock=clock)))
+    clock.now += 121.0
+    assert run.wait(PATIENCE)
+    seen = run.snapshot()
+    assert (seen.state, seen.message) == (
+        "paused",
+        "its turn of 120 s is over: press Start for another",
+    )
+    assert 0 < seen.step == seen.latest.step
+    run.start()
+    until(lambda: run.snapshot().step > seen.step)
+    assert run.snapshot().message == ""
+
+
+def test_a_run_that_nobody_watches_pauses(sharing):
+    clock = FakeClock()
+    run = training(sharing(TrainingQueue(1, patience=60.0, clock=clock)))
+    clock.now += 61.0
+    # Not by its snapshot, which is how a page watches.
+    assert run.wait(PATIENCE)
+    seen = run.snapshot()
+    assert (seen.state, seen.message) == (
+        "paused",
+        "nobody watched for 60 s: press Start to go on",
+    )
+
+
+def test_a_run_whose_turn_comes_while_nobody_watches_computes_nothing(sharing):
+    clock = FakeClock()
+    queue = TrainingQueue(1, patience=60.0, clock=clock)
+    first, second = training(sharing(queue)), waiting(sharing(queue))
+    clock.now += 61.0
+    assert first.wait(PATIENCE)
+    assert second.wait(PATIENCE)
+    seen = second.snapshot()
+    assert (seen.state, seen.latest) == ("paused", None)
+    assert "nobody watched" in seen.message
+
+
+def test_never_more_at_once_than_the_places_whatever_is_pressed(sharing, monkeypatch):
+    places, real = 2, attnlab.live.advance
+    lock, inside, most = threading.Lock(), [0], [0]
+
+    def counted(*arguments, **options):
+        with lock:
+            inside[0] += 1
+            most[0] = max(most[0], inside[0])
+        try:
+            return real(*arguments, **options)
+        finally:
+            with lock:
+                inside[0] -= 1
+
+    monkeypatch.setattr(attnlab.live, "advance", counted)
+    queue = TrainingQueue(places)
+    runs = [sharing(queue) for _ in range(6)]
+
+    def press(number):
+        presses = random.Random(number)
+        for _ in range(25):
+            getattr(runs[number], presses.choice(["start", "start", "pause", "step", "reset"]))()
+            time.sleep(presses.random() / 500)
+        runs[number].start()
+
+    threads = [threading.Thread(target=press, args=(number,)) for number in range(len(runs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+
+    def all_had_their_turn():
+        begun = [run for run in runs if run.snapshot().step > 0]
+        for run in begun:
+            run.pause()
+        return len(begun) == len(runs)
+
+    until(all_had_their_turn)
+    assert most[0] == places
+    until(lambda: not queue.line)

@@ -1,0 +1,79 @@
+"""The pace of training by clocks that stand still, jump, or run."""
+
+import ast
+import itertools
+import math
+import time
+from pathlib import Path
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+import attnlab
+from attnlab.pace import Pace
+from attnlab.training import CHUNK_CAPACITY
+
+HOUR = 3600.0
+
+
+def clock_of(differences):
+    """A clock whose readings differ by these seconds, and then by nothing."""
+    readings = itertools.accumulate(itertools.chain(differences, itertools.repeat(0.0)))
+    return lambda: next(readings)
+
+
+def test_a_chunk_is_as_long_as_its_time_allows():
+    # Readings: begin, before and after each chunk of 10 steps that took 0.1 s.
+    pace = Pace(0, clock_of([0.0, 0.0, 0.1, 0.0]))
+    pace.begin()
+    pace.stepped(10)
+    assert pace.chunk == 7
+    assert pace.steps_per_second(10) == pytest.approx(100.0)
+
+
+@hypothesis.given(
+    st.lists(st.sampled_from([0.0, 1e-9, 0.05, 1.0, HOUR, -HOUR, 9 * HOUR]), max_size=60)
+)
+def test_no_clock_can_break_it(differences):
+    pace, step = Pace(0, clock_of(differences)), 0
+    for _ in range(10):
+        pace.begin()
+        pace.stepped(pace.chunk)
+        step += pace.chunk
+        assert 1 <= pace.chunk <= CHUNK_CAPACITY
+        if pace.look_is_due():
+            pace.looked()
+        speed = pace.steps_per_second(step)
+        assert math.isfinite(speed)
+        assert speed >= 0
+
+
+def test_a_chunk_that_seemed_to_take_hours_does_not_slow_the_next_ones_for_ever():
+    pace = Pace(0, clock_of([0.0, 0.0, HOUR, 0.0, *([0.0, 0.001, 0.0] * 20)]))
+    for _ in range(12):
+        pace.begin()
+        pace.stepped(pace.chunk)
+    assert pace.chunk > 50
+
+
+def test_nothing_in_the_core_reads_the_time_of_day():
+    of_day = {"time", "time_ns", "localtime", "gmtime", "now", "today", "utcnow"}
+    for path in Path(attnlab.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                assert (node.value.id, node.attr in of_day) != ("time", True), path
+                assert (node.value.id, node.attr in of_day) != ("datetime", True), path
+
+
+@pytest.mark.parametrize("hours", [-5, 5])
+def test_a_run_goes_on_when_the_time_of_day_jumps(monkeypatch, live, hours):
+    run, real = live(), time.time
+    jumps = itertools.count()
+    monkeypatch.setattr(time, "time", lambda: real() + HOUR * hours * next(jumps))
+    run.start()
+    assert run.wait(60.0)
+    seen = run.snapshot()
+    assert (seen.state, seen.step) == ("done", 60)
+    assert math.isfinite(seen.steps_per_second)
+    assert seen.steps_per_second > 0

@@ -1,0 +1,178 @@
+"""The queue of trainings: never more than the places, first come first served, nobody lost."""
+
+import threading
+import time
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from attnlab.queueing import TrainingQueue
+from tests.unit.live_runs import PATIENCE, until
+
+
+class FakeClock:
+    def __init__(self):
+        self.now = 1_000.0
+
+    def __call__(self):
+        return self.now
+
+
+def waiting_thread(place, answers):
+    thread = threading.Thread(target=lambda: answers.append((place, place.wait())))
+    thread.start()
+    return thread
+
+
+def test_without_a_number_of_places_nobody_waits():
+    queue = TrainingQueue()
+    places = [queue.join() for _ in range(50)]
+    assert {place.number for place in places} == {0}
+    assert all(place.wait() for place in places)
+    assert {place.message() for place in places} == {""}
+
+
+@pytest.mark.parametrize("places", [0, -1, 0.5])
+def test_a_queue_without_a_place_is_refused(places):
+    with pytest.raises(ValueError, match="`places` is"):
+        TrainingQueue(places)
+
+
+def test_those_who_wait_are_told_their_place_and_move_up():
+    queue = TrainingQueue(2)
+    first, second, third, fourth = (queue.join() for _ in range(4))
+    assert [place.number for place in (first, second, third, fourth)] == [0, 0, 1, 2]
+    assert fourth.message() == "waiting: place 2 in the queue, 2 runs train at a time"
+    third.leave()
+    assert fourth.number == 1
+    first.leave()
+    assert (second.number, fourth.number) == (0, 0)
+    assert fourth.message() == ""
+
+
+def test_a_turn_comes_when_somebody_leaves():
+    queue, answers = TrainingQueue(1), []
+    first, second = queue.join(), queue.join()
+    assert first.wait()
+    thread = waiting_thread(second, answers)
+    assert second.message() == "waiting: place 1 in the queue, 1 run trains at a time"
+    assert not answers
+    first.leave()
+    thread.join(PATIENCE)
+    assert answers == [(second, True)]
+
+
+def test_who_leaves_while_waiting_hears_at_once_and_gets_no_turn():
+    queue, answers = TrainingQueue(1), []
+    queue.join()
+    second = queue.join()
+    thread = waiting_thread(second, answers)
+    second.leave()
+    thread.join(PATIENCE)
+    assert answers == [(second, False)]
+    assert queue.join().number == 1
+
+
+def test_leaving_again_takes_nobody_elses_place():
+    queue = TrainingQueue(1)
+    first, second, third = queue.join(), queue.join(), queue.join()
+    first.leave()
+    first.leave()
+    assert (second.number, third.number) == (0, 1)
+
+
+@hypothesis.given(
+    places=st.integers(1, 3),
+    moves=st.lists(st.one_of(st.none(), st.integers(0, 9)), max_size=40),
+)
+def test_the_line_behaves_as_a_list(places, moves):
+    """None joins, a number lets that one leave; the model is a plain list."""
+    queue, line, everybody = TrainingQueue(places), [], []
+    for move in moves:
+        if move is None:
+            everybody.append(queue.join())
+            line.append(everybody[-1])
+        elif move < len(everybody):
+            everybody[move].leave()
+            line = [place for place in line if place is not everybody[move]]
+        for place in everybody:
+            expected = max(0, line.index(place) + 1 - places) if place in line else 0
+            assert place.number == expected
+
+
+def test_many_threads_never_hold_more_than_the_places_and_all_get_their_turn():
+    queue, lock = TrainingQueue(3), threading.Lock()
+    inside, most, served = [0], [0], []
+
+    def visitor(number):
+        for _ in range(5):
+            place = queue.join()
+            assert place.wait()
+            with lock:
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+            time.sleep(0.0005)
+            with lock:
+                inside[0] -= 1
+                served.append(number)
+            place.leave()
+
+    threads = [threading.Thread(target=visitor, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert sorted(served) == sorted(list(range(12)) * 5)
+    assert most[0] == 3
+
+
+def test_turns_are_given_in_the_order_of_coming():
+    queue, answers = TrainingQueue(1), []
+    places = [queue.join() for _ in range(6)]
+    threads = [waiting_thread(place, answers) for place in reversed(places)]
+    for number, place in enumerate(places):
+        until(lambda number=number: len(answers) == number + 1)
+        place.leave()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert answers == [(place, True) for place in places]
+
+
+def test_a_turn_is_over_after_its_seconds_which_waiting_does_not_use_up():
+    clock = FakeClock()
+    queue = TrainingQueue(1, seconds=120.0, clock=clock)
+    first, second = queue.join(), queue.join()
+    assert first.wait()
+    clock.now += 120.0
+    assert first.reason_to_end() == ""
+    clock.now += 1.0
+    assert first.reason_to_end() == "its turn of 120 s is over: press Start for another"
+    first.leave()
+    assert second.wait()
+    assert second.reason_to_end() == ""
+
+
+def test_a_run_that_nobody_watches_makes_way():
+    clock = FakeClock()
+    place = TrainingQueue(1, patience=60.0, clock=clock).join()
+    assert place.wait()
+    for _ in range(10):
+        clock.now += 59.0
+        assert place.reason_to_end() == ""
+        place.watch()
+    clock.now += 61.0
+    assert place.reason_to_end() == "nobody watched for 60 s: press Start to go on"
+    place.watch()
+    assert place.reason_to_end() == ""
+
+
+@pytest.mark.parametrize("hours", [-5, 5])
+def test_the_time_of_day_may_jump(monkeypatch, hours):
+    queue = TrainingQueue(1, seconds=120.0, patience=60.0)
+    place = queue.join()
+    assert place.wait()
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + 3600 * hours)
+    assert place.reason_to_end() == ""
+    assert queue.clock is time.monotonic
