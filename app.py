@@ -23,9 +23,14 @@ else:
 
         warm_up()
 
+    def _tell_calmly(error: Exception) -> bool:
+        from attnlab.ui.errors import tell_calmly
+
+        return tell_calmly(error)
+
     @asynccontextmanager
     async def _with_engine(_app: st.App) -> AsyncIterator[None]:
         threading.Thread(target=_warm_up, name="attnlab-warm-up", daemon=True).start()
         yield
 
-    app = st.App(__file__, lifespan=_with_engine)
+    app = st.App(__file__, lifespan=_with_engine, on_script_error=_tell_calmly)

@@ -1,7 +1,7 @@
 """The loss of runs against their steps, with what is known of the process beside it."""
 
 import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import altair as alt
@@ -63,7 +63,7 @@ def loss_table(
             "series": _PLACE,
             "step": list(tests),
             _TEST: [f"{test.nll:.4f} ± {test.nll_stderr:.4f}" for test in tests.values()],
-            _TRAIN: [_text_at(steps, values, step) for step in tests],
+            _TRAIN: _texts_at(list(zip(steps.tolist(), values.tolist(), strict=True)), tests),
             **{curve.name: _texts_at(curve.tests, tests) for curve in past},
         }
     )
@@ -73,18 +73,17 @@ def loss_table(
     return table.reset_index(drop=True).astype({"step": float, "nats": float})
 
 
-def _texts_at(tests: Sequence[tuple[int, float]], steps: Sequence[int]) -> list[str | None]:
-    at, nats = zip(*tests, strict=True)
-    return [_text_at(at, nats, step) for step in steps]
+def _texts_at(tests: Sequence[tuple[int, float]], steps: Iterable[int]) -> list[str | None]:
+    return [_text_at(tests, step) for step in steps]
 
 
-def _text_at(at: Sequence[int], nats: Sequence[float], step: int) -> str | None:
+def _text_at(points: Sequence[tuple[int, float]], step: int) -> str | None:
     """The value at a step or, with its own step, at the last one before it."""
-    place = bisect.bisect_right(at, step) - 1
+    place = bisect.bisect_right(points, step, key=lambda point: point[0]) - 1
     if place < 0:
         return None
-    text = f"{nats[place]:.4f}"
-    return text if at[place] == step else f"{text} (step {at[place]:,})"
+    at, nats = points[place]
+    return f"{nats:.4f}" if at == step else f"{nats:.4f} (step {at:,})"
 
 
 def loss_chart(
