@@ -106,7 +106,8 @@ def compiled_stages(
     )
 
 
-_stages_program = jax.jit(stages)
+# So few numbers are sooner computed than a fast program for them is found.
+_stages_program = jax.jit(stages, compiler_options={"xla_backend_optimization_level": 0})
 
 
 def _filled(size: int) -> int:

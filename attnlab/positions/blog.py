@@ -4,7 +4,8 @@ import dataclasses
 from typing import ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import Array, Key
+import numpy as np
+from jaxtyping import Array, Float, Key
 
 from attnlab.options import check_options, option
 from attnlab.positions.base import AbstractInputPosition
@@ -28,9 +29,12 @@ class BlogDescribed(AbstractInputPosition):
         check_options(self)
 
     def table(self, *, length: int, width: int, key: Key[Array, ""]):
-        component = jnp.arange(1, width + 1)
-        angle = waves(days(length), self.base, 2 * ((component + 1) // 2) / width)
-        return jnp.where(component % 2 == 1, jnp.sin(angle), jnp.cos(angle))
+        angle = waves(days(length), self.base, self.exponents(width))
+        return jnp.where(days(width) % 2 == 1, jnp.sin(angle), jnp.cos(angle))
+
+    def exponents(self, width: int) -> Float[np.ndarray, " width"]:
+        """Component c has the wavelength 2π base^exponent."""
+        return 2 * (np.arange(2, width + 2) // 2) / width
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +54,9 @@ class BlogPublished(AbstractInputPosition):
         check_options(self)
 
     def table(self, *, length: int, width: int, key: Key[Array, ""]):
-        component = jnp.arange(1, width + 1)
-        angle = waves(days(length), self.base, 2 * (component // 2) / width)
-        return jnp.where(component % 2 == 0, jnp.sin(angle), jnp.cos(angle))
+        angle = waves(days(length), self.base, self.exponents(width))
+        return jnp.where(days(width) % 2 == 0, jnp.sin(angle), jnp.cos(angle))
+
+    def exponents(self, width: int) -> Float[np.ndarray, " width"]:
+        """Component c has the wavelength 2π base^exponent."""
+        return 2 * (np.arange(1, width + 1) // 2) / width

@@ -4,6 +4,7 @@ import dataclasses
 from typing import ClassVar
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from attnlab.options import check_options, option
@@ -33,13 +34,17 @@ class Rotary(AbstractScorePosition):
 
     def turn(self, vectors: Float[Array, "some d_attn"], positions: Int[Array, " some"]):
         pairs = vectors.shape[1] // 2
-        angle = waves(positions, self.base, jnp.arange(pairs) / max(pairs, 1))
+        angle = waves(positions, self.base, self.exponents(2 * pairs)[::2])
         cos, sin = jnp.cos(angle), jnp.sin(angle)
         even, odd = vectors[:, 0 : 2 * pairs : 2], vectors[:, 1 : 2 * pairs : 2]
         turned = jnp.stack([even * cos - odd * sin, even * sin + odd * cos], axis=2)
         return jnp.concatenate(
             [turned.reshape(len(vectors), 2 * pairs), vectors[:, 2 * pairs :]], axis=1
         )
+
+    def exponents(self, width: int) -> Float[np.ndarray, " width"]:
+        """Component c turns once in 2π base^exponent positions."""
+        return 2 * (np.arange(width) // 2) / max(width, 1)
 
     def bias(self, queries: Int[Array, " query"], keys: Int[Array, " key"]):
         return jnp.zeros((queries.size, keys.size))

@@ -4,7 +4,8 @@ import dataclasses
 from typing import ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import Array, Key
+import numpy as np
+from jaxtyping import Array, Float, Key
 
 from attnlab.options import check_options, option
 from attnlab.positions.base import AbstractInputPosition
@@ -30,6 +31,9 @@ class Sinusoidal(AbstractInputPosition):
         check_options(self)
 
     def table(self, *, length: int, width: int, key: Key[Array, ""]):
-        component = jnp.arange(width)
-        angle = waves(jnp.arange(length), self.base, 2 * (component // 2) / width)
-        return jnp.where(component % 2 == 0, jnp.sin(angle), jnp.cos(angle))
+        angle = waves(jnp.arange(length), self.base, self.exponents(width))
+        return jnp.where(jnp.arange(width) % 2 == 0, jnp.sin(angle), jnp.cos(angle))
+
+    def exponents(self, width: int) -> Float[np.ndarray, " width"]:
+        """Component c has the wavelength 2π base^exponent."""
+        return 2 * (np.arange(width) // 2) / width

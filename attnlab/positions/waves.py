@@ -1,6 +1,7 @@
 """The angles that sinusoidal encodings are made of."""
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 
@@ -10,7 +11,7 @@ def days(length: int) -> Int[Array, " length"]:
 
 
 def waves(
-    time: Int[Array, " length"], base: float, exponent: Float[Array, " width"]
+    time: Int[Array, " length"], base: float, exponent: Float[np.ndarray, " width"]
 ) -> Float[Array, "length width"]:
     """time / base^exponent, a column for every exponent."""
     return time[:, None] / base ** exponent[None, :]
