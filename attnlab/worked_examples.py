@@ -1,9 +1,12 @@
 """Small heads that can be followed by hand, by name."""
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+
+from attnlab.options import OptionError
 
 Rows = tuple[tuple[float, ...], ...]
 
@@ -80,3 +83,32 @@ WORKED_EXAMPLES = MappingProxyType(
         "random head of width 16": _random_head(),
     }
 )
+
+
+def check_shapes(tables: Mapping[str, Rows]) -> None:
+    """Raise `OptionError` for the first table that does not fit the others.
+
+    `tables` are `inputs`, `w_query`, `w_key` and `w_value`; if wanted, `asking`, which are the
+    inputs of the queries alone, and the biases `b_query`, `b_key` and `b_value`, a row each.
+    """
+    shapes = {name: (len(rows), len(rows[0])) for name, rows in tables.items()}
+    features, d_attn = shapes["inputs"][1], shapes["w_query"][1]
+    for name in ("w_query", "w_key", "w_value"):
+        if shapes[name][0] != features:
+            problem = f"{shapes[name][0]} rows, where the inputs have {features} columns"
+            raise _shape_error(name, shapes[name], problem, f"Give it {features} rows")
+    if shapes["w_key"][1] != d_attn:
+        problem = f"{shapes['w_key'][1]} columns, where `w_query` has {d_attn}"
+        raise _shape_error("w_key", shapes["w_key"], problem, f"Give it {d_attn} columns")
+    if "asking" in shapes and shapes["asking"][1] != features:
+        problem = f"{shapes['asking'][1]} columns, where the inputs have {features}"
+        raise _shape_error("asking", shapes["asking"], problem, f"Give it {features} columns")
+    for name in ("query", "key", "value"):
+        bias, columns = f"b_{name}", shapes[f"w_{name}"][1]
+        if bias in shapes and shapes[bias] != (1, columns):
+            problem = f"not one row of {columns}, the columns of `w_{name}`"
+            raise _shape_error(bias, shapes[bias], problem, f"Give it {columns} numbers")
+
+
+def _shape_error(name: str, shape: tuple[int, int], problem: str, remedy: str) -> OptionError:
+    return OptionError(name, f"{shape[0]} × {shape[1]}", problem, remedy)

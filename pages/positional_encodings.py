@@ -56,8 +56,8 @@ def draw_pictures():
             draw_view(shown, view, first, second)
     st.caption(f"How to read it: {READING[view]} Positions count from 1, as days do.")
     st.caption(
-        "Try this: look at the similarity of `sinusoidal`, then of `learned`, whose starting values "
-        "are random. Train a model with learned positions and choose “learned in the run”."
+        "Try this: look at the similarity of `sinusoidal`, then of `learned`, whose starting "
+        "values are random. Train with learned positions and choose “learned in the run”."
     )
 
 
@@ -85,8 +85,8 @@ def draw_scores():
         draw_score_profile(Alibi(slope=slope), length=length, width=width)
     st.caption(
         "How to read it: the score against the distance; without an encoding it is 1 throughout. "
-        "Rotary's falls and comes back as its pairs run out of step; with d = 1 there is no pair to "
-        "turn. The band from least to most is too thin to see: the distance alone decides."
+        "Rotary's falls and comes back as its pairs run out of step; with d = 1 no pair is there "
+        "to turn. The band from least to most is too thin to see: the distance alone decides."
     )
 
 
@@ -95,7 +95,7 @@ def draw_lengths():
     trained = linked(st.slider, "trained on (positions)", 1, MOST_POSITIONS, 20, key="pe_trained")
     draw_beyond((one, other), min(trained, length))
     st.caption(
-        "How to read it: 0 for positions met in training; then the distance to the nearest of them. "
+        "How to read it: 0 for positions met in training; then the distance to the nearest one. "
         "A scalar walks away for ever. Sinusoids stay in bounds, but slow ones reach angles never "
         "seen. A learned encoding has no vector there: its line ends, and such a model refuses "
         "longer sequences. Alibi has no rows; its penalty goes on growing evenly."
