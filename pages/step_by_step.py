@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnlab.ui.averages_panel import draw_averages
-from attnlab.ui.head_controls import draw_bench, run_bench
+from attnlab.ui.head_controls import code_of, draw_bench, run_bench
 from attnlab.ui.sets_panel import draw_sets
 from attnlab.ui.shell import ensure_shell
 from attnlab.ui.stage_panel import draw_stages
@@ -16,6 +16,28 @@ st.markdown(
     "what follows from it: without further help attention sees a set, not a sequence."
 )
 
+
+# Each section is drawn again by itself when one of its controls moves.
+@st.fragment
+def draw_example():
+    st.latex(
+        r"\text{output} = \text{softmax}\big(\text{scale} \cdot QK^\top\big)\,V, \quad "
+        r"Q = xW_Q,\; K = xW_K,\; V = xW_V"
+    )
+    bench = draw_bench()
+    draw_stages(bench, run_bench(bench))
+    st.caption(
+        "Try this: change one number of an input and follow it through the stages. Take “all-ones "
+        "weights” and look at the scores. Take the random head and switch scaling on."
+    )
+    st.header("Sets, not sequences", anchor=False, divider="gray")
+    st.markdown("The same head, once with the inputs as they are above and once shuffled.")
+    draw_sets(bench)
+    with st.expander("In code", icon=":material/code:"):
+        st.markdown("The stages above, from a script:")
+        st.code(code_of(bench), language="python")
+
+
 st.header("Averaging the past, three ways", anchor=False, divider="gray")
 st.markdown(
     "The mean of all inputs so far, for every input: as a **loop** over t, as a product with a "
@@ -25,37 +47,4 @@ st.markdown(
 st.fragment(draw_averages)()
 
 st.header("A worked example", anchor=False, divider="gray")
-st.latex(
-    r"\text{output} = \text{softmax}\big(\text{scale} \cdot QK^\top\big)\,V, \quad"
-    r"Q = xW_Q,\; K = xW_K,\; V = xW_V"
-)
-bench = draw_bench()
-found = run_bench(bench)
-st.fragment(draw_stages)(bench, found)
-st.caption(
-    "Try this: change one number of an input and follow it through the stages. Take “all-ones "
-    "weights” and look at the scores. Take the random head and switch scaling on."
-)
-
-st.header("Sets, not sequences", anchor=False, divider="gray")
-st.markdown("The same head, once with the inputs as they are above and once with them shuffled.")
-st.fragment(draw_sets)(bench)
-
-with st.expander("In code", icon=":material/code:"):
-    st.markdown("The stages above, from a script:")
-    st.code(
-        "import jax.numpy as jnp\n\n"
-        "from attnlab.attention import causal\n"
-        "from attnlab.models.initialisation import Projection\n"
-        "from attnlab.scores import SCORES\n"
-        "from attnlab.stages import Head, stages\n"
-        "from attnlab.worked_examples import WORKED_EXAMPLES\n\n"
-        'example = WORKED_EXAMPLES["worked example"]\n'
-        "x, *weights = (jnp.array(rows, dtype=float) for rows in example[:4])\n"
-        "head = Head(*(Projection(w, jnp.zeros(w.shape[1])) for w in weights))\n"
-        "mask = jnp.ones((len(x), len(x)), dtype=bool)\n"
-        f'score = SCORES["{bench.switches.score.name}"]()\n'
-        "found = stages(head, x, x, mask=mask, scale=1.0, score=score)\n"
-        "print(found.scores, found.pattern, found.output)",
-        language="python",
-    )
+draw_example()

@@ -70,42 +70,47 @@ def matrix_chart(
     """
     rows, columns = sorted(table["row"].unique()), sorted(table["column"].unique())
     grey = hues(dark=dark).truth
-    base = alt.Chart(table).encode(
-        x=alt.X(
-            "column:O",
-            title=column_title,
-            scale=alt.Scale(domain=[int(column) for column in columns]),
-            axis=_axis(columns, column_colour or grey),
-        ),
-        y=alt.Y(
-            "row:O",
-            title=row_title,
-            scale=alt.Scale(domain=[int(row) for row in rows]),
-            axis=_axis(rows, row_colour or grey),
-        ),
-        tooltip=[
-            alt.Tooltip("row:O", title=row_title.strip("← ")),
-            alt.Tooltip("column:O", title=column_title.strip(" →")),
-            alt.Tooltip("value:Q", title=meaning, format=".6~g"),
-        ],
-    )
-    cells = (
+    base = alt.Chart()
+    layers = [
         base.transform_filter("isValid(datum.value)")
         .mark_rect(aria=False)
         .encode(
             color=alt.Color(
                 "value:Q",
-                scale=alt.Scale(domain=list(_ends(domain)), range=list(ramp), clamp=True),
+                scale=alt.Scale(
+                    domain=list(_ends(domain)), range=list(ramp), clamp=True, interpolate="rgb"
+                ),
                 legend=None,
             )
         )
-    )
-    layers = [cells]
+    ]
     if len(columns) <= _MOST_NUMBERS and len(rows) <= _MOST_NUMBERS:
-        layers.append(_numbers(base, domain, ramp, dark=dark, small=len(columns) > 8))
+        layers.append(_numbers(base, domain, dark=dark, small=len(columns) > 8))
     layers += [_frame(base, one) for one in lit]
-    return alt.layer(*layers).properties(
-        height=height or _ROW * len(rows) + _AROUND, padding={"right": 12}
+    # What the layers have in common is said once: a chart is checked part by part, which takes
+    # longer than anything else on a page.
+    return (
+        alt.layer(*layers, data=table)
+        .encode(
+            x=alt.X(
+                "column:O",
+                title=column_title,
+                scale=alt.Scale(domain=[int(column) for column in columns]),
+                axis=_axis(columns, column_colour or grey),
+            ),
+            y=alt.Y(
+                "row:O",
+                title=row_title,
+                scale=alt.Scale(domain=[int(row) for row in rows]),
+                axis=_axis(rows, row_colour or grey),
+            ),
+            tooltip=[
+                alt.Tooltip("row:O", title=row_title.strip("← ")),
+                alt.Tooltip("column:O", title=column_title.strip(" →")),
+                alt.Tooltip("value:Q", title=meaning, format=".6~g"),
+            ],
+        )
+        .properties(height=height or _ROW * len(rows) + _AROUND, padding={"right": 12})
     )
 
 
@@ -125,9 +130,7 @@ def _axis(names: list[int], colour: str) -> alt.Axis:
     )
 
 
-def _numbers(
-    base: alt.Chart, domain: tuple[float, float], ramp: Ramp, *, dark: bool, small: bool
-) -> alt.Chart:
+def _numbers(base: alt.Chart, domain: tuple[float, float], *, dark: bool, small: bool) -> alt.Chart:
     low, high = domain
     ink, paper = ("#e6e9f0", "#12151c") if dark else ("#1d2433", "#ffffff")
     # A scale from negative to positive is strong at both ends, one of shares at its upper end.

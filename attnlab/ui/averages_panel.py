@@ -67,14 +67,15 @@ def draw_averages() -> None:
             st.code(inspect.getsource(way), language="python")
 
 
+_PROGRAMS = tuple(jax.jit(jax.vmap(way)) for way in (average_by_matrix, average_by_softmax))
+
+
 # Means of the past do not know of later rows, other sequences or other features. So those of
 # the largest size hold those of every other, and moving a slider compiles nothing.
-@st.cache_data(show_spinner=False)
 def _averages() -> tuple[np.ndarray, ...]:
     drawn = _drawn()
     loop = np.stack([average_by_loop(rows) for rows in drawn])
-    others = (jax.jit(jax.vmap(way))(drawn) for way in (average_by_matrix, average_by_softmax))
-    return loop, *map(np.asarray, others)
+    return loop, *(np.asarray(program(drawn)) for program in _PROGRAMS)
 
 
 def _drawn() -> np.ndarray:

@@ -174,9 +174,11 @@ def draw_score_profile(position: AbstractScorePosition, *, length: int, width: i
             alt=f"{position.name}: score {found.mean[0]:.2f} at distance 0, {found.mean[-1]:.2f} "
             f"at {length - 1}.",
         )
+    rounding = (
+        f"by at most {spread:.0e}, the rounding of 32-bit numbers" if spread else "not at all"
+    )
     st.caption(
-        f"`{position.name}`: at any one distance the scores of all pairs of places differ by at "
-        f"most {spread:.0e}, the rounding of 32-bit numbers."
+        f"`{position.name}`: at one distance the scores of all pairs of places differ {rounding}."
     )
 
 
@@ -238,7 +240,7 @@ def draw_beyond(shown: tuple[Shown, ...], trained: int) -> None:
             series_chart(
                 table,
                 x_title="position (day)",
-                y_title="distance to the nearest trained row",
+                y_title="distance to trained rows",
                 names=tuple(names),
                 boundary=(trained + 0.5, "trained up to here"),
                 dark=on_dark(),

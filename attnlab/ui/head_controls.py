@@ -103,6 +103,39 @@ def run_bench(bench: Bench) -> Stages:
     )
 
 
+def code_of(bench: Bench) -> str:
+    """The few lines that compute the same from a script."""
+    tables = "".join(
+        f"{name} = jnp.array({bench.tables[name].tolist()})\n" for name in _used(bench.switches)
+    )
+    parts = {
+        name: f"Projection(w_{name}, "
+        + (f"b_{name}[0])" if bench.switches.bias else f"jnp.zeros(w_{name}.shape[1]))")
+        for name in ("query", "key", "value")
+    }
+    asking = "asking" if bench.switches.cross else "inputs"
+    mask = "causal" if bench.switches.causal else "none"
+    score = bench.switches.score
+    return (
+        "import jax.numpy as jnp\n\n"
+        "from attnlab.attention import MASKS\n"
+        "from attnlab.models.initialisation import Projection\n"
+        f"from attnlab.scores import {type(score).__name__}\n"
+        "from attnlab.stages import Head, stages\n\n"
+        f"{tables}"
+        f"head = Head({', '.join(parts.values())})\n"
+        f'mask = MASKS["{mask}"](jnp.arange(len({asking})), jnp.arange(len(inputs)))\n'
+        f"found = stages(\n    head, {asking}, inputs, mask=mask, scale={bench.scale!r}, "
+        f"score={score!r}\n)\n"
+        "print(found.scores, found.pattern, found.output)"
+    )
+
+
+def _used(switches: Switches) -> tuple[str, ...]:
+    biases = ("b_query", "b_key", "b_value") if switches.bias else ()
+    return (*_TABLES, *(("asking",) if switches.cross else ()), *biases)
+
+
 def _begin_anew() -> None:
     """Another example: its own tables, whatever was typed into those of the last one."""
     defaults = _defaults(st.session_state["step_example"])
@@ -158,12 +191,7 @@ def _draw_switches() -> Switches:
 
 
 def _draw_tables(example: str, switches: Switches) -> dict[str, Rows] | None:
-    defaults, found, places = _defaults(example), {}, {}
-    names = [*_TABLES]
-    if switches.cross:
-        names.append("asking")
-    if switches.bias:
-        names += ["b_query", "b_key", "b_value"]
+    defaults, found, places, names = _defaults(example), {}, {}, _used(switches)
     for start in range(0, len(names), 4):
         for column, name in zip(st.columns(4, gap="small"), names[start : start + 4], strict=False):
             places[name] = column.container(key=f"table_step_{name}")
