@@ -68,7 +68,7 @@ def matrix_chart(
 
     `row_colour` and `column_colour` are those of the titles.
     """
-    rows, columns = sorted(table["row"].unique()), sorted(table["column"].unique())
+    rows, columns = (sorted(set(table[name].tolist())) for name in ("row", "column"))
     grey = hues(dark=dark).truth
     base = alt.Chart()
     layers = [
@@ -95,13 +95,13 @@ def matrix_chart(
             x=alt.X(
                 "column:O",
                 title=column_title,
-                scale=alt.Scale(domain=[int(column) for column in columns]),
+                scale=alt.Scale(domain=columns),
                 axis=_axis(columns, column_colour or grey),
             ),
             y=alt.Y(
                 "row:O",
                 title=row_title,
-                scale=alt.Scale(domain=[int(row) for row in rows]),
+                scale=alt.Scale(domain=rows),
                 axis=_axis(rows, row_colour or grey),
             ),
             tooltip=[
@@ -121,7 +121,7 @@ def _ends(domain: tuple[float, float]) -> tuple[float, float, float]:
 def _axis(names: list[int], colour: str) -> alt.Axis:
     every = -(-len(names) // _MOST_LABELS)
     return alt.Axis(
-        values=[int(name) for name in names[::every]],
+        values=names[::every],
         labelAngle=0,
         labelOverlap=False,
         ticks=False,

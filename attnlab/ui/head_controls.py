@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 import streamlit as st
 
@@ -13,7 +14,7 @@ from attnlab.scores import SCORES, AbstractScore
 from attnlab.stages import Head, Stages, compiled_stages
 from attnlab.ui.encoding_controls import steps
 from attnlab.ui.linked import linked
-from attnlab.ui.matrix_editor import draw_fault, edit_matrix
+from attnlab.ui.matrix_editor import MOST_ROWS, draw_fault, edit_matrix
 from attnlab.worked_examples import WORKED_EXAMPLES, Rows, check_shapes
 
 _TITLES = {
@@ -91,16 +92,22 @@ def draw_bench() -> Bench:
 
 def run_bench(bench: Bench) -> Stages:
     """Every stage, from the functions that models train with."""
-    queries, keys = np.arange(len(bench.asking)), np.arange(len(bench.tables["inputs"]))
-    mask = MASKS["causal" if bench.switches.causal else "none"]
+    queries, keys = len(bench.asking), len(bench.tables["inputs"])
     return compiled_stages(
         bench.head,
         bench.asking,
         bench.tables["inputs"],
-        mask=np.asarray(mask(queries, keys)),
+        mask=mask_of("causal" if bench.switches.causal else "none", queries, keys),
         scale=bench.scale,
         score=bench.switches.score,
     )
+
+
+def mask_of(name: str, queries: int, keys: int) -> np.ndarray:
+    """The mask of that name for so many queries and keys, both counted from the first."""
+    # Every new size would be compiled anew; a part of the largest mask is the mask of the part.
+    days = jnp.arange(MOST_ROWS)
+    return np.asarray(MASKS[name](days, days))[:queries, :keys]
 
 
 def code_of(bench: Bench) -> str:

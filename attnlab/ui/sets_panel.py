@@ -3,11 +3,10 @@
 import numpy as np
 import streamlit as st
 
-from attnlab.attention import MASKS
 from attnlab.geometry import encoding_rows
 from attnlab.positions import Sinusoidal
 from attnlab.stages import compiled_stages
-from attnlab.ui.head_controls import Bench
+from attnlab.ui.head_controls import Bench, mask_of
 from attnlab.ui.linked import linked
 
 # Rounding of 32-bit numbers, next to outputs of size 1 to 10.
@@ -57,12 +56,11 @@ def _shuffle(length: int, seed: int) -> np.ndarray:
 
 
 def _outputs(bench: Bench, inputs: np.ndarray, mask: str) -> np.ndarray:
-    days = np.arange(len(inputs))
     return compiled_stages(
         bench.head,
         inputs,
         inputs,
-        mask=np.asarray(MASKS[mask](days, days)),
+        mask=mask_of(mask, len(inputs), len(inputs)),
         scale=bench.scale,
         score=bench.switches.score,
     ).output

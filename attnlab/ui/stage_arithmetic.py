@@ -32,7 +32,7 @@ def cell_latex(stage: str, bench: Bench, found: Stages, cell: Cell) -> str:
     return _LINES[stage](bench, found, cell)
 
 
-def number(value: float) -> str:
+def number(value: float | np.floating) -> str:
     """Up to six digits that tell, as LaTeX."""
     if np.isneginf(value):
         return r"-\infty"
