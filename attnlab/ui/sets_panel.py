@@ -36,7 +36,8 @@ def draw_sets(bench: Bench) -> None:
         before = _outputs(bench, inputs + added, mask)[order]
         after = _outputs(bench, inputs[order] + added, mask)
         apart = np.abs(after - before).max(axis=1)
-        lines.append(f"| {name} | {_said(apart.max())} | {(apart < _SAME).sum()} of {length} |")
+        largest = _said(float(apart.max()))
+        lines.append(f"| {name} | {largest} | {(apart < _SAME).sum()} of {length} |")
     with st.container(key="step_sets"):
         st.markdown("\n".join(lines))
     st.caption(
