@@ -7,6 +7,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from attnlab.scores import AbstractScore, DotProduct
+
+_DOT_PRODUCT = DotProduct()
+
 
 class Attended(NamedTuple):
     """What a head gives each query, and how it divided its attention among the keys."""
@@ -23,14 +27,16 @@ def attend(
     mask: Bool[Array, "query key"],
     scale: float | Float[Array, ""],
     bias: Float[Array, "query key"] | float = 0.0,
+    score: AbstractScore = _DOT_PRODUCT,
 ) -> Attended:
     """Attention of one head: pattern = softmax(scale · query keyᵀ + bias), output = pattern value.
 
+    Another `score` takes the place of query keyᵀ.
     The softmax runs over the keys that `mask` admits (True: may be attended to); the others get
     exactly 0, and so do their gradients. A query that may attend to nothing gets a pattern and
     an output of zeros. Vaswani et al. (2017), equation 1, where scale = 1/√d_attn.
     """
-    scores = scale * (query @ key.T) + bias
+    scores = scale * score.scores(query, key) + bias
     pattern = masked_softmax(scores, mask)
     return Attended(output=pattern @ value, pattern=pattern)
 

@@ -5,6 +5,8 @@ from typing import Any
 
 from attnlab.options import OptionError
 
+EMPTY_CELL = "?"
+
 
 def read_numbers(name: str, text: str, default: tuple) -> tuple:
     """A list or a table of numbers, whichever `default` is, with its kind of numbers.
@@ -25,6 +27,58 @@ def read_numbers(name: str, text: str, default: tuple) -> tuple:
     if not rows:
         raise OptionError(name, text, "empty", f"Try {show_numbers(default)!r}")
     return tuple(rows) if is_table else tuple(part for row in rows for part in row)
+
+
+def read_matrix(name: str, text: str, *, most_rows: int, most_columns: int) -> tuple:
+    """A matrix of finite numbers: rows of equal length, of at most a million in size.
+
+    Numbers stand apart by spaces or commas, rows by new lines or semicolons; `?` stands for an
+    empty cell. Refused, with an `OptionError` that names the row and column: anything else.
+    """
+    cells = read_cells(text)
+    if not cells:
+        raise OptionError(name, text, "empty", "Type a row of numbers, such as 1 0 1")
+    if len(cells) > most_rows or max(map(len, cells)) > most_columns:
+        size = f"{len(cells)} × {max(map(len, cells))}"
+        remedy = f"Keep to {most_rows} rows and {most_columns} columns"
+        raise OptionError(name, size, "larger than what fits the page", remedy)
+    for number, row in enumerate(cells, start=1):
+        if len(row) != len(cells[0]):
+            problem = f"of length {len(row)}, where row 1 is of length {len(cells[0])}"
+            raise OptionError(f"{name} row {number}", " ".join(row), problem, "Make rows alike")
+    return tuple(
+        tuple(
+            _read_cell(f"{name} row {row}, column {column}", cell)
+            for column, cell in enumerate(parts, start=1)
+        )
+        for row, parts in enumerate(cells, start=1)
+    )
+
+
+def _read_cell(name: str, cell: str) -> float:
+    remedy = "Type a number from -1,000,000 to 1,000,000"
+    if cell == EMPTY_CELL:
+        raise OptionError(name, "", "empty", remedy)
+    try:
+        number = float(cell)
+    except ValueError:
+        raise OptionError(name, cell, "not a number", remedy) from None
+    if not math.isfinite(number):
+        raise OptionError(name, cell, "not finite", remedy)
+    if abs(number) > 1_000_000:
+        raise OptionError(name, cell, "too large", remedy)
+    return number
+
+
+def read_cells(text: str) -> list[list[str]]:
+    """The texts between the spaces or commas of every row that has any."""
+    lines = text.replace(";", "\n").splitlines()
+    return [parts for line in lines if (parts := line.replace(",", " ").split())]
+
+
+def show_matrix(rows: Any) -> str:
+    """The text that `read_matrix` reads back, whole numbers without a fraction."""
+    return "\n".join(" ".join(f"{number:.12g}" for number in row) for row in rows)
 
 
 def show_numbers(value: tuple[Any, ...]) -> str:

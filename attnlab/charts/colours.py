@@ -16,6 +16,7 @@ class Hues(NamedTuple):
     query: str
     key: str
     sampled: str
+    value: str
 
 
 def past_hue(number: int, *, dark: bool) -> str:
@@ -37,8 +38,12 @@ class Ramp(NamedTuple):
 def hues(*, dark: bool) -> Hues:
     """The hues on light or dark ground; those of `.streamlit/config.toml`."""
     if dark:
-        return Hues("#9a92ff", "#7f8798", "#a0a8b8", "#f0a265", "#6cb0f5", "#f5858f", "#e8c04c")
-    return Hues("#5048c8", "#9aa2b3", "#5c6577", "#b0560f", "#1f6fc4", "#c93a4b", "#8a6400")
+        return Hues(
+            "#9a92ff", "#7f8798", "#a0a8b8", "#f0a265", "#6cb0f5", "#f5858f", "#e8c04c", "#62cfa0"
+        )
+    return Hues(
+        "#5048c8", "#9aa2b3", "#5c6577", "#b0560f", "#1f6fc4", "#c93a4b", "#8a6400", "#1c8058"
+    )
 
 
 def share_ramp(*, dark: bool) -> Ramp:

@@ -60,6 +60,12 @@ def _navigation():
         st.Page(_PAGES / "generators.py", title="Generators", icon=":material/casino:"),
     ]
     lessons = [
+        st.Page(_PAGES / "step_by_step.py", title="Step by step", icon=":material/steps:"),
+        st.Page(
+            _PAGES / "positional_encodings.py",
+            title="Positional encodings",
+            icon=":material/waves:",
+        ),
         st.Page(_PAGES / "words.py", title="Words", icon=":material/menu_book:"),
     ]
     page = st.navigation({"Laboratory": laboratory, "Lessons": lessons}, position="top")

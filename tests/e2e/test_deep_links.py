@@ -13,12 +13,45 @@ _PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 _DEFAULT = "train"
 
 
+# Settings in the address of a page, and what they make it show.
+_SETTINGS = {
+    "step_by_step?step_example=one-hot+keys&step_stage=scores&step_causal=true&step_at_query=3": (
+        "scores 4 × 4",
+        "A dictionary.",
+    ),
+    "step_by_step?step_inputs=1+1+0+0%0A0+0+2+0&step_stage=output": ("output 2 × 3",),
+    "positional_encodings?pe_length=50&pe_width=5&pe_a=scalar&pe_b=none&pe_view=heatmap": (
+        "One extra feature",
+        "every order of the days looks the same",
+    ),
+    "positional_encodings?pe_a_base=37&pe_length=9999": (
+        "asks for pe_length = '9999'",
+        "asks for pe_a_base = '37'",
+    ),
+    "step_by_step?step_w_key=1+x&step_stage=nonsense": (
+        "w_key row 1, column 2 is 'x'",
+        "asks for step_stage = 'nonsense'",
+    ),
+}
+
+
+@pytest.mark.parametrize("link", _SETTINGS)
+def test_settings_of_a_first_request(link, fresh_server, new_page):
+    page = new_page()
+    page.goto(f"{fresh_server.url}/{link}")
+    expect(page.get_by_test_id("stTopNavSection")).to_have_text(list(_GROUPS))
+    for text in _SETTINGS[link]:
+        expect(page.get_by_text(text).first).to_be_visible()
+    # The whole page is there, to its last part.
+    expect(page.get_by_text("In code").last).to_be_visible()
+
+
 @pytest.mark.parametrize("name", _PAGES)
 def test_first_request(name, fresh_server, new_page):
     page = new_page()
     page.goto(f"{fresh_server.url}/{'' if name == _DEFAULT else name}")
     expect(page.get_by_test_id("stTopNavSection")).to_have_text(list(_GROUPS))
-    expect(page.get_by_role("heading", level=1)).to_have_text(name.capitalize())
+    expect(page.get_by_role("heading", level=1)).to_have_text(name.capitalize().replace("_", " "))
     expect(page).to_have_title("attnlab")
     if name == _DEFAULT:
         train = TrainPage(page)

@@ -25,15 +25,20 @@ def attention_inputs(tokens, token_vectors, positions):
     return np.hstack([content, positions])
 
 
-def attention_forward(model, tokens, *, positions, mask, scale, turn=1.0, bias=None):
-    """(logits, pattern) at every query, from the weights of an attention model."""
+def attention_forward(model, tokens, *, positions, mask, scale, turn=None, bias=None):
+    """(logits, pattern) at every query, from the weights of an attention model.
+
+    `turn` changes all queries, or all keys, before they meet.
+    """
     vectors = None if model.tokens is None else as_float64(model.tokens)
     inputs = attention_inputs(tokens, vectors, positions)
     query, key, value = (
         inputs @ as_float64(part.weight) + as_float64(part.bias)
         for part in (model.query, model.key, model.value)
     )
-    return attention_of(query * turn, key * turn, value, mask=mask, scale=scale, bias=bias)
+    if turn is not None:
+        query, key = turn(query), turn(key)
+    return attention_of(query, key, value, mask=mask, scale=scale, bias=bias)
 
 
 def attention_of(query, key, value, *, mask, scale, bias=None):

@@ -47,6 +47,22 @@ def blog_published(length, width, base=20.0):
     return table
 
 
+def rotary(rows, base=10_000.0):
+    """Components 2i, 2i + 1 as a complex number, times e^(1j t base^(-2i/d)); an odd one stays."""
+    rows = np.asarray(rows, dtype=np.float64)
+    turned, width = rows.copy(), rows.shape[1] // 2 * 2
+    for t in range(len(rows)):
+        for i in range(width // 2):
+            phase = 1j * t * base ** (-2 * i / width)
+            number = complex(*rows[t, 2 * i : 2 * i + 2]) * np.exp(phase)
+            turned[t, 2 * i : 2 * i + 2] = number.real, number.imag
+    return turned
+
+
+def alibi(length, slope=0.5):
+    return np.array([[-slope * abs(q - k) for k in range(length)] for q in range(length)])
+
+
 TABLES = {
     "none": none,
     "scalar": scalar,
@@ -54,3 +70,6 @@ TABLES = {
     "blog-described": blog_described,
     "blog-published": blog_published,
 }
+
+# Of encodings that act on scores: how rows turn, and what is added to the scores of a length.
+SCORES = {"rotary": (rotary, lambda length: None), "alibi": (lambda rows: rows, alibi)}

@@ -82,6 +82,16 @@ def test_options_of_chosen_parts_reach_them(capsys):
     assert record["generator"]["initial"] == [0.2, 0.3, 0.5]
 
 
+@pytest.mark.parametrize(
+    ("position", "option", "value"), [("rotary", "base", 7.0), ("alibi", "slope", 0.25)]
+)
+def test_encodings_of_scores_train(capsys, position, option, value):
+    status, out, _ = run(capsys, *QUICK, "--position", position, f"--{option}", str(value))
+    assert status == 0
+    record = json.loads(out)["experiment"]
+    assert record["model"]["position"] == {"name": position, option: value}
+
+
 def test_presets_are_listed(capsys):
     status, out, _ = run(capsys, "train", "--list-presets")
     assert status == 0

@@ -20,6 +20,13 @@ from attnlab.presets import PRESETS
 from attnlab.training import Training
 
 
+@pytest.mark.parametrize("name", POSITIONS)
+def test_every_positional_encoding_survives_json(name):
+    position = POSITIONS[name](**dict.fromkeys(options_of(POSITIONS[name]), 3.0))
+    experiment = Experiment(model=AttentionOptions(position=position))
+    assert from_json(to_json(experiment)) == experiment
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_survive_json(name):
     experiment = PRESETS[name].experiment

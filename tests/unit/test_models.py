@@ -14,7 +14,7 @@ from attnlab.attention import MASKS, SCALES
 from attnlab.models import MODELS, AttentionOptions, LinearOptions, parameter_count
 from attnlab.positions import POSITIONS
 from tests.unit.model_oracles import as_float64, attention_forward, linear_logits
-from tests.unit.position_oracles import TABLES
+from tests.unit.position_oracles import SCORES, TABLES
 
 VOCAB, LENGTH = 3, 5
 TOKENS = (2, 0, 1, 1, 0)
@@ -90,11 +90,15 @@ def test_attention_agrees_with_a_forward_pass_in_float64(setting):
         np.testing.assert_allclose(logits, np.tile(expected, (LENGTH, 1)), atol=1e-5)
         return
     name = options.position.name
-    learned = name not in TABLES
-    positions = as_float64(model.positions) if learned else TABLES[name](LENGTH, options.d_model)
+    turn, bias = SCORES.get(name, (None, lambda length: None))
+    if model.positions is not None:
+        positions = as_float64(model.positions)
+    else:
+        positions = TABLES["none" if name in SCORES else name](LENGTH, options.d_model)
     expected, pattern = attention_forward(
-        model, list(TOKENS), positions=positions, mask=options.mask, scale=2**-0.5
-    )
+        model, list(TOKENS), positions=positions, mask=options.mask, scale=2**-0.5,
+        turn=turn, bias=bias(LENGTH),
+    )  # fmt: skip
     # Numbers of size 1 to 10 through three float32 products.
     np.testing.assert_allclose(trace.patterns[0, 0], pattern, atol=1e-5)
     np.testing.assert_allclose(logits, expected, atol=2e-5)

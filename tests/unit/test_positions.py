@@ -19,7 +19,7 @@ from attnlab.positions import (
     position_table,
 )
 from tests.unit.model_oracles import attention_forward
-from tests.unit.position_oracles import TABLES
+from tests.unit.position_oracles import SCORES, TABLES, alibi, rotary
 
 LENGTH, WIDTH = 9, 6
 
@@ -115,6 +115,79 @@ def test_bad_numbers_are_refused_by_name(name, value):
             POSITIONS[name](**{option: value})
 
 
+SCORE_ENCODINGS = [
+    name for name, kind in POSITIONS.items() if issubclass(kind, AbstractScorePosition)
+]
+
+
+def rows_of(seed, *, rows=7, width=WIDTH):
+    return jr.normal(jr.key(seed), (rows, width))
+
+
+def test_every_score_encoding_has_its_oracle():
+    assert set(SCORE_ENCODINGS) == set(SCORES)
+
+
+@pytest.mark.parametrize("base", [10_000.0, 7.0])
+@pytest.mark.parametrize("width", [1, 2, 3, 6, 7])
+def test_rotary_turns_pairs_as_complex_numbers_turn(width, base):
+    rows = rows_of(1, width=width)
+    turned = POSITIONS["rotary"](base=base).turn(rows, jnp.arange(7))
+    np.testing.assert_allclose(turned, rotary(rows, base), atol=1e-5)
+    if width % 2:
+        np.testing.assert_array_equal(turned[:, -1], rows[:, -1])
+
+
+@pytest.mark.parametrize("width", [2, 5, 8])
+def test_rotary_keeps_every_length(width):
+    rows = rows_of(2, width=width)
+    turned = POSITIONS["rotary"](base=9.0).turn(rows, jnp.arange(7) * 50)
+    lengths, before = (np.linalg.norm(part, axis=1) for part in (turned, rows))
+    np.testing.assert_allclose(lengths, before, rtol=1e-5)
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 8])
+@pytest.mark.parametrize("name", SCORE_ENCODINGS)
+def test_scores_depend_on_the_distance_alone(name, width):
+    """One query and one key, met anywhere: the score is that of their distance."""
+    position, days = POSITIONS[name](), jnp.arange(60)
+    query, key = (jnp.tile(rows_of(seed, rows=1, width=width), (60, 1)) for seed in (3, 4))
+    scores = position.turn(query, days) @ position.turn(key, days).T + position.bias(days, days)
+    for distance in range(-59, 60):
+        met = np.diagonal(scores, distance)
+        # Angles up to 60 in float32 are off by 4e-6, times lengths of about 3.
+        np.testing.assert_allclose(met, met[0], atol=1e-4)
+    # With one component there is no pair to turn.
+    assert (np.ptp(np.asarray(scores)) < 1e-6) == (name == "rotary" and width == 1)
+
+
+@pytest.mark.parametrize("slope", [0.5, 0.004])
+def test_alibi_falls_in_proportion_to_the_distance(slope):
+    position, days = POSITIONS["alibi"](slope=slope), jnp.arange(9)
+    bias = np.asarray(position.bias(days, days))
+    np.testing.assert_allclose(bias, alibi(9, slope), atol=1e-6)
+    np.testing.assert_allclose(np.diff(bias[0]), -slope, rtol=1e-4)
+    np.testing.assert_array_equal(bias, bias.T)
+    rows = rows_of(5)
+    np.testing.assert_array_equal(position.turn(rows, jnp.arange(7)), rows)
+
+
+def test_two_bases_of_rotary_in_one_process_differ():
+    rows, days = rows_of(6), jnp.arange(7)
+    one, other = (POSITIONS["rotary"](base=base).turn(rows, days) for base in (10.0, 1000.0))
+    assert np.abs(np.asarray(one - other)).max() > 0.1
+
+
+@pytest.mark.parametrize("name", SCORE_ENCODINGS)
+def test_some_positions_are_those_of_all(name):
+    """A model that reads out one day turns that day alone."""
+    position, rows, some = POSITIONS[name](), rows_of(7), jnp.array([6, 2])
+    whole = position.turn(rows, jnp.arange(7))
+    np.testing.assert_allclose(position.turn(rows[some], some), whole[some], atol=1e-6)
+    whole = position.bias(jnp.arange(7), jnp.arange(7))
+    np.testing.assert_allclose(position.bias(some, jnp.arange(7)), whole[some], atol=1e-6)
+
+
 @dataclasses.dataclass(frozen=True)
 class Distance(AbstractScorePosition):
     """A score encoding: far keys count for less, and every second day is turned around."""
@@ -145,11 +218,11 @@ def test_a_score_encoding_works_without_a_change_to_the_model(distance_registere
     model = options.build(vocab=3, length=5, key=jr.key(1))
     tokens = np.array([0, 2, 1, 1, 0])
     logits, trace = model(jnp.asarray(tokens), jnp.arange(5))
-    turned = np.where(np.arange(5) % 2 == 0, 1.0, -1.0)[:, None]
+    signs = np.where(np.arange(5) % 2 == 0, 1.0, -1.0)[:, None]
     bias = -0.5 * np.abs(np.arange(5)[:, None] - np.arange(5))
     expected, pattern = attention_forward(
         model, tokens, positions=np.zeros((5, 0)), mask="causal", scale=2**-0.5,
-        turn=turned, bias=bias,
+        turn=lambda rows: rows * signs, bias=bias,
     )  # fmt: skip
     np.testing.assert_allclose(trace.patterns[0, 0], pattern, atol=1e-6)
     np.testing.assert_allclose(logits, expected, atol=1e-5)

@@ -1,5 +1,6 @@
 """Run files: whole or refused."""
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -13,12 +14,22 @@ from hypothesis import strategies as st
 from attnlab.experiment import prepare
 from attnlab.history import empty_history
 from attnlab.models import MODELS
+from attnlab.positions import Alibi, Rotary
 from attnlab.storage import Run, RunFileError, from_bytes, load_run, save_run, to_bytes
 from attnlab.training import advance, evaluate
 from tests.unit.run_file_edits import EDITS, STEPS
 from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
 
-EXPERIMENTS = {"attention": small(SMALL, seed=3), "linear": small(SMALL_LINEAR, seed=3)}
+EXPERIMENTS = {
+    "attention": small(SMALL, seed=3),
+    "linear": small(SMALL_LINEAR, seed=3),
+    **{
+        position.name: dataclasses.replace(
+            SMALL, seed=3, model=dataclasses.replace(SMALL.model, position=position)
+        )
+        for position in (Rotary(base=9.0), Alibi(slope=0.1))
+    },
+}
 
 # Without the shape checks, which would refuse some damage before attnlab has to.
 pytestmark = pytest.mark.usefixtures("as_users_run")

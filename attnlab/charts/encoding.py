@@ -1,0 +1,163 @@
+"""Positional encodings as curves: components, distances, and two components as a path."""
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from attnlab.charts.colours import hues, share_ramp
+
+
+def component_table(rows: Float[np.ndarray, "length features"]) -> pd.DataFrame:
+    """A row for every position and component; both count from 1."""
+    day, component = (index.ravel() for index in np.indices(rows.shape))
+    return pd.DataFrame({"day": day + 1, "component": component + 1, "value": rows.ravel()})
+
+
+def component_chart(
+    table: pd.DataFrame, *, domain: tuple[float, float], dark: bool, height: int
+) -> alt.Chart:
+    """A line for every component, from the first, bright, to the last, faint."""
+    ramp = share_ramp(dark=dark)
+    return (
+        alt.Chart(table)
+        .mark_line(strokeWidth=1.6, aria=False)
+        .encode(
+            x=alt.X("day:Q", title="position (day)", axis=alt.Axis(tickMinStep=1, grid=False)),
+            y=alt.Y("value:Q", title="component", scale=alt.Scale(domain=list(domain))),
+            color=alt.Color(
+                "component:Q",
+                title="component",
+                scale=alt.Scale(range=[ramp.high, ramp.middle]),
+                legend=alt.Legend(
+                    orient="top",
+                    direction="horizontal",
+                    gradientLength=100,
+                    gradientThickness=10,
+                    titleOrient="left",
+                    tickMinStep=1,
+                    format="d",
+                ),
+            ),
+            detail="component:N",
+            tooltip=[
+                alt.Tooltip("day:Q"),
+                alt.Tooltip("component:Q"),
+                alt.Tooltip("value:Q", format=".4f"),
+            ],
+        )
+        .properties(height=height, padding={"right": 12})
+    )
+
+
+def profile_chart(
+    apart: np.ndarray,
+    mean: np.ndarray,
+    least: np.ndarray,
+    most: np.ndarray,
+    *,
+    title: str,
+    dark: bool,
+    height: int,
+) -> alt.LayerChart:
+    """A figure against the distance of two positions, with a band from its least to its most."""
+    hue = hues(dark=dark)
+    table = pd.DataFrame({"apart": apart, "mean": mean, "least": least, "most": most})
+    base = alt.Chart(table).encode(
+        x=alt.X("apart:Q", title="positions apart", axis=alt.Axis(tickMinStep=1, grid=False)),
+        tooltip=[
+            alt.Tooltip("apart:Q", title="positions apart"),
+            alt.Tooltip("mean:Q", format=".4f"),
+            alt.Tooltip("least:Q", format=".4f"),
+            alt.Tooltip("most:Q", format=".4f"),
+        ],
+    )
+    scale = alt.Scale(zero=False)
+    return alt.layer(
+        base.mark_area(color=hue.truth, opacity=0.3, aria=False).encode(
+            y=alt.Y("least:Q", title=title, scale=scale), y2="most:Q"
+        ),
+        base.mark_line(color=hue.truth, strokeDash=[5, 4], aria=False).encode(
+            y=alt.Y("mean:Q", title=title, scale=scale)
+        ),
+    ).properties(height=height, padding={"right": 12})
+
+
+def path_chart(
+    x: np.ndarray, y: np.ndarray, *, x_title: str, y_title: str, dark: bool, height: int
+) -> alt.LayerChart:
+    """Two components as a path through the plane, with the number of some positions."""
+    hue, ramp = hues(dark=dark), share_ramp(dark=dark)
+    days = np.arange(1, len(x) + 1)
+    every = max(1, len(x) // 8)
+    table = pd.DataFrame(
+        {
+            "day": days,
+            "x": x,
+            "y": y,
+            "name": np.where((days - 1) % every == 0, days, "").astype(str),
+        }
+    )
+    # Room for the numbers beside the outermost points.
+    padded = alt.Scale(zero=False, padding=14)
+    base = alt.Chart(table).encode(
+        x=alt.X("x:Q", title=x_title, scale=padded),
+        y=alt.Y("y:Q", title=y_title, scale=padded),
+        order="day:Q",
+    )
+    return alt.layer(
+        base.mark_line(color=hue.training, strokeWidth=1, aria=False),
+        base.mark_point(filled=True, size=40, opacity=1, aria=False).encode(
+            color=alt.Color("day:Q", scale=alt.Scale(range=[ramp.middle, ramp.high]), legend=None),
+            tooltip=[
+                alt.Tooltip("day:Q", title="position (day)"),
+                alt.Tooltip("x:Q", title=x_title, format=".4f"),
+                alt.Tooltip("y:Q", title=y_title, format=".4f"),
+            ],
+        ),
+        base.mark_text(dx=9, dy=-8, color=hue.truth, aria=False).encode(text="name:N"),
+    ).properties(height=height, padding={"right": 12})
+
+
+def series_chart(
+    table: pd.DataFrame,
+    *,
+    x_title: str,
+    y_title: str,
+    names: tuple[str, ...],
+    boundary: tuple[float, str] | None,
+    dark: bool,
+    height: int,
+) -> alt.LayerChart:
+    """Lines of `at`, `value` by `series`; `boundary` is a named upright rule."""
+    hue = hues(dark=dark)
+    scale = alt.Scale(domain=list(names), range=[hue.truth, hue.sampled][: len(names)])
+    lines = (
+        alt.Chart(table)
+        .mark_line(aria=False)
+        .encode(
+            x=alt.X("at:Q", title=x_title, axis=alt.Axis(tickMinStep=1, grid=False)),
+            y=alt.Y("value:Q", title=y_title),
+            color=alt.Color(
+                "series:N", title=None, scale=scale, legend=alt.Legend(orient="top", labelLimit=240)
+            ),
+            strokeDash=alt.StrokeDash("series:N", scale=alt.Scale(domain=list(names)), legend=None),
+            tooltip=[
+                alt.Tooltip("series:N", title="encoding"),
+                alt.Tooltip("at:Q", title=x_title),
+                alt.Tooltip("value:Q", title=y_title, format=".4f"),
+            ],
+        )
+    )
+    layers = [lines]
+    if boundary is not None:
+        mark = alt.Chart(pd.DataFrame({"at": [boundary[0]], "name": [boundary[1]]})).encode(
+            x="at:Q"
+        )
+        layers.append(mark.mark_rule(color=hue.truth, strokeDash=[2, 3], aria=False))
+        layers.append(
+            mark.mark_text(
+                align="left", dx=4, dy=-4, baseline="top", color=hue.truth, aria=False
+            ).encode(text="name:N", y=alt.value(8))
+        )
+    return alt.layer(*layers).properties(height=height, padding={"right": 12})

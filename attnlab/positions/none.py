@@ -1,0 +1,21 @@
+"""`none`: no signal of order."""
+
+import dataclasses
+from typing import ClassVar
+
+import jax.numpy as jnp
+from jaxtyping import Array, Key
+
+from attnlab.positions.base import AbstractInputPosition
+
+
+@dataclasses.dataclass(frozen=True)
+class NoPosition(AbstractInputPosition):
+    """No signal of order: the days are a set."""
+
+    name: ClassVar[str] = "none"
+    summary: ClassVar[str] = "No signal of order: the days are a set."
+    trainable: ClassVar[bool] = False
+
+    def table(self, *, length: int, width: int, key: Key[Array, ""]):
+        return jnp.zeros((length, 0))

@@ -1,0 +1,252 @@
+"""Pictures of positional encodings."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from attnlab.charts import (
+    component_chart,
+    component_table,
+    matrix_chart,
+    matrix_table,
+    path_chart,
+    profile_chart,
+    series_chart,
+)
+from attnlab.charts.colours import signed_ramp
+from attnlab.geometry import (
+    TOO_ALIKE,
+    Shift,
+    closest_pair,
+    distances,
+    fit_shift,
+    met_scores,
+    novelty,
+    profile,
+    shift_rotation,
+    similarity,
+    wavelengths,
+)
+from attnlab.positions import AbstractScorePosition, Sinusoidal
+from attnlab.ui.encoding_controls import Shown
+from attnlab.ui.ground import on_dark
+
+VIEWS = ("curves", "heatmap", "similarity", "distance", "path")
+READING = {
+    "curves": "a line is one component; it takes its values as you walk along the positions.",
+    "heatmap": "a row is the vector that a position gets; fast components are at the left.",
+    "similarity": "the cosine of the angle between the rows of two positions, 1 for the same "
+    "direction. Stripes along the diagonal: only the distance counts.",
+    "distance": "how far the rows of two positions lie apart, by how far the positions are apart. "
+    "The dashed line is the mean, the band reaches from least to most; no band: the distance alone "
+    "decides.",
+    "path": "two components, walked through from position 1 on. Where the path comes back to "
+    "itself these two cannot tell the positions apart.",
+}
+_HEIGHT = 330
+
+
+def draw_view(shown: Shown, view: str, first: int, second: int) -> None:
+    """One picture of one encoding."""
+    with st.container(key=f"chart_pe_{shown.side}"):
+        if shown.rows is None:
+            _draw_featureless(shown)
+            return
+        chart, said = _view(shown, view, first, second)
+        st.altair_chart(chart, width="stretch", alt=f"{shown.name}, {view}: {said}")
+
+
+def _draw_featureless(shown: Shown) -> None:
+    if isinstance(shown.position, AbstractScorePosition):
+        st.info(
+            f"`{shown.name}` gives the input no features. It changes the scores: see below.",
+            icon=":material/arrow_downward:",
+        )
+    elif shown.name == "none":
+        st.info("No features: every order of the days looks the same.", icon=":material/block:")
+
+
+def _view(shown: Shown, view: str, first: int, second: int):
+    rows, dark = shown.rows, on_dark()
+    length, width = rows.shape
+    largest = float(np.abs(rows).max())
+    if view == "curves":
+        domain = (min(0.0, float(rows.min())), max(0.0, float(rows.max())))
+        chart = component_chart(component_table(rows), domain=domain, dark=dark, height=_HEIGHT)
+        return chart, f"{width} components over {length} positions, at most {largest:.2f}."
+    if view == "heatmap":
+        chart = matrix_chart(
+            matrix_table(rows),
+            row_title="← position (day)",
+            column_title="component →",
+            domain=(-largest, largest),
+            ramp=signed_ramp(dark=dark),
+            dark=dark,
+            height=_HEIGHT,
+        )
+        return chart, f"{length} rows of {width} numbers up to {largest:.2f}."
+    if view == "similarity":
+        alike = similarity(rows)
+        chart = matrix_chart(
+            matrix_table(alike),
+            row_title="← position (day)",
+            column_title="position (day) →",
+            domain=(-1.0, 1.0),
+            ramp=signed_ramp(dark=dark),
+            dark=dark,
+            meaning="cosine",
+            height=_HEIGHT,
+        )
+        return chart, f"the least cosine is {alike.min():.2f}."
+    if view == "distance":
+        found = profile(distances(rows))
+        chart = profile_chart(*found, title="distance of rows", dark=dark, height=_HEIGHT)
+        return chart, f"neighbours lie {found.mean[1]:.3f} apart on average."
+    x, y = (min(component, width) - 1 for component in (first, second))
+    chart = path_chart(
+        rows[:, x],
+        rows[:, y],
+        x_title=f"component {x + 1}",
+        y_title=f"component {y + 1}",
+        dark=dark,
+        height=_HEIGHT,
+    )
+    return chart, f"components {x + 1} and {y + 1} of {length} positions."
+
+
+def draw_shift(shown: Shown, shift: int) -> None:
+    """The matrix that should move every position on by `shift`, and how far it fails."""
+    if shown.rows is None:
+        st.caption(f"`{shown.name}` has no rows to shift.")
+        return
+    length, width = shown.rows.shape
+    if shift >= length:
+        st.caption(f"{length} positions have none that are {shift} apart.")
+        return
+    exact = isinstance(shown.position, Sinusoidal) and width % 2 == 0
+    if exact:
+        found, how = shift_rotation(shown.position, shown.rows, shift), "from its formula"
+    else:
+        found, how = fit_shift(shown.rows, shift), "the least squares fit"
+    with st.container(key=f"chart_shift_{shown.side}"):
+        st.altair_chart(
+            _shift_chart(found),
+            width="stretch",
+            alt=f"{shown.name}: M({shift}), {how}. Largest error {found.error:.1e}.",
+        )
+    st.markdown(
+        f"`{shown.name}`: M({shift}) is {how}. Largest error over all t: "
+        f"**{_error(found.error)}**, where the rows reach {np.abs(shown.rows).max():.2f}."
+    )
+    if not found.determined:
+        st.info(
+            f"There are {length - shift} pairs of rows for {width} components: some matrix fits "
+            "any rows whatever. Take a longer sequence or a smaller d.",
+            icon=":material/info:",
+        )
+
+
+def _error(error: float) -> str:
+    return f"{error:.1e}" if error < 1e-3 else f"{error:.3f}"
+
+
+def _shift_chart(found: Shift):
+    largest = max(1.0, float(np.abs(found.matrix).max()))
+    return matrix_chart(
+        matrix_table(found.matrix),
+        row_title="← component at t + k",
+        column_title="component at t →",
+        domain=(-largest, largest),
+        ramp=signed_ramp(dark=on_dark()),
+        dark=on_dark(),
+        height=_HEIGHT,
+    )
+
+
+def draw_score_profile(position: AbstractScorePosition, *, length: int, width: int) -> None:
+    """The score of one vector with itself against the distance of its two places."""
+    found = profile(met_scores(position, length=length, width=width))
+    spread = float((found.most - found.least).max())
+    with st.container(key=f"chart_scores_{position.name}"):
+        st.altair_chart(
+            profile_chart(*found, title="score", dark=on_dark(), height=240),
+            width="stretch",
+            alt=f"{position.name}: score {found.mean[0]:.2f} at distance 0, {found.mean[-1]:.2f} "
+            f"at {length - 1}.",
+        )
+    rounding = (
+        f"by at most {spread:.0e}, the rounding of 32-bit numbers" if spread else "not at all"
+    )
+    st.caption(
+        f"`{position.name}`: at one distance the scores of all pairs of places differ {rounding}."
+    )
+
+
+def draw_waves(shown: Shown) -> None:
+    """The wavelengths of the components, and the two positions that are hardest to tell apart."""
+    length, width = (0, 0) if shown.rows is None else shown.rows.shape
+    waves = wavelengths(shown.position, width) if width else None
+    if waves is None or not waves.size:
+        st.markdown(f"`{shown.name}` has no wavelengths: nothing in it comes round again.")
+    else:
+        st.dataframe(
+            pd.DataFrame(
+                {
+                    "component": np.arange(1, len(waves) + 1),
+                    "wavelength (positions)": [f"{wave:,.2f}" for wave in waves],
+                    f"turns in {length} positions": [f"{length / wave:.3f}" for wave in waves],
+                }
+            ),
+            hide_index=True,
+            height=min(38 + 35 * len(waves), 248),
+        )
+    if shown.rows is None or length < 2:
+        return
+    pair = closest_pair(shown.rows)
+    text = (
+        f"`{shown.name}`: days {pair.one + 1} and {pair.other + 1} are the most alike, "
+        f"**{pair.distance:.3f}** apart; two rows are typically {pair.typical:.3f} apart."
+    )
+    if pair.distance < TOO_ALIKE * pair.typical:
+        st.warning(
+            f"{text} That is under {TOO_ALIKE:.0%} of it: a model can hardly tell these two.",
+            icon=":material/blur_on:",
+        )
+    else:
+        st.markdown(text)
+
+
+def draw_beyond(shown: tuple[Shown, ...], trained: int) -> None:
+    """How far the rows of later positions lie from everything met in training."""
+    lines, names = [], []
+    for one in shown:
+        if one.rows is None:
+            continue
+        name = f"{one.side.upper()}: {one.name}"
+        names.append(name)
+        # A free vector exists for trained positions alone.
+        last = trained if getattr(one.position, "trainable", False) else len(one.rows)
+        values = novelty(one.rows[:last], min(trained, last))
+        lines.append(
+            pd.DataFrame({"at": np.arange(1, len(values) + 1), "value": values, "series": name})
+        )
+    if not lines:
+        st.caption("Neither encoding has rows.")
+        return
+    table = pd.concat(lines)
+    furthest = table.iloc[int(table["value"].to_numpy().argmax())]
+    with st.container(key="chart_beyond"):
+        st.altair_chart(
+            series_chart(
+                table,
+                x_title="position (day)",
+                y_title="distance to trained rows",
+                names=tuple(names),
+                boundary=(trained + 0.5, "trained up to here"),
+                dark=on_dark(),
+                height=260,
+            ),
+            width="stretch",
+            alt=f"Trained on {trained} positions. Furthest from them: {furthest['series']}, "
+            f"position {furthest['at']}, at {furthest['value']:.2f}.",
+        )

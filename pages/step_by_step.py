@@ -1,0 +1,50 @@
+"""Step by step: attention with numbers one can follow by hand."""
+
+import streamlit as st
+
+from attnlab.ui.averages_panel import draw_averages
+from attnlab.ui.head_controls import code_of, draw_bench, run_bench
+from attnlab.ui.sets_panel import draw_sets
+from attnlab.ui.shell import ensure_shell
+from attnlab.ui.stage_panel import draw_stages
+
+ensure_shell()
+st.title("Step by step", anchor=False)
+st.markdown(
+    "Attention mixes rows of numbers, with weights that it finds itself. First the plainest "
+    "mixture, the mean of the past; then a head whose every number can be followed by hand; then "
+    "what follows from it: without further help attention sees a set, not a sequence."
+)
+
+
+# Each section is drawn again by itself when one of its controls moves.
+@st.fragment
+def draw_example():
+    st.latex(
+        r"\text{output} = \text{softmax}\big(\text{scale} \cdot QK^\top\big)\,V, \quad "
+        r"Q = xW_Q,\; K = xW_K,\; V = xW_V"
+    )
+    bench = draw_bench()
+    draw_stages(bench, run_bench(bench))
+    st.caption(
+        "Try this: change one number of an input and follow it through the stages. Take “all-ones "
+        "weights” and look at the scores. Take the random head and switch scaling on."
+    )
+    st.header("Sets, not sequences", anchor=False, divider="gray")
+    st.markdown("The same head, once with the inputs as they are above and once shuffled.")
+    draw_sets(bench)
+    with st.expander("In code", icon=":material/code:"):
+        st.markdown("The stages above, from a script:")
+        st.code(code_of(bench), language="python")
+
+
+st.header("Averaging the past, three ways", anchor=False, divider="gray")
+st.markdown(
+    "The mean of all inputs so far, for every input: as a **loop** over t, as a product with a "
+    "**lower-triangular matrix**, and as a **masked softmax of zeros**. The third is attention "
+    "that has no preference yet."
+)
+st.fragment(draw_averages)()
+
+st.header("A worked example", anchor=False, divider="gray")
+draw_example()

@@ -1,0 +1,107 @@
+"""The Positional encodings page without a browser."""
+
+import re
+
+import pytest
+
+from attnlab.positions import POSITIONS
+from attnlab.ui.encoding_controls import IN_THE_RUN, steps
+from attnlab.ui.encoding_panel import VIEWS
+
+
+@pytest.fixture
+def page(app):
+    # Outside a browser the values of controls come one run after the page.
+    app.switch_page("pages/positional_encodings.py").run().run()
+    assert not app.exception
+    return app
+
+
+def _alts(page):
+    return [chart.proto.alt for chart in page.get("vega_lite_chart")]
+
+
+def _texts(page):
+    parts = (page.markdown, page.caption, page.info, page.warning)
+    return "\n".join(text.value for part in parts for text in part)
+
+
+@pytest.mark.parametrize("name", [*POSITIONS, IN_THE_RUN])
+def test_every_encoding_in_every_view(page, name):
+    page.selectbox(key="pe_b").select(name).run()
+    for view in VIEWS:
+        page.segmented_control(key="pe_view").set_value(view).run()
+        assert not page.exception
+        assert not page.error
+        assert all(_alts(page))
+    compile(page.code[-1].value, "in code", "exec")
+
+
+def test_a_shift_of_sinusoids_errs_by_rounding_and_of_learned_ones_much(page):
+    page.slider(key="pe_shift").set_value(5).run()
+    sinusoidal, learned = (text for text in _texts(page).splitlines() if "Largest error" in text)
+    assert "from its formula" in sinusoidal
+    assert "e-0" in sinusoidal
+    assert "least squares" in learned
+    assert "e-0" not in learned
+
+
+def test_few_positions_fit_any_shift(page):
+    page.slider(key="pe_length").set_value(6).run()
+    assert "some matrix fits any rows whatever" in _texts(page)
+
+
+def test_positions_too_alike_are_told(page):
+    assert "can hardly tell" not in _texts(page)
+    page.slider(key="pe_length").set_value(64).run()
+    page.slider(key="pe_width").set_value(2).run()
+    (warning,) = (text.value for text in page.warning if "`sinusoidal`" in text.value)
+    assert "can hardly tell" in warning
+    one, other = map(int, re.search(r"days (\d+) and (\d+)", warning).groups())
+    # 44 is close to seven turns of 2π.
+    assert other - one == 44
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_presets(page, number):
+    page.button(key=f"pe_preset_{number}").click().run()
+    assert not page.exception
+    length, width = {1: (50, 5), 2: (40, 2)}[number]
+    assert page.slider(key="pe_length").value == length
+    assert page.slider(key="pe_width").value == width
+    assert any(f"{width} components over {length} positions" in alt for alt in _alts(page))
+    if number == 1:
+        assert page.select_slider(key="pe_a_base").value == 50
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("pe_length", 2), ("pe_length", 64), ("pe_width", 1), ("pe_width", 32), ("pe_trained", 1),
+     ("pe_shift", 32)],
+)  # fmt: skip
+def test_ends_of_the_sliders(page, key, value):
+    for view in VIEWS:
+        page.segmented_control(key="pe_view").set_value(view).run()
+        page.slider(key=key).set_value(value).run()
+        assert not page.exception
+
+
+def test_a_learned_encoding_of_the_run(app):
+    app.number_input(key="steps").set_value(20).run()
+    app.button(key="run_start").click().run()
+    run = app.session_state["live_run"]
+    assert run.wait(120.0)
+    app.switch_page("pages/positional_encodings.py").run().run()
+    app.selectbox(key="pe_b").select(IN_THE_RUN).run()
+    assert not app.exception
+    rows = run.snapshot().latest.model.positions
+    assert f"From step 20 of the current run: {rows.shape[0]} positions, {rows.shape[1]}" in _texts(
+        app
+    )
+    assert any(f"{rows.shape[1]} components over {rows.shape[0]} positions" in alt
+               for alt in _alts(app))  # fmt: skip
+
+
+def test_steps_are_round_numbers_within_bounds():
+    assert steps(2, 50) == [2, 5, 10, 20, 50]
+    assert steps(0.05, 1.0) == [0.05, 0.1, 0.2, 0.5, 1]

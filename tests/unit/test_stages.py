@@ -1,0 +1,143 @@
+"""The stages of a head: the literature's worked example, hand rules, and sizes of tables."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from attnlab.attention import attend
+from attnlab.models.initialisation import Projection
+from attnlab.scores import SCORES, DotProduct
+from attnlab.stages import Head, Stages, compiled_stages, stages
+from attnlab.worked_examples import WORKED_EXAMPLES
+
+REFERENCE = json.loads((Path(__file__).parent / "worked_example.json").read_text())
+EXAMPLE = WORKED_EXAMPLES["worked example"]
+
+
+def head_of(example, *, bias=0.0):
+    def projection(rows):
+        weight = np.array(rows, dtype=np.float32)
+        return Projection(weight, np.full(weight.shape[1], bias, dtype=np.float32))
+
+    return Head(*map(projection, (example.w_query, example.w_key, example.w_value)))
+
+
+def run(example, *, mask=None, scale=1.0, score=None, bias=0.0, asking=None):
+    inputs = np.array(example.inputs, dtype=np.float32)
+    asking = inputs if asking is None else asking
+    mask = np.ones((len(asking), len(inputs)), dtype=bool) if mask is None else mask
+    head, score = head_of(example, bias=bias), score or DotProduct()
+    return compiled_stages(head, asking, inputs, mask=mask, scale=scale, score=score)
+
+
+def test_the_worked_example_is_the_literature_s():
+    inputs, *weights = (REFERENCE[name] for name in ("x", "w_query", "w_key", "w_value"))
+    assert [list(map(list, rows)) for rows in EXAMPLE[:4]] == [inputs, *weights]
+
+
+@pytest.mark.parametrize("name", ["queries", "keys", "values", "scores"])
+def test_whole_numbers_of_the_worked_example_are_exact(name):
+    np.testing.assert_array_equal(getattr(run(EXAMPLE), name), REFERENCE[name])
+
+
+def test_the_pattern_of_the_worked_example_to_its_printed_digits():
+    for row, printed in zip(run(EXAMPLE).pattern, REFERENCE["pattern"], strict=True):
+        for share, text in zip(row, map(Decimal, printed), strict=True):
+            # 0.9820079 is printed as 0.982007: some digits are cut off, not rounded.
+            last_digit = 10.0 ** text.as_tuple().exponent
+            assert float(share) == pytest.approx(float(text), abs=last_digit)
+
+
+def test_the_output_of_the_worked_example_to_its_printed_digits():
+    found = run(EXAMPLE)
+    exact = np.array(REFERENCE["pattern"], dtype=float) @ np.array(REFERENCE["values"])
+    # The reference prints its pattern to six digits; values are at most 8.
+    np.testing.assert_allclose(found.output, exact, atol=1e-5)
+    # Its printed output comes from shares cut to one decimal, where 0.063 counts as 0.
+    cut = np.round(found.pattern.astype(float) - 0.015, 1)
+    printed = REFERENCE["output_with_pattern_rounded_to_one_decimal"]
+    np.testing.assert_allclose(cut @ found.values, printed, atol=1e-9)
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("name", WORKED_EXAMPLES)
+def test_stages_follow_from_one_another(name, score):
+    example = WORKED_EXAMPLES[name]
+    length = len(example.inputs)
+    mask = np.tri(length, dtype=bool)
+    found = run(example, mask=mask, scale=0.5, score=SCORES[score](), bias=0.25)
+    inputs = np.array(example.inputs)
+    for part, weight in zip(found[:3], example[1:4], strict=True):
+        np.testing.assert_allclose(part, inputs @ np.array(weight) + 0.25, atol=1e-5)
+    np.testing.assert_allclose(found.scaled, 0.5 * found.scores, rtol=1e-6)
+    np.testing.assert_array_equal(found.masked, np.where(mask, found.scaled, -np.inf))
+    shares = np.exp(found.masked.astype(float) - found.masked.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(found.pattern, shares / shares.sum(1, keepdims=True), atol=1e-5)
+    for q, k in np.ndindex(length, length):
+        np.testing.assert_allclose(
+            found.weighted[q, k], found.pattern[q, k] * found.values[k], atol=1e-6
+        )
+    np.testing.assert_allclose(found.output, found.weighted.sum(axis=1), atol=1e-5)
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(1, 1), (3, 8), (8, 9), (10, 2)])
+def test_filling_up_changes_nothing(queries, keys):
+    rng = np.random.default_rng(queries)
+    asking, asked = (rng.normal(size=(n, 5)).astype(np.float32) for n in (queries, keys))
+    head = Head(
+        *(
+            Projection(*(rng.normal(size=size).astype(np.float32) for size in ((5, d), d)))
+            for d in (3, 3, 2)
+        )
+    )
+    mask = rng.random((queries, keys)) < 0.7
+    settings = {"scale": 0.3, "score": SCORES["scaled"]()}
+    filled = compiled_stages(head, asking, asked, mask=mask, **settings)
+    plain = stages(
+        Head(*(Projection(*map(jnp.asarray, part)) for part in head)),
+        *map(jnp.asarray, (asking, asked)), mask=jnp.asarray(mask), **settings,
+    )  # fmt: skip
+    for name in Stages._fields:
+        assert getattr(filled, name).shape == getattr(plain, name).shape
+        np.testing.assert_allclose(
+            getattr(filled, name), getattr(plain, name), atol=1e-5, err_msg=name
+        )
+    trained = attend(plain.queries, plain.keys, plain.values, mask=jnp.asarray(mask), **settings)
+    np.testing.assert_array_equal(plain.output, trained.output)
+
+
+def test_one_hot_keys_look_the_next_input_up():
+    found = run(WORKED_EXAMPLES["one-hot keys"])
+    np.testing.assert_array_equal(found.pattern.argmax(axis=1), [1, 2, 3, 0])
+    # e^6 / (e^6 + 3) = 0.9926
+    np.testing.assert_allclose(found.pattern.max(axis=1), 0.9926, atol=1e-4)
+
+
+def test_ones_make_every_query_rank_the_keys_alike():
+    found = run(WORKED_EXAMPLES["all-ones weights"])
+    assert np.linalg.matrix_rank(found.scores) == 1
+    assert len({tuple(row) for row in np.argsort(found.scores, axis=1).tolist()}) == 1
+    assert np.ptp(found.keys, axis=1).max() == 0
+
+
+def test_identical_inputs_get_equal_shares():
+    found = run(WORKED_EXAMPLES["identical inputs"])
+    np.testing.assert_allclose(found.pattern, 1 / 3, atol=1e-7)
+    np.testing.assert_allclose(found.output, found.values, atol=1e-6)
+
+
+def test_a_random_wide_head_is_softer_when_scaled():
+    example = WORKED_EXAMPLES["random head of width 16"]
+    assert np.array(example.w_query).shape == (4, 16)
+    plain, scaled = (run(example, scale=scale).pattern.max(axis=1) for scale in (1.0, 0.25))
+    assert np.all(plain > scaled)
+
+
+def test_queries_may_come_from_elsewhere():
+    asking = np.array([[1, 1, 1, 1], [1, 0, 1, 0]], dtype=np.float32)
+    crossed, own = run(EXAMPLE, asking=asking), run(EXAMPLE)
+    np.testing.assert_allclose(crossed.output, own.output[[2, 0]], atol=1e-6)
