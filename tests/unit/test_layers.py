@@ -36,6 +36,7 @@ LAYERS = (
     "saturation",
     "safety",
     "sweep",
+    "regression_data",
     "kernel_regression",
     "learned_kernel",
     "points_text",
