@@ -8,14 +8,39 @@ from attnlab.charts.difference import (
     difference_chart,
     difference_table,
 )
+from attnlab.charts.distribution import distribution_chart, distribution_table
 from attnlab.charts.frequency import frequency_chart, frequency_table
 from attnlab.charts.loss import loss_chart, loss_table
 from attnlab.charts.pattern import pattern_chart, pattern_table
 from attnlab.charts.predictions import calibration_chart, confusion_chart, next_day_chart
+from attnlab.charts.regression import (
+    CLICKED,
+    fit_chart,
+    fit_table,
+    learning_chart,
+    learning_table,
+    leave_one_out_chart,
+    plane_chart,
+    plane_table,
+    points_table,
+)
 from attnlab.charts.rule import rule_chart, rule_table
+from attnlab.charts.series import SCALED, UNSCALED, level_table, series_chart, series_table
+from attnlab.charts.softmax import softmax_chart, softmax_table
+from attnlab.charts.sweep import (
+    gap_map_chart,
+    gap_map_table,
+    reached_chart,
+    reached_table,
+    training_chart,
+    training_table,
+)
 from attnlab.charts.weights import weight_chart, weight_table
 
 __all__ = [
+    "CLICKED",
+    "SCALED",
+    "UNSCALED",
     "calibration_chart",
     "confusion_chart",
     "curve_chart",
@@ -26,15 +51,36 @@ __all__ = [
     "dependence_table",
     "difference_chart",
     "difference_table",
+    "distribution_chart",
+    "distribution_table",
+    "fit_chart",
+    "fit_table",
     "frequency_chart",
     "frequency_table",
+    "gap_map_chart",
+    "gap_map_table",
+    "learning_chart",
+    "learning_table",
+    "leave_one_out_chart",
+    "level_table",
     "loss_chart",
     "loss_table",
     "next_day_chart",
     "pattern_chart",
     "pattern_table",
+    "plane_chart",
+    "plane_table",
+    "points_table",
+    "reached_chart",
+    "reached_table",
     "rule_chart",
     "rule_table",
+    "series_chart",
+    "series_table",
+    "softmax_chart",
+    "softmax_table",
+    "training_chart",
+    "training_table",
     "weight_chart",
     "weight_table",
 ]

@@ -63,6 +63,16 @@ def _navigation():
                 st.Page(_PAGES / "generators.py", title="Generators", icon=":material/casino:"),
             ],
             "Lessons": [
+                st.Page(
+                    _PAGES / "softmax_scaling.py",
+                    title="Softmax scaling",
+                    icon=":material/tune:",
+                ),
+                st.Page(
+                    _PAGES / "kernel_regression.py",
+                    title="Kernel regression",
+                    icon=":material/show_chart:",
+                ),
                 st.Page(_PAGES / "words.py", title="Words", icon=":material/menu_book:"),
             ],
         },

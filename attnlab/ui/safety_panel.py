@@ -1,0 +1,36 @@
+"""Scores that break a plain softmax, and what attnlab's returns."""
+
+import numpy as np
+import streamlit as st
+
+from attnlab.safety import CASES, Answer, answer
+
+
+def draw_safety() -> None:
+    """A table of cases, computed now, each with the reason for its answer."""
+    rows = ["| case | scores | plain softmax | attnlab's | gradients | why |", "|---" * 6 + "|"]
+    for case, found in zip(CASES, _answers(), strict=True):
+        scores = _numbers(case.scores, case.admitted)
+        gradients = "finite" if np.isfinite(found.gradient).all() else "not finite"
+        rows.append(
+            f"| {case.name} | {scores} | {_numbers(found.plain)} | **{_numbers(found.ours)}** | "
+            f"{gradients} | {case.why} |"
+        )
+    with st.container(key="safety"):
+        st.markdown("\n".join(rows))
+    st.caption(
+        "How to read it: computed in float32 as you look. The plain softmax is exp(s) / Σ exp(s) "
+        "as it is written; `nan` is not a number. In [brackets]: a masked key."
+    )
+
+
+@st.cache_data(show_spinner=False)
+def _answers() -> list[Answer]:
+    return [answer(case) for case in CASES]
+
+
+def _numbers(values, admitted=None) -> str:
+    texts = [f"{value:,.4g}".replace("-", "−") for value in np.asarray(values, dtype=float)]
+    if admitted is not None:
+        texts = [t if seen else f"[{t}]" for t, seen in zip(texts, admitted, strict=True)]
+    return " · ".join(texts)
