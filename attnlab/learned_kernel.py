@@ -53,8 +53,20 @@ def metric_loss(
     metric: Metric, x: Float[Array, "points features"], y: Float[Array, " points"]
 ) -> Float[Array, ""]:
     """Mean squared error of predicting each point from the others."""
-    predicted = learned_attention(metric, x, x, y, leave_one_out=True).output[:, 0]
-    return ((predicted - y) ** 2).mean()
+    return _squared_errors(metric, x, y).mean()
+
+
+@jax.jit
+def _squared_errors(metric, x, y):
+    return (learned_attention(metric, x, x, y, leave_one_out=True).output[:, 0] - y) ** 2
+
+
+def left_out_error(
+    metric: Metric, x: Float[np.ndarray, "points features"], y: Float[np.ndarray, " points"]
+) -> tuple[float, float]:
+    """`metric_loss` and its standard error, the points taken as independent."""
+    x, y = (jnp.asarray(part, jnp.float32) for part in (x, y))
+    return mean_and_error(np.asarray(_squared_errors(metric, x, y), np.float64))
 
 
 def learn_metric(

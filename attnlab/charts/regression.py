@@ -119,7 +119,7 @@ def leave_one_out_chart(
         scale=alt.Scale(type="log", nice=False),
         axis=alt.Axis(format="~g", labelOverlap=True, tickCount=4),
     )
-    title = "mean squared error, left out"
+    title = "error, left out"
     base = alt.Chart(table).encode(x=x)
     here = alt.Chart(pd.DataFrame({"bandwidth": [chosen]})).encode(x=x)
     return alt.layer(

@@ -75,7 +75,7 @@ def series_chart(
         "series:N",
         title=None,
         scale=alt.Scale(domain=series, range=[colours[name] for name in series]),
-        legend=alt.Legend(orient="top", symbolType="circle"),
+        legend=alt.Legend(orient="top", symbolType="circle", symbolOpacity=1),
     )
     base = alt.Chart(table).encode(x=x, color=colour)
     layers = []
@@ -86,10 +86,10 @@ def series_chart(
                 color=hue.truth, strokeDash=[5, 4], strokeWidth=1.5, aria=False, clip=True
             )
         )
-        named = law.transform_filter(alt.datum.at == min(ticks)).encode(text="name:N")
+        named = law.transform_filter(alt.datum.at == max(ticks)).encode(text="name:N")
         layers.append(
             named.mark_text(
-                align="left", baseline="bottom", dx=4, dy=-3, color=hue.truth, aria=False
+                align="right", baseline="bottom", dx=-4, dy=-5, color=hue.truth, aria=False
             )
         )
     if lines:

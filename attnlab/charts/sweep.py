@@ -61,7 +61,7 @@ def training_chart(
             y=alt.Y(
                 "value:Q",
                 title=y_title,
-                scale=alt.Scale(type="log" if logarithmic else "linear", zero=not logarithmic),
+                scale=alt.Scale(type="log") if logarithmic else alt.Scale(zero=True),
                 axis=alt.Axis(format="~g"),
             ),
             color=alt.Color(
@@ -140,7 +140,7 @@ def reached_chart(
                 "reached:N",
                 title=None,
                 scale=alt.Scale(domain=["reached", "not reached"], range=["circle", "triangle-up"]),
-                legend=alt.Legend(orient="top"),
+                legend=None,
             ),
             tooltip=[
                 "series:N",

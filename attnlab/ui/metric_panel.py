@@ -22,6 +22,7 @@ from attnlab.learned_kernel import (
     error_against_truth,
     isotropic,
     learn_metric,
+    left_out_error,
 )
 from attnlab.regression_data import PLANES, Sample, draw_sample
 from attnlab.ui.ground import on_dark
@@ -171,16 +172,16 @@ def _draw_work(work: Background | None, *, task: _Task, start: float) -> None:
 
 
 def _draw_figures(progress: MetricProgress, task: _Task) -> None:
-    now = f"{progress.losses[-1]:.4f}" if len(progress.losses) else "—"
+    left_out = left_out_error(progress.metric, *task.sample)
     error = error_against_truth(progress.metric, task.new.x, task.new.y, *task.sample)
     left, right = st.columns(2, gap="medium")
     with left, st.container(horizontal=True, gap="medium", key="left_out_figures"):
         st.metric("left out: best fixed", f"{task.loss:.4f} ± {task.stderr:.4f}", width="content")
         st.metric(
             "left out: learned",
-            now,
+            f"{left_out[0]:.4f} ± {left_out[1]:.4f}",
             width="content",
-            help="The mean squared error that is trained on; with its eight weights the learned "
+            help="The mean squared error that is trained on; with its eight numbers the learned "
             "kernel may fit a little of the noise.",
         )
     with right, st.container(horizontal=True, gap="medium", key="truth_figures"):

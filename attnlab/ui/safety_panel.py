@@ -30,7 +30,7 @@ def _answers() -> list[Answer]:
 
 
 def _numbers(values, admitted=None) -> str:
-    texts = [f"{value:,.4g}".replace("-", "−") for value in np.asarray(values, dtype=float)]
+    texts = [f"{value:,.5g}".replace("-", "−") for value in np.asarray(values, dtype=float)]
     if admitted is not None:
         texts = [t if seen else f"[{t}]" for t, seen in zip(texts, admitted, strict=True)]
     return " · ".join(texts)

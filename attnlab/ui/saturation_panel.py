@@ -211,7 +211,7 @@ def _draw_verdicts(figures: dict, width: int) -> None:
             word = verdict(mean)
             st.markdown(
                 f"**{name}**, d = {width}: :{_COLOURS[word]}[**{word}**] · "
-                f"{mean:.2f} ± {error:.2f} of the gradient's way is open"
+                f"{mean:.2f} ± {error:.2f} of an even pattern's Jacobian norm"
             )
     words = {
         name: [verdict(row.mean()) for row in figure.surviving] for name, figure in figures.items()
