@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Array, Bool, Float
 
 from attnlab.attention import masked_softmax
 
@@ -96,7 +96,7 @@ def answer(case: Case) -> Answer:
 
 
 @jax.jit
-def _answer(scores: Float[np.ndarray, "1 keys"], admitted: Bool[np.ndarray, "1 keys"]):
+def _answer(scores: Float[Array, "1 keys"], admitted: Bool[Array, "1 keys"]):
     exponentials = jnp.exp(jnp.where(admitted, scores, -jnp.inf))
     plain = exponentials / exponentials.sum(axis=-1, keepdims=True)
     gradient = jax.grad(lambda some: masked_softmax(some, admitted)[0, 0])(scores)

@@ -180,11 +180,12 @@ def _stacked(trees: list) -> Any:
     """Trees of one structure, their arrays stacked."""
 
     def stacked(*leaves):
-        if not eqx.is_array_like(leaves[0]):
+        if not eqx.is_array(leaves[0]):
             return leaves[0]
-        if isinstance(leaves[0], np.ndarray | np.generic):
-            return np.stack(leaves)
-        return jnp.stack(leaves)
+        if jnp.issubdtype(leaves[0].dtype, jax.dtypes.prng_key):
+            return jnp.stack(leaves)
+        # By NumPy, since JAX would compile a program for every shape there is.
+        return jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves]))
 
     return jax.tree.map(stacked, *trees)
 

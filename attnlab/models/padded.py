@@ -43,8 +43,7 @@ class PaddedHead(AbstractModel):
 def padded(model: Attention, width: int, *, scale: str, gain: float) -> PaddedHead:
     """`model` widened to `width`, its queries and keys `gain` times as large.
 
-    `scale` is a name of `SCALES` and counts the components that `model` had. Arrays are NumPy's,
-    since JAX would compile a program for every width there is.
+    `scale` is a name of `SCALES` and counts the components that `model` had.
     """
     options = model.options
     if not options.d_attn <= width:
@@ -52,8 +51,11 @@ def padded(model: Attention, width: int, *, scale: str, gain: float) -> PaddedHe
 
     def widened(projection: Projection) -> Projection:
         more = ((0, 0), (0, width - options.d_attn))
+        # By NumPy, since JAX would compile a program for every width there is.
         weight, bias = (np.float32(gain) * np.asarray(part) for part in projection)
-        return Projection(np.pad(weight, more), np.pad(bias, more[1:]))
+        return Projection(
+            *(jnp.asarray(part) for part in (np.pad(weight, more), np.pad(bias, more[1:])))
+        )
 
     # One name for all heads, since what is static takes part in what is compiled.
     wide = dataclasses.replace(options, d_attn=width, scale="none")
@@ -63,4 +65,4 @@ def padded(model: Attention, width: int, *, scale: str, gain: float) -> PaddedHe
         (widened(model.query), widened(model.key)),
     )
     factor = scale_factor(scale, d_attn=options.d_attn, temperature=options.temperature)
-    return PaddedHead(head=head, factor=np.float32(factor))
+    return PaddedHead(head=head, factor=jnp.asarray(np.float32(factor)))

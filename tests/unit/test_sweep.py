@@ -68,19 +68,23 @@ def gap_alone(model, visible):
 
 def rows_alone(model, visible):
     """Spread and entropy of the last row, written out in NumPy."""
-    spreads, entropies = [], []
-    for days in visible:
-        parts = model.parts(jnp.asarray(days), jnp.array([days.size - 1]))
-        query, key = (np.asarray(part, np.float64) for part in (parts.query, parts.key))
-        scores = parts.scale * (query @ key.T)[0]
-        weights = np.exp(scores - scores.max())
-        weights /= weights.sum()
-        spreads.append(scores.std())
-        entropies.append(-(weights * np.log(np.maximum(weights, 1e-300))).sum())
-    return np.mean(spreads), np.mean(entropies)
+
+    @jax.jit
+    @jax.vmap
+    def last_query_and_keys(days):
+        parts = model.parts(days, jnp.array([days.size - 1]))
+        return parts.query[0], parts.key
+
+    query, key = (np.asarray(part, np.float64) for part in last_query_and_keys(visible))
+    factor = model.options.d_attn**-0.5 if model.options.scale == SCALED else 1.0
+    scores = factor * np.einsum("sd,skd->sk", query, key)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    entropies = -(weights * np.log(np.maximum(weights, 1e-300))).sum(axis=1)
+    return scores.std(axis=1).mean(), entropies.mean()
 
 
-@pytest.mark.parametrize(("number", "gain", "seed"), [(0, 0, 0), (1, 1, 1), (2, 1, 0), (3, 0, 1)])
+@pytest.mark.parametrize(("number", "gain", "seed"), [(0, 0, 0), (3, 1, 1)])
 def test_each_run_is_that_of_train(tracks, number, gain, seed):
     track = tracks[number]
     start, end, visible = trained_alone(track, SWEEP.gains[gain], seed)
