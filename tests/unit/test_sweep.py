@@ -84,9 +84,9 @@ def rows_alone(model, visible):
     return scores.std(axis=1).mean(), entropies.mean()
 
 
-@pytest.mark.parametrize(("number", "gain", "seed"), [(0, 0, 0), (3, 1, 1)])
-def test_each_run_is_that_of_train(tracks, number, gain, seed):
-    track = tracks[number]
+def test_each_run_is_that_of_train(tracks):
+    # The narrow head with 1/√d: 2 components within 5, larger weights, the second seed.
+    track, gain, seed = tracks[0], 1, 1
     start, end, visible = trained_alone(track, SWEEP.gains[gain], seed)
     for look, model in ((0, start), (-1, end)):
         # Forty steps of Adam pass single precision on.
