@@ -253,17 +253,27 @@ def draw_equalities(curve: Curve) -> None:
     on_one = dot_product(on_circle(curve.at, low, high), on_circle(x[:, 0], low, high), bandwidth)
     straight = dot_product(curve.at[:, None], x, curve.bandwidth)
     nearest = np.argsort(-on_one.gaussian[curve.place])[:5]
-    rows = ["| key xᵢ | Gaussian score | q · kᵢ / h² | difference | weight, Gaussian | weight, "
-            "dot product |", "|---" * 6 + "|"]  # fmt: skip
-    for point in nearest:
-        one, other = on_one.gaussian[curve.place, point], on_one.dot[curve.place, point]
-        rows.append(
-            f"| {x[point, 0]:.3f} | {one:.4f} | {other:.4f} | {other - one:.4f} | "
-            f"{on_one.gaussian_pattern[curve.place, point]:.6f} | "
-            f"{on_one.dot_pattern[curve.place, point]:.6f} |"
-        )
+    here = (curve.place, nearest)
+    table = pd.DataFrame(
+        {
+            "key xᵢ": x[nearest, 0],
+            "Gaussian score": on_one.gaussian[here],
+            "q · kᵢ / h²": on_one.dot[here],
+            "difference": on_one.dot[here] - on_one.gaussian[here],
+            "weight, Gaussian": on_one.gaussian_pattern[here],
+            "weight, dot product": on_one.dot_pattern[here],
+        }
+    )
     with st.container(key="one_norm"):
-        st.markdown("\n".join(rows))
+        st.dataframe(
+            table,
+            hide_index=True,
+            width="stretch",
+            column_config={
+                name: st.column_config.NumberColumn(format="%.6f" if "weight" in name else "%.4f")
+                for name in table
+            },
+        )
         st.markdown(
             f"The five keys nearest to the query x = {curve.query:.3f}. Over all queries and keys "
             f"the two patterns differ by at most **{on_one.pattern_difference:.1e}**, and within a "

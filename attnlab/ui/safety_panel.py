@@ -7,20 +7,22 @@ from attnlab.safety import CASES, Answer, answer
 
 
 def draw_safety() -> None:
-    """A table of cases, computed now, each with the reason for its answer."""
-    rows = ["| case | scores | plain softmax | attnlab's | gradients | why |", "|---" * 6 + "|"]
+    """A list of cases, computed now, each with the reason for its answer."""
+    lines = []
     for case, found in zip(CASES, _answers(), strict=True):
-        scores = _numbers(case.scores, case.admitted)
         gradients = "finite" if np.isfinite(found.gradient).all() else "not finite"
-        rows.append(
-            f"| {case.name} | {scores} | {_numbers(found.plain)} | **{_numbers(found.ours)}** | "
-            f"{gradients} | {case.why} |"
+        lines.append(
+            f"- **{case.name}**: {_numbers(case.scores, case.admitted)}\n"
+            f"    - plain softmax: {_numbers(found.plain)}; "
+            f"attnlab's: **{_numbers(found.ours)}**, gradients {gradients}\n"
+            f"    - {case.why}"
         )
     with st.container(key="safety"):
-        st.markdown("\n".join(rows))
+        st.markdown("\n".join(lines))
     st.caption(
-        "How to read it: computed in float32 as you look. The plain softmax is exp(s) / Σ exp(s) "
-        "as it is written; `nan` is not a number. In [brackets]: a masked key."
+        "How to read it: three scores, and what comes back, computed in float32 as you look. The "
+        "plain softmax is exp(s) / Σ exp(s) as it is written; `nan` is not a number. In "
+        "[brackets]: a masked key."
     )
 
 

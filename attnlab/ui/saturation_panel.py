@@ -1,5 +1,7 @@
 """Dot products that grow with their width, and the softmax that they are put through."""
 
+import itertools
+
 import jax.random as jr
 import numpy as np
 import pandas as pd
@@ -205,7 +207,7 @@ def draw_saturation() -> None:
 
 def _draw_verdicts(figures: dict, width: int) -> None:
     place = WIDTHS.index(width)
-    with st.container(horizontal=True, gap="large", key="verdicts"):
+    with st.container(gap="small", key="verdicts"):
         for name, figure in figures.items():
             mean, error = mean_and_error(figure.surviving[place])
             word = verdict(mean)
@@ -213,15 +215,19 @@ def _draw_verdicts(figures: dict, width: int) -> None:
                 f"**{name}**, d = {width}: :{_COLOURS[word]}[**{word}**] · "
                 f"{mean:.2f} ± {error:.2f} of an even pattern's Jacobian norm"
             )
-    words = {
-        name: [verdict(row.mean()) for row in figure.surviving] for name, figure in figures.items()
-    }
-    header = "| d | " + " | ".join(map(str, WIDTHS)) + " |"
-    rows = [
-        f"| {name} | " + " | ".join(f":{_COLOURS[word]}[{word}]" for word in row) + " |"
-        for name, row in words.items()
-    ]
-    st.markdown("\n".join([header, "|---" * (len(WIDTHS) + 1) + "|", *rows]))
+        for name, figure in figures.items():
+            words = [verdict(row.mean()) for row in figure.surviving]
+            st.markdown(f"**{name}**: {_in_ranges(words)}")
+
+
+def _in_ranges(words: list[str]) -> str:
+    """Which widths have which verdict, such as "d = 1 to 8 healthy, 16 to 256 fading"."""
+    parts = []
+    for word, group in itertools.groupby(zip(WIDTHS, words, strict=True), key=lambda pair: pair[1]):
+        widths = [width for width, _ in group]
+        ends = f"{widths[0]}" if len(widths) == 1 else f"{widths[0]} to {widths[-1]}"
+        parts.append(f"{ends} :{_COLOURS[word]}[{word}]")
+    return "d = " + ", ".join(parts)
 
 
 def _draw_figure(

@@ -12,7 +12,7 @@ def _assert_draws(app, page: str) -> None:
     app.switch_page(page).run()
     assert not app.exception
     assert not app.error
-    assert [title.value for title in app.title] == [Path(page).stem.replace("_", " ").capitalize()]
+    assert [title.value for title in app.title] == [Path(page).stem.capitalize().replace("_", " ")]
 
 
 @pytest.mark.parametrize("page", _PAGES)

@@ -18,7 +18,7 @@ def test_first_request(name, fresh_server, new_page):
     page = new_page()
     page.goto(f"{fresh_server.url}/{'' if name == _DEFAULT else name}")
     expect(page.get_by_test_id("stTopNavSection")).to_have_text(list(_GROUPS))
-    expect(page.get_by_role("heading", level=1)).to_have_text(name.replace("_", " ").capitalize())
+    expect(page.get_by_role("heading", level=1)).to_have_text(name.capitalize().replace("_", " "))
     expect(page).to_have_title("attnlab")
     if name == _DEFAULT:
         train = TrainPage(page)
