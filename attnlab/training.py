@@ -202,8 +202,20 @@ def advance(
     return state, Losses(np.asarray(objective)[:steps], np.asarray(nll)[:steps])
 
 
-@eqx.filter_jit
-def _advance(state, source, loss, readout, *, learning_rate, key, steps):
+def take_steps(
+    state: TrainState,
+    source: AbstractSource,
+    loss: str,
+    readout: str,
+    *,
+    learning_rate: Float[Array, ""],
+    key: Key[Array, ""],
+    steps: Int[Array, ""],
+) -> tuple[TrainState, tuple[Float[Array, " capacity"], Float[Array, " capacity"]]]:
+    """The loop of `advance` before it is compiled, so that many runs can be mapped over.
+
+    The losses are filled up to `CHUNK_CAPACITY` with zeros.
+    """
     optimiser = optax.adam(learning_rate)
     parameters, rest = eqx.partition(state.model, eqx.is_array)
 
@@ -226,6 +238,9 @@ def _advance(state, source, loss, readout, *, learning_rate, key, steps):
     start = (parameters, state.optimiser, state.step, (empty, empty))
     parameters, memory, step, losses = jax.lax.fori_loop(0, steps, one_step, start)
     return TrainState(eqx.combine(parameters, rest), memory, step), losses
+
+
+_advance = eqx.filter_jit(take_steps)
 
 
 # Sequences evaluated together: bounds the memory of a test at any length and width.

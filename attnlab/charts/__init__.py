@@ -9,23 +9,48 @@ from attnlab.charts.difference import (
     difference_chart,
     difference_table,
 )
+from attnlab.charts.distribution import distribution_chart, distribution_table
 from attnlab.charts.encoding import (
     component_chart,
     component_table,
+    encoding_lines_chart,
     path_chart,
     profile_chart,
-    series_chart,
 )
 from attnlab.charts.frequency import frequency_chart, frequency_table
 from attnlab.charts.loss import HOVER, PastCurve, loss_chart, loss_table
 from attnlab.charts.matrix import Lit, matrix_chart, matrix_table
 from attnlab.charts.pattern import pattern_chart, pattern_table
 from attnlab.charts.predictions import calibration_chart, confusion_chart, next_day_chart
+from attnlab.charts.regression import (
+    CLICKED,
+    fit_chart,
+    fit_table,
+    learning_chart,
+    learning_table,
+    leave_one_out_chart,
+    plane_chart,
+    plane_table,
+    points_table,
+)
 from attnlab.charts.rule import rule_chart, rule_table
+from attnlab.charts.series import SCALED, UNSCALED, level_table, series_chart, series_table
+from attnlab.charts.softmax import softmax_chart, softmax_table
+from attnlab.charts.sweep import (
+    gap_map_chart,
+    gap_map_table,
+    reached_chart,
+    reached_table,
+    training_chart,
+    training_table,
+)
 from attnlab.charts.weights import weight_chart, weight_table
 
 __all__ = [
+    "CLICKED",
     "HOVER",
+    "SCALED",
+    "UNSCALED",
     "Lit",
     "PastCurve",
     "calibration_chart",
@@ -40,8 +65,19 @@ __all__ = [
     "dependence_table",
     "difference_chart",
     "difference_table",
+    "distribution_chart",
+    "distribution_table",
+    "encoding_lines_chart",
+    "fit_chart",
+    "fit_table",
     "frequency_chart",
     "frequency_table",
+    "gap_map_chart",
+    "gap_map_table",
+    "learning_chart",
+    "learning_table",
+    "leave_one_out_chart",
+    "level_table",
     "loss_chart",
     "loss_table",
     "matrix_chart",
@@ -51,10 +87,20 @@ __all__ = [
     "path_chart",
     "pattern_chart",
     "pattern_table",
+    "plane_chart",
+    "plane_table",
+    "points_table",
     "profile_chart",
+    "reached_chart",
+    "reached_table",
     "rule_chart",
     "rule_table",
     "series_chart",
+    "series_table",
+    "softmax_chart",
+    "softmax_table",
+    "training_chart",
+    "training_table",
     "weight_chart",
     "weight_table",
 ]

@@ -119,7 +119,7 @@ def path_chart(
     ).properties(height=height, padding={"right": 12})
 
 
-def series_chart(
+def encoding_lines_chart(
     table: pd.DataFrame,
     *,
     x_title: str,

@@ -7,11 +7,11 @@ import streamlit as st
 from attnlab.charts import (
     component_chart,
     component_table,
+    encoding_lines_chart,
     matrix_chart,
     matrix_table,
     path_chart,
     profile_chart,
-    series_chart,
 )
 from attnlab.charts.colours import signed_ramp
 from attnlab.geometry import (
@@ -237,7 +237,7 @@ def draw_beyond(shown: tuple[Shown, ...], trained: int) -> None:
     furthest = table.iloc[int(table["value"].to_numpy().argmax())]
     with st.container(key="chart_beyond"):
         st.altair_chart(
-            series_chart(
+            encoding_lines_chart(
                 table,
                 x_title="position (day)",
                 y_title="distance to trained rows",

@@ -66,6 +66,12 @@ def _navigation():
             title="Positional encodings",
             icon=":material/waves:",
         ),
+        st.Page(_PAGES / "softmax_scaling.py", title="Softmax scaling", icon=":material/tune:"),
+        st.Page(
+            _PAGES / "kernel_regression.py",
+            title="Kernel regression",
+            icon=":material/show_chart:",
+        ),
         st.Page(_PAGES / "words.py", title="Words", icon=":material/menu_book:"),
     ]
     page = st.navigation({"Laboratory": laboratory, "Lessons": lessons}, position="top")

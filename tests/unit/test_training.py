@@ -182,7 +182,7 @@ def test_numbers_that_are_not_shapes_compile_nothing(caplog):
         assert not compiled
         advanced(small(batch=21), 1)
     # The count sees a program that does have to be compiled.
-    assert any("_advance" in record.getMessage() for record in caplog.records)
+    assert any("take_steps" in record.getMessage() for record in caplog.records)
 
 
 def test_minibatches_are_rows_of_the_set_and_change_every_step():

@@ -1,0 +1,51 @@
+"""How values are distributed, beside a normal law."""
+
+from collections.abc import Mapping
+
+import altair as alt
+import pandas as pd
+
+from attnlab.charts.colours import hues
+from attnlab.charts.series import SCALED, UNSCALED
+from attnlab.saturation import Histogram
+
+
+def distribution_table(histograms: Mapping[str, Histogram]) -> pd.DataFrame:
+    """A row for every bin of every series."""
+    parts = [
+        pd.DataFrame(
+            {"series": name, "at": one.centres, "density": one.density, "normal": one.normal}
+        )
+        for name, one in histograms.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def distribution_chart(table: pd.DataFrame, *, dark: bool, height: int) -> alt.LayerChart:
+    """Histograms as filled steps; normal laws of the lawful variances in grey dashes."""
+    hue = hues(dark=dark)
+    colour = alt.Color(
+        "series:N",
+        title=None,
+        scale=alt.Scale(domain=[SCALED, UNSCALED], range=[hue.learned, hue.cursor]),
+        legend=alt.Legend(orient="top"),
+    )
+    base = alt.Chart(table).encode(x=alt.X("at:Q", title="score: q · k, scaled or not"))
+    density = {"title": "share of the draws per unit"}
+    tooltip = [
+        alt.Tooltip("series:N", title="scores"),
+        alt.Tooltip("at:Q", title="score", format=".3g"),
+        alt.Tooltip("density:Q", title="drawn", format=".3f"),
+        alt.Tooltip("normal:Q", title="normal law", format=".3f"),
+    ]
+    return alt.layer(
+        base.encode(y=alt.Y("density:Q", stack=None, **density), color=colour).mark_area(
+            interpolate="step", opacity=0.35, aria=False
+        ),
+        base.encode(y=alt.Y("density:Q", **density), color=colour, tooltip=tooltip).mark_line(
+            interpolate="step", strokeWidth=1.5, aria=False
+        ),
+        base.encode(y=alt.Y("normal:Q", **density), detail="series:N").mark_line(
+            color=hue.truth, strokeDash=[5, 4], strokeWidth=1.5, aria=False
+        ),
+    ).properties(height=height)

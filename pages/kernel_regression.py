@@ -1,0 +1,70 @@
+"""Kernel regression: attention is a weighted mean of what is near, and can learn what near is."""
+
+import streamlit as st
+
+from attnlab.ui.curve_panel import draw_controls, draw_equalities, draw_fit
+from attnlab.ui.metric_panel import draw_metric
+from attnlab.ui.shell import ensure_shell
+
+ensure_shell()
+st.title("Kernel regression", anchor=False)
+st.markdown(
+    "To guess y at a new x, average the y of known points, the near ones counting more. That is "
+    "Nadaraya–Watson regression, from 1964. Attention does the same: the new x is the query, the "
+    "known x are the keys, their y the values. What attention adds is that it learns what near "
+    "means."
+)
+
+st.header("A weighted mean of what is near", anchor=False, divider="gray")
+curve = draw_controls()
+draw_fit(curve)
+st.markdown(
+    "**Try this**: make the bandwidth small until the fit jumps from dot to dot, then large until "
+    "it is flat; then let leaving one out choose. Of `quickening` no bandwidth suits both ends."
+)
+
+st.header("The same by attention", anchor=False, divider="gray")
+st.latex(
+    r"f(x) = \sum_i \frac{e^{-\lVert x - x_i \rVert^2 / 2h^2}}"
+    r"{\sum_j e^{-\lVert x - x_j \rVert^2 / 2h^2}}\; y_i"
+    r" = \sum_i \operatorname{softmax}_i\!\left(-\tfrac{\lVert x - x_i \rVert^2}{2h^2}\right) y_i"
+)
+draw_equalities(curve)
+
+st.header("Attention learns the kernel", anchor=False, divider="gray")
+st.markdown(
+    "With two features, one bandwidth treats both alike. Let W_Q and W_K be trained instead: "
+    "scores −‖x W_Q − xᵢ W_K‖²/2, every point predicted from the others. The dashed line is the "
+    "least error that any fixed bandwidth has."
+)
+draw_metric()
+st.markdown(
+    "**Try this**: `slanted`, where neither feature alone is irrelevant; and `round`, where the "
+    "fixed kernel has the right shape: there the learned one gains on the points it is trained "
+    "on, and nothing against the truth."
+)
+
+with st.expander("In code", icon=":material/code:"):
+    st.markdown("The figures above, from a script:")
+    st.code(
+        "import jax.random as jr\n"
+        "import numpy as np\n\n"
+        "from attnlab.kernel_regression import (\n"
+        "    agreement_with_formula, attention_fit, dot_product, leave_one_out, on_circle\n"
+        ")\n"
+        "from attnlab.learned_kernel import isotropic, learn_metric\n"
+        "from attnlab.regression_data import CURVES, PLANES, draw_sample\n\n"
+        "x, y = draw_sample(CURVES['waves'], key=jr.key(0))\n"
+        "queries = np.linspace(0, 1, 201)[:, None]\n"
+        "output, pattern = attention_fit(queries, x, y, 0.05)\n"
+        "print(agreement_with_formula(queries, x, y, 0.05))\n"
+        "left_out = leave_one_out(x, y, np.geomspace(0.005, 1, 61))\n"
+        "print(left_out.bandwidths[left_out.best])\n"
+        "circle = on_circle(x[:, 0], 0.0, 1.0)\n"
+        "print(dot_product(circle, circle, 0.2).pattern_difference)\n\n"
+        "x, y = draw_sample(PLANES['one irrelevant'], key=jr.key(0))\n"
+        "for progress in learn_metric(x, y, isotropic(2, 0.3), learning_rate=0.1, steps=400):\n"
+        "    pass\n"
+        "print(progress.losses[-1], progress.metric.query)",
+        language="python",
+    )

@@ -1,0 +1,82 @@
+"""Softmax scaling: why scores are divided by √d, and what a model loses without it."""
+
+import streamlit as st
+
+from attnlab.ui.safety_panel import draw_safety
+from attnlab.ui.saturation_panel import draw_dot_products, draw_saturation
+from attnlab.ui.shell import ensure_shell
+from attnlab.ui.sweep_panel import draw_sweep
+from attnlab.ui.temperature_panel import draw_temperature
+
+ensure_shell()
+st.title("Softmax scaling", anchor=False)
+st.markdown(
+    "Attention compares a query with a key by their dot product, a sum of d terms. The more "
+    "terms, the larger the sums, and a softmax of large scores listens to one key alone and "
+    "hardly learns. Dividing by √d keeps the scores at one size. See it grow, see it close, and "
+    "see what it costs a model that learns."
+)
+
+st.header("Dot products grow with their width", anchor=False, divider="gray")
+st.markdown(
+    "Queries and keys with independent components of mean 0 and standard deviation σ. Each of the "
+    "d products has the variance σ⁴, and variances of independent terms add up."
+)
+draw_dot_products()
+st.markdown(
+    "**Try this**: set σ to 2. The law is d σ⁴, so that 1/√d alone no longer keeps the scores at "
+    "size 1: the starting weights matter as much."
+)
+
+st.header("The softmax closes", anchor=False, divider="gray")
+st.markdown("The same scores through the softmax of attention, one query over several keys.")
+draw_saturation()
+st.markdown("**Try this**: few keys, then many. With two keys even narrow heads close.")
+
+st.header("Logits and temperature in the hand", anchor=False, divider="gray")
+st.markdown("Any logits, divided by a temperature: 1/√d is a temperature of √d.")
+draw_temperature()
+st.markdown(
+    "**Try this**: the vector, then 8 × the vector, then turn the temperature to 5. Eight times "
+    "the logits is an eighth of the temperature."
+)
+
+st.header("On a model that learns", anchor=False, divider="gray")
+st.markdown(
+    "Matched runs: the same process, seed, data, batches and starting weights, once with 1/√d and "
+    "once without, for heads of width 4 to 128 and queries and keys that start at half, one, two "
+    "and four times their usual size. Since the process is known, so is the floor, and the gap to "
+    "it is what the scale costs."
+)
+draw_sweep()
+
+st.header("Numerical safety", anchor=False, divider="gray")
+st.markdown(
+    "A softmax as it is written breaks on scores that attention does meet: large ones, and rows "
+    "in which a mask leaves nothing."
+)
+draw_safety()
+
+with st.expander("In code", icon=":material/code:"):
+    st.markdown("The figures above, from a script:")
+    st.code(
+        "import jax.random as jr\n"
+        "import numpy as np\n\n"
+        "from attnlab import Experiment\n"
+        "from attnlab.attention import masked_softmax\n"
+        "from attnlab.saturation import draw_scores, patterns, saturation, variance_and_error\n"
+        "from attnlab.sweep import Sweep, over_seeds, run_sweep, steps_to, target_gap\n\n"
+        "drawn = draw_scores((4, 64), draws=2_000, queries=100, keys=16, key=jr.key(0))\n"
+        "print(variance_and_error(drawn.products[1]))  # near 64\n"
+        "open_keys = np.ones(16, dtype=bool)\n"
+        "print(saturation(patterns(drawn.scores[1], open_keys)).surviving.mean())\n"
+        "print(saturation(patterns(drawn.scores[1] / 8, open_keys)).surviving.mean())\n"
+        "print(masked_softmax(np.array([[1e4, 9_999.0]]), np.ones((1, 2), dtype=bool)))\n\n"
+        "experiment = Experiment()\n"
+        "for progress in run_sweep(Sweep(experiment, widths=(4, 64), gains=(1.0,))):\n"
+        "    print(f'{progress.share:.0%} {progress.doing}')\n"
+        "for track in progress.tracks:\n"
+        "    first = steps_to(track, target_gap(experiment, 0.9))[0]\n"
+        "    print(track.d_attn, track.scale, first, over_seeds(track.gap[0, :, -1]))",
+        language="python",
+    )

@@ -1,0 +1,131 @@
+"""The Kernel regression page without a browser."""
+
+import pytest
+
+from attnlab.regression_data import CURVES, PLANES
+from tests.app.lessons import charts, figures, open_page, texts
+
+PATIENCE = 120
+
+
+@pytest.fixture
+def page():
+    app = open_page("pages/kernel_regression.py")
+    yield app
+    app.session_state["session_work"].stop_all()
+    work = app.session_state["session_work"].of("metric")
+    assert work is None or work.wait(PATIENCE)
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_every_curve(page, name):
+    page.selectbox(key="curve").select(name).run()
+    assert not page.exception
+    assert not page.error
+    assert "error against the truth" in figures(page)
+    assert "in float64" in texts(page)
+
+
+def test_the_fit_follows_the_controls(page):
+    seen = [figures(page)]
+    page.slider(key="bandwidth").set_value(0.5).run()
+    seen.append(figures(page))
+    assert float(seen[1]["effective points"]) > float(seen[0]["effective points"])
+    page.slider(key="query_at").set_value(80.0).run()
+    seen.append(figures(page))
+    page.number_input(key="curve_seed").set_value(3).run()
+    seen.append(figures(page))
+    assert len({figure["fit at the query"] for figure in seen}) == 4
+    assert not page.exception
+
+
+def test_the_best_bandwidth(page):
+    page.slider(key="bandwidth").set_value(0.9).run()
+    before = float(figures(page)["error against the truth"])
+    page.button(key="best_bandwidth").click().run()
+    assert page.slider(key="bandwidth").value < 0.2
+    assert float(figures(page)["error against the truth"]) < before
+    assert not page.exception
+
+
+def test_the_narrowest_kernel_is_no_error(page):
+    page.slider(key="bandwidth").set_value(0.005).run()
+    page.selectbox(key="curve").select("crowded left").run()
+    assert not page.exception
+    assert not page.error
+
+
+def test_own_points(page):
+    page.selectbox(key="curve").select("own points").run()
+    assert not page.exception
+    assert "error against the truth" not in figures(page)
+    page.text_area(key="own_points").set_value("0 0\n10 1\n20 0\n30 1").run()
+    assert not page.error
+    before = figures(page)
+    page.text_area(key="own_points").set_value("0 0\n10 one\n20 0").run()
+    assert "line 2" in page.error[0].value
+    assert "10 one" in page.error[0].value
+    assert figures(page) == before
+    # Far apart and narrow: places where the formula is 0/0.
+    page.text_area(key="own_points").set_value("0 0\n1 1\n1000 2").run()
+    page.slider(key="bandwidth").set_value(0.005).run()
+    assert not page.error
+    assert not page.exception
+    assert any("0/0" in warning.value for warning in page.warning)
+
+
+def test_points_of_one_height(page):
+    page.selectbox(key="curve").select("own points").run()
+    page.text_area(key="own_points").set_value("0 1\n1 1\n2 1").run()
+    assert not page.exception
+    assert figures(page)["fit at the query"] == "1.0000"
+
+
+@pytest.mark.parametrize("name", PLANES)
+def test_every_plane(page, name):
+    page.selectbox(key="plane").select(name).run()
+    page.slider(key="plane_point").set_value(17).run()
+    assert not page.exception
+    assert not page.error
+    assert len(charts(page)) == 5
+
+
+def test_the_kernel_is_learned(page):
+    start = figures(page)["left out: learned"]
+    page.button(key="metric_train").click().run()
+    assert page.session_state["session_work"].of("metric").wait(PATIENCE)
+    page.run()
+    found = figures(page)
+    assert found["left out: learned"] != start
+    for measure in ("left out", "against the truth"):
+        learned, fixed = (
+            float(found[f"{measure}: {which}"].split()[0]) for which in ("learned", "best fixed")
+        )
+        assert learned < fixed
+    page.selectbox(key="plane").select("round").run()
+    assert page.session_state["session_work"].of("metric") is None
+    assert not page.exception
+
+
+def test_training_is_stopped(page):
+    page.button(key="metric_train").click().run()
+    work = page.session_state["session_work"].of("metric")
+    page.button(key="metric_stop").click().run()
+    assert work.wait(PATIENCE)
+    page.run()
+    assert not page.button(key="metric_train").disabled
+    assert not page.exception
+
+
+def test_charts_say_what_they_show(page):
+    assert all(chart.proto.alt for chart in page.get("vega_lite_chart"))
+    compile(page.code[-1].value, "in code", "exec")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "text"),
+    [("curve", "rain"), ("bandwidth", "7"), ("plane", "x"), ("query_at", "a")],
+)
+def test_an_address_that_asks_for_what_cannot_be(parameter, text):
+    page = open_page("pages/kernel_regression.py", {parameter: text})
+    assert any(f"`{parameter}`" in warning.value for warning in page.warning)

@@ -1,0 +1,175 @@
+"""The Softmax scaling page without a browser."""
+
+import dataclasses
+import time
+
+import pytest
+
+from attnlab.safety import CASES
+from tests.app.lessons import charts, figures, open_page, texts
+
+PATIENCE = 300
+
+
+@pytest.fixture
+def page():
+    app = open_page("pages/softmax_scaling.py")
+    yield app
+    if "session_work" in app.session_state:
+        app.session_state["session_work"].stop_all()
+        work = app.session_state["session_work"].of("sweep")
+        assert work is None or work.wait(PATIENCE)
+
+
+def latex(page) -> str:
+    return "\n".join(text.value for text in page.latex)
+
+
+def test_the_law_follows_the_controls(page):
+    assert "16 \\times 1^4 = 16" in latex(page)
+    page.select_slider(key="width").set_value("64").run()
+    assert "64 \\times 1^4 = 64" in latex(page)
+    page.slider(key="component").set_value(2.0).run()
+    assert "64 \\times 2^4 = 1024" in latex(page)
+    before = latex(page)
+    page.slider(key="draws").set_value(100).run()
+    assert "100 draws" in latex(page)
+    page.slider(key="draws").set_value(2_000).run()
+    page.number_input(key="draw_seed").set_value(1).run()
+    assert latex(page) != before
+    assert not page.exception
+    assert not page.error
+
+
+def test_verdicts(page):
+    page.select_slider(key="width").set_value("256").run()
+    words = texts(page)
+    assert "**without**, d = 256: :red[**saturated**]" in words
+    assert "**with 1/√d**, d = 256: :green[**healthy**]" in words
+    page.slider(key="keys").set_value(2).run()
+    assert texts(page) != words
+    assert not page.exception
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (0, {"largest weight": "0.2872", "variance of the logits": "0.0950"}),
+        (1, {"largest weight": "0.8000", "variance of the logits": "6.0800"}),
+        (2, {"effective tokens": "8.000", "largest weight": "0.1250"}),
+        (3, {"largest weight": "0.6652"}),
+        (4, {"largest weight": "0.7311"}),
+    ],
+)
+def test_presets(page, number, expected):
+    page.button(key=f"logits_{number}").click().run()
+    assert not page.exception
+    assert not page.error
+    assert expected.items() <= figures(page).items()
+
+
+def test_temperature_undoes_the_factor_of_eight(page):
+    once = figures(page)
+    page.button(key="logits_1").click().run()
+    assert figures(page)["entropy (nats)"] != once["entropy (nats)"]
+    page.text_input(key="logits").set_value("0.4 -0.8 1.2 -0.8 2").run()
+    page.slider(key="temperature_of_logits").set_value(4.0).run()
+    assert figures(page) == once
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("", "empty"),
+        ("rain", "not numbers"),
+        ("1 nan", "nan"),
+        ("1 inf", "inf"),
+        ("-inf -inf", "no key"),
+        ("1e9 1", "million"),
+        (" ".join("1" * 33), "33"),
+    ],
+)
+def test_bad_logits_keep_the_last_picture(page, text, word):
+    page.text_input(key="logits").set_value("1 2 3").run()
+    before = figures(page)
+    page.text_input(key="logits").set_value(text).run()
+    assert not page.exception
+    assert "`logits`" in page.error[0].value
+    assert word in page.error[0].value
+    assert figures(page) == before
+    page.text_input(key="logits").set_value("1 2").run()
+    assert not page.error
+
+
+def test_every_case_of_numerical_safety(page):
+    for case in CASES:
+        assert f"**{case.name}**" in texts(page)
+        assert case.why in texts(page)
+
+
+def test_charts_say_what_they_show(page):
+    assert len(charts(page)) == 6
+    assert all(chart.proto.alt for chart in page.get("vega_lite_chart"))
+    compile(page.code[-1].value, "in code", "exec")
+
+
+def small_sweep(page, monkeypatch):
+    """The page's sweep with runs small enough for a test."""
+    import attnlab.ui.sweep_panel as panel
+
+    whole = panel._sweep
+
+    def small(process, steps, seeds):
+        sweep = whole(process, 100, seeds)
+        training = dataclasses.replace(
+            sweep.experiment.training, train_size=200, test_size=100, batch=10
+        )
+        experiment = dataclasses.replace(sweep.experiment, length=4, training=training)
+        return dataclasses.replace(sweep, experiment=experiment, widths=(2, 4), gains=(1.0, 2.0))
+
+    monkeypatch.setattr(panel, "_sweep", small)
+    return page.run()
+
+
+def test_runs_are_trained_and_read(page, monkeypatch):
+    small_sweep(page, monkeypatch)
+    assert page.button(key="sweep_stop").disabled
+    page.button(key="sweep_start").click().run()
+    work = page.session_state["session_work"].of("sweep")
+    assert work.wait(PATIENCE)
+    page.run()
+    assert not page.exception
+    assert not page.error
+    assert "At d_attn = 4: **with 1/√d**" in texts(page)
+    assert len(charts(page)) == 6 + 8
+    before = texts(page)
+    page.slider(key="sweep_target").set_value(60).run()
+    assert "reached 60%" in texts(page)
+    page.segmented_control(key="sweep_gain").set_value("2").run()
+    assert not page.exception
+    assert texts(page) != before
+    page.slider(key="sweep_seeds").set_value(2).run()
+    assert any("Settings changed" in info.value for info in page.info)
+
+
+def test_runs_are_stopped(page, monkeypatch):
+    small_sweep(page, monkeypatch)
+    page.button(key="sweep_start").click().run()
+    work = page.session_state["session_work"].of("sweep")
+    if work.state().running:
+        page.button(key="sweep_stop").click().run()
+    end = time.monotonic() + PATIENCE
+    assert work.wait(PATIENCE)
+    assert time.monotonic() < end
+    page.run()
+    assert not page.exception
+    assert not page.button(key="sweep_start").disabled
+
+
+@pytest.mark.parametrize(
+    ("parameter", "text"), [("width", "17"), ("keys", "1000"), ("sweep_process", "rain")]
+)
+def test_an_address_that_asks_for_what_cannot_be(parameter, text):
+    page = open_page("pages/softmax_scaling.py", {parameter: text})
+    assert not page.exception
+    assert any(f"`{parameter}`" in warning.value for warning in page.warning)
