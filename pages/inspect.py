@@ -10,6 +10,7 @@ from attnlab.ui.inspect_maps import draw_maps
 from attnlab.ui.inspect_quality import draw_generated, draw_quality
 from attnlab.ui.inspect_sequence import draw_sequence, edited_days
 from attnlab.ui.shell import TRAIN_PAGE, ensure_shell
+from attnlab.ui.shown import session_shown
 from attnlab.ui.transport import draw_status
 
 ensure_shell()
@@ -32,7 +33,7 @@ if snapshot.latest is None:
 
 experiment = snapshot.experiment
 draw_status(snapshot)
-step = draw_scrubber(snapshot)
+step = session_shown().step = draw_scrubber(snapshot)
 model = snapshot.latest.model if step == NOW else dict(snapshot.history.checkpoints)[step]
 shown = snapshot.latest.step if step == NOW else step
 st.caption(

@@ -11,11 +11,13 @@ from attnlab.charts.difference import (
 from attnlab.charts.frequency import frequency_chart, frequency_table
 from attnlab.charts.loss import loss_chart, loss_table
 from attnlab.charts.pattern import pattern_chart, pattern_table
+from attnlab.charts.picture import as_picture, to_png, to_svg
 from attnlab.charts.predictions import calibration_chart, confusion_chart, next_day_chart
 from attnlab.charts.rule import rule_chart, rule_table
 from attnlab.charts.weights import weight_chart, weight_table
 
 __all__ = [
+    "as_picture",
     "calibration_chart",
     "confusion_chart",
     "curve_chart",
@@ -35,6 +37,8 @@ __all__ = [
     "pattern_table",
     "rule_chart",
     "rule_table",
+    "to_png",
+    "to_svg",
     "weight_chart",
     "weight_table",
 ]

@@ -9,6 +9,7 @@ from attnlab.ui.figures_panel import draw_figures, draw_headline
 from attnlab.ui.inside_panel import NOW, draw_inside, draw_scrubber, draw_sequence_choice
 from attnlab.ui.knowledge import ask
 from attnlab.ui.loss_panel import draw_loss, draw_reference_choice, draw_target
+from attnlab.ui.shown import session_shown
 from attnlab.ui.transport import draw_status
 
 
@@ -54,6 +55,8 @@ def _draw(run: LiveRun, was_waiting: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="large"):
         rungs = draw_reference_choice(snapshot)
         draw_target(run, snapshot)
+    shown = session_shown()
+    shown.rungs, shown.step, shown.sequence = rungs, step, sequence
     left, right = charts.columns([3, 2], gap="medium")
     with left:
         draw_loss(snapshot, rungs, None if step == NOW else step)

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.charts import loss_chart, loss_table
+from attnlab.experiment import Experiment
 from attnlab.live import LiveRun
 from attnlab.optimum import ladder, optimum
 from attnlab.snapshot import Snapshot
@@ -48,9 +49,8 @@ def draw_target(run: LiveRun, snapshot: Snapshot) -> None:
         run.stop_at(None)
 
 
-def draw_loss(snapshot: Snapshot, rungs: Sequence[str], cursor: int | None) -> None:
-    """Training and test loss, between chance and the floor."""
-    experiment, latest = snapshot.experiment, snapshot.latest
+def known_losses(experiment: Experiment, rungs: Sequence[str]) -> dict[str, float]:
+    """Losses in nats that do not depend on the run, by name: chance, `rungs`, the floor."""
     known = {"chance": float(np.log(experiment.generator.vocabulary.size))}
     for rung in answer_or_none(ladder, experiment.generator, experiment.length) or ():
         if rung.name in rungs:
@@ -58,9 +58,16 @@ def draw_loss(snapshot: Snapshot, rungs: Sequence[str], cursor: int | None) -> N
     best = answer_or_none(optimum, experiment.generator, experiment.length)
     if best is not None:
         known["floor" if best.final.exact else "floor (estimated)"] = best.final.nll
+    return known
+
+
+def draw_loss(snapshot: Snapshot, rungs: Sequence[str], cursor: int | None) -> None:
+    """Training and test loss, between chance and the floor."""
+    experiment, latest = snapshot.experiment, snapshot.latest
+    best = answer_or_none(optimum, experiment.generator, experiment.length)
     table = loss_table(
         snapshot.history,
-        known=known,
+        known=known_losses(experiment, rungs),
         last_step=experiment.training.steps,
         latest=(latest.step, latest.evaluation),
         cursor=cursor,
