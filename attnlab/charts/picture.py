@@ -6,6 +6,7 @@ import vl_convert
 
 # Screens and paper want more than one dot a unit.
 _DOTS = 2
+_PADDING = 16
 # As on the page, where the browser adds them.
 _CONFIG = {
     "background": "white",
@@ -13,7 +14,6 @@ _CONFIG = {
     "legend": {"labelFontSize": 12, "titleFontSize": 12},
     "title": {"fontSize": 16, "subtitleFontSize": 12, "anchor": "start", "offset": 14},
     "view": {"stroke": "transparent"},
-    "padding": 16,
 }
 
 
@@ -22,7 +22,7 @@ def as_picture(
 ) -> alt.Chart | alt.LayerChart:
     """The chart by itself, on white: with a title that says what it shows, and its own data."""
     alone = _with_values(chart).properties(
-        title=alt.TitleParams(title, subtitle=subtitles), width=width
+        title=alt.TitleParams(title, subtitle=subtitles), width=width, padding=_PADDING
     )
     return alone.configure(**_CONFIG)
 

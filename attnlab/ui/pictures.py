@@ -45,7 +45,7 @@ def loss_picture(snapshot: Snapshot, rungs: Sequence[str]) -> alt.LayerChart:
     )
     return as_picture(
         chart,
-        title=f"Loss of {_settings(snapshot)}",
+        title=f"Loss: {_settings(snapshot)}",
         subtitles=[_details(snapshot), figures],
         width=_WIDTH,
     )
@@ -69,7 +69,7 @@ def inside_picture(snapshot: Snapshot, step: int | str, sequence: int | str) -> 
                 dark=False,
                 height=_HEIGHT,
             ),
-            title=f"Weights of {of_what}",
+            title=f"Weights: {of_what}",
             subtitles=[_details(snapshot), *_key(vocabulary)],
             width=_WIDTH,
         )
@@ -92,7 +92,7 @@ def inside_picture(snapshot: Snapshot, step: int | str, sequence: int | str) -> 
             dark=False,
             height=max(_HEIGHT, _DAY_HEIGHT * labels),
         ),
-        title=f"Attention of {of_what}",
+        title=f"Attention pattern: {of_what}",
         subtitles=[_details(snapshot), *subject],
         width=max(_HEIGHT, _DAY_WIDTH * labels),
     )
