@@ -54,17 +54,12 @@ def sequence_loss(
     """
     visible, final = days[:-1], days[-1]
     if loss == "last":
-        nll = -_of(jax.nn.log_softmax(final_logits(model, visible, readout)), final)
+        nll = -jax.nn.log_softmax(final_logits(model, visible, readout))[final]
         return SequenceLoss(objective=nll, nll=nll)
     logits, _ = model(visible, jnp.arange(visible.size))
     log_probs = jax.nn.log_softmax(logits)
-    nll = -_of(log_probs[readout_position(readout, visible.size)], final)
+    nll = -log_probs[readout_position(readout, visible.size), final]
     if loss == "next":
         of_next = jnp.take_along_axis(log_probs, days[1:, None], axis=1)
         return SequenceLoss(objective=-of_next.mean(), nll=nll)
     return SequenceLoss(objective=-log_probs[:, final].sum(), nll=nll)
-
-
-def _of(log_probs: Float[Array, " vocab"], token: Int[Array, ""]) -> Float[Array, ""]:
-    """The entry of one token. A look-up has a slow gradient on a CPU."""
-    return jnp.where(jnp.arange(log_probs.size) == token, log_probs, 0.0).sum()

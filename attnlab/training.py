@@ -2,7 +2,6 @@
 
 import abc
 import dataclasses
-from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, NamedTuple
 
@@ -12,7 +11,6 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import optax
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from attnlab.generators import AbstractGenerator, draw_days
@@ -88,18 +86,11 @@ class Training:
 
 
 class AbstractSource(eqx.Module):
-    """Where the sequences of a training step come from.
-
-    A step's random choice is small and made for many steps together; its sequences are not.
-    """
+    """Where the sequences of a training step come from."""
 
     @abc.abstractmethod
-    def choose(self, key: Key[Array, ""]) -> Array:
-        """What decides the sequences of one step."""
-
-    @abc.abstractmethod
-    def sequences_of(self, choice: Array) -> Int[Array, "batch days"]:
-        """The sequences of a step that chose so."""
+    def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
+        """The sequences of one step."""
 
 
 class MinibatchSource(AbstractSource):
@@ -108,11 +99,8 @@ class MinibatchSource(AbstractSource):
     sequences: Int[Array, "size days"]
     batch: int = eqx.field(static=True)
 
-    def choose(self, key: Key[Array, ""]) -> Int[Array, " batch"]:
-        return jr.randint(key, (self.batch,), 0, self.sequences.shape[0])
-
-    def sequences_of(self, choice: Int[Array, " batch"]) -> Int[Array, "batch days"]:
-        return self.sequences[choice]
+    def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
+        return self.sequences[jr.randint(key, (self.batch,), 0, self.sequences.shape[0])]
 
 
 class FullSource(AbstractSource):
@@ -120,10 +108,7 @@ class FullSource(AbstractSource):
 
     sequences: Int[Array, "size days"]
 
-    def choose(self, key: Key[Array, ""]) -> Key[Array, ""]:
-        return key
-
-    def sequences_of(self, choice: Key[Array, ""]) -> Int[Array, "batch days"]:
+    def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
         return self.sequences
 
 
@@ -135,12 +120,9 @@ class FreshSource(AbstractSource):
     batch: int = eqx.field(static=True)
     days: int = eqx.field(static=True)
 
-    def choose(self, key: Key[Array, ""]) -> Key[Array, ""]:
-        return key
-
-    def sequences_of(self, choice: Key[Array, ""]) -> Int[Array, "batch days"]:
+    def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
         draw = partial(draw_days, self.generator, self.start, days=self.days)
-        return jax.vmap(draw)(jr.split(choice, self.batch))
+        return jax.vmap(draw)(jr.split(key, self.batch))
 
 
 class TrainState(NamedTuple):
@@ -203,55 +185,30 @@ def advance(
     return state, Losses(np.asarray(objective)[:steps], np.asarray(nll)[:steps])
 
 
-# Steps whose random choices are made together: one by one they would take a third of a step.
-_BLOCK = 32
-
-
 @eqx.filter_jit
 def _advance(state, source, loss, readout, *, learning_rate, key, steps):
     optimiser = optax.adam(learning_rate)
     parameters, rest = eqx.partition(state.model, eqx.is_array)
-    # In one vector, all parameters are updated by one operation instead of one for each array.
-    vector, as_parameters = ravel_pytree(parameters)
 
-    def mean_loss(vector, sequences):
-        model = eqx.combine(as_parameters(vector), rest)
+    def mean_loss(parameters, sequences):
+        model = eqx.combine(parameters, rest)
         each = jax.vmap(partial(sequence_loss, model, loss=loss, readout=readout))(sequences)
         return each.objective.mean(), each.nll.mean()
 
-    def one_step(choice, i, carry):
-        vector, memory, step, (objectives, nlls) = carry
+    def one_step(i, carry):
+        parameters, memory, step, (objectives, nlls) = carry
+        sequences = source.draw(jr.fold_in(key, step))
         (objective, nll), gradient = jax.value_and_grad(mean_loss, has_aux=True)(
-            vector, source.sequences_of(choice)
+            parameters, sequences
         )
         updates, memory = optimiser.update(gradient, memory)
-        vector = optax.apply_updates(vector, updates)
-        return vector, memory, step + 1, (objectives.at[i].set(objective), nlls.at[i].set(nll))
-
-    def one_block(block, carry):
-        keys = jax.vmap(partial(jr.fold_in, key))(carry[2] + jnp.arange(_BLOCK))
-        choices = jax.vmap(source.choose)(keys)
-        first = block * _BLOCK
-        return jax.lax.fori_loop(
-            first,
-            jnp.minimum(first + _BLOCK, steps),
-            lambda i, carry: one_step(choices[i - first], i, carry),
-            carry,
-        )
+        parameters = optax.apply_updates(parameters, updates)
+        return parameters, memory, step + 1, (objectives.at[i].set(objective), nlls.at[i].set(nll))
 
     empty = jnp.zeros(CHUNK_CAPACITY)
-    memory = _with_moments(state.optimiser, lambda moment: ravel_pytree(moment)[0])
-    start = (vector, memory, state.step, (empty, empty))
-    blocks = -(-steps // _BLOCK)
-    vector, memory, step, losses = jax.lax.fori_loop(0, blocks, one_block, start)
-    model = eqx.combine(as_parameters(vector), rest)
-    return TrainState(model, _with_moments(memory, as_parameters), step), losses
-
-
-def _with_moments(memory: PyTree, change: Callable[[PyTree], PyTree]) -> PyTree:
-    """The memory of Adam with both moments changed; they have the form of the parameters."""
-    adam, *others = memory
-    return (adam._replace(mu=change(adam.mu), nu=change(adam.nu)), *others)
+    start = (parameters, state.optimiser, state.step, (empty, empty))
+    parameters, memory, step, losses = jax.lax.fori_loop(0, steps, one_step, start)
+    return TrainState(eqx.combine(parameters, rest), memory, step), losses
 
 
 # Sequences evaluated together: bounds the memory of a test at any length and width.

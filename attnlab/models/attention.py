@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.attention import MASKS, SCALES, attend, scale_factor
 from attnlab.models.base import AbstractModel, AbstractModelOptions, Trace
-from attnlab.models.embedding import Embedding, added, project_days, project_some_days, side_by_side
+from attnlab.models.embedding import Embedding, added, project_days, side_by_side
 from attnlab.models.initialisation import (
     INITIALISATION_HELP,
     INITIALISATIONS,
@@ -132,8 +132,8 @@ class Attention(AbstractModel):
         """What `attend` is given for these days, at the positions `queries`."""
         options, days = self.options, jnp.arange(tokens.size)
         embedding, one_hot = self.embedding(), jax.nn.one_hot(tokens, self.vocab)
-        query = project_some_days(self.query, embedding, one_hot, queries)
-        key = project_days(self.key, embedding, one_hot)
+        query = project_days(self.query, embedding, one_hot, queries)
+        key = project_days(self.key, embedding, one_hot, days)
         bias = jnp.zeros((queries.size, tokens.size))
         if isinstance(options.position, AbstractScorePosition):
             query = options.position.turn(query, queries)
@@ -142,7 +142,7 @@ class Attention(AbstractModel):
         return HeadParts(
             query=query,
             key=key,
-            value=project_days(self.value, embedding, one_hot),
+            value=project_days(self.value, embedding, one_hot, days),
             mask=MASKS[options.mask](queries, days),
             scale=scale_factor(
                 options.scale, d_attn=options.d_attn, temperature=options.temperature

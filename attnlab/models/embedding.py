@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
@@ -39,8 +38,9 @@ def project_days(
     projection: Projection,
     embedding: Embedding,
     one_hot: Float[Array, "length vocab"],
-) -> Float[Array, "length outputs"]:
-    """x W + b for the features x of every day.
+    days: Int[Array, " some"],
+) -> Float[Array, "some outputs"]:
+    """x W + b for the features x of some days.
 
     Since x is a sum, so is x W: the few rows of tokens and positions are projected once for a
     whole batch, and only their choice is made for each sequence. A product with one-hot rows has
@@ -48,19 +48,4 @@ def project_days(
     """
     of_tokens = embedding.tokens @ projection.weight
     of_positions = embedding.positions @ projection.weight + projection.bias[None, :]
-    return one_hot @ of_tokens + of_positions
-
-
-def project_some_days(
-    projection: Projection,
-    embedding: Embedding,
-    one_hot: Float[Array, "length vocab"],
-    days: Int[Array, " some"],
-) -> Float[Array, "some outputs"]:
-    """As `project_days`, of the days at the given positions."""
-    chosen = jax.nn.one_hot(days, one_hot.shape[0])
-    return project_days(
-        projection,
-        embedding._replace(positions=chosen @ embedding.positions),
-        one_hot[days],
-    )
+    return one_hot[days] @ of_tokens + of_positions[days]
