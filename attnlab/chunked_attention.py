@@ -1,4 +1,4 @@
-"""Attention in chunks of keys and queries: the same output with memory that grows as √length."""
+"""Attention in chunks of queries and keys: memory grows as the length, not as its square."""
 
 from collections.abc import Callable
 from math import isqrt
@@ -35,7 +35,7 @@ def chunked_attend(
     of about √queries one after another, and a backward pass computes each chunk again instead of
     keeping it. `mask` is a function of the positions of queries and keys, as in `MASKS`. A query
     that may attend to nothing gets zeros. Memory beside the arguments and the result:
-    O(√queries · √keys) scores, against O(queries · keys).
+    about √queries · √keys scores at a time, against queries · keys.
 
     Rabe and Staats (2021), "Self-attention does not need O(n²) memory", sections 2 and 3.
     """
