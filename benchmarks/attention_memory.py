@@ -2,6 +2,7 @@
 
 import statistics
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -30,6 +31,10 @@ def _with_gradient(attention: Callable) -> Callable:
     return jax.grad(lambda *parts: attention(*parts).sum(), argnums=(0, 1, 2))
 
 
+def _seconds(run: Callable, parts: list[jax.Array]) -> float:
+    return seconds_of(lambda: jax.block_until_ready(run(*parts)))
+
+
 def _rows() -> Iterator[str]:
     yield "memory: scratch of the compiled program, beside arguments and results; time: median"
     yield f"{'':>6}  {'forward':^42}  {'forward and gradient':^42}"
@@ -43,10 +48,7 @@ def _rows() -> Iterator[str]:
             for name, function in (("plain", _plain), ("chunked", _chunked))
         }
         seconds = in_turns(
-            {
-                which: lambda run=run: seconds_of(lambda: jax.block_until_ready(run(*parts)))
-                for which, run in compiled.items()
-            },
+            {which: partial(_seconds, run, parts) for which, run in compiled.items()},
             rounds=_ROUNDS,
         )
         cells = []

@@ -17,8 +17,9 @@ _STOP_SECONDS = 10
 class AppServer:
     """A server of this app on a free port of this machine, and what it logs."""
 
-    def __init__(self, log: Path):
+    def __init__(self, log: Path, script: str = "app.py"):
         self._log = log
+        self._script = script
         self._process: subprocess.Popen | None = None
         self.url = ""
 
@@ -26,7 +27,8 @@ class AppServer:
         """Start it and wait until it answers."""
         port = _free_port()
         self.url = f"http://127.0.0.1:{port}"
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
+        command = [sys.executable, "-m", "streamlit", "run", self._script]
+        command += ["--server.headless", "true"]
         command += ["--server.address", "127.0.0.1", "--server.port", str(port)]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -69,6 +71,12 @@ class AppServer:
         # The name in parentheses may hold spaces; user and system time are fields 14 and 15.
         user, system = stat.rpartition(")")[2].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self) -> int:
+        """Bytes of this machine's memory that it holds. Linux only."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        (line,) = (line for line in status.splitlines() if line.startswith("VmRSS:"))
+        return 1024 * int(line.split()[1])
 
     def _answers(self) -> bool:
         try:
