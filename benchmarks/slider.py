@@ -2,24 +2,20 @@
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
+from benchmarks.script_runs import ROOT, opened_app
 from benchmarks.timing import Figure, spread
 
-_ROOT = Path(__file__).parents[1]
 # The pages that are no exploration: they train, or have nothing to move.
 _OTHERS = frozenset({"train", "inspect", "words"})
 _MOVES = 12
-_PATIENCE = 120.0
 
 
 def _rows() -> Iterator[str]:
-    from streamlit.testing.v1 import AppTest
-
-    for path in sorted((_ROOT / "pages").glob("*.py")):
+    for path in sorted((ROOT / "pages").glob("*.py")):
         if path.stem in _OTHERS:
             continue
-        app = AppTest.from_file(_ROOT / "app.py", default_timeout=_PATIENCE).run()
+        app = opened_app()
         app.switch_page(f"pages/{path.name}").run()
         if not app.slider:
             yield f"{path.stem:<22} has no slider"

@@ -4,12 +4,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from attnlab import Experiment, LiveRun, Training
+from benchmarks.script_runs import opened_app
 from benchmarks.timing import Figure, in_turns, ratio, spread
 
-_APP = Path(__file__).parents[1] / "app.py"
 _ROUNDS = 5
 _SECONDS = 4.0
 # As often as the page asks for a new picture.
@@ -41,9 +40,7 @@ def _started(run: LiveRun) -> Iterator[LiveRun]:
 
 
 def _rows() -> Iterator[str]:
-    from streamlit.testing.v1 import AppTest
-
-    app = AppTest.from_file(_APP, default_timeout=_PATIENCE).run()
+    app = opened_app()
     run = app.session_state["live_run"]
     drawn = []
 
