@@ -1,6 +1,6 @@
 """Many visitors of one server, some training and the rest clicking.
 
-`python -m benchmarks.load [--minutes 5]` prints exceptions, lost sessions and the time of the page
+`python -m benchmarks.load [--minutes 5] [--visitors 20]` prints exceptions, lost sessions and the time of the page
 scripts: wall time on the server of each full run of a page, as its log has it. The browser runs on
 the same machine and takes its share of it.
 """
@@ -44,11 +44,15 @@ def main() -> None:
     """Open all tabs, click until the time is over, and print what happened."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description=__doc__)
     parser.add_argument("--minutes", type=float, default=5.0, help="how long (default 5)")
-    minutes = parser.parse_args().minutes
+    parser.add_argument(
+        "--visitors", type=int, default=_VISITORS, help=f"sessions (default {_VISITORS})"
+    )
+    arguments = parser.parse_args()
+    minutes = arguments.minutes
     chance = random.Random(0)
     with server_and_browser() as (server, browser):
         visitors = []
-        for number in range(_VISITORS):
+        for number in range(arguments.visitors):
             visitors.append(Visitor(browser, server.url))
             visitors[-1].train.part("run_status").wait_for()
             visitors[-1].train.fill("seed", _FIRST_SEED + number)
