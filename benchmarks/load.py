@@ -1,8 +1,8 @@
 """Many visitors of one server, some training and the rest clicking.
 
-`python -m benchmarks.load [--minutes 5] [--visitors 20]` prints exceptions, lost sessions and the time of the page
-scripts: wall time on the server of each full run of a page, as its log has it. The browser runs on
-the same machine and takes its share of it.
+`python -m benchmarks.load [--minutes 5] [--visitors 20]` prints exceptions, lost sessions and the
+time of the page scripts: wall time on the server of each full run of a page, as its log has it.
+The browser runs on the same machine and takes its share of it.
 """
 
 import argparse
