@@ -2,7 +2,15 @@
 
 from types import MappingProxyType
 
-from benchmarks import first_point, pytorch, sampling, step_loop
+from benchmarks import (
+    attention_memory,
+    first_point,
+    pytorch,
+    sampling,
+    slider,
+    step_loop,
+    watched,
+)
 
 FIGURES = MappingProxyType(
     {
@@ -10,5 +18,8 @@ FIGURES = MappingProxyType(
         "pytorch": pytorch.FIGURE,
         "sampling": sampling.FIGURE,
         "first-point": first_point.FIGURE,
+        "watched": watched.FIGURE,
+        "slider": slider.FIGURE,
+        "attention-memory": attention_memory.FIGURE,
     }
 )

@@ -5,11 +5,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 
 import numpy as np
 
-from attnlab import Experiment, parameter_count, prepare
+from attnlab import MODELS, Experiment, parameter_count, prepare
 from benchmarks.timing import Figure, best_of, in_turns, ratio, seconds_of, spread
 
 _ROUNDS = 5
@@ -84,10 +83,14 @@ def _torch_training(experiment: Experiment) -> tuple[Callable[[int], float], int
 
 
 def _rows() -> Iterator[str]:
-    if find_spec("torch") is None:
+    if "transformer" not in MODELS:
+        yield "transformers: skipped, attnlab has no model of that name"
+    try:
+        import torch
+    # Where a library that it needs is missing, its import fails with one of these as well.
+    except (ImportError, OSError):
         yield "skipped: PyTorch is not installed here (pip install torch)"
         return
-    import torch
 
     experiment = Experiment()
     train, parameters = _torch_training(experiment)

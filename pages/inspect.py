@@ -11,6 +11,7 @@ from attnlab.ui.inspect_quality import draw_generated, draw_quality
 from attnlab.ui.inspect_sequence import draw_sequence, edited_days
 from attnlab.ui.preparing import draw_preparing
 from attnlab.ui.shell import TRAIN_PAGE, ensure_shell
+from attnlab.ui.shown import session_shown
 from attnlab.ui.transport import draw_status
 
 ensure_shell()
@@ -40,6 +41,7 @@ if snapshot.active:
     st.button("Show the newest step", key="newest", icon=":material/refresh:")
 draw_scrubber(snapshot)
 moment = shown_moment(snapshot)
+session_shown().step = None if moment.is_now else moment.model_step
 model = moment.model
 st.caption(
     f"`{experiment.generator.name}`, {experiment.length} days, model `{experiment.model.name}`, "

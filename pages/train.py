@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from attnlab.experiment import to_json
 from attnlab.options import OptionError
+from attnlab.script import to_script
 from attnlab.ui.bench import get_ready_for, session_run
 from attnlab.ui.files_panel import draw_files
 from attnlab.ui.form import draw_form
@@ -46,14 +46,5 @@ draw_runs(run)
 draw_link_panel(form)
 draw_files(run)
 with st.expander("In code", icon=":material/code:"):
-    st.markdown("The run above, from a script:")
-    st.code(
-        "from attnlab import evaluate, from_json, prepare, train\n\n"
-        f"experiment = from_json('''{to_json(run.experiment)}''')\n"
-        "setup = prepare(experiment)\n"
-        "for progress in train(experiment, setup):\n"
-        "    print(int(progress.state.step), progress.losses.nll.mean())\n"
-        "readout = experiment.training.readout\n"
-        "print(evaluate(progress.state.model, setup.test, readout=readout))",
-        language="python",
-    )
+    st.markdown("The run above, from a script that prints its test figures:")
+    st.code(to_script(run.experiment, snapshot.history.changes), language="python")

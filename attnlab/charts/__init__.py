@@ -21,6 +21,7 @@ from attnlab.charts.frequency import frequency_chart, frequency_table
 from attnlab.charts.loss import HOVER, PastCurve, loss_chart, loss_table
 from attnlab.charts.matrix import Lit, matrix_chart, matrix_table
 from attnlab.charts.pattern import pattern_chart, pattern_table
+from attnlab.charts.picture import as_picture, to_png, to_svg
 from attnlab.charts.predictions import calibration_chart, confusion_chart, next_day_chart
 from attnlab.charts.regression import (
     CLICKED,
@@ -53,6 +54,7 @@ __all__ = [
     "UNSCALED",
     "Lit",
     "PastCurve",
+    "as_picture",
     "calibration_chart",
     "component_chart",
     "component_table",
@@ -99,6 +101,8 @@ __all__ = [
     "series_table",
     "softmax_chart",
     "softmax_table",
+    "to_png",
+    "to_svg",
     "training_chart",
     "training_table",
     "weight_chart",

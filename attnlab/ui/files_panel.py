@@ -1,36 +1,39 @@
-"""Saving the run to a file and loading one."""
+"""Taking a run away, as files of several kinds, and loading one."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
+import altair as alt
 import streamlit as st
 
+from attnlab.charts import to_png, to_svg
 from attnlab.limits import check_limits
 from attnlab.live import LiveRun
+from attnlab.loss_file import to_csv
 from attnlab.options import OptionError
+from attnlab.script import to_script
 from attnlab.storage import RunFileError, from_bytes, to_bytes
 from attnlab.ui.form_state import fill_form
 from attnlab.ui.hosting import limits
 from attnlab.ui.past import shelve_run
+from attnlab.ui.pictures import inside_picture, loss_picture
+from attnlab.ui.shown import Shown, session_shown
 
 
 def draw_files(run: LiveRun) -> None:
-    """A download of the run as it stands, and an upload that takes its place."""
-    panel = st.expander("Save and load", key="files", on_change="rerun", icon=":material/save:")
+    """Downloads of the run as it stands, and an upload that takes its place."""
+    panel = st.expander(
+        "Save, load, take away", key="files", on_change="rerun", icon=":material/save:"
+    )
     if not panel.open:
         return
     with panel:
-        stored = run.stored()
-        if stored is None:
-            st.caption("There is nothing to save before the first Start.")
-        else:
-            step = int(stored.state.step)
-            st.download_button(
-                f"Save the run at step {step:,}",
-                data=lambda: to_bytes(run.stored()),
-                file_name=f"attnlab-{stored.experiment.generator.name}-{step}.run",
-                mime="application/octet-stream",
-                key="run_save",
-                on_click="ignore",
-                icon=":material/download:",
-            )
+        snapshot = run.snapshot()
+        waiting = snapshot.active and snapshot.latest is None
+        # Nothing else draws this panel again when the first figures come.
+        st.fragment(_draw_downloads, key="take_away", run_every=0.5 if waiting else None)(
+            run, waiting
+        )
         st.file_uploader(
             "Load a run",
             key="run_file",
@@ -40,6 +43,69 @@ def draw_files(run: LiveRun) -> None:
         )
         if message := st.session_state.get("run_file_message"):
             st.error(message, icon=":material/error:")
+
+
+class _Download(NamedTuple):
+    """A file to take away: its button, and what makes it."""
+
+    key: str
+    label: str
+    ending: str
+    mime: str
+    make: Callable[[], str | bytes]
+
+
+def _draw_downloads(run: LiveRun, was_waiting: bool) -> None:
+    """A button for every file, which is made when clicked, of the run as it then stands."""
+    if run.snapshot().latest is None:
+        st.caption("There is nothing to take away before the first Start.")
+        return
+    if was_waiting:
+        # The timer has done its work.
+        st.rerun()
+    experiment = run.experiment
+    name = f"attnlab-{experiment.generator.name}-{experiment.model.name}"
+    with st.container(horizontal=True, gap="small"):
+        for download in _downloads(run, session_shown()):
+            st.download_button(
+                download.label,
+                data=download.make,
+                file_name=f"{name}{download.ending}",
+                mime=download.mime,
+                key=download.key,
+                on_click="ignore",
+                icon=":material/download:",
+            )
+    st.caption(
+        "The run file holds everything and can be loaded again; the script repeats the run with "
+        "attnlab alone and prints its figures; the CSV has a row for every step that was "
+        "measured. Pictures show the charts as they are now, on white."
+    )
+
+
+def _downloads(run: LiveRun, shown: Shown) -> tuple[_Download, ...]:
+    def loss() -> alt.LayerChart:
+        return loss_picture(run.snapshot(), shown.rungs)
+
+    def inside() -> alt.Chart:
+        return inside_picture(run.snapshot(), shown.step, shown.sequence)
+
+    what = "pattern" if run.experiment.model.attends else "weights"
+    title, svg, png = what.capitalize(), "image/svg+xml", "image/png"
+    return (
+        _Download("run_save", "Run", ".run", "application/octet-stream",
+                  lambda: to_bytes(run.stored())),
+        _Download("take_csv", "Losses, CSV", "-loss.csv", "text/csv",
+                  lambda: to_csv(run.snapshot().history)),
+        _Download("take_script", "Script, Python", ".py", "text/x-python",
+                  lambda: to_script(run.experiment, run.snapshot().history.changes)),
+        _Download("take_loss_svg", "Loss, SVG", "-loss.svg", svg, lambda: to_svg(loss())),
+        _Download("take_loss_png", "Loss, PNG", "-loss.png", png, lambda: to_png(loss())),
+        _Download("take_inside_svg", f"{title}, SVG", f"-{what}.svg", svg,
+                  lambda: to_svg(inside())),
+        _Download("take_inside_png", f"{title}, PNG", f"-{what}.png", png,
+                  lambda: to_png(inside())),
+    )  # fmt: skip
 
 
 def _load(run: LiveRun) -> None:

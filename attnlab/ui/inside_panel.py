@@ -11,23 +11,23 @@ from attnlab.losses import readout_position
 from attnlab.snapshot import Snapshot
 from attnlab.ui.ground import CHART_HEIGHT, on_dark
 
-_MEAN = "mean"
+MEAN = "mean"
 
 
 def draw_sequence_choice(snapshot: Snapshot) -> int | str:
     """One of the probe sequences, or their mean; nothing to choose for a model without pattern."""
     if not snapshot.experiment.model.attends:
-        return _MEAN
+        return MEAN
     vocabulary, count = snapshot.experiment.generator.vocabulary, len(snapshot.probes)
 
     def name(choice: int | str) -> str:
-        if choice == _MEAN:
+        if choice == MEAN:
             return f"mean of {count} sequences"
         return f"{choice + 1}: {vocabulary.render(snapshot.probes[choice])}"
 
     return st.selectbox(
         "sequence",
-        [*range(count), _MEAN],
+        [*range(count), MEAN],
         format_func=name,
         key="probe",
         persist_state="session",
@@ -54,7 +54,7 @@ def _draw_pattern(snapshot: Snapshot, picture: Picture, sequence: int | str, at_
     experiment = snapshot.experiment
     length = experiment.length
     head = picture.patterns[:, 0, 0]
-    if sequence == _MEAN:
+    if sequence == MEAN:
         pattern, symbols = head.mean(axis=0), None
     else:
         vocabulary = experiment.generator.vocabulary

@@ -13,6 +13,7 @@ from attnlab.ui.inside_panel import draw_inside, draw_sequence_choice
 from attnlab.ui.knowledge import ask
 from attnlab.ui.loss_panel import draw_loss, draw_reference_choice, draw_target
 from attnlab.ui.past import past_runs
+from attnlab.ui.shown import session_shown
 from attnlab.ui.transport import draw_status
 
 
@@ -63,6 +64,9 @@ def _draw(run: LiveRun, was_waiting: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="large"):
         rungs = draw_reference_choice(snapshot)
         draw_target(run, snapshot)
+    shown = session_shown()
+    shown.rungs, shown.sequence = rungs, sequence
+    shown.step = None if moment.is_now else moment.model_step
     left, right = charts.columns([3, 2], gap="medium")
     with left:
         draw_loss(snapshot, rungs, None if moment.is_now else moment.step, past_runs())

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.charts import HOVER, PastCurve, loss_chart, loss_table, past_hue
+from attnlab.experiment import Experiment
 from attnlab.live import LiveRun
 from attnlab.optimum import ladder, optimum
 from attnlab.past_runs import PastRun
@@ -54,11 +55,8 @@ def draw_target(run: LiveRun, snapshot: Snapshot) -> None:
     run.stop_at(target_of(snapshot) if wanted else None)
 
 
-def draw_loss(
-    snapshot: Snapshot, rungs: Sequence[str], cursor: int | None, past: Sequence[PastRun] = ()
-) -> None:
-    """Training and test loss, between chance and the floor, and the runs before."""
-    experiment, latest = snapshot.experiment, snapshot.latest
+def known_losses(experiment: Experiment, rungs: Sequence[str]) -> dict[str, float]:
+    """Losses in nats that do not depend on the run, by name: chance, `rungs`, the floor."""
     known = {"chance": float(np.log(experiment.generator.vocabulary.size))}
     for rung in answer_or_none(ladder, experiment.generator, experiment.length) or ():
         if rung.name in rungs:
@@ -66,13 +64,22 @@ def draw_loss(
     best = answer_or_none(optimum, experiment.generator, experiment.length)
     if best is not None:
         known["floor" if best.final.exact else "floor (estimated)"] = best.final.nll
+    return known
+
+
+def draw_loss(
+    snapshot: Snapshot, rungs: Sequence[str], cursor: int | None, past: Sequence[PastRun] = ()
+) -> None:
+    """Training and test loss, between chance and the floor, and the runs before."""
+    experiment, latest = snapshot.experiment, snapshot.latest
+    best = answer_or_none(optimum, experiment.generator, experiment.length)
     curves = [_curve(run) for run in past if not run.hidden]
     last_step = max(
         [experiment.training.steps, *(step for curve in curves for step, _ in curve.tests)]
     )
     table = loss_table(
         snapshot.history,
-        known=known,
+        known=known_losses(experiment, rungs),
         last_step=last_step,
         latest=(latest.step, latest.evaluation),
         cursor=cursor,

@@ -2,20 +2,20 @@
 
 import pytest
 
-from attnlab.experiment import Experiment, from_json
+from attnlab.experiment import Experiment
 from attnlab.generators import GENERATORS
 from attnlab.models import MODELS
 from attnlab.options import options_of
 from attnlab.positions import POSITIONS
 from attnlab.presets import PRESETS
+from tests.unit.scripts import experiment_of
 
 
 def _experiment_of(app) -> Experiment:
     """The experiment that a reset takes from the controls, as “In code” shows it."""
     app.button(key="run_reset").click().run()
     assert not app.exception
-    _, text, _ = app.code[0].value.split("'''")
-    return from_json(text)
+    return experiment_of(app.code[0].value)
 
 
 def test_the_page_opens_on_the_default_experiment(app):

@@ -83,6 +83,12 @@ class AppServer:
         user, system = stat.rpartition(")")[2].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
+    def memory(self) -> int:
+        """Bytes of this machine's memory that it holds. Linux only."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        (line,) = (line for line in status.splitlines() if line.startswith("VmRSS:"))
+        return 1024 * int(line.split()[1])
+
     def _answers(self) -> bool:
         try:
             with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2) as answer:

@@ -1,0 +1,90 @@
+"""Everything that can be taken from a run is downloaded and read back."""
+
+import csv
+import io
+import os
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.server import ROOT
+from tests.e2e.train_page import TrainPage
+
+pytestmark = pytest.mark.e2e
+
+
+def _take(train: TrainPage, key: str) -> bytes:
+    with train.page.expect_download() as download:
+        train.part(key).get_by_role("button").click()
+    return download.value.path().read_bytes()
+
+
+def _texts(svg: bytes) -> str:
+    root = ElementTree.fromstring(svg)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    return "\n".join(root.itertext())
+
+
+@pytest.fixture
+def done(bench):
+    """A short run that has ended, with the panel open since before it began."""
+    bench.open_panel("files")
+    expect(bench.part("files")).to_contain_text("nothing to take away")
+    bench.fill("steps", 30)
+    bench.press("start")
+    bench.wait_for("done")
+    return bench
+
+
+def test_the_losses_are_those_of_the_page(done):
+    rows = list(csv.DictReader(io.StringIO(_take(done, "take_csv").decode())))
+    assert sum(row["training_loss_nats"] != "" for row in rows) == 30
+    last = rows[-1]
+    assert last["step"] == "30"
+    shown = done.figure("test loss (nats)")
+    assert shown.startswith(f"{float(last['test_loss_nats']):.3f}")
+
+
+def test_the_script_prints_the_figures_of_the_page(done, tmp_path):
+    script = tmp_path / "again.py"
+    script.write_bytes(_take(done, "take_script"))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    printed = subprocess.run(
+        [sys.executable, script], env=environment, cwd=tmp_path, capture_output=True, check=True
+    ).stdout.decode()
+    assert printed.splitlines() == [
+        "step 30",
+        *(f"{name} {done.figure(name)}" for name in ("test accuracy", "test loss (nats)")),
+    ]
+
+
+def test_pictures_say_what_they_show(done):
+    for chart in ("loss", "inside"):
+        assert _take(done, f"take_{chart}_png").startswith(b"\x89PNG\r\n\x1a\n")
+    loss = _texts(_take(done, "take_loss_svg"))
+    assert "attention on markov" in loss
+    assert f"test loss {done.figure('test loss (nats)')} nats" in loss
+    assert "step 30" in _texts(_take(done, "take_inside_svg"))
+
+
+def test_a_picture_follows_the_slider(done):
+    done.slide("shown_step", "Home")
+    expect(done.part("shown_step")).to_contain_text("0")
+    done.settle()
+    inside = _texts(_take(done, "take_inside_svg"))
+    assert "step 0" in inside
+    # Words, since nobody knows whether the fonts of the reader have the weather's signs.
+    assert "rain" in inside
+    assert "🌧" not in inside
+
+
+def test_a_linear_model_has_its_weights_taken(bench):
+    bench.choose("model", "linear")
+    bench.press("step")
+    bench.wait_for_step(1)
+    bench.wait_for("paused")
+    bench.open_panel("files")
+    assert "rain → sun" in _texts(_take(bench, "take_inside_svg"))

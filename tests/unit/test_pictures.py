@@ -1,0 +1,150 @@
+"""Charts as files: what is in them, and that nothing of the process can get into them."""
+
+import struct
+import zlib
+from xml.etree import ElementTree
+
+import altair as alt
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from attnlab.charts import (
+    as_picture,
+    loss_chart,
+    loss_table,
+    pattern_chart,
+    pattern_table,
+    to_png,
+    to_svg,
+    weight_chart,
+    weight_table,
+)
+from attnlab.history import empty_history
+from attnlab.training import Evaluation
+from attnlab.vocabulary import WEATHER, Vocabulary, in_any_font
+
+LENGTH = 4
+TRIANGLE = np.tril(np.ones((LENGTH, LENGTH), dtype=bool))
+
+
+def loss():
+    history = empty_history().with_losses(np.linspace(1.1, 0.9, 30).astype(np.float32))
+    history = history.with_test(0, Evaluation(1.2, 0.01, 0.3, 0.01))
+    table = loss_table(history, known={"floor": 0.8}, last_step=30, latest=None, cursor=None)
+    return loss_chart(table, last_step=30, dark=False, height=200)
+
+
+def pattern():
+    symbols = [in_any_font(WEATHER).symbols[token] for token in (0, 1, 2, 0)]
+    share = TRIANGLE / TRIANGLE.sum(axis=1, keepdims=True)
+    table = pattern_table(share, TRIANGLE, symbols)
+    return pattern_chart(table, length=LENGTH, symbols=symbols, dark=False, height=200)
+
+
+def weights():
+    vocabulary = in_any_font(WEATHER)
+    table = weight_table(np.random.default_rng(0).normal(size=(LENGTH, 3, 3)), vocabulary)
+    return weight_chart(table, length=LENGTH, vocabulary=vocabulary, dark=False, height=200)
+
+
+CHARTS = {"loss": loss, "pattern": pattern, "weights": weights}
+
+
+def picture_of(name):
+    return as_picture(CHARTS[name](), title="A title", subtitles=["seed 5"], width=300)
+
+
+def texts_of(svg):
+    return {"".join(node.itertext()) for node in ElementTree.fromstring(svg).iter() if
+            node.tag.endswith("}text")}  # fmt: skip
+
+
+def most_points(svg, mark, sign):
+    """How often a sign of the drawing stands in the paths of the fullest group of such marks."""
+    groups = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}g")
+    return max(
+        sum(path.get("d", "").count(sign) for path in group)
+        for group in groups
+        if f"mark-{mark}" in group.get("class", "")
+    )
+
+
+# The line of thirty losses has 29 strokes; half of 16 cells with the diagonal; 4 days × 3 × 3.
+MARKS = {"loss": ("line", "L", 29), "pattern": ("rect", "Z", 10), "weights": ("rect", "Z", 36)}
+EXPECTED = {
+    "loss": {"A title", "seed 5", "loss (nats)", "step", "floor 0.800"},
+    "pattern": {"A title", "seed 5", "← query: day that attends", "3  sun"},
+    "weights": {"A title", "seed 5", "rain → sun", "weight (nats)"},
+}
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_svg_has_its_title_and_its_data(name):
+    svg = to_svg(picture_of(name))
+    assert ElementTree.fromstring(svg).tag.endswith("}svg")
+    assert texts_of(svg) >= EXPECTED[name]
+    assert most_points(svg, *MARKS[name][:2]) == MARKS[name][2]
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_png_is_a_whole_image_with_colours(name):
+    png = to_png(picture_of(name))
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height, depth, kind = struct.unpack(">IIBB", png[16:26])
+    assert (depth, kind) == (8, 6)
+    # Two dots a unit, of a chart of 300 × 200 with what stands around it.
+    assert width > 600
+    assert height > 400
+    data = b"".join(chunks(png, b"IDAT"))
+    dots = np.frombuffer(zlib.decompress(data), dtype=np.uint8)
+    assert dots.size == height * (4 * width + 1)
+
+
+def chunks(png, kind):
+    place = 8
+    while place < len(png):
+        (size,) = struct.unpack(">I", png[place : place + 4])
+        if png[place + 4 : place + 8] == kind:
+            yield png[place + 8 : place + 8 + size]
+        place += 12 + size
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_how_a_page_in_another_thread_writes_tables_does_not_matter(name):
+    alone = picture_of(name).to_dict()
+    alt.data_transformers.register("elsewhere", lambda data: {"name": "elsewhere"})
+    with alt.data_transformers.enable("elsewhere"):
+        assert picture_of(name).to_dict() == alone
+        # The setting does reach a chart that is not a picture.
+        assert "elsewhere" in str(CHARTS[name]().to_dict())
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_picture_leaves_the_chart_as_it_was(name):
+    chart = CHARTS[name]()
+    before = chart.to_json()
+    as_picture(chart, title="A title", subtitles=[], width=300)
+    assert chart.to_json() == before
+
+
+@hypothesis.given(st.lists(st.text(min_size=1, max_size=8), min_size=2, max_size=6, unique=True))
+def test_any_alphabet_has_short_ascii_texts(symbols):
+    try:
+        vocabulary = Vocabulary(symbols=tuple(symbols), names=tuple(symbols))
+    except ValueError:
+        hypothesis.reject()
+    plain = in_any_font(vocabulary)
+    assert plain.size == vocabulary.size
+    assert all(text.isascii() and len(text) <= 6 for text in plain.symbols)
+    assert all(name.isascii() for name in plain.names)
+    if all(symbol.isascii() and len(symbol) <= 6 for symbol in symbols):
+        assert plain.symbols == vocabulary.symbols
+
+
+def test_letters_say_what_they_stand_for():
+    pets = Vocabulary(symbols=("🐱", "☀️", "rainstorm"), names=("🐱", "☀️", "rainstorm"))
+    assert in_any_font(pets) == Vocabulary(
+        symbols=("A", "B", "C"), names=("cat face", "black sun with rays", "rainstorm")
+    )
