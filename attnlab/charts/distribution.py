@@ -28,7 +28,7 @@ def distribution_chart(table: pd.DataFrame, *, dark: bool, height: int) -> alt.L
         "series:N",
         title=None,
         scale=alt.Scale(domain=[SCALED, UNSCALED], range=[hue.learned, hue.cursor]),
-        legend=alt.Legend(orient="top"),
+        legend=alt.Legend(orient="top", symbolOpacity=1),
     )
     base = alt.Chart(table).encode(x=alt.X("at:Q", title="score: q · k, scaled or not"))
     density = {"title": "share of the draws per unit"}

@@ -36,7 +36,7 @@ def test_a_link_to_softmax_scaling(fresh_server, new_page):
     query = "?width=64&keys=4&component=2&logits=3+1+-inf&temperature_of_logits=2"
     page = _open(new_page(), fresh_server, "softmax_scaling", query)
     expect(page.get_by_role("heading", level=1)).to_have_text("Softmax scaling")
-    expect(_slider(page, "keys")).to_have_attribute("aria-valuenow", "4")
+    expect(_slider(page, "keys")).to_have_value("4")
     expect(page.locator(".st-key-variance_law")).to_contain_text("1024")
     expect(page.locator(".st-key-verdicts")).to_contain_text("d = 64")
     expect(page.locator(".st-key-logits input")).to_have_value("3 1 -inf")
@@ -49,9 +49,9 @@ def test_a_link_to_kernel_regression(fresh_server, new_page):
     page = _open(new_page(), fresh_server, "kernel_regression", query)
     expect(page.get_by_role("heading", level=1)).to_have_text("Kernel regression")
     expect(page.locator(".st-key-curve input")).to_have_value("step")
-    expect(_slider(page, "bandwidth")).to_have_attribute("aria-valuenow", "0.2")
-    expect(_slider(page, "query_at")).to_have_attribute("aria-valuenow", "75")
-    expect(_slider(page, "plane_point")).to_have_attribute("aria-valuenow", "9")
+    expect(_slider(page, "bandwidth")).to_have_value("0.2")
+    expect(_slider(page, "query_at")).to_have_value("75")
+    expect(_slider(page, "plane_point")).to_have_value("9")
     expect(page.locator(".st-key-plane input")).to_have_value("slanted")
 
 
@@ -115,10 +115,10 @@ def test_a_click_puts_the_query_there(new_page, server):
     place = picture.bounding_box()
     page.mouse.click(place["x"] + place["width"] * 0.7, place["y"] + place["height"] * 0.3)
     expect(fit).not_to_have_text(before)
-    at = float(_slider(page, "query_at").get_attribute("aria-valuenow"))
+    at = float(_slider(page, "query_at").input_value())
     assert 55 < at < 85
     _slider(page, "query_at").press("Home")
-    expect(_slider(page, "query_at")).to_have_attribute("aria-valuenow", "0")
+    expect(_slider(page, "query_at")).to_have_value("0")
 
 
 def test_the_kernel_is_learned_live(new_page, server):
@@ -131,7 +131,7 @@ def test_the_kernel_is_learned_live(new_page, server):
     learned = _metric(page, "against the truth: learned").inner_text()
     assert float(learned.split()[0]) < float(fixed.split()[0])
     _slider(page, "plane_point").press("End")
-    expect(_slider(page, "plane_point")).to_have_attribute("aria-valuenow", "150")
+    expect(_slider(page, "plane_point")).to_have_value("150")
 
 
 @pytest.mark.parametrize("name", ["softmax_scaling", "kernel_regression"])

@@ -64,7 +64,7 @@ def test_only_what_differs_is_a_column():
 
 def _snapshot(**rest) -> Snapshot:
     blank = dict.fromkeys(field.name for field in dataclasses.fields(Snapshot))
-    numbers = {"step": 0, "parameters": 0, "steps_per_second": 0.0, "seconds": 0.0}
+    numbers = {"step": 0, "parameters": 0, "steps_per_second": 0.0, "seconds": 0.0, "in_queue": 0}
     named = {"experiment": _FIRST, "state": "done", "history": empty_history(), "message": ""}
     return Snapshot(**(blank | numbers | named | rest))
 
