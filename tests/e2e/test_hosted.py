@@ -56,7 +56,8 @@ def visitor(new_page, hosted_server):
 
     def open_train():
         train = TrainPage(new_page())
-        train.page.goto(hosted_server.url)
+        # Not until all is loaded, which takes long while others train: until it can be used.
+        train.page.goto(hosted_server.url, wait_until="commit")
         train.wait_for("idle")
         train.fill("batch", 1_000)
         train.fill("steps", _LONG)
