@@ -175,7 +175,7 @@ def _draw_arithmetic(model: Attention, tokens: np.ndarray, query: int, key: int)
         return
     admitted = cell.scaled[cell.admitted]
     total = np.exp(admitted - admitted.max()).sum()
-    largest = admitted.max()
+    largest = float(admitted.max())
     st.latex(
         rf"\begin{{aligned}}\text{{share}} &= \frac{{\exp({cell.scaled[key]:.3f} - "
         rf"{_signed(largest)})}}{{\sum_{{{admitted.size}\ \text{{days}}}} \exp(s - "
