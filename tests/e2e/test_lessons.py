@@ -40,10 +40,10 @@ def _type_first_cell(page: Page, text: str) -> None:
     canvas.scroll_into_view_if_needed()
     place = canvas.bounding_box()
     # Rows that can be chosen have a narrow column before the first.
-    page.mouse.dblclick(place["x"] + 1.1 * _COLUMN, place["y"] + 1.5 * _ROW)
+    # Typing into a chosen cell takes the place of what is in it.
+    page.mouse.click(place["x"] + 1.1 * _COLUMN, place["y"] + 1.5 * _ROW)
+    page.keyboard.type(text, delay=100)
     page.locator("#portal textarea, #portal input").wait_for()
-    page.keyboard.press("Control+A")
-    page.keyboard.type(text, delay=50)
     page.keyboard.press("Enter")
 
 
@@ -61,12 +61,16 @@ def test_stages_are_walked_through(new_page, server):
 def test_positions_side_by_side(new_page, server):
     page = _open(new_page, server, "positional_encodings")
     chart = page.locator(".st-key-chart_pe_a")
-    expect(chart.get_by_label("8 components over 40 positions")).to_be_visible()
+    expect(
+        chart.get_by_role("graphics-document", name="8 components over 40 positions")
+    ).to_be_visible()
     page.locator(".st-key-pe_preset_1 button").click()
-    expect(chart.get_by_label("5 components over 50 positions")).to_be_visible()
+    expect(
+        chart.get_by_role("graphics-document", name="5 components over 50 positions")
+    ).to_be_visible()
     expect(page).to_have_url(re.compile("pe_width=5"))
     page.get_by_role("radio", name="similarity").click()
-    expect(chart.get_by_label("the least cosine")).to_be_visible()
+    expect(chart.get_by_role("graphics-document", name="the least cosine")).to_be_visible()
 
 
 @pytest.mark.parametrize("name", ["step_by_step?step_stage=all", "positional_encodings"])
