@@ -64,15 +64,17 @@ def test_positions_side_by_side(new_page, server):
     page = _open(new_page, server, "positional_encodings")
     chart = page.locator(".st-key-chart_pe_a")
     expect(
-        chart.get_by_role("graphics-document", name="8 components over 40 positions")
+        chart.locator('[data-testid=stVegaLiteChart][aria-label*="8 components over 40 positions"]')
     ).to_be_visible()
     page.locator(".st-key-pe_preset_1 button").click()
     expect(
-        chart.get_by_role("graphics-document", name="5 components over 50 positions")
+        chart.locator('[data-testid=stVegaLiteChart][aria-label*="5 components over 50 positions"]')
     ).to_be_visible()
     expect(page).to_have_url(re.compile("pe_width=5"))
     page.get_by_role("radio", name="similarity").click()
-    expect(chart.get_by_role("graphics-document", name="the least cosine")).to_be_visible()
+    expect(
+        chart.locator('[data-testid=stVegaLiteChart][aria-label*="the least cosine"]')
+    ).to_be_visible()
 
 
 @pytest.mark.parametrize("name", ["step_by_step?step_stage=all", "positional_encodings"])
