@@ -162,6 +162,8 @@ def _draw_law(products: np.ndarray, width: int, size: float, draws: int) -> None
         )
 
 
+# A fragment, so that its own control draws nothing else anew.
+@st.fragment
 def draw_saturation() -> None:
     """What a softmax over several keys makes of those scores, width by width."""
     keys = linked(st.slider, "keys that a query meets", 2, _MOST_KEYS, 16, 1, key="keys", width=300)

@@ -22,6 +22,8 @@ _MOST = 32
 _LAST = "last_logits"
 
 
+# A fragment, so that its controls draw nothing else anew.
+@st.fragment
 def draw_temperature() -> None:
     """Logits and temperature; their softmax as bars, and its figures."""
     with st.container(
