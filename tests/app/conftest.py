@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnlab.programs import Programs
+
 _APP = Path(__file__).resolve().parents[2] / "app.py"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_compiled_ahead(monkeypatch):
+    """Nobody is about to press Start on these pages; compiling for each would take minutes."""
+    monkeypatch.setattr(Programs, "want", lambda self, experiment: None)
 
 
 @pytest.fixture

@@ -30,6 +30,14 @@ def browser():
         browser.close()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _programs_kept_for_the_session(tmp_path_factory):
+    """Servers share their compiled programs, and leave those of the user alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ATTNLAB_CACHE", str(tmp_path_factory.mktemp("programs")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def shared_server(tmp_path_factory):
     """A server for all tests that do not need one of their own."""
