@@ -33,6 +33,11 @@ DEVELOPMENT = ("requirements.txt", "requirements-dev.txt")
 TASKS = {
     "app": (RUNTIME, [["streamlit", "run", "app.py"]]),
     "test": (DEVELOPMENT, [["pytest"]]),
+    # Without arguments: those that need no browser side by side, then those that share one.
+    "all tests": (
+        DEVELOPMENT,
+        [["pytest", "tests/unit", "tests/app", "-n", "2"], ["pytest", "tests/e2e"]],
+    ),
     "lint": (DEVELOPMENT, [["ruff", "check"], ["ruff", "format", "--check"]]),
 }
 
@@ -47,7 +52,9 @@ def main(arguments):
         return 0
     task, rest = arguments[0], arguments[1:]
     if task not in TASKS:
-        return fail(f"'{task}' is none of {', '.join(TASKS)}.")
+        return fail(f"'{task}' is none of app, test, lint.")
+    if arguments == ["test"]:
+        task = "all tests"
     requirements, modules = TASKS[task]
     problem = prepare_environment(requirements)
     if problem:

@@ -67,4 +67,5 @@ def _draw_train_button(is_good: bool) -> None:
         icon=":material/model_training:",
     )
     if pressed:
-        st.switch_page("pages/train.py")
+        # With its address, which the page would otherwise write anew: one step back more.
+        st.switch_page("pages/train.py", query_params=st.query_params.to_dict())

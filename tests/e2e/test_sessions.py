@@ -97,6 +97,9 @@ def test_a_reloaded_page_works(bench):
     bench.start_long_run()
     bench.page.reload()
     assert bench.wait_for("idle").step == 0
+    # The address kept them.
+    expect(bench.field("steps")).to_have_value("100000")
+    bench.fill("steps", 500)
     assert bench.finish_default_run().step == 500
 
 
