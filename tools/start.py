@@ -33,10 +33,14 @@ DEVELOPMENT = ("requirements.txt", "requirements-dev.txt")
 TASKS = {
     "app": (RUNTIME, [["streamlit", "run", "app.py"]]),
     "test": (DEVELOPMENT, [["pytest"]]),
-    # Without arguments: those that need no browser side by side, then those that share one.
+    # Without arguments: two at a time, and those of a browser by the file, since a file's tests
+    # share a server.
     "all tests": (
         DEVELOPMENT,
-        [["pytest", "tests/unit", "tests/app", "-n", "2"], ["pytest", "tests/e2e"]],
+        [
+            ["pytest", "tests/unit", "tests/app", "-n", "2"],
+            ["pytest", "tests/e2e", "-n", "2", "--dist", "loadfile"],
+        ],
     ),
     "lint": (DEVELOPMENT, [["ruff", "check"], ["ruff", "format", "--check"]]),
 }

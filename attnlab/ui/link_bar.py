@@ -50,7 +50,9 @@ def follow_address(*, has_own_settings: bool) -> None:
     own = to_query(form, st.session_state.get("lesson"))
     dropped = written.keys() | own.keys() | set(unknown)
     wanted = {**own, **{key: query[key] for key in query if key not in dropped}}
-    if wanted != query:
+    # Whoever comes by the menu comes without an address. To write it anew would take one press
+    # of the back button more; it is written when something changes.
+    if wanted != query and (is_link(query) or own != written):
         st.query_params.from_dict(wanted)
     if own != written:
         st.session_state[_WRITTEN], st.session_state[_WRITTEN_AT] = own, time.monotonic()
