@@ -33,17 +33,14 @@ DEVELOPMENT = ("requirements.txt", "requirements-dev.txt")
 TASKS = {
     "app": (RUNTIME, [["streamlit", "run", "app.py"]]),
     "test": (DEVELOPMENT, [["pytest"]]),
-    # Without arguments: two at a time, and those of a browser by the file, since a file's tests
-    # share a server.
-    "all tests": (
-        DEVELOPMENT,
-        [
-            ["pytest", "tests/unit", "tests/app", "-n", "2"],
-            ["pytest", "tests/e2e", "-n", "2", "--dist", "loadfile"],
-        ],
-    ),
     "lint": (DEVELOPMENT, [["ruff", "check"], ["ruff", "format", "--check"]]),
 }
+# `test` without arguments: two at a time, and those of a browser by the file, since a file's
+# tests share a server.
+ALL_TESTS = [
+    ["pytest", "tests/unit", "tests/app", "-n", "2"],
+    ["pytest", "tests/e2e", "-n", "2", "--dist", "loadfile"],
+]
 
 
 def main(arguments):
@@ -56,10 +53,10 @@ def main(arguments):
         return 0
     task, rest = arguments[0], arguments[1:]
     if task not in TASKS:
-        return fail(f"'{task}' is none of app, test, lint.")
-    if arguments == ["test"]:
-        task = "all tests"
+        return fail(f"'{task}' is none of {', '.join(TASKS)}.")
     requirements, modules = TASKS[task]
+    if arguments == ["test"]:
+        modules = ALL_TESTS
     problem = prepare_environment(requirements)
     if problem:
         return fail(problem)
