@@ -1,4 +1,4 @@
-"""The experiment in the address bar: read when somebody comes by a link, written at every change."""
+"""The experiment in the address bar: read from links, written at every change."""
 
 import re
 import time
