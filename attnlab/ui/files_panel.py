@@ -17,6 +17,7 @@ from attnlab.ui.form_state import fill_form
 from attnlab.ui.hosting import limits
 from attnlab.ui.past import shelve_run
 from attnlab.ui.pictures import inside_picture, loss_picture
+from attnlab.ui.repeated import draw_repeatedly
 from attnlab.ui.shown import Shown, session_shown
 
 
@@ -31,8 +32,8 @@ def draw_files(run: LiveRun) -> None:
         snapshot = run.snapshot()
         waiting = snapshot.active and snapshot.latest is None
         # Nothing else draws this panel again when the first figures come.
-        st.fragment(_draw_downloads, key="take_away", run_every=0.5 if waiting else None)(
-            run, waiting
+        draw_repeatedly(
+            _draw_downloads, run, waiting, key="take_away", seconds=0.5 if waiting else None
         )
         st.file_uploader(
             "Load a run",

@@ -10,6 +10,7 @@ from attnlab.answers import Answers
 from attnlab.experiment import Experiment
 from attnlab.feasibility import Verdict, feasibility
 from attnlab.optimum import Best
+from attnlab.ui.repeated import draw_repeatedly
 
 _UNNOTICED = 0.2
 _UNANSWERED = "unanswered_question"
@@ -57,7 +58,7 @@ def answers_in_turn(*questions: tuple[Any, ...]) -> list[Any]:
 def draw_waiting(*questions: tuple[Any, ...]) -> None:
     """Draw the page again with every further answer; until the last, say that more is to come."""
     pending = next((question for question in questions if not ask(*question).done()), None)
-    st.fragment(_draw_waiting, key="waiting", run_every=0.5 if pending else None)(pending)
+    draw_repeatedly(_draw_waiting, pending, key="waiting", seconds=0.5 if pending else None)
 
 
 def _draw_waiting(pending: tuple[Any, ...] | None) -> None:
@@ -76,8 +77,8 @@ def _is_soon_done(future: Future) -> bool:
 def draw_verdict(experiment: Experiment) -> None:
     """Under the Start button: what the settings can come to, before anything is trained."""
     pending = not ask(feasibility, experiment).done()
-    st.fragment(_draw_verdict, key="verdict", run_every=0.5 if pending else None)(
-        experiment, pending
+    draw_repeatedly(
+        _draw_verdict, experiment, pending, key="verdict", seconds=0.5 if pending else None
     )
 
 

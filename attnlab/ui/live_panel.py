@@ -13,6 +13,7 @@ from attnlab.ui.inside_panel import draw_inside, draw_sequence_choice
 from attnlab.ui.knowledge import ask
 from attnlab.ui.loss_panel import draw_loss, draw_reference_choice, draw_target
 from attnlab.ui.past import past_runs
+from attnlab.ui.repeated import draw_repeatedly
 from attnlab.ui.shown import session_shown
 from attnlab.ui.transport import draw_status
 
@@ -24,7 +25,7 @@ def draw_live(run: LiveRun, snapshot: Snapshot) -> None:
     """
     waiting = _is_waiting(snapshot)
     # Below half a second Streamlit does not fade what it draws again.
-    st.fragment(_draw, key="live", run_every=0.25 if waiting else None)(run, waiting)
+    draw_repeatedly(_draw, run, waiting, key="live", seconds=0.25 if waiting else None)
 
 
 def _is_waiting(snapshot: Snapshot) -> bool:

@@ -3,13 +3,14 @@
 import streamlit as st
 
 from attnlab.live import LiveRun
+from attnlab.ui.repeated import draw_repeatedly
 
 _POLL_SECONDS = 0.3
 
 
 def draw_preparing(run: LiveRun) -> None:
     """Say so, and draw the page again as soon as there is a model, or will be none."""
-    st.fragment(_draw_preparing, key="preparing", run_every=_POLL_SECONDS)(run)
+    draw_repeatedly(_draw_preparing, run, key="preparing", seconds=_POLL_SECONDS)
 
 
 def _draw_preparing(run: LiveRun) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from attnlab.ui.link_bar import follow_address
+from attnlab.ui.repeated import repeated_parts_last
 
 _PAGES = Path(__file__).parents[2] / "pages"
 _IN_SHELL = "in_shell"
@@ -19,7 +20,7 @@ def run_shell() -> None:
     _configure()
     page, is_lesson = _navigation()
     follow_address(has_own_settings=is_lesson)
-    with _shell():
+    with _shell(), repeated_parts_last():
         page.run()
 
 
