@@ -10,19 +10,29 @@ from attnlab.charts.difference import (
     difference_table,
 )
 from attnlab.charts.distribution import distribution_chart, distribution_table
+from attnlab.charts.drawing import Drawing
 from attnlab.charts.encoding import (
     component_chart,
     component_table,
     encoding_lines_chart,
     path_chart,
+    path_table,
     profile_chart,
+    profile_table,
 )
 from attnlab.charts.frequency import frequency_chart, frequency_table
 from attnlab.charts.loss import HOVER, PastCurve, loss_chart, loss_table
 from attnlab.charts.matrix import Lit, matrix_chart, matrix_table
 from attnlab.charts.pattern import pattern_chart, pattern_table
 from attnlab.charts.picture import as_picture, to_png, to_svg
-from attnlab.charts.predictions import calibration_chart, confusion_chart, next_day_chart
+from attnlab.charts.predictions import (
+    calibration_chart,
+    calibration_table,
+    confusion_chart,
+    confusion_table,
+    next_day_chart,
+    next_day_table,
+)
 from attnlab.charts.regression import (
     CLICKED,
     fit_chart,
@@ -52,13 +62,16 @@ __all__ = [
     "HOVER",
     "SCALED",
     "UNSCALED",
+    "Drawing",
     "Lit",
     "PastCurve",
     "as_picture",
     "calibration_chart",
+    "calibration_table",
     "component_chart",
     "component_table",
     "confusion_chart",
+    "confusion_table",
     "curve_chart",
     "curve_table",
     "days_chart",
@@ -85,14 +98,17 @@ __all__ = [
     "matrix_chart",
     "matrix_table",
     "next_day_chart",
+    "next_day_table",
     "past_hue",
     "path_chart",
+    "path_table",
     "pattern_chart",
     "pattern_table",
     "plane_chart",
     "plane_table",
     "points_table",
     "profile_chart",
+    "profile_table",
     "reached_chart",
     "reached_table",
     "rule_chart",

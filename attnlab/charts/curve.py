@@ -6,6 +6,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from attnlab.charts.colours import hues
+from attnlab.charts.drawing import Rows, drawn_once
 
 
 def curve_table(
@@ -25,8 +26,9 @@ def curve_table(
     )
 
 
+@drawn_once
 def curve_chart(
-    table: pd.DataFrame,
+    table: Rows,
     *,
     x_title: str,
     y_title: str,
@@ -43,8 +45,8 @@ def curve_chart(
     scale = alt.Scale(domain=list(domain))
     y = alt.Y("value:Q", title=y_title, scale=scale)
     base = alt.Chart(table).encode(x=x)
-    line = pd.DataFrame({"level": [level], "name": [name]})
-    rule = alt.Chart(line).encode(y=alt.Y("level:Q", title=y_title))
+    line = [{"level": float(level), "name": name}]
+    rule = alt.Chart(alt.InlineData(values=line)).encode(y=alt.Y("level:Q", title=y_title))
     return alt.layer(
         rule.mark_rule(color=hue.truth, strokeDash=[2, 3], aria=False),
         rule.encode(text="name:N", x=alt.value("width")).mark_text(

@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from attnlab.charts.colours import hues, truth_ramp
 from attnlab.charts.days import day_axis
+from attnlab.charts.drawing import Rows, drawn_once
 
 
 def dependence_table(
@@ -25,8 +26,9 @@ def dependence_table(
     )
 
 
+@drawn_once
 def dependence_chart(
-    table: pd.DataFrame, *, length: int, title: str, most: float, dark: bool, height: int
+    table: Rows, *, length: int, title: str, most: float, dark: bool, height: int
 ) -> alt.Chart:
     """How the prediction made at each query day depends on each key day, from 0 to `most`.
 

@@ -8,6 +8,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from attnlab.charts.colours import hues, signed_ramp
+from attnlab.charts.drawing import Rows, drawn_once
 
 
 def days_table(shares: Mapping[str, Float[np.ndarray, " day"]]) -> pd.DataFrame:
@@ -19,21 +20,22 @@ def days_table(shares: Mapping[str, Float[np.ndarray, " day"]]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def days_chart(table: pd.DataFrame, *, dark: bool, height: int) -> alt.Chart:
-    """Bars side by side, one group a day."""
-    hue, series = hues(dark=dark), list(dict.fromkeys(table["series"]))
+@drawn_once
+def days_chart(table: Rows, *, series: tuple[str, ...], dark: bool, height: int) -> alt.Chart:
+    """Bars side by side, one group a day; `series` are the names of the table in their order."""
+    hue = hues(dark=dark)
     colours = [hue.learned, hue.cursor, hue.truth][-len(series) :]
     return (
         alt.Chart(table)
         .mark_bar(aria=False)
         .encode(
             x=alt.X("day:O", title="day", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
-            xOffset=alt.XOffset("series:N", sort=series),
+            xOffset=alt.XOffset("series:N", sort=list(series)),
             y=alt.Y("share:Q", title="share of the row", scale=alt.Scale(domainMin=0)),
             color=alt.Color(
                 "series:N",
                 title=None,
-                scale=alt.Scale(domain=series, range=colours),
+                scale=alt.Scale(domain=list(series), range=colours),
                 legend=alt.Legend(orient="top"),
             ),
             tooltip=["series:N", "day:O", alt.Tooltip("share:Q", format=".3f")],
@@ -54,7 +56,8 @@ def difference_table(
     )
 
 
-def difference_chart(table: pd.DataFrame, *, length: int, dark: bool, height: int) -> alt.Chart:
+@drawn_once
+def difference_chart(table: Rows, *, length: int, dark: bool, height: int) -> alt.Chart:
     """A difference of two maps on a fixed scale from -1 to 1."""
     days = list(range(1, length + 1))
     hue, ramp = hues(dark=dark), signed_ramp(dark=dark)

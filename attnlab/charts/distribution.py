@@ -6,6 +6,7 @@ import altair as alt
 import pandas as pd
 
 from attnlab.charts.colours import hues
+from attnlab.charts.drawing import Rows, drawn_once
 from attnlab.charts.series import SCALED, UNSCALED
 from attnlab.saturation import Histogram
 
@@ -21,7 +22,8 @@ def distribution_table(histograms: Mapping[str, Histogram]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def distribution_chart(table: pd.DataFrame, *, dark: bool, height: int) -> alt.LayerChart:
+@drawn_once
+def distribution_chart(table: Rows, *, dark: bool, height: int) -> alt.LayerChart:
     """Histograms as filled steps; normal laws of the lawful variances in grey dashes."""
     hue = hues(dark=dark)
     colour = alt.Color(

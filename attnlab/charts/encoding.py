@@ -6,6 +6,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from attnlab.charts.colours import hues, share_ramp
+from attnlab.charts.drawing import Rows, drawn_once
 
 
 def component_table(rows: Float[np.ndarray, "length features"]) -> pd.DataFrame:
@@ -14,8 +15,9 @@ def component_table(rows: Float[np.ndarray, "length features"]) -> pd.DataFrame:
     return pd.DataFrame({"day": day + 1, "component": component + 1, "value": rows.ravel()})
 
 
+@drawn_once
 def component_chart(
-    table: pd.DataFrame, *, domain: tuple[float, float], dark: bool, height: int
+    table: Rows, *, domain: tuple[float, float], dark: bool, height: int
 ) -> alt.Chart:
     """A line for every component, from the first, bright, to the last, faint."""
     ramp = share_ramp(dark=dark)
@@ -50,19 +52,17 @@ def component_chart(
     )
 
 
-def profile_chart(
-    apart: np.ndarray,
-    mean: np.ndarray,
-    least: np.ndarray,
-    most: np.ndarray,
-    *,
-    title: str,
-    dark: bool,
-    height: int,
-) -> alt.LayerChart:
+def profile_table(
+    apart: np.ndarray, mean: np.ndarray, least: np.ndarray, most: np.ndarray
+) -> pd.DataFrame:
+    """A row for every distance of two positions."""
+    return pd.DataFrame({"apart": apart, "mean": mean, "least": least, "most": most})
+
+
+@drawn_once
+def profile_chart(table: Rows, *, title: str, dark: bool, height: int) -> alt.LayerChart:
     """A figure against the distance of two positions, with a band from its least to its most."""
     hue = hues(dark=dark)
-    table = pd.DataFrame({"apart": apart, "mean": mean, "least": least, "most": most})
     base = alt.Chart(table).encode(
         x=alt.X("apart:Q", title="positions apart", axis=alt.Axis(tickMinStep=1, grid=False)),
         tooltip=[
@@ -83,21 +83,20 @@ def profile_chart(
     ).properties(height=height, padding={"right": 12})
 
 
+def path_table(x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
+    """A row for every position: its place in the plane, and for some of them its number."""
+    days = np.arange(1, len(x) + 1)
+    every = max(1, len(x) // 8)
+    names = np.where((days - 1) % every == 0, days, "").astype(str)
+    return pd.DataFrame({"day": days, "x": x, "y": y, "name": names})
+
+
+@drawn_once
 def path_chart(
-    x: np.ndarray, y: np.ndarray, *, x_title: str, y_title: str, dark: bool, height: int
+    table: Rows, *, x_title: str, y_title: str, dark: bool, height: int
 ) -> alt.LayerChart:
     """Two components as a path through the plane, with the number of some positions."""
     hue, ramp = hues(dark=dark), share_ramp(dark=dark)
-    days = np.arange(1, len(x) + 1)
-    every = max(1, len(x) // 8)
-    table = pd.DataFrame(
-        {
-            "day": days,
-            "x": x,
-            "y": y,
-            "name": np.where((days - 1) % every == 0, days, "").astype(str),
-        }
-    )
     # Room for the numbers beside the outermost points.
     padded = alt.Scale(zero=False, padding=14)
     base = alt.Chart(table).encode(
@@ -119,8 +118,9 @@ def path_chart(
     ).properties(height=height, padding={"right": 12})
 
 
+@drawn_once
 def encoding_lines_chart(
-    table: pd.DataFrame,
+    table: Rows,
     *,
     x_title: str,
     y_title: str,
@@ -151,9 +151,8 @@ def encoding_lines_chart(
     )
     layers = [lines]
     if boundary is not None:
-        mark = alt.Chart(pd.DataFrame({"at": [boundary[0]], "name": [boundary[1]]})).encode(
-            x="at:Q"
-        )
+        place = [{"at": boundary[0], "name": boundary[1]}]
+        mark = alt.Chart(alt.InlineData(values=place)).encode(x="at:Q")
         layers.append(mark.mark_rule(color=hue.truth, strokeDash=[2, 3], aria=False))
         layers.append(
             mark.mark_text(

@@ -9,6 +9,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from attnlab.charts.colours import hues
+from attnlab.charts.drawing import Rows, drawn_once
 
 _ROW = 26
 # What the legend and the lower axis take of the height.
@@ -37,8 +38,9 @@ def frequency_table(
     return table.dropna(subset=["known"])
 
 
+@drawn_once
 def frequency_chart(
-    table: pd.DataFrame, *, names: Sequence[str], title: str, dark: bool
+    table: Rows, *, names: tuple[str, ...], title: str, dark: bool
 ) -> alt.LayerChart:
     """A grey bar for each probability, a point with its standard error for the sample's share."""
     hue = hues(dark=dark)

@@ -8,6 +8,7 @@ import altair as alt
 import pandas as pd
 
 from attnlab.charts.colours import hues
+from attnlab.charts.drawing import Rows, drawn_once
 from attnlab.history import History, loss_curve
 from attnlab.training import Evaluation
 
@@ -86,24 +87,25 @@ def _text_at(points: Sequence[tuple[int, float]], step: int) -> str | None:
     return f"{nats:.4f}" if at == step else f"{nats:.4f} (step {at:,})"
 
 
+@drawn_once
 def loss_chart(
-    table: pd.DataFrame,
+    table: Rows,
     *,
     last_step: int,
     dark: bool,
     height: int,
-    past: Sequence[PastCurve] = (),
+    past: tuple[tuple[str, str], ...] = (),
 ) -> alt.LayerChart:
     """Training and test loss in nats; what is known dashed; the shown step as an upright line.
 
-    Earlier runs are thinner and paler. Only `table` may change from
-    picture to picture: everything else is fixed by the length of the run and the runs before it,
-    so that a browser moves the lines without drawing the chart anew. The selection `hover` is the
-    tested step nearest to the pointer.
+    `past` are the names and colours of earlier runs, which are thinner and paler. Only `table` may
+    change from picture to picture: everything else is fixed by the length of the run and the runs
+    before it, so that a browser moves the lines without drawing the chart anew. The selection
+    `hover` is the tested step nearest to the pointer.
     """
     hue = hues(dark=dark)
-    series = [_TRAIN, _TEST, _TRUTH, *(curve.name for curve in past)]
-    colours = [hue.training, hue.learned, hue.truth, *(curve.colour for curve in past)]
+    series = [_TRAIN, _TEST, _TRUTH, *(name for name, _ in past)]
+    colours = [hue.training, hue.learned, hue.truth, *(colour for _, colour in past)]
     colour = alt.Color(
         "series:N",
         title=None,
@@ -147,7 +149,7 @@ def loss_chart(
         )
 
     is_test, is_training = alt.datum.series == _TEST, alt.datum.series == _TRAIN
-    is_past = alt.FieldOneOfPredicate("series", [curve.name for curve in past])
+    is_past = alt.FieldOneOfPredicate("series", [name for name, _ in past])
     width = alt.when(is_test).then(alt.value(2.5)).otherwise(alt.value(1.4))
     opacity = (
         alt.when(is_past)

@@ -8,6 +8,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from attnlab.charts.colours import Ramp, hues
+from attnlab.charts.drawing import Rows, drawn_once
 
 _ROW = 34
 # What the titles, labels and margins take of the height.
@@ -50,9 +51,11 @@ def _written(number: float) -> str:
     return f"{number:.3g}" if abs(number) < 1000 else f"{number:.0f}"
 
 
+@drawn_once
 def matrix_chart(
-    table: pd.DataFrame,
+    table: Rows,
     *,
+    shape: tuple[int, int],
     row_title: str,
     column_title: str,
     domain: tuple[float, float],
@@ -62,13 +65,17 @@ def matrix_chart(
     column_colour: str | None = None,
     lit: tuple[Lit, ...] = (),
     meaning: str = "value",
+    first_row: int = 1,
+    first_column: int = 1,
     height: int | None = None,
 ) -> alt.LayerChart:
     """Rows downwards, columns across, colours on the fixed `domain`. `meaning` names the number.
 
-    `row_colour` and `column_colour` are those of the titles.
+    `row_colour` and `column_colour` are those of the titles; `shape` that of the matrix, whose
+    rows and columns are counted from `first_row` and `first_column`.
     """
-    rows, columns = (sorted(set(table[name].tolist())) for name in ("row", "column"))
+    rows = list(range(first_row, first_row + shape[0]))
+    columns = list(range(first_column, first_column + shape[1]))
     grey = hues(dark=dark).truth
     base = alt.Chart()
     layers = [
@@ -87,8 +94,6 @@ def matrix_chart(
     if len(columns) <= _MOST_NUMBERS and len(rows) <= _MOST_NUMBERS:
         layers.append(_numbers(base, domain, dark=dark, small=len(columns) > 8))
     layers += [_frame(base, one) for one in lit]
-    # What the layers have in common is said once: a chart is checked part by part, which takes
-    # longer than anything else on a page.
     return (
         alt.layer(*layers, data=table)
         .encode(

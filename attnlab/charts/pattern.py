@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 
 from attnlab.charts.colours import hues, share_ramp
 from attnlab.charts.days import day_axis
+from attnlab.charts.drawing import Rows, drawn_once
 
 
 def pattern_table(
@@ -37,27 +38,29 @@ def pattern_table(
     )
 
 
+@drawn_once
 def pattern_chart(
-    table: pd.DataFrame,
+    table: Rows,
     *,
     length: int,
-    symbols: Sequence[str] | None,
+    symbols: tuple[str, ...] | None,
     dark: bool,
     height: int,
     meaning: str = "share of attention",
     titles: tuple[str, str] = ("key: day attended to →", "← query: day that attends"),
-    queries: Sequence[int] | None = None,
+    queries: tuple[int, ...] | None = None,
+    clicked: str | None = None,
 ) -> alt.Chart:
     """Share of each query's attention that each key gets, on a fixed scale from 0 to 1.
 
     Cells that the mask forbids are not drawn. `meaning` names the colour, `titles` the days and
-    the queries; `queries` are the days of the rows, if not all. Only `table` may change while one
-    sequence is watched.
+    the queries; `queries` are the days of the rows, if not all. The cell that is clicked is the
+    selection of the name `clicked`. Only `table` may change while one sequence is watched.
     """
     days = list(range(1, length + 1))
     rows = days if queries is None else list(queries)
     ramp, hue = share_ramp(dark=dark), hues(dark=dark)
-    return (
+    chart = (
         alt.Chart(table, padding={"right": 16})
         .mark_rect(aria=False)
         .encode(
@@ -96,3 +99,6 @@ def pattern_chart(
         )
         .properties(height=height)
     )
+    if clicked is None:
+        return chart
+    return chart.add_params(alt.selection_point(name=clicked, fields=["query", "key"]))

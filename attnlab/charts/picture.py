@@ -1,8 +1,13 @@
 """Charts as files: SVG and PNG, made without a browser and without a network."""
 
-import altair as alt
+import json
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 import vl_convert
+
+from attnlab.charts.drawing import Drawing
 
 # Screens and paper want more than one dot a unit.
 _DOTS = 2
@@ -17,34 +22,27 @@ _CONFIG = {
 }
 
 
-def as_picture(
-    chart: alt.Chart | alt.LayerChart, *, title: str, subtitles: list[str], width: int
-) -> alt.Chart | alt.LayerChart:
+def as_picture(drawing: Drawing, *, title: str, subtitles: list[str], width: int) -> dict[str, Any]:
     """The chart by itself, on white: with a title that says what it shows, and its own data."""
-    alone = _with_values(chart).properties(
-        title=alt.TitleParams(title, subtitle=subtitles), width=width, padding=_PADDING
-    )
-    return alone.configure(**_CONFIG)
+    return json.loads(drawing.form) | {
+        "datasets": {name: _records(table) for name, table in drawing.tables.items()},
+        "title": {"text": title, "subtitle": subtitles},
+        "width": width,
+        "padding": _PADDING,
+        "config": _CONFIG,
+    }
 
 
-def to_svg(picture: alt.Chart | alt.LayerChart) -> str:
+def to_svg(picture: Mapping[str, Any]) -> str:
     """The picture as an SVG document."""
-    return vl_convert.vegalite_to_svg(picture.to_dict())
+    return vl_convert.vegalite_to_svg(picture)
 
 
-def to_png(picture: alt.Chart | alt.LayerChart) -> bytes:
+def to_png(picture: Mapping[str, Any]) -> bytes:
     """The picture as a PNG file, two dots a unit."""
-    return vl_convert.vegalite_to_png(picture.to_dict(), scale=_DOTS)
+    return vl_convert.vegalite_to_png(picture, scale=_DOTS)
 
 
-# How Altair writes tables is a setting of the whole process, which a page that is drawn at this
-# moment in another thread has changed, and which `Chart.save` changes. Values in the chart itself
-# are not touched by it.
-def _with_values(chart: alt.Chart | alt.LayerChart) -> alt.Chart | alt.LayerChart:
-    copy = chart.copy(deep=["layer"] if isinstance(chart, alt.LayerChart) else False)
-    if isinstance(copy, alt.LayerChart):
-        copy.layer = [_with_values(layer) for layer in copy.layer]
-    if isinstance(copy.data, pd.DataFrame):
-        table = copy.data.astype(object).where(copy.data.notna(), None)
-        copy.data = alt.InlineData(values=table.to_dict("records"))
-    return copy
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    # JSON has no NaN.
+    return table.astype(object).where(table.notna(), None).to_dict("records")

@@ -6,26 +6,29 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from attnlab.charts.colours import hues, share_ramp
+from attnlab.charts.drawing import Rows, drawn_once
 from attnlab.vocabulary import Vocabulary
 
+_LAWS = ["true", "model"]
 
-def next_day_chart(
-    true: Float[np.ndarray, " vocab"],
-    model: Float[np.ndarray, " vocab"],
-    vocabulary: Vocabulary,
-    *,
-    dark: bool,
-    height: int,
-) -> alt.Chart:
-    """The true law of the next day beside the model's, as bars from 0 to 1."""
-    hue, series = hues(dark=dark), ["true", "model"]
-    table = pd.DataFrame(
+
+def next_day_table(
+    true: Float[np.ndarray, " vocab"], model: Float[np.ndarray, " vocab"], vocabulary: Vocabulary
+) -> pd.DataFrame:
+    """A row for every token by either law."""
+    return pd.DataFrame(
         {
             "token": list(vocabulary.symbols) * 2,
-            "law": np.repeat(series, vocabulary.size),
+            "law": np.repeat(_LAWS, vocabulary.size),
             "probability": np.concatenate([true, model]),
         }
     )
+
+
+@drawn_once
+def next_day_chart(table: Rows, *, symbols: tuple[str, ...], dark: bool, height: int) -> alt.Chart:
+    """The true law of the next day beside the model's, as bars from 0 to 1."""
+    hue = hues(dark=dark)
     return (
         alt.Chart(table)
         .mark_bar(aria=False)
@@ -33,16 +36,16 @@ def next_day_chart(
             x=alt.X(
                 "token:N",
                 title="next day",
-                sort=list(vocabulary.symbols),
+                sort=list(symbols),
                 axis=alt.Axis(labelAngle=0, labelFontSize=16),
             ),
-            xOffset=alt.XOffset("law:N", sort=series),
+            xOffset=alt.XOffset("law:N", sort=_LAWS),
             y=alt.Y("probability:Q", scale=alt.Scale(domain=[0, 1])),
             color=alt.Color(
                 "law:N",
                 title=None,
                 legend=alt.Legend(orient="top"),
-                scale=alt.Scale(domain=series, range=[hue.truth, hue.learned]),
+                scale=alt.Scale(domain=_LAWS, range=[hue.truth, hue.learned]),
             ),
             tooltip=["token:N", "law:N", alt.Tooltip("probability:Q", format=".3f")],
         )
@@ -50,14 +53,14 @@ def next_day_chart(
     )
 
 
-def confusion_chart(
-    counts: Int[np.ndarray, "came predicted"], vocabulary: Vocabulary, *, dark: bool, height: int
-) -> alt.LayerChart:
-    """Counts of what came (rows) and what was the likeliest (columns), coloured by row share."""
+def confusion_table(
+    counts: Int[np.ndarray, "came predicted"], vocabulary: Vocabulary
+) -> pd.DataFrame:
+    """A row for every pair of what came and what was the likeliest."""
     came, predicted = (index.ravel() for index in np.indices(counts.shape))
     total = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     symbols = np.array(vocabulary.symbols)
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
             "came": symbols[came],
             "predicted": symbols[predicted],
@@ -65,7 +68,14 @@ def confusion_chart(
             "share": (counts / total).ravel(),
         }
     )
-    order = list(vocabulary.symbols)
+
+
+@drawn_once
+def confusion_chart(
+    table: Rows, *, symbols: tuple[str, ...], dark: bool, height: int
+) -> alt.LayerChart:
+    """Counts of what came (rows) and what was the likeliest (columns), coloured by row share."""
+    order = list(symbols)
     base = alt.Chart(table).encode(
         x=alt.X(
             "predicted:N",
@@ -103,19 +113,14 @@ def confusion_chart(
     return alt.layer(cells, text).properties(height=height)
 
 
-def calibration_chart(
+def calibration_table(
     said: Float[np.ndarray, " bins"],
     came: Float[np.ndarray, " bins"],
     stderr: Float[np.ndarray, " bins"],
     count: Int[np.ndarray, " bins"],
-    *,
-    dark: bool,
-    height: int,
-) -> alt.LayerChart:
-    """How often a token came against the probability it was given; the diagonal is perfect."""
-    hue = hues(dark=dark)
-    unit = alt.Scale(domain=[0, 1])
-    table = pd.DataFrame(
+) -> pd.DataFrame:
+    """A row for every bin; its bar reaches one standard error to both sides."""
+    return pd.DataFrame(
         {
             "said": said,
             "came": came,
@@ -124,8 +129,16 @@ def calibration_chart(
             "count": count,
         }
     )
+
+
+@drawn_once
+def calibration_chart(table: Rows, *, dark: bool, height: int) -> alt.LayerChart:
+    """How often a token came against the probability it was given; the diagonal is perfect."""
+    hue = hues(dark=dark)
+    unit = alt.Scale(domain=[0, 1])
+    corners = [{"said": 0.0, "came": 0.0}, {"said": 1.0, "came": 1.0}]
     diagonal = (
-        alt.Chart(pd.DataFrame({"said": [0.0, 1.0], "came": [0.0, 1.0]}))
+        alt.Chart(alt.InlineData(values=corners))
         .mark_line(color=hue.truth, strokeDash=[5, 4], aria=False)
         .encode(x=alt.X("said:Q", scale=unit), y=alt.Y("came:Q", scale=unit))
     )

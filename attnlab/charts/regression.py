@@ -6,6 +6,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from attnlab.charts.colours import hues, signed_ramp
+from attnlab.charts.drawing import Rows, drawn_once
 
 CLICKED = "clicked"
 _WEIGHT = "weight of the point (share)"
@@ -15,10 +16,13 @@ def fit_table(
     at: Float[np.ndarray, " queries"],
     fit: Float[np.ndarray, " queries"],
     truth: Float[np.ndarray, " queries"] | None,
+    chosen: int,
 ) -> pd.DataFrame:
-    """A row for every place of the curve; the truth may be unknown."""
-    known = np.full(len(at), np.nan) if truth is None else truth
-    return pd.DataFrame({"place": np.arange(len(at)), "x": at, "fit": fit, "truth": known})
+    """A row for every place of the curve, one of them chosen; the truth may be unknown."""
+    known, place = np.full(len(at), np.nan) if truth is None else truth, np.arange(len(at))
+    return pd.DataFrame(
+        {"place": place, "x": at, "fit": fit, "truth": known, "chosen": place == chosen}
+    )
 
 
 def points_table(
@@ -30,19 +34,21 @@ def points_table(
     return pd.DataFrame({"x": x, "y": y, "weight": weight, "none": 0.0})
 
 
+@drawn_once
 def fit_chart(
-    fit: pd.DataFrame,
-    points: pd.DataFrame,
-    chosen: int,
+    fit: Rows,
+    points: Rows,
     *,
     x_domain: tuple[float, float],
     y_domain: tuple[float, float],
+    largest: float,
     dark: bool,
     height: int,
 ) -> alt.LayerChart:
     """Points, truth and fit, and from below a bar under every point for its weight.
 
-    The place of the curve that is clicked is the selection `CLICKED`.
+    The query's place of the curve is marked; `largest` is the largest weight. The place of the
+    curve that is clicked is the selection `CLICKED`.
     """
     hue = hues(dark=dark)
     x = alt.X("x:Q", title="x", scale=alt.Scale(domain=list(x_domain), nice=False))
@@ -52,7 +58,7 @@ def fit_chart(
         return alt.Y(field, title="y", scale=scale)
 
     # Three times the largest weight, so that the bars stay in the lowest third of the picture.
-    most = max(3 * float(points["weight"].max()), 1e-6)
+    most = max(3 * largest, 1e-6)
     bars = (
         alt.Chart(points)
         .mark_rule(strokeWidth=4, color=hue.key, opacity=0.75, aria=False)
@@ -68,7 +74,7 @@ def fit_chart(
         )
     )
     curve = alt.Chart(fit).encode(x=x)
-    here = alt.Chart(fit[fit["place"] == chosen]).encode(x=x)
+    here = curve.transform_filter(alt.datum.chosen)
     nearest = alt.selection_point(
         name=CLICKED, fields=["place"], nearest=True, on="click", clear=False, empty=False
     )
@@ -108,9 +114,8 @@ def fit_chart(
     return alt.layer(picture, bars).resolve_scale(y="independent").properties(height=height)
 
 
-def leave_one_out_chart(
-    table: pd.DataFrame, chosen: float, *, dark: bool, height: int
-) -> alt.LayerChart:
+@drawn_once
+def leave_one_out_chart(table: Rows, chosen: Rows, *, dark: bool, height: int) -> alt.LayerChart:
     """The loss against the bandwidth with its error; the chosen bandwidth as an upright line."""
     hue = hues(dark=dark)
     x = alt.X(
@@ -121,7 +126,7 @@ def leave_one_out_chart(
     )
     title = "error, left out"
     base = alt.Chart(table).encode(x=x)
-    here = alt.Chart(pd.DataFrame({"bandwidth": [chosen]})).encode(x=x)
+    here = alt.Chart(chosen).encode(x=x)
     return alt.layer(
         base.encode(y=alt.Y("low:Q", title=title), y2="high:Q").mark_area(
             color=hue.learned, opacity=0.2, aria=False
@@ -151,8 +156,9 @@ def learning_table(
     return pd.concat(parts, ignore_index=True).reindex(columns=["series", "step", "loss", "label"])
 
 
+@drawn_once
 def learning_chart(
-    table: pd.DataFrame, *, last_step: int, y_domain: tuple[float, float], dark: bool, height: int
+    table: Rows, *, last_step: int, y_domain: tuple[float, float], dark: bool, height: int
 ) -> alt.LayerChart:
     """The loss of the learned kernel falling, the levels dashed. Only the rows may change."""
     hue = hues(dark=dark)
@@ -198,7 +204,8 @@ def plane_table(
     )
 
 
-def plane_chart(table: pd.DataFrame, *, dark: bool, height: int) -> alt.LayerChart:
+@drawn_once
+def plane_chart(table: Rows, *, dark: bool, height: int) -> alt.LayerChart:
     """Points by their two features, as large as their weight, coloured by y; the query ringed.
 
     The point that is clicked is the selection `CLICKED`.

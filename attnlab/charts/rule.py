@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from attnlab.charts.colours import truth_ramp
+from attnlab.charts.drawing import Rows, drawn_once
 from attnlab.generators import RuleTable
 
 _TALLEST = 460
@@ -32,7 +33,8 @@ def rule_table(rule: RuleTable) -> pd.DataFrame:
     )
 
 
-def rule_chart(table: pd.DataFrame, *, rule: RuleTable, dark: bool) -> alt.LayerChart:
+@drawn_once
+def rule_chart(table: Rows, *, rule: RuleTable, dark: bool) -> alt.LayerChart:
     """The probabilities on a fixed scale from 0 to 1, with their numbers where there is room."""
     outline, ramp = rule.outline, truth_ramp(dark=dark)
     rows = len(outline.rows)

@@ -8,6 +8,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from attnlab.charts.colours import hues
+from attnlab.charts.drawing import Rows, drawn_once
 
 SCALED, UNSCALED = "with 1/√d", "without"
 
@@ -40,10 +41,12 @@ def level_table(levels: Mapping[str, float | Float[np.ndarray, " points"]], at: 
     return pd.concat(parts, ignore_index=True)
 
 
+@drawn_once
 def series_chart(
-    table: pd.DataFrame,
-    known: pd.DataFrame | None,
+    table: Rows,
+    known: Rows | None,
     *,
+    series: tuple[str, ...] = (SCALED, UNSCALED),
     x_title: str,
     y_title: str,
     y_domain: tuple[float, float] | None,
@@ -53,7 +56,10 @@ def series_chart(
     logarithmic: bool = False,
     lines: bool = True,
 ) -> alt.LayerChart:
-    """Points with error bars on an axis in powers of two; what is known in grey dashes."""
+    """Points with error bars on an axis in powers of two; what is known in grey dashes.
+
+    `series` are the names that the table has.
+    """
     hue = hues(dark=dark)
     x = alt.X(
         "at:Q",
@@ -69,12 +75,11 @@ def series_chart(
         axis = alt.Axis(format="~g") if logarithmic else alt.Axis()
         return alt.Y(field, title=y_title, scale=scale, axis=axis)
 
-    series = [name for name in (SCALED, UNSCALED) if name in set(table["series"])]
     colours = {SCALED: hue.learned, UNSCALED: hue.cursor}
     colour = alt.Color(
         "series:N",
         title=None,
-        scale=alt.Scale(domain=series, range=[colours[name] for name in series]),
+        scale=alt.Scale(domain=list(series), range=[colours[name] for name in series]),
         legend=alt.Legend(orient="top", symbolType="circle", symbolOpacity=1),
     )
     base = alt.Chart(table).encode(x=x, color=colour)

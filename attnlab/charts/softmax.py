@@ -6,6 +6,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from attnlab.charts.colours import hues
+from attnlab.charts.drawing import Rows, drawn_once
 
 
 def softmax_table(
@@ -25,8 +26,9 @@ def softmax_table(
     )
 
 
-def softmax_chart(table: pd.DataFrame, *, dark: bool, height: int) -> alt.LayerChart:
-    """Weights as bars on a scale from 0 to 1, those of temperature 1 as grey ticks."""
+@drawn_once
+def softmax_chart(table: Rows, *, keys: int, dark: bool, height: int) -> alt.LayerChart:
+    """Weights of `keys` as bars on a scale from 0 to 1, those of temperature 1 as grey ticks."""
     hue = hues(dark=dark)
     base = alt.Chart(table).encode(
         x=alt.X(
@@ -50,7 +52,7 @@ def softmax_chart(table: pd.DataFrame, *, dark: bool, height: int) -> alt.LayerC
             color=hue.truth, thickness=3, bandSize=26, aria=False
         ),
     ]
-    if len(table) <= 10:
+    if keys <= 10:
         layers.append(
             base.encode(y=y("weight:Q"), text=alt.Text("weight:Q", format=".4f")).mark_text(
                 baseline="bottom", dy=-4, color=hue.truth, aria=False

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from attnlab.charts.colours import hues, share_ramp
+from attnlab.charts.drawing import Rows, drawn_once
 from attnlab.charts.series import SCALED, UNSCALED
 from attnlab.sweep import SCALED as SCALED_NAME
 from attnlab.sweep import Track, over_seeds, steps_to
@@ -36,8 +37,9 @@ def training_table(tracks: Sequence[Track], figure: str, gain: int) -> pd.DataFr
     return pd.concat(parts, ignore_index=True)
 
 
+@drawn_once
 def training_chart(
-    table: pd.DataFrame,
+    table: Rows,
     *,
     y_title: str,
     last_step: int,
@@ -108,8 +110,9 @@ def reached_table(tracks: Sequence[Track], gap: float, gain: int, last_step: int
     return pd.concat(parts, ignore_index=True)
 
 
+@drawn_once
 def reached_chart(
-    table: pd.DataFrame, *, widths: Sequence[int], last_step: int, dark: bool, height: int
+    table: Rows, *, widths: Sequence[int], last_step: int, dark: bool, height: int
 ) -> alt.Chart:
     """A mark for every seed, side by side; open triangles at the top never got there."""
     hue = hues(dark=dark)
@@ -165,8 +168,9 @@ def gap_map_table(tracks: Sequence[Track], gains: Sequence[float], scale: str) -
     return pd.DataFrame(rows, columns=["d_attn", "gain", "gap", "error"])
 
 
+@drawn_once
 def gap_map_chart(
-    table: pd.DataFrame,
+    table: Rows,
     *,
     widths: Sequence[int],
     gains: Sequence[float],

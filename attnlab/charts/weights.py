@@ -6,6 +6,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from attnlab.charts.colours import signed_ramp
+from attnlab.charts.drawing import Rows, drawn_once
 from attnlab.vocabulary import Vocabulary
 
 
@@ -27,8 +28,9 @@ def weight_table(
     )
 
 
+@drawn_once
 def weight_chart(
-    table: pd.DataFrame, *, length: int, vocabulary: Vocabulary, dark: bool, height: int
+    table: Rows, *, length: int, vocabulary: Vocabulary, dark: bool, height: int
 ) -> alt.Chart:
     """What a weather on a day adds to the logit of each outcome, in nats."""
     ramp, symbols = signed_ramp(dark=dark), vocabulary.symbols

@@ -12,6 +12,7 @@ from attnlab.charts.colours import hues, share_ramp, signed_ramp
 from attnlab.models.initialisation import Projection
 from attnlab.scores import ScaledDotProduct
 from attnlab.stages import Head, compiled_stages
+from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 from attnlab.ui.linked import linked
 
@@ -103,24 +104,25 @@ def _draw_three(rows: np.ndarray, weights: np.ndarray, out: np.ndarray, name: st
     ):
         with column, st.container(key=f"chart_step_{'inputs' if column is left else 'mixed'}"):
             st.markdown(f"**{title}**")
-            st.altair_chart(
+            draw_chart(
                 matrix_chart(
                     matrix_table(values),
+                    shape=values.shape,
                     row_title="← input t",
                     column_title="feature →",
                     domain=(-largest, largest),
                     ramp=signed,
                     **common,
                 ),
-                width="stretch",
                 alt=f"{title}: {values.shape[0]} rows of {values.shape[1]} numbers, the last row "
                 f"begins with {values[-1, 0]:.2f}.",
             )
     with middle, st.container(key="chart_step_weights"):
         st.markdown(f"**weights of {name}**")
-        st.altair_chart(
+        draw_chart(
             matrix_chart(
                 matrix_table(weights),
+                shape=weights.shape,
                 row_title="← query: input t",
                 column_title="key: input up to t →",
                 domain=(0.0, 1.0),
@@ -130,7 +132,6 @@ def _draw_three(rows: np.ndarray, weights: np.ndarray, out: np.ndarray, name: st
                 meaning="weight",
                 **common,
             ),
-            width="stretch",
             alt=f"Weights of {name}: in the last row from {weights[-1].min():.3f} to "
             f"{weights[-1].max():.3f}.",
         )

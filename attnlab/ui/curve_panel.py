@@ -26,6 +26,7 @@ from attnlab.kernel_regression import (
 from attnlab.options import OptionError
 from attnlab.points_text import MOST, read_points
 from attnlab.regression_data import CURVES, Sample, draw_sample
+from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 from attnlab.ui.linked import linked
 
@@ -139,18 +140,17 @@ def draw_fit(curve: Curve) -> None:
     span = np.ptp(y) or 1.0
     left, right = st.columns([5, 2], gap="medium")
     with left, st.container(key="chart_fit"):
-        st.altair_chart(
+        draw_chart(
             fit_chart(
-                fit_table(curve.at, fitted.output[:, 0], curve.truth),
+                fit_table(curve.at, fitted.output[:, 0], curve.truth, curve.place),
                 points_table(x, y, weights),
-                curve.place,
                 x_domain=(float(curve.at[0]), float(curve.at[-1])),
                 # Room below for the bars.
+                largest=float(weights.max()),
                 y_domain=(float(y.min() - 0.6 * span), float(y.max() + 0.15 * span)),
                 dark=on_dark(),
                 height=400,
             ),
-            width="stretch",
             key="fit_chart",
             on_select=_take_click,
             selection_mode=CLICKED,
@@ -206,9 +206,10 @@ def _draw_left_out(curve: Curve) -> None:
     )
     best = left_out.best
     with st.container(key="chart_left_out"):
-        st.altair_chart(
-            leave_one_out_chart(table, curve.bandwidth, dark=on_dark(), height=220),
-            width="stretch",
+        draw_chart(
+            leave_one_out_chart(
+                table, pd.DataFrame({"bandwidth": [curve.bandwidth]}), dark=on_dark(), height=220
+            ),
             alt=f"Error of predicting each point from the others against the bandwidth: least "
             f"at h = {left_out.bandwidths[best]:.3g} with {left_out.loss[best]:.4f}.",
         )

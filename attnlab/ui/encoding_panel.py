@@ -5,13 +5,16 @@ import pandas as pd
 import streamlit as st
 
 from attnlab.charts import (
+    Drawing,
     component_chart,
     component_table,
     encoding_lines_chart,
     matrix_chart,
     matrix_table,
     path_chart,
+    path_table,
     profile_chart,
+    profile_table,
 )
 from attnlab.charts.colours import signed_ramp
 from attnlab.geometry import (
@@ -28,6 +31,7 @@ from attnlab.geometry import (
     wavelengths,
 )
 from attnlab.positions import AbstractScorePosition, Sinusoidal
+from attnlab.ui.drawn import draw_chart
 from attnlab.ui.encoding_controls import Shown
 from attnlab.ui.ground import on_dark
 
@@ -53,7 +57,7 @@ def draw_view(shown: Shown, view: str, first: int, second: int) -> None:
             _draw_featureless(shown)
             return
         chart, said = _view(shown, view, first, second)
-        st.altair_chart(chart, width="stretch", alt=f"{shown.name}, {view}: {said}")
+        draw_chart(chart, alt=f"{shown.name}, {view}: {said}")
 
 
 def _draw_featureless(shown: Shown) -> None:
@@ -77,6 +81,7 @@ def _view(shown: Shown, view: str, first: int, second: int):
     if view == "heatmap":
         chart = matrix_chart(
             matrix_table(rows),
+            shape=rows.shape,
             row_title="← position (day)",
             column_title="component →",
             domain=(-largest, largest),
@@ -89,6 +94,7 @@ def _view(shown: Shown, view: str, first: int, second: int):
         alike = similarity(rows)
         chart = matrix_chart(
             matrix_table(alike),
+            shape=alike.shape,
             row_title="← position (day)",
             column_title="position (day) →",
             domain=(-1.0, 1.0),
@@ -100,12 +106,13 @@ def _view(shown: Shown, view: str, first: int, second: int):
         return chart, f"the least cosine is {alike.min():.2f}."
     if view == "distance":
         found = profile(distances(rows))
-        chart = profile_chart(*found, title="distance of rows", dark=dark, height=_HEIGHT)
+        chart = profile_chart(
+            profile_table(*found), title="distance of rows", dark=dark, height=_HEIGHT
+        )
         return chart, f"neighbours lie {found.mean[1]:.3f} apart on average."
     x, y = (min(component, width) - 1 for component in (first, second))
     chart = path_chart(
-        rows[:, x],
-        rows[:, y],
+        path_table(rows[:, x], rows[:, y]),
         x_title=f"component {x + 1}",
         y_title=f"component {y + 1}",
         dark=dark,
@@ -129,9 +136,8 @@ def draw_shift(shown: Shown, shift: int) -> None:
     else:
         found, how = fit_shift(shown.rows, shift), "the least squares fit"
     with st.container(key=f"chart_shift_{shown.side}"):
-        st.altair_chart(
+        draw_chart(
             _shift_chart(found),
-            width="stretch",
             alt=f"{shown.name}: M({shift}), {how}. Largest error {found.error:.1e}.",
         )
     st.markdown(
@@ -150,10 +156,11 @@ def _error(error: float) -> str:
     return f"{error:.1e}" if error < 1e-3 else f"{error:.3f}"
 
 
-def _shift_chart(found: Shift):
+def _shift_chart(found: Shift) -> Drawing:
     largest = max(1.0, float(np.abs(found.matrix).max()))
     return matrix_chart(
         matrix_table(found.matrix),
+        shape=found.matrix.shape,
         row_title="← component at t + k",
         column_title="component at t →",
         domain=(-largest, largest),
@@ -168,9 +175,8 @@ def draw_score_profile(position: AbstractScorePosition, *, length: int, width: i
     found = profile(met_scores(position, length=length, width=width))
     spread = float((found.most - found.least).max())
     with st.container(key=f"chart_scores_{position.name}"):
-        st.altair_chart(
-            profile_chart(*found, title="score", dark=on_dark(), height=240),
-            width="stretch",
+        draw_chart(
+            profile_chart(profile_table(*found), title="score", dark=on_dark(), height=240),
             alt=f"{position.name}: score {found.mean[0]:.2f} at distance 0, {found.mean[-1]:.2f} "
             f"at {length - 1}.",
         )
@@ -236,7 +242,7 @@ def draw_beyond(shown: tuple[Shown, ...], trained: int) -> None:
     table = pd.concat(lines)
     furthest = table.iloc[int(table["value"].to_numpy().argmax())]
     with st.container(key="chart_beyond"):
-        st.altair_chart(
+        draw_chart(
             encoding_lines_chart(
                 table,
                 x_title="position (day)",
@@ -246,7 +252,6 @@ def draw_beyond(shown: tuple[Shown, ...], trained: int) -> None:
                 dark=on_dark(),
                 height=260,
             ),
-            width="stretch",
             alt=f"Trained on {trained} positions. Furthest from them: {furthest['series']}, "
             f"position {furthest['at']}, at {furthest['value']:.2f}.",
         )

@@ -1,9 +1,8 @@
 """Taking a run away, as files of several kinds, and loading one."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import altair as alt
 import streamlit as st
 
 from attnlab.charts import to_png, to_svg
@@ -85,10 +84,10 @@ def _draw_downloads(run: LiveRun, was_waiting: bool) -> None:
 
 
 def _downloads(run: LiveRun, shown: Shown) -> tuple[_Download, ...]:
-    def loss() -> alt.LayerChart:
+    def loss() -> dict[str, Any]:
         return loss_picture(run.snapshot(), shown.rungs)
 
-    def inside() -> alt.Chart:
+    def inside() -> dict[str, Any]:
         return inside_picture(run.snapshot(), shown.step, shown.sequence)
 
     what = "pattern" if run.experiment.model.attends else "weights"

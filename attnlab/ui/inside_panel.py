@@ -9,6 +9,7 @@ from attnlab.charts import pattern_chart, pattern_table, weight_chart, weight_ta
 from attnlab.history import Picture
 from attnlab.losses import readout_position
 from attnlab.snapshot import Snapshot
+from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import CHART_HEIGHT, on_dark
 
 MEAN = "mean"
@@ -59,7 +60,7 @@ def _draw_pattern(snapshot: Snapshot, picture: Picture, sequence: int | str, at_
     else:
         vocabulary = experiment.generator.vocabulary
         pattern = head[sequence]
-        symbols = [vocabulary.symbols[token] for token in snapshot.probes[sequence]]
+        symbols = tuple(vocabulary.symbols[token] for token in snapshot.probes[sequence])
     days = jnp.arange(length)
     admitted = np.asarray(MASKS[experiment.model.mask](days, days))
     read = readout_position(experiment.training.readout, length)
@@ -68,7 +69,7 @@ def _draw_pattern(snapshot: Snapshot, picture: Picture, sequence: int | str, at_
         strongest = int(pattern[read].argmax())
         alt += f" Day {read + 1}, which is read out, gives {pattern[read, strongest]:.0%} of its "
         alt += f"attention to day {strongest + 1}."
-    st.altair_chart(
+    draw_chart(
         pattern_chart(
             pattern_table(pattern, admitted, symbols),
             length=length,
@@ -76,7 +77,6 @@ def _draw_pattern(snapshot: Snapshot, picture: Picture, sequence: int | str, at_
             dark=on_dark(),
             height=CHART_HEIGHT,
         ),
-        width="stretch",
         alt=alt,
     )
     st.caption(
@@ -93,11 +93,10 @@ def _draw_weights(snapshot: Snapshot, picture: Picture, at_rest: bool) -> None:
         largest = table.loc[table["weight"].abs().idxmax()]
         alt += f" The largest, {largest['weight']:+.2f} nats, is that of {largest['seen']} on day "
         alt += f"{largest['day']} for {largest['outcome']}."
-    st.altair_chart(
+    draw_chart(
         weight_chart(
             table, length=length, vocabulary=vocabulary, dark=on_dark(), height=CHART_HEIGHT
         ),
-        width="stretch",
         alt=alt,
     )
     st.caption(

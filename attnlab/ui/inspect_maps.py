@@ -17,6 +17,7 @@ from attnlab.inspection import Comparison, compare, informative_days
 from attnlab.losses import readout_position
 from attnlab.models import AbstractModel
 from attnlab.optimum import Dependence, day_laws, dependence, true_influence
+from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 from attnlab.ui.knowledge import ask
 from attnlab.ui.repeated import draw_repeatedly
@@ -128,7 +129,7 @@ def _draw_map(
     strongest = int(values[-1].argmax()) + 1
     with st.container(key=f"chart_{name}"):
         st.markdown(f"**{name}**: what {_MEANING[name]}")
-        st.altair_chart(
+        draw_chart(
             pattern_chart(
                 pattern_table(values, seen, None, first_query=first),
                 length=length,
@@ -137,9 +138,8 @@ def _draw_map(
                 height=_ROW_HEIGHT if alone else map_height(length),
                 meaning=unit,
                 titles=(day, "query" if alone else query),
-                queries=[first] if alone else None,
+                queries=(first,) if alone else None,
             ),
-            width="stretch",
             alt=f"Map of what {_MEANING[name]}. In the last row day {strongest} counts most, with "
             f"{values[-1, strongest - 1]:.2f}.",
         )
@@ -184,9 +184,8 @@ def _draw_last_rows(found: Comparison, true: Dependence) -> None:
     rows = {name: _by_row(values[-1:])[0] for name, values in names.items() if values is not None}
     strongest = {name: int(values.argmax()) + 1 for name, values in rows.items()}
     with st.container(key="chart_last_row"):
-        st.altair_chart(
-            days_chart(days_table(rows), dark=on_dark(), height=200),
-            width="stretch",
+        draw_chart(
+            days_chart(days_table(rows), series=tuple(rows), dark=on_dark(), height=200),
             alt="The last row by day. Most: "
             + ", ".join(f"{name} day {day}" for name, day in strongest.items())
             + ".",
@@ -214,9 +213,8 @@ def _draw_difference(drawn: dict[str, Float[np.ndarray, "query day"]], length: i
         table = difference_table(one[-rows:], other[-rows:], length - rows + 1)
         largest = table.loc[table["difference"].abs().idxmax()]
         with st.container(key="chart_difference"):
-            st.altair_chart(
+            draw_chart(
                 difference_chart(table, length=length, dark=on_dark(), height=map_height(length)),
-                width="stretch",
                 alt=f"{chosen}: largest at query day {largest['query']:.0f} and day "
                 f"{largest['key']:.0f}, {largest['difference']:+.2f}.",
             )

@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attnlab.charts import calibration_chart, confusion_chart
+from attnlab.charts import calibration_chart, calibration_table, confusion_chart, confusion_table
 from attnlab.experiment import Experiment
 from attnlab.generation import generate
 from attnlab.generators import continue_sequence
 from attnlab.inspection import calibration, confusion, final_probs, transition_test
 from attnlab.inspection.transitions import row_shares
 from attnlab.models import AbstractModel
+from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 
 _BINS = 10
@@ -29,9 +30,13 @@ def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray)
     reliable = calibration(probs, test[:, -1], _BINS)
     left, middle = st.columns(2, gap="medium")
     with left, st.container(key="chart_confusion"):
-        st.altair_chart(
-            confusion_chart(counts, vocabulary, dark=on_dark(), height=_HEIGHT),
-            width="stretch",
+        draw_chart(
+            confusion_chart(
+                confusion_table(counts, vocabulary),
+                symbols=vocabulary.symbols,
+                dark=on_dark(),
+                height=_HEIGHT,
+            ),
             alt=f"Confusion matrix of {counts.sum():,} tests; {right:.1%} predicted right.",
         )
         st.caption(
@@ -40,16 +45,14 @@ def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray)
             "random."
         )
     with middle, st.container(key="chart_calibration"):
-        st.altair_chart(
+        draw_chart(
             calibration_chart(
-                reliable.said,
-                reliable.came,
-                reliable.came_stderr,
-                reliable.count,
+                calibration_table(
+                    reliable.said, reliable.came, reliable.came_stderr, reliable.count
+                ),
                 dark=on_dark(),
                 height=_HEIGHT,
             ),
-            width="stretch",
             alt=f"Calibration: the expected calibration error is {reliable.error:.3f}.",
         )
         st.caption(

@@ -1,18 +1,18 @@
 """Inspect: one sequence in the hand, its pattern, its prediction and the arithmetic of a cell."""
 
-import altair as alt
 import jax.numpy as jnp
 import numpy as np
 import streamlit as st
 
 from attnlab.attention import MASKS
-from attnlab.charts import next_day_chart, pattern_chart, pattern_table
+from attnlab.charts import next_day_chart, next_day_table, pattern_chart, pattern_table
 from attnlab.experiment import Experiment
 from attnlab.history import take_picture
 from attnlab.inspection import cell_arithmetic, final_probs, surprise
 from attnlab.losses import readout_position
 from attnlab.models import AbstractModel, Attention
 from attnlab.optimum import next_day
+from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 from attnlab.ui.inspect_maps import map_height
 
@@ -90,9 +90,13 @@ def _draw_prediction(experiment: Experiment, model: AbstractModel, tokens: np.nd
         return
     parts = surprise(true, learned)
     with st.container(key="chart_next_day"):
-        st.altair_chart(
-            next_day_chart(true, learned, vocabulary, dark=on_dark(), height=_HEIGHT),
-            width="stretch",
+        draw_chart(
+            next_day_chart(
+                next_day_table(true, learned, vocabulary),
+                symbols=vocabulary.symbols,
+                dark=on_dark(),
+                height=_HEIGHT,
+            ),
             alt=f"The next day. True: {_in_words(true, vocabulary.symbols)}; model: "
             f"{_in_words(learned, vocabulary.symbols)}.",
         )
@@ -124,7 +128,7 @@ def _draw_pattern(
     length, vocabulary = experiment.length, experiment.generator.vocabulary
     pattern = take_picture(model, tokens[None]).patterns[0, 0, 0].astype(np.float64)
     days = jnp.arange(length)
-    symbols = [vocabulary.symbols[token] for token in tokens]
+    symbols = tuple(vocabulary.symbols[token] for token in tokens)
     read = readout_position(experiment.training.readout, length)
     strongest = int(pattern[read].argmax())
     chart = pattern_chart(
@@ -133,11 +137,11 @@ def _draw_pattern(
         symbols=symbols,
         dark=on_dark(),
         height=map_height(length),
-    ).add_params(alt.selection_point(name="cell", fields=["query", "key"]))
+        clicked="cell",
+    )
     with st.container(key="chart_cells"):
-        event = st.altair_chart(
+        event = draw_chart(
             chart,
-            width="stretch",
             key="cell_chart",
             on_select="rerun",
             alt=f"Pattern of the edited sequence. Day {read + 1} gives "

@@ -1,5 +1,6 @@
 """What is known of a process, asked for in the background and drawn when it is there."""
 
+import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, wait
 from typing import Any
@@ -12,7 +13,8 @@ from attnlab.feasibility import Verdict, feasibility
 from attnlab.optimum import Best
 from attnlab.ui.repeated import draw_repeatedly
 
-_UNNOTICED = 0.2
+# Seconds that a page may wait for its answers before it is drawn with gaps.
+_UNNOTICED = 0.1
 _UNANSWERED = "unanswered_question"
 
 
@@ -43,9 +45,10 @@ def answers_in_turn(*questions: tuple[Any, ...]) -> list[Any]:
     before = st.session_state.pop(_UNANSWERED, None)
     if before is not None and before not in questions:
         _answers().withdraw(*before)
+    deadline = time.monotonic() + _UNNOTICED
     for number, question in enumerate(questions):
         future = ask(*question)
-        if not _is_soon_done(future):
+        if not wait([future], timeout=max(0.0, deadline - time.monotonic())).done:
             st.session_state[_UNANSWERED] = question
             break
         if isinstance(error := future.exception(), ValueError):
@@ -67,11 +70,6 @@ def _draw_waiting(pending: tuple[Any, ...] | None) -> None:
     if ask(*pending).done():
         st.rerun()
     st.caption(":material/hourglass_top: Working out the figures below …")
-
-
-def _is_soon_done(future: Future) -> bool:
-    """Whether it is answered, or will be before anybody notices a gap in the page."""
-    return bool(wait([future], timeout=_UNNOTICED).done)
 
 
 def draw_verdict(experiment: Experiment) -> None:

@@ -12,6 +12,7 @@ from attnlab.optimum import ladder, optimum
 from attnlab.past_runs import PastRun
 from attnlab.snapshot import Snapshot
 from attnlab.ui.cursor import LOSS_CHART
+from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import CHART_HEIGHT, on_dark
 from attnlab.ui.knowledge import answer_or_none
 
@@ -92,11 +93,14 @@ def draw_loss(
         alt += "" if best is None else f" The floor is {best.final.nll:.3f} nats."
         alt += "".join(f" Before: {curve.name}, {curve.tests[-1][1]:.3f} nats." for curve in curves)
     with st.container(key="chart_loss"):
-        st.altair_chart(
+        draw_chart(
             loss_chart(
-                table, last_step=last_step, dark=on_dark(), height=CHART_HEIGHT, past=curves
+                table,
+                last_step=last_step,
+                dark=on_dark(),
+                height=CHART_HEIGHT,
+                past=tuple((curve.name, curve.colour) for curve in curves),
             ),
-            width="stretch",
             alt=alt,
             key=LOSS_CHART,
             on_select="rerun",

@@ -25,6 +25,7 @@ from attnlab.learned_kernel import (
     left_out_error,
 )
 from attnlab.regression_data import PLANES, Sample, draw_sample
+from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 from attnlab.ui.linked import linked
 from attnlab.ui.session_work import draw_while_working, session_work
@@ -138,7 +139,7 @@ def _draw_work(work: Background | None, *, task: _Task, start: float) -> None:
     left, middle, right = st.columns([4, 3, 3], gap="medium")
     with left, st.container(key="chart_learning"):
         known = {"best fixed bandwidth": task.loss, "noise alone": task.noise**2}
-        st.altair_chart(
+        draw_chart(
             learning_chart(
                 learning_table(progress.losses, known, _STEPS),
                 last_step=_STEPS,
@@ -146,7 +147,6 @@ def _draw_work(work: Background | None, *, task: _Task, start: float) -> None:
                 dark=on_dark(),
                 height=_HEIGHT + 40,
             ),
-            width="stretch",
             alt="Error of predicting each point from the others, during training, beside that of "
             "the best fixed bandwidth.",
         )
@@ -208,11 +208,10 @@ def _draw_plane(key: str, metric: Metric, sample: Sample, query: int) -> None:
     weights = np.zeros(len(sample.y))
     weights[others] = pattern
     with st.container(key=f"chart_plane_{key}"):
-        st.altair_chart(
+        draw_chart(
             plane_chart(
                 plane_table(sample.x, sample.y, weights, query), dark=on_dark(), height=_HEIGHT
             ),
-            width="stretch",
             key=f"plane_{key}",
             on_select=partial(_take_click, f"plane_{key}"),
             selection_mode=CLICKED,

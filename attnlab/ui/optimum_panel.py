@@ -5,6 +5,7 @@ import streamlit as st
 
 from attnlab.charts import curve_chart, curve_table, dependence_chart, dependence_table
 from attnlab.optimum import Best, Dependence, Optimum, Rung
+from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import CHART_HEIGHT, on_dark
 
 _WAITING = ":material/hourglass_top: Working it out …"
@@ -65,7 +66,7 @@ def _draw_days(
     above: bool,
 ) -> None:
     values, stderr = figures.T
-    st.altair_chart(
+    draw_chart(
         curve_chart(
             curve_table(days, values, stderr),
             x_title="day predicted",
@@ -76,7 +77,6 @@ def _draw_days(
             dark=on_dark(),
             height=260,
         ),
-        width="stretch",
         alt=f"{name} of each day: {values[0]:.3f} on day 1, {values[-1]:.3f} on day {days[-1]}.",
     )
 
@@ -140,7 +140,7 @@ def draw_dependence(dependence: Dependence | None, vocab: int) -> None:
         + (f"By {measure} it depends most on day {strongest}." if strongest else "No day matters.")
     )
     with st.container(key="chart_dependence"):
-        st.altair_chart(
+        draw_chart(
             dependence_chart(
                 dependence_table(values, stderr),
                 length=length,
@@ -149,7 +149,6 @@ def draw_dependence(dependence: Dependence | None, vocab: int) -> None:
                 dark=on_dark(),
                 height=CHART_HEIGHT,
             ),
-            width="stretch",
             alt=f"True dependence by {measure}, {length} days. Day {length + 1} depends most on "
             f"day {order[0] + 1}: {final[order[0]]:.3f}.",
         )

@@ -1,8 +1,8 @@
 """The charts of a run as pictures to keep: on white, in any font, saying what they show."""
 
 from collections.abc import Sequence
+from typing import Any
 
-import altair as alt
 import numpy as np
 
 from attnlab.attention import MASKS
@@ -27,7 +27,7 @@ _WIDTH, _HEIGHT = 640, 400
 _DAY_WIDTH, _DAY_HEIGHT, _MOST_LABELS = 44, 22, 20
 
 
-def loss_picture(snapshot: Snapshot, rungs: Sequence[str]) -> alt.LayerChart:
+def loss_picture(snapshot: Snapshot, rungs: Sequence[str]) -> dict[str, Any]:
     """The loss chart, with the reference predictors `rungs`."""
     experiment, latest = snapshot.experiment, snapshot.latest
     table = loss_table(
@@ -51,7 +51,7 @@ def loss_picture(snapshot: Snapshot, rungs: Sequence[str]) -> alt.LayerChart:
     )
 
 
-def inside_picture(snapshot: Snapshot, step: int | None, sequence: int | str) -> alt.Chart:
+def inside_picture(snapshot: Snapshot, step: int | None, sequence: int | str) -> dict[str, Any]:
     """The attention pattern, or the weights of a model without, as `draw_inside` shows it."""
     latest, length = snapshot.latest, snapshot.experiment.length
     kept = dict(snapshot.history.checkpoints)
@@ -79,7 +79,7 @@ def inside_picture(snapshot: Snapshot, step: int | None, sequence: int | str) ->
         subject = [f"mean over {len(head)} sequences"]
     else:
         pattern = head[sequence]
-        symbols = [vocabulary.symbols[token] for token in snapshot.probes[sequence]]
+        symbols = tuple(vocabulary.symbols[token] for token in snapshot.probes[sequence])
         subject = _key(vocabulary)
     days = np.arange(length)
     admitted = np.asarray(MASKS[snapshot.experiment.model.mask](days, days))

@@ -4,6 +4,7 @@ import streamlit as st
 
 from attnlab.charts import rule_chart, rule_table
 from attnlab.generators import AbstractGenerator
+from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 
 
@@ -27,9 +28,8 @@ def draw_rule_tables(generator: AbstractGenerator) -> None:
         )
         with column, st.container(key=f"chart_rule_{rule.name}"):
             st.markdown(f"**{rule.name}**")
-            st.altair_chart(
+            draw_chart(
                 rule_chart(rule_table(rule), rule=rule, dark=on_dark()),
-                width="stretch",
                 alt=f"Table `{rule.name}` with {len(rule.probs)} rows. Its largest probability is "
                 f"{likeliest[0]:g}, of {likeliest[2]} after {likeliest[1]}.",
             )

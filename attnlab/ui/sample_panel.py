@@ -8,6 +8,7 @@ import streamlit as st
 from attnlab.charts import curve_chart, curve_table, frequency_chart, frequency_table
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Agreement, Counted, Frequencies
+from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 
 _SEED = "sample_seed"
@@ -51,7 +52,7 @@ def draw_frequencies(
         st.caption(_WAITING)
         return
     symbols, length = generator.vocabulary.symbols, len(known.days) - 1
-    pairs = [f"{first} → {second}" for first in symbols for second in symbols]
+    pairs = tuple(f"{first} → {second}" for first in symbols for second in symbols)
     shown, left_right = counted.frequencies, st.columns(2, gap="medium")
     with left_right[0], st.container(key="chart_final_day"):
         st.markdown(f"**Day {length + 1}, the one to predict**")
@@ -79,7 +80,7 @@ def draw_agreement(agreement: Agreement | None) -> None:
     low = float(np.nan_to_num(values - agreement.stderr).min())
     high = float(np.nan_to_num(values + agreement.stderr).max())
     with st.container(key="chart_agreement"):
-        st.altair_chart(
+        draw_chart(
             curve_chart(
                 curve_table(lags, values, agreement.stderr),
                 x_title="days apart",
@@ -90,7 +91,6 @@ def draw_agreement(agreement: Agreement | None) -> None:
                 dark=on_dark(),
                 height=260,
             ),
-            width="stretch",
             alt=f"Agreement above chance of two days by how far they are apart; one day apart it "
             f"is {values[0]:.3f}, {lags[-1]} days apart {values[-1]:.3f}.",
         )
@@ -104,14 +104,13 @@ def draw_agreement(agreement: Agreement | None) -> None:
 def _draw_bars(known: np.ndarray, counted: np.ndarray, stderr: np.ndarray, names) -> None:
     likeliest, gap = int(np.nanargmax(known)), np.abs(counted - known)
     furthest = float(np.nanmax(np.where(stderr > 0, gap / np.where(stderr > 0, stderr, 1), 0)))
-    st.altair_chart(
+    draw_chart(
         frequency_chart(
             frequency_table(known, counted, stderr, names),
             names=names,
             title="probability",
             dark=on_dark(),
         ),
-        width="stretch",
         alt=f"Probabilities beside shares in the sample. The largest is that of "
         f"{names[likeliest]}: {known[likeliest]:.3f}, in the sample {counted[likeliest]:.3f} ± "
         f"{stderr[likeliest]:.3f}. The largest gap is {furthest:.1f} standard errors.",

@@ -29,6 +29,7 @@ from attnlab.saturation import (
     variance_and_error,
     verdict,
 )
+from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 from attnlab.ui.linked import linked
 
@@ -106,9 +107,8 @@ def _draw_distribution(products: np.ndarray, width: int, size: float) -> None:
         histograms[name] = histogram(
             products * factor, variance=variance * factor**2, reach=reach, bins=61
         )
-    st.altair_chart(
+    draw_chart(
         distribution_chart(distribution_table(histograms), dark=on_dark(), height=_HEIGHT),
-        width="stretch",
         alt=f"Distribution of q · k at width {width}: standard deviation {products.std():.2f} "
         f"without 1/√d and {products.std() / np.sqrt(width):.2f} with it.",
     )
@@ -127,7 +127,7 @@ def _draw_variance(products: np.ndarray, size: float) -> None:
     known = {"law": size**4 * np.array(WIDTHS, dtype=float), "law / d": np.full(9, size**4)}
     table = pd.concat(tables, ignore_index=True)
     last = tables[1].iloc[-1]
-    st.altair_chart(
+    draw_chart(
         series_chart(
             table,
             level_table(known, WIDTHS),
@@ -140,7 +140,6 @@ def _draw_variance(products: np.ndarray, size: float) -> None:
             dark=on_dark(),
             height=_HEIGHT,
         ),
-        width="stretch",
         alt=f"Variance against width: at d = {WIDTHS[-1]} it is {last['value']:.4g} without 1/√d, "
         f"with a standard error of {last['error']:.2g}; the law says {size**4 * WIDTHS[-1]:.4g}.",
     )
@@ -240,7 +239,7 @@ def _draw_figure(
         means = np.array([mean_and_error(row) for row in getattr(figure, name)])
         tables.append(series_table(series, WIDTHS, *means.T))
     last = [table.iloc[-1]["value"] for table in tables]
-    st.altair_chart(
+    draw_chart(
         series_chart(
             pd.concat(tables, ignore_index=True),
             level_table({"even": even}, WIDTHS),
@@ -251,7 +250,6 @@ def _draw_figure(
             dark=on_dark(),
             height=260,
         ),
-        width="stretch",
         alt=f"{title} against width: at d = {WIDTHS[-1]} {last[0]:.2f} with 1/√d and "
         f"{last[1]:.2f} without.",
     )

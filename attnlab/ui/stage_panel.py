@@ -8,6 +8,7 @@ import streamlit as st
 from attnlab.charts import Lit, matrix_chart, matrix_table
 from attnlab.charts.colours import hues, share_ramp, signed_ramp
 from attnlab.stages import Stages
+from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 from attnlab.ui.head_controls import Bench
 from attnlab.ui.linked import linked
@@ -162,9 +163,10 @@ def _draw_grid(grid: Grid, key: str) -> None:
     st.markdown(f"**{grid.title}** {grid.values.shape[0]} × {grid.values.shape[1]}")
     named = [f"row {grid.row}" if grid.row else "", f"column {grid.column}" if grid.column else ""]
     with st.container(key=f"chart_step_{key}"):
-        st.altair_chart(
+        draw_chart(
             matrix_chart(
                 matrix_table(grid.values),
+                shape=grid.values.shape,
                 row_title=f"← {grid.rows}",
                 column_title=f"{grid.columns} →",
                 domain=(0.0, 1.0) if shares else (-largest, largest),
@@ -174,7 +176,6 @@ def _draw_grid(grid: Grid, key: str) -> None:
                 column_colour=colours.get(grid.columns),
                 lit=tuple(lit),
             ),
-            width="stretch",
             alt=f"{grid.title}, {grid.values.shape[0]} rows by {grid.values.shape[1]} columns; "
             f"framed: {' and '.join(filter(None, named)) or 'nothing'}.",
         )

@@ -23,6 +23,7 @@ from attnlab.charts import (
 )
 from attnlab.presets import PRESETS
 from attnlab.sweep import Sweep, SweepProgress, Track, over_seeds, run_sweep, steps_to, target_gap
+from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 from attnlab.ui.linked import linked
 from attnlab.ui.session_work import draw_while_working, session_work
@@ -146,7 +147,7 @@ def _draw_starts(tracks: tuple[Track, ...], plan: Sweep, gain: int) -> None:
             figures = np.array([over_seeds(getattr(track, figure)[gain, :, 0]) for track in mine])
             tables.append(series_table(name, [track.d_attn for track in mine], *figures.T))
         with column, st.container(key=f"chart_sweep_{figure}"):
-            st.altair_chart(
+            draw_chart(
                 series_chart(
                     pd.concat(tables, ignore_index=True),
                     None if known is None else level_table(known, plan.widths),
@@ -158,7 +159,6 @@ def _draw_starts(tracks: tuple[Track, ...], plan: Sweep, gain: int) -> None:
                     dark=on_dark(),
                     height=_HEIGHT,
                 ),
-                width="stretch",
                 alt=f"{title.capitalize()}, against d_attn, with and without 1/√d.",
             )
     last = experiment.training.steps
@@ -170,7 +170,7 @@ def _draw_starts(tracks: tuple[Track, ...], plan: Sweep, gain: int) -> None:
         strict=True,
     ):
         with column, st.container(key=f"chart_training_{figure}"):
-            st.altair_chart(
+            draw_chart(
                 training_chart(
                     training_table(tracks, figure, gain),
                     y_title=title,
@@ -180,7 +180,6 @@ def _draw_starts(tracks: tuple[Track, ...], plan: Sweep, gain: int) -> None:
                     dark=on_dark(),
                     height=_HEIGHT,
                 ),
-                width="stretch",
                 alt=f"The {title} during training, a line for every width.",
             )
     st.caption(
@@ -201,7 +200,7 @@ def _draw_results(
         return
     left, middle, right = st.columns(3, gap="medium")
     with left, st.container(key="chart_reached"):
-        st.altair_chart(
+        draw_chart(
             reached_chart(
                 reached_table(ready, gap, gain, steps),
                 widths=plan.widths,
@@ -209,14 +208,13 @@ def _draw_results(
                 dark=on_dark(),
                 height=330,
             ),
-            width="stretch",
             alt=f"Steps to {share:.0%} of what can be learned, a mark for every seed.",
         )
     most = 0.1 * float(np.log(plan.experiment.generator.vocabulary.size))
     for column, (scale, name) in zip((middle, right), _NAMES.items(), strict=True):
         with column, st.container(key=f"chart_gap_{'scaled' if name == SCALED else 'unscaled'}"):
             st.markdown(f"**{name}**: final gap")
-            st.altair_chart(
+            draw_chart(
                 gap_map_chart(
                     gap_map_table(ready, plan.gains, scale),
                     widths=plan.widths,
@@ -225,7 +223,6 @@ def _draw_results(
                     dark=on_dark(),
                     height=290,
                 ),
-                width="stretch",
                 alt=f"The final gap to the floor {name}, by width and starting size.",
             )
     _draw_sentence(ready, gain, gap, share)

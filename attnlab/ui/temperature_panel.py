@@ -7,6 +7,7 @@ from attnlab.charts import softmax_chart, softmax_table
 from attnlab.number_text import read_numbers
 from attnlab.options import OptionError
 from attnlab.saturation import patterns, saturation, verdict
+from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 from attnlab.ui.linked import linked
 
@@ -83,9 +84,13 @@ def _draw_softmax(logits: np.ndarray, temperature: float) -> None:
     finite = logits[np.isfinite(logits)].astype(np.float64)
     left, right = st.columns([3, 2], gap="medium")
     with left, st.container(key="chart_softmax"):
-        st.altair_chart(
-            softmax_chart(softmax_table(logits, weights, at_one), dark=on_dark(), height=260),
-            width="stretch",
+        draw_chart(
+            softmax_chart(
+                softmax_table(logits, weights, at_one),
+                keys=len(logits),
+                dark=on_dark(),
+                height=260,
+            ),
             alt=f"Softmax of {len(logits)} logits at temperature {temperature:g}: key "
             f"{int(weights.argmax()) + 1} has the largest weight, {figures.largest:.4f}.",
         )

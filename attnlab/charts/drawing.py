@@ -1,0 +1,61 @@
+"""A chart as it is handed on: its form, written once, and the tables that change."""
+
+import dataclasses
+import functools
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+# A page has about ten charts, and a visitor tries a few dozen forms of them.
+_MOST_FORMS = 512
+
+# What a chart function sees of a table: its place, never its rows.
+Rows = alt.NamedData
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Drawing:
+    """A Vega-Lite specification as JSON, and the tables its marks are drawn from, by name."""
+
+    form: str
+    tables: Mapping[str, pd.DataFrame]
+
+    def specification(self) -> dict[str, Any]:
+        """The specification anew, with the tables as they are under `datasets`."""
+        return json.loads(self.form) | {"datasets": dict(self.tables)}
+
+
+def drawn_once(build: Callable[..., alt.Chart | alt.LayerChart]) -> Callable[..., Drawing]:
+    """Make a function of tables (or None) and hashable options into one that gives a `Drawing`.
+
+    `build` sees each table as a named place, so that the form of the chart cannot depend on the
+    rows; it is called once for every combination of options. To build and check a chart takes
+    tens of milliseconds, which is most of the time of a page.
+    """
+    kind = inspect.Parameter.KEYWORD_ONLY
+    names = [p.name for p in inspect.signature(build).parameters.values() if p.kind != kind]
+
+    @functools.lru_cache(_MOST_FORMS)
+    def form(present: tuple[bool, ...], **options: Any) -> str:
+        places = [
+            alt.NamedData(name) if is_there else None
+            for name, is_there in zip(names, present, strict=True)
+        ]
+        specification = build(*places, **options).to_dict()
+        # Altair's default sizes; a page and a file have their own.
+        specification.pop("config", None)
+        return json.dumps(specification)
+
+    @functools.wraps(build)
+    def draw(*tables: pd.DataFrame | None, **options: Any) -> Drawing:
+        present = tuple(table is not None for table in tables)
+        named = zip(names, tables, strict=True)
+        return Drawing(
+            form(present, **options), {name: table for name, table in named if table is not None}
+        )
+
+    return draw

@@ -1,0 +1,90 @@
+"""Charts whose form is written once and whose tables come later."""
+
+import json
+
+import altair as alt
+import pandas as pd
+import pytest
+from altair.utils.schemapi import SchemaValidationError
+
+from attnlab.charts.drawing import Rows, drawn_once
+
+ONE = pd.DataFrame({"x": [1.0, 2.0], "y": [3.0, 4.0]})
+OTHER = pd.DataFrame({"x": [5.0], "y": [6.0]})
+
+
+@pytest.fixture
+def calls():
+    return []
+
+
+@pytest.fixture
+def chart(calls):
+    @drawn_once
+    def chart(points: Rows, known: Rows | None, *, title: str) -> alt.LayerChart:
+        calls.append(title)
+        layers = [alt.Chart(points).mark_point().encode(x="x:Q", y="y:Q")]
+        if known is not None:
+            layers.append(alt.Chart(known).mark_rule().encode(y="y:Q"))
+        return alt.layer(*layers).properties(title=title)
+
+    return chart
+
+
+def test_a_form_is_built_once_for_all_tables(chart, calls):
+    first, second = chart(ONE, None, title="a"), chart(OTHER, None, title="a")
+    assert first.form == second.form
+    assert calls == ["a"]
+
+
+def test_options_and_missing_tables_make_other_forms(chart, calls):
+    forms = {
+        chart(ONE, None, title="a").form,
+        chart(ONE, None, title="b").form,
+        chart(ONE, OTHER, title="a").form,
+    }
+    assert len(forms) == 3
+    assert calls == ["a", "b", "a"]
+
+
+def test_the_specification_names_its_tables(chart):
+    spec = chart(ONE, OTHER, title="a").specification()
+    assert spec["datasets"].keys() == {"points", "known"}
+    assert spec["datasets"]["points"] is ONE
+    assert [layer["data"]["name"] for layer in spec["layer"]] == ["points", "known"]
+    assert spec["title"] == "a"
+
+
+def test_a_changed_specification_does_not_reach_the_next(chart):
+    spec = chart(ONE, None, title="a").specification()
+    spec["layer"].clear()
+    assert chart(ONE, None, title="a").specification()["layer"]
+
+
+def test_the_form_holds_no_rows_and_no_sizes_of_altair(chart):
+    form = json.loads(chart(ONE, OTHER, title="a").form)
+    assert "datasets" not in form
+    assert "config" not in form
+
+
+def test_a_chart_that_looks_into_its_rows_is_refused():
+    @drawn_once
+    def chart(points: Rows) -> alt.Chart:
+        return alt.Chart(points).mark_point().encode(x=alt.X("x:Q", title=str(points["x"].max())))
+
+    with pytest.raises((TypeError, AttributeError, KeyError)):
+        chart(ONE)
+
+
+def test_a_chart_that_is_no_vega_lite_is_refused():
+    @drawn_once
+    def chart(points: Rows) -> alt.Chart:
+        return alt.Chart(points).mark_point().encode(x=alt.X("x:Q", scale=alt.Scale(zero="often")))
+
+    with pytest.raises(SchemaValidationError, match="often"):
+        chart(ONE)
+
+
+def test_the_number_of_tables_must_agree(chart):
+    with pytest.raises(ValueError, match="shorter"):
+        chart(ONE, title="a")
