@@ -9,8 +9,8 @@ from attnlab.ui.files_panel import draw_files
 from attnlab.ui.inspect_maps import draw_maps
 from attnlab.ui.inspect_quality import draw_generated, draw_quality
 from attnlab.ui.inspect_sequence import draw_sequence, edited_days
-from attnlab.ui.preparing import draw_preparing
-from attnlab.ui.shell import TRAIN_PAGE, ensure_shell
+from attnlab.ui.preparing import draw_untrained
+from attnlab.ui.shell import ensure_shell
 from attnlab.ui.shown import session_shown
 from attnlab.ui.transport import draw_status
 
@@ -23,58 +23,49 @@ st.markdown(
     "What a trained model attends to, what its prediction really depends on, and what the truth "
     "depends on: three different things, side by side."
 )
-if snapshot.latest is None and snapshot.active:
-    draw_preparing(run)
-    st.stop()
 if snapshot.latest is None:
-    st.info(
-        "There is no trained model yet. Train one, or load a saved run below.",
-        icon=":material/search:",
+    draw_untrained(run, snapshot)
+else:
+    experiment = snapshot.experiment
+    draw_status(snapshot)
+    if snapshot.active:
+        st.button("Show the newest step", key="newest", icon=":material/refresh:")
+    draw_scrubber(snapshot)
+    moment = shown_moment(snapshot)
+    session_shown().step = None if moment.is_now else moment.model_step
+    model = moment.model
+    st.caption(
+        f"`{experiment.generator.name}`, {experiment.length} days, "
+        f"model `{experiment.model.name}`, after step {moment.model_step:,}."
     )
-    st.page_link(TRAIN_PAGE, label="Go to the Train page", icon=":material/arrow_forward:")
+    test = np.asarray(run.test_sequences())
+
+    st.header("Attends, depends, truth", anchor=False, divider="gray")
+    single = edited_days(experiment, snapshot.probes)
+    draw_maps(experiment, model, test[:, :-1], single)
+
+    st.header("One sequence in the hand", anchor=False, divider="gray")
+    draw_sequence(experiment, model, snapshot.probes)
+
+    st.header("Over the whole test set", anchor=False, divider="gray")
+    draw_quality(experiment, model, test)
+
+    st.header("Days that the model makes up", anchor=False, divider="gray")
+    draw_generated(experiment, model, test)
+
+    st.markdown(
+        "**Try this.** Change the last day above, then the first: which one moves the true law, "
+        "and which one the model's? Then pull the slider at the top back to step 0 and see what "
+        "the prediction depended on before it was trained."
+    )
     draw_files(run)
-    st.stop()
-
-experiment = snapshot.experiment
-draw_status(snapshot)
-if snapshot.active:
-    st.button("Show the newest step", key="newest", icon=":material/refresh:")
-draw_scrubber(snapshot)
-moment = shown_moment(snapshot)
-session_shown().step = None if moment.is_now else moment.model_step
-model = moment.model
-st.caption(
-    f"`{experiment.generator.name}`, {experiment.length} days, model `{experiment.model.name}`, "
-    f"after step {moment.model_step:,}."
-)
-test = np.asarray(run.test_sequences())
-
-st.header("Attends, depends, truth", anchor=False, divider="gray")
-single = edited_days(experiment, snapshot.probes)
-draw_maps(experiment, model, test[:, :-1], single)
-
-st.header("One sequence in the hand", anchor=False, divider="gray")
-draw_sequence(experiment, model, snapshot.probes)
-
-st.header("Over the whole test set", anchor=False, divider="gray")
-draw_quality(experiment, model, test)
-
-st.header("Days that the model makes up", anchor=False, divider="gray")
-draw_generated(experiment, model, test)
-
-st.markdown(
-    "**Try this.** Change the last day above, then the first: which one moves the true law, and "
-    "which one the model's? Then pull the slider at the top back to step 0 and see what the "
-    "prediction depended on before it was trained."
-)
-draw_files(run)
-with st.expander("In code", icon=":material/code:"):
-    st.code(
-        "from attnlab.inspection import compare, final_probs, surprise\n"
-        "from attnlab.optimum import day_laws, dependence, next_day\n\n"
-        "true = dependence(experiment.generator, experiment.length)\n"
-        "laws = day_laws(experiment.generator, experiment.length)\n"
-        "maps = compare(experiment, model, sequences, true.replacement, laws)\n"
-        "print(maps.attends[-1], maps.depends[-1], maps.truth[-1])",
-        language="python",
-    )
+    with st.expander("In code", icon=":material/code:"):
+        st.code(
+            "from attnlab.inspection import compare, final_probs, surprise\n"
+            "from attnlab.optimum import day_laws, dependence, next_day\n\n"
+            "true = dependence(experiment.generator, experiment.length)\n"
+            "laws = day_laws(experiment.generator, experiment.length)\n"
+            "maps = compare(experiment, model, sequences, true.replacement, laws)\n"
+            "print(maps.attends[-1], maps.depends[-1], maps.truth[-1])",
+            language="python",
+        )

@@ -1,16 +1,27 @@
-"""A run that has nothing to show yet."""
+"""The Inspect page of a run that has nothing to show yet."""
 
 import streamlit as st
 
 from attnlab.live import LiveRun
+from attnlab.snapshot import Snapshot
+from attnlab.ui.files_panel import draw_files
 from attnlab.ui.repeated import draw_repeatedly
+from attnlab.ui.shell import TRAIN_PAGE
 
 _POLL_SECONDS = 0.3
 
 
-def draw_preparing(run: LiveRun) -> None:
-    """Say so, and draw the page again as soon as there is a model, or will be none."""
-    draw_repeatedly(_draw_preparing, run, key="preparing", seconds=_POLL_SECONDS)
+def draw_untrained(run: LiveRun, snapshot: Snapshot) -> None:
+    """Wait for the first model of a run, or say how to come by one."""
+    if snapshot.active:
+        draw_repeatedly(_draw_preparing, run, key="preparing", seconds=_POLL_SECONDS)
+        return
+    st.info(
+        "There is no trained model yet. Train one, or load a saved run below.",
+        icon=":material/search:",
+    )
+    st.page_link(TRAIN_PAGE, label="Go to the Train page", icon=":material/arrow_forward:")
+    draw_files(run)
 
 
 def _draw_preparing(run: LiveRun) -> None:

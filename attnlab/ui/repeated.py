@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import StopException
 
 _LATER = "repeated_parts"
 
@@ -19,12 +18,9 @@ def repeated_parts_last() -> Iterator[None]:
     between the end of a script and its last messages makes it forget them.
     """
     st.session_state[_LATER] = []
-    try:
-        yield
-    except StopException:
-        _draw_repeated()
-        raise
-    _draw_repeated()
+    yield
+    for draw in st.session_state.pop(_LATER):
+        draw()
 
 
 def draw_repeatedly(
@@ -32,7 +28,7 @@ def draw_repeatedly(
 ) -> None:
     """Draw a fragment here, and again every so many seconds; None: only when its controls move.
 
-    It is drawn after the rest of the page.
+    It is drawn after the rest of the page, and so must not be followed by `st.stop`.
     """
     place = st.container()
 
@@ -41,8 +37,3 @@ def draw_repeatedly(
             st.fragment(draw, key=key, run_every=seconds)(*arguments)
 
     st.session_state[_LATER].append(draw_in_place)
-
-
-def _draw_repeated() -> None:
-    for draw in st.session_state.pop(_LATER):
-        draw()
