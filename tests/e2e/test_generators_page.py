@@ -3,7 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-_ROW, _NAME, _NUMBER = 35, 125, 80
+from tests.e2e.grid import type_cell
+
+_NAME, _NUMBER = 125, 80
 
 
 @pytest.fixture
@@ -21,14 +23,7 @@ def _settle(page: Page) -> None:
 
 
 def _type_number(page: Page, table: str, row: int, column: int, number: str) -> None:
-    """A grid is a canvas: its cells are known by their place alone."""
-    place = page.locator(f".st-key-{table}_grid canvas").first.bounding_box()
-    x = place["x"] + _NAME + (column + 0.5) * _NUMBER
-    page.mouse.dblclick(x, place["y"] + (row + 1.5) * _ROW)
-    page.locator("#portal textarea, #portal input").wait_for()
-    page.keyboard.press("Control+A")
-    page.keyboard.type(number, delay=50)
-    page.keyboard.press("Enter")
+    type_cell(page, table, _NAME + (column + 0.5) * _NUMBER, row, number)
 
 
 def test_a_number_is_typed_refused_and_put_right(generators):

@@ -5,9 +5,11 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.grid import type_cell
+
 pytestmark = pytest.mark.e2e
 
-_ROW, _COLUMN = 35, 56
+_COLUMN = 56
 
 
 def _open(new_page, server, link: str, **options) -> Page:
@@ -37,16 +39,8 @@ def test_an_input_is_changed_refused_and_put_right(new_page, server):
 
 
 def _type_first_cell(page: Page, text: str) -> None:
-    """A grid is a canvas: its cells are known by their place alone."""
-    canvas = page.locator(".st-key-step_inputs_grid canvas").first
-    canvas.scroll_into_view_if_needed()
-    place = canvas.bounding_box()
     # Rows that can be chosen have a narrow column before the first.
-    # Typing into a chosen cell takes the place of what is in it.
-    page.mouse.click(place["x"] + 1.1 * _COLUMN, place["y"] + 1.5 * _ROW)
-    page.keyboard.type(text, delay=100)
-    page.locator("#portal textarea, #portal input").wait_for()
-    page.keyboard.press("Enter")
+    type_cell(page, "step_inputs", 1.1 * _COLUMN, 0, text)
 
 
 def test_stages_are_walked_through(new_page, server):
