@@ -7,11 +7,13 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
-import jax.numpy as jnp
+import jax
 import jax.random as jr
+import numpy as np
 from jaxtyping import Array, Int, Key
 
-from attnlab.generators import GENERATORS, AbstractGenerator, Markov, sample
+from attnlab.compilation import QUICKLY
+from attnlab.generators import GENERATORS, AbstractGenerator, Markov
 from attnlab.models import MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
 from attnlab.options import OptionError, check_options, option
 from attnlab.records import from_record, to_record
@@ -131,36 +133,51 @@ def prepare(experiment: Experiment) -> Setup:
     generator, training, days = experiment.generator, experiment.training, experiment.length + 1
     train_size = training.train_size if training.data == "fixed" else 0
     # One draw for all, since a sampler is compiled for every size it is asked for.
-    sequences = sample(
-        generator,
-        key=jr.fold_in(_root(experiment), 1),
-        size=PROBES + training.test_size + train_size,
-        length=days,
-    )
-    probes, test, train_set = jnp.split(sequences, (PROBES, PROBES + training.test_size))
+    size = PROBES + training.test_size + train_size
+    process = FreshSource(generator, generator.start(), size, days)
+    sequences = np.asarray(_draw(process, jr.fold_in(_root(experiment), 1)))
+    # Cut and handed over by NumPy, since JAX would compile a program for every part.
+    probes, test, train_set = np.split(sequences, (PROBES, PROBES + training.test_size))
     return Setup(
-        state=initial_state(build_model(experiment)),
-        source=source_of(experiment, train_set),
-        test=test,
-        probes=probes[:, :-1],
+        state=starting_state(experiment),
+        source=source_of(experiment, jax.device_put(train_set)),
+        test=jax.device_put(test),
+        probes=jax.device_put(probes[:, :-1]),
         key=jr.fold_in(_root(experiment), 2),
     )
 
 
 def build_model(experiment: Experiment) -> AbstractModel:
     """The model at its starting weights."""
+    return starting_state(experiment).model
+
+
+def starting_state(experiment: Experiment) -> TrainState:
+    """The model at its starting weights, before the first step."""
+    # Built inside one compiled program: op by op, each would compile alone, which takes seconds.
+    return _build(*_to_build(experiment))
+
+
+def starting_form(experiment: Experiment) -> TrainState:
+    """`starting_state` with shapes and types in place of arrays; nothing is computed."""
+    return eqx.filter_eval_shape(lambda: _state_of(*_to_build(experiment)))
+
+
+def _to_build(experiment: Experiment) -> tuple[AbstractModelOptions, int, int, Key[Array, ""]]:
     vocab = experiment.generator.vocabulary.size
-    return _build(experiment.model, vocab, experiment.length, jr.fold_in(_root(experiment), 0))
+    return experiment.model, vocab, experiment.length, jr.fold_in(_root(experiment), 0)
 
 
 def _root(experiment: Experiment) -> Key[Array, ""]:
     return jr.key(experiment.seed)
 
 
-# Built inside one compiled program: op by op, each would compile alone, which takes seconds.
-@eqx.filter_jit
-def _build(options, vocab, length, key):
-    return options.build(vocab=vocab, length=length, key=key)
+def _state_of(options, vocab, length, key):
+    return initial_state(options.build(vocab=vocab, length=length, key=key))
+
+
+_build = eqx.filter_jit(_state_of, compiler_options=dict(QUICKLY))
+_draw = eqx.filter_jit(FreshSource.draw, compiler_options=dict(QUICKLY))
 
 
 def source_of(experiment: Experiment, sequences: Int[Array, "size days"]) -> AbstractSource:

@@ -9,7 +9,7 @@ from typing import Any
 import equinox as eqx
 import jax
 
-from attnlab.experiment import Experiment, build_model
+from attnlab.experiment import Experiment, starting_form
 from attnlab.options import OptionError, options_of
 
 _ELSEWHERE = "or run attnlab on a machine of your own, where the cap is higher"
@@ -97,7 +97,7 @@ def work(experiment: Experiment) -> float:
 
 
 def _parameters(experiment: Experiment) -> int:
-    form = eqx.filter_eval_shape(lambda: build_model(experiment))
+    form = starting_form(experiment).model
     leaves = jax.tree.leaves(eqx.filter(form, lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct)))
     return sum(math.prod(leaf.shape) for leaf in leaves)
 

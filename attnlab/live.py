@@ -259,7 +259,7 @@ class LiveRun:
 
     def _compile(self, attempt: _Attempt) -> None:
         self._say(attempt, "compiling the programs")
-        self._programs.wait_for(attempt.experiment)
+        self._programs.wait_to_begin(attempt.experiment)
         self._say(attempt, "drawing the data")
         setup = attempt.setup or prepare(attempt.experiment)
         state = attempt.train or setup.state
@@ -268,6 +268,9 @@ class LiveRun:
         with self._lock:
             attempt.setup, attempt.train, attempt.message = setup, state, ""
             self._show(attempt, attempt.history, look)
+        # The largest of them; meanwhile there is something to see.
+        self._programs.wait_for(attempt.experiment)
+        with self._lock:
             attempt.state = "running"
 
     def _say(self, attempt: _Attempt, message: str) -> None:

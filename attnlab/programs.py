@@ -1,18 +1,19 @@
 """The compiled programs of a run, made ready before it is started."""
 
 import dataclasses
+from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
-from functools import partial
+from typing import Any
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
 
 from attnlab.answers import Answers
-from attnlab.experiment import PROBES, Experiment, build_model, prepare, source_of
+from attnlab.experiment import PROBES, Experiment, prepare, source_of, starting_form
 from attnlab.history import take_picture
 from attnlab.options import default_of
-from attnlab.training import Training, advance, evaluate, initial_state
+from attnlab.training import Training, TrainState, advance, evaluate
 
 
 class Programs:
@@ -33,24 +34,32 @@ class Programs:
         shapes = _shapes_of(experiment)
         before, self._wanted = self._wanted, shapes
         if before is not None and before != shapes:
-            for question in (_compile_drawing, _compile_training):
+            for question in _COMPILE:
                 self._answers.withdraw(question, before)
         self._ask(shapes)
 
     def wait_for(self, experiment: Experiment) -> None:
         """Return when they are ready. Raises what compiling them raised."""
+        self._wait_for(experiment, _COMPILE)
+
+    def wait_to_begin(self, experiment: Experiment) -> None:
+        """As `wait_for`, of what comes before the first step; the rest is begun with."""
+        self._wait_for(experiment, _COMPILE_BEGINNING)
+
+    def _wait_for(self, experiment: Experiment, needed: tuple[Callable, ...]) -> None:
         shapes = _shapes_of(experiment)
         while True:
             try:
-                for future in self._ask(shapes):
-                    future.result()
+                futures = self._ask(shapes)
+                for make in needed:
+                    futures[make].result()
                 return
             except CancelledError:
                 # Given up on behalf of somebody else, who had wanted the same.
                 continue
 
-    def _ask(self, shapes: Experiment) -> list[Future]:
-        return [self._answers.ask(make, shapes) for make in (_compile_training, _compile_drawing)]
+    def _ask(self, shapes: Experiment) -> dict[Callable, Future]:
+        return {make: self._answers.ask(make, shapes) for make in _COMPILE}
 
 
 def _shapes_of(experiment: Experiment) -> Experiment:
@@ -60,29 +69,45 @@ def _shapes_of(experiment: Experiment) -> Experiment:
     return dataclasses.replace(experiment, training=training, seed=default_of(Experiment, "seed"))
 
 
+def _compile_steps(experiment: Experiment) -> None:
+    training = experiment.training
+    source = source_of(experiment, _blank_sequences(training.train_size, experiment.length + 1))
+    advance(_blank_state(experiment), source, training, key=jax.random.key(0), steps=0)
+
+
 def _compile_drawing(experiment: Experiment) -> None:
     prepare(experiment)
 
 
-def _compile_training(experiment: Experiment) -> None:
-    # Blank weights and data have the shapes of the real ones, and are there before them.
-    training, days = experiment.training, experiment.length + 1
-    state = initial_state(_blank(eqx.filter_eval_shape(partial(build_model, experiment))))
-    train_set = jnp.zeros((training.train_size, days), dtype=jnp.int32)
-    source = source_of(experiment, train_set)
-    advance(state, source, training, key=jax.random.key(0), steps=0)
-    test = jnp.zeros((training.test_size, days), dtype=jnp.int32)
-    evaluate(state.model, test, readout=training.readout)
-    take_picture(state.model, jnp.zeros((PROBES, experiment.length), dtype=jnp.int32))
+def _compile_looks(experiment: Experiment) -> None:
+    training, model = experiment.training, _blank_state(experiment).model
+    test = _blank_sequences(training.test_size, experiment.length + 1)
+    evaluate(model, test, readout=training.readout)
+    take_picture(model, _blank_sequences(PROBES, experiment.length))
 
 
-def _blank(form):
+# A run that begins has something to show before the training program, the largest, is there.
+_COMPILE_BEGINNING = (_compile_drawing, _compile_looks)
+_COMPILE = (*_COMPILE_BEGINNING, _compile_steps)
+
+
+# Blank weights and data have the shapes of the real ones, and are there before them. They are
+# filled by NumPy, since JAX would compile a program for every shape.
+def _blank_state(experiment: Experiment) -> TrainState:
     return jax.tree.map(
-        lambda leaf: jnp.zeros(leaf.shape, leaf.dtype) if _is_shape(leaf) else leaf,
-        form,
+        lambda leaf: _zeros(leaf) if _is_shape(leaf) else leaf,
+        starting_form(experiment),
         is_leaf=_is_shape,
     )
 
 
-def _is_shape(leaf):
+def _blank_sequences(size: int, days: int) -> Int[Array, "size days"]:
+    return _zeros(jax.ShapeDtypeStruct((size, days), np.int32))
+
+
+def _zeros(form: jax.ShapeDtypeStruct) -> Array:
+    return jax.device_put(np.zeros(form.shape, form.dtype))
+
+
+def _is_shape(leaf: Any) -> bool:
     return isinstance(leaf, jax.ShapeDtypeStruct)

@@ -36,7 +36,7 @@ class Look(NamedTuple):
 class Snapshot:
     """A live run at one moment. Nothing in it changes any more.
 
-    `latest`, `probes` and `parameters` are None, None and 0 until the run is compiled;
+    `latest`, `probes` and `parameters` are None, None and 0 until the starting weights are tested;
     `steps_per_second` counts all that a step costs, tests included, and is 0 until
     it is known; `seconds` is the time spent so since the run was begun or loaded. `message`
     says what is being prepared, or why the run failed. `in_queue` is its place, from 1, among the

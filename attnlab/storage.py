@@ -19,9 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from attnlab.experiment import Experiment, build_model, from_json_record, to_json
+from attnlab.experiment import Experiment, from_json_record, starting_form, to_json
 from attnlab.history import History
-from attnlab.training import Evaluation, TrainState, initial_state
+from attnlab.training import Evaluation, TrainState
 
 _MAGIC = b"attnlab run 1\n"
 _MOST_HEADER_BYTES = 4_000_000
@@ -148,7 +148,7 @@ def _read_arrays(header: dict[str, Any], payload: bytes) -> dict[str, np.ndarray
 
 def _assemble(header: dict[str, Any], experiment: Experiment, arrays: dict[str, np.ndarray]) -> Run:
     # Shapes and types of all arrays, without computing any of them.
-    form = eqx.filter_eval_shape(lambda: initial_state(build_model(experiment)))
+    form = starting_form(experiment)
     state = _fill(form, "state", arrays)
     checkpoints = tuple(
         (step, _fill(form.model, f"checkpoint {step}", arrays)) for step in header["checkpoints"]

@@ -195,9 +195,9 @@ def advance(
         source,
         training.loss,
         training.readout,
-        learning_rate=jnp.float32(training.learning_rate),
+        learning_rate=np.float32(training.learning_rate),
         key=key,
-        steps=jnp.int32(steps),
+        steps=np.int32(steps),
     )
     return state, Losses(np.asarray(objective)[:steps], np.asarray(nll)[:steps])
 

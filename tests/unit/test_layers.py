@@ -16,6 +16,7 @@ LAYERS = (
     "options",
     "number_text",
     "records",
+    "compilation",
     "generators",
     "optimum",
     "positions",

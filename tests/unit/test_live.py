@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 
+from attnlab.programs import Programs
 from attnlab.snapshot import STATES
 from tests.unit.live_runs import LONG, PATIENCE, finished, paused_after, training_threads, until
 from tests.unit.small_experiments import small
@@ -38,6 +39,25 @@ def test_a_run_goes_through_its_states_to_the_end(live, held):
     assert seen.seconds_left == 0
     assert seen.parameters == 6 * (2 * 2 + 3) + 4 * 2
     assert seen.state in STATES
+
+
+def test_the_starting_weights_are_seen_before_the_training_program_is_there(live, monkeypatch):
+    gate, wait_for = threading.Event(), Programs.wait_for
+
+    def held_wait_for(self, experiment):
+        assert gate.wait(PATIENCE)
+        wait_for(self, experiment)
+
+    monkeypatch.setattr(Programs, "wait_for", held_wait_for)
+    run = live()
+    run.start()
+    until(lambda: run.snapshot().latest is not None)
+    seen = run.snapshot()
+    assert (seen.state, seen.step, seen.latest.step) == ("compiling", 0, 0)
+    assert [step for step, _ in seen.history.tests] == [0]
+    gate.set()
+    assert run.wait(PATIENCE)
+    assert (run.snapshot().state, run.snapshot().step) == ("done", 60)
 
 
 def test_a_done_run_stays_done(live):

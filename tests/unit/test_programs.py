@@ -6,6 +6,7 @@ import threading
 import jax
 import pytest
 
+import attnlab.programs
 from attnlab.experiment import Experiment, build_model, prepare
 from attnlab.history import take_picture
 from attnlab.models import LinearOptions
@@ -63,6 +64,25 @@ def test_seed_rate_and_steps_need_no_other_programs():
     assert _compilations(lambda: _run_a_little(other)) == []
 
 
+def test_a_run_can_begin_before_the_training_program_is_there(monkeypatch):
+    may_go_on, made = threading.Event(), []
+
+    def compile_steps(experiment: Experiment) -> None:
+        may_go_on.wait(60.0)
+        made.append(experiment)
+
+    beginning = attnlab.programs._COMPILE_BEGINNING
+    monkeypatch.setattr("attnlab.programs._COMPILE", (*beginning, compile_steps))
+    programs, experiment = Programs(), CASES["linear"]
+    try:
+        programs.wait_to_begin(experiment)
+        assert not made
+    finally:
+        may_go_on.set()
+    programs.wait_for(experiment)
+    assert len(made) == 1
+
+
 def test_making_ready_does_not_change_a_run():
     experiment = CASES["attention"]
     before = jax.tree.leaves(build_model(experiment).query)
@@ -78,8 +98,7 @@ def test_what_is_given_up_can_be_waited_for(monkeypatch):
         may_go_on.wait(60.0)
         made.append(experiment.length)
 
-    monkeypatch.setattr("attnlab.programs._compile_training", make)
-    monkeypatch.setattr("attnlab.programs._compile_drawing", lambda experiment: make(experiment))
+    monkeypatch.setattr("attnlab.programs._COMPILE", (make, lambda experiment: make(experiment)))
     programs = Programs()
     for length in (3, 4, 5):
         programs.want(Experiment(length=length))
