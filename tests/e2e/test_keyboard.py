@@ -48,8 +48,9 @@ _WALK = """([controls, passedBy, groups]) => {
     const above = node => [0, 1, 2].reduce(
         (found, _) => [...found, found.at(-1)?.parentElement], [node]).filter(Boolean);
     const painted = node => above(node).every(each => {
-        const box = each.getBoundingClientRect();
-        return Math.min(box.width, box.height) > 1 && getComputedStyle(each).opacity !== '0';
+        const box = each.getBoundingClientRect(), style = getComputedStyle(each);
+        const tiny = Math.min(box.width, box.height) <= 1;
+        return style.opacity !== '0' && !(tiny && (each === node || style.overflow === 'hidden'));
     });
     const sign = (node, name) => {
         const style = getComputedStyle(node);
