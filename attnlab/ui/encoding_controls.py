@@ -34,7 +34,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = MappingProxyType(
             "pe_length": 50, "pe_width": 5,
             "pe_a": "blog-described", "pe_a_base": 50, "pe_b": "blog-published", "pe_b_base": 50,
         },
-        "The lecture's: C = 10,000, two components, 40 positions": {
+        "The lecture's: C = 10,000, d = 2": {
             "pe_length": 40, "pe_width": 2,
             "pe_a": "sinusoidal", "pe_a_base": 10_000, "pe_b": "scalar", "pe_b_period": 20,
         },

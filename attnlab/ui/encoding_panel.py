@@ -195,16 +195,21 @@ def draw_waves(shown: Shown) -> None:
     if waves is None or not waves.size:
         st.markdown(f"`{shown.name}` has no wavelengths: nothing in it comes round again.")
     else:
+        table = pd.DataFrame(
+            {
+                "component": np.arange(1, len(waves) + 1),
+                "wavelength (positions)": [f"{wave:,.2f}" for wave in waves],
+                f"turns in {length} positions": [f"{length / wave:.3f}" for wave in waves],
+            }
+        )
         st.dataframe(
-            pd.DataFrame(
-                {
-                    "component": np.arange(1, len(waves) + 1),
-                    "wavelength (positions)": [f"{wave:,.2f}" for wave in waves],
-                    f"turns in {length} positions": [f"{length / wave:.3f}" for wave in waves],
-                }
-            ),
+            table,
             hide_index=True,
-            height=min(38 + 35 * len(waves), 248),
+            height=min(38 + 35 * len(waves), 38 + 35 * 8),
+            # As texts they keep their digits, and as numbers they stand at the right.
+            column_config={
+                name: st.column_config.TextColumn(name, alignment="right") for name in table
+            },
         )
     if shown.rows is None or length < 2:
         return

@@ -115,11 +115,11 @@ def code_of(bench: Bench) -> str:
     tables = "".join(
         f"{name} = jnp.array({bench.tables[name].tolist()})\n" for name in _used(bench.switches)
     )
-    parts = {
-        name: f"Projection(w_{name}, "
-        + (f"b_{name}[0])" if bench.switches.bias else f"jnp.zeros(w_{name}.shape[1]))")
+    projections = "".join(
+        f"    Projection(w_{name}, "
+        + (f"b_{name}[0]),\n" if bench.switches.bias else f"jnp.zeros(w_{name}.shape[1])),\n")
         for name in ("query", "key", "value")
-    }
+    )
     asking = "asking" if bench.switches.cross else "inputs"
     mask = "causal" if bench.switches.causal else "none"
     score = bench.switches.score
@@ -130,7 +130,7 @@ def code_of(bench: Bench) -> str:
         f"from attnlab.scores import {type(score).__name__}\n"
         "from attnlab.stages import Head, stages\n\n"
         f"{tables}"
-        f"head = Head({', '.join(parts.values())})\n"
+        f"head = Head(\n{projections})\n"
         f'mask = MASKS["{mask}"](jnp.arange(len({asking})), jnp.arange(len(inputs)))\n'
         f"found = stages(\n    head, {asking}, inputs, mask=mask, scale={bench.scale!r}, "
         f"score={score!r}\n)\n"

@@ -147,8 +147,10 @@ def _draw_work(work: Background | None, *, task: _Task, start: float) -> None:
                 dark=on_dark(),
                 height=_HEIGHT + 40,
             ),
+            # A text that changes draws the chart anew, so it names no figure that still moves.
             alt="Error of predicting each point from the others, during training, beside that of "
-            "the best fixed bandwidth.",
+            f"the best fixed bandwidth, {task.loss:.4f}."
+            + (f" It ended at {progress.losses[-1]:.4f}." if progress.step == _STEPS else ""),
         )
     query = linked(
         st.slider, "query: point", 1, len(task.sample.y), 1, 1, key="plane_point", width=300
@@ -215,7 +217,9 @@ def _draw_plane(key: str, metric: Metric, sample: Sample, query: int) -> None:
             key=f"plane_{key}",
             on_select=partial(_take_click, f"plane_{key}"),
             selection_mode=CLICKED,
-            alt=f"The points of the plane, as large as their weights by the {key} kernel.",
+            alt=f"The points of the plane, as large as their weights by the {key} kernel. The "
+            f"query is point {query + 1} of {len(weights)}, at {sample.x[query, 0]:.2f} across and "
+            f"{sample.x[query, 1]:.2f} up.",
         )
 
 

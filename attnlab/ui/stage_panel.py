@@ -60,8 +60,8 @@ def draw_stages(bench: Bench, found: Stages) -> None:
                 _draw_grid(grid, f"{stage}_{number}")
     st.caption(
         "How to read it: the chosen :blue[query] is framed in blue, the chosen :red[key] in red, "
-        "values in green; the number in both frames is written out below. Darker is larger; hover "
-        "for all digits."
+        "values in green; the number in both frames is written out below. A stronger colour is "
+        "further from 0, violet above it and orange below; hover for all digits."
     )
     with st.container(key="step_arithmetic"):
         for name in STAGES if stage == _ALL else (stage,):

@@ -159,7 +159,8 @@ def _draw_starts(tracks: tuple[Track, ...], plan: Sweep, gain: int) -> None:
                     dark=on_dark(),
                     height=_HEIGHT,
                 ),
-                alt=f"{title.capitalize()}, against d_attn, with and without 1/√d.",
+                alt=f"{title.capitalize()}, against d_attn, with and without 1/√d."
+                + _at_widest(tracks, plan, figure, gain, look=0),
             )
     last = experiment.training.steps
     for column, figure, title, logarithmic in zip(
@@ -180,7 +181,8 @@ def _draw_starts(tracks: tuple[Track, ...], plan: Sweep, gain: int) -> None:
                     dark=on_dark(),
                     height=_HEIGHT,
                 ),
-                alt=f"The {title} during training, a line for every width.",
+                alt=f"The {title} during training, a line for every width."
+                + _at_widest(tracks, plan, figure, gain, look=-1),
             )
     st.caption(
         "How to read it: of the row that makes the prediction, means over test sequences and "
@@ -223,7 +225,8 @@ def _draw_results(
                     dark=on_dark(),
                     height=290,
                 ),
-                alt=f"The final gap to the floor {name}, by width and starting size.",
+                alt=f"The final gap to the floor {name}, by width and starting size."
+                + _at_widest(tracks, plan, "gap", gain, look=-1),
             )
     _draw_sentence(ready, gain, gap, share)
     st.caption(
@@ -232,6 +235,17 @@ def _draw_results(
         "did. Right, the mean gap at the end for every starting size; hover for its standard "
         f"error over {plan.seeds} seeds, which few seeds give but roughly."
     )
+
+
+def _at_widest(tracks: tuple[Track, ...], plan: Sweep, figure: str, gain: int, *, look: int) -> str:
+    """What a figure is at the widest heads, in words; nothing while their runs still move it."""
+    widest, last = max(plan.widths), plan.experiment.training.steps
+    mine = [track for track in tracks if track.d_attn == widest and track.steps[-1] == last]
+    if len(mine) < len(_NAMES):
+        return ""
+    means = [over_seeds(getattr(track, figure)[gain, :, look])[0] for track in mine]
+    said = [f"{mean:.3g} {_NAMES[track.scale]}" for mean, track in zip(means, mine, strict=True)]
+    return f" At d_attn = {widest}: {' and '.join(said)}."
 
 
 def _draw_sentence(tracks: tuple[Track, ...], gain: int, gap: float, share: float) -> None:
