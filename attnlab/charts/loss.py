@@ -1,6 +1,7 @@
 """The loss of runs against their steps, with what is known of the process beside it."""
 
 import bisect
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ HOVER = "hover"
 _TRAIN, _TEST, _TRUTH = "training", "test", "known"
 _CURSOR, _CHANGE, _PLACE = "shown step", "change", "place"
 _PAST_OPACITY = 0.4
+# Earlier runs differ by more than their colour; the truth alone has even dashes.
+_PAST_DASHES = ([9, 2], [2, 2], [9, 2, 2, 2], [2, 5], [14, 3])
 
 
 class PastCurve(NamedTuple):
@@ -103,7 +106,7 @@ def loss_chart(
     before it, so that a browser moves the lines without drawing the chart anew. The selection
     `hover` is the tested step nearest to the pointer.
     """
-    hue = hues(dark=dark)
+    hue, dashes = hues(dark=dark), itertools.cycle(_PAST_DASHES)
     series = [_TRAIN, _TEST, _TRUTH, *(name for name, _ in past)]
     colours = [hue.training, hue.learned, hue.truth, *(colour for _, colour in past)]
     colour = alt.Color(
@@ -121,7 +124,10 @@ def loss_chart(
     dash = alt.StrokeDash(
         "series:N",
         title=None,
-        scale=alt.Scale(domain=series, range=[[5, 4] if s == _TRUTH else [1, 0] for s in series]),
+        scale=alt.Scale(
+            domain=series,
+            range=[[1, 0], [1, 0], [5, 4], *(next(dashes) for _ in past)],
+        ),
     )
     step = alt.X(
         "step:Q",

@@ -82,6 +82,8 @@ def series_chart(
         scale=alt.Scale(domain=list(series), range=[colours[name] for name in series]),
         legend=alt.Legend(orient="top", symbolType="circle", symbolOpacity=1),
     )
+    # By its form, too, for those who see no difference of colour.
+    shapes = alt.Scale(domain=[SCALED, UNSCALED], range=["circle", "square"])
     base = alt.Chart(table).encode(x=x, color=colour)
     layers = []
     if known is not None:
@@ -109,6 +111,7 @@ def series_chart(
     layers.append(
         base.encode(
             y=y("value:Q"),
+            shape=alt.Shape("series:N", scale=shapes, legend=None),
             tooltip=[
                 alt.Tooltip("series:N", title="scores"),
                 alt.Tooltip("at:Q", title=x_title, format="d"),

@@ -72,6 +72,11 @@ def training_chart(
                 scale=alt.Scale(domain=[SCALED, UNSCALED], range=[hue.learned, hue.cursor]),
                 legend=alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=3),
             ),
+            strokeDash=alt.StrokeDash(
+                "series:N",
+                scale=alt.Scale(domain=[SCALED, UNSCALED], range=[[1, 0], [6, 3]]),
+                legend=None,
+            ),
             opacity=alt.Opacity(
                 "d_attn:O",
                 title="d_attn",
