@@ -72,7 +72,7 @@ def _rows() -> Iterator[str]:
 
 
 FIGURE = Figure(
-    "steps/s with the Train page drawn in full four times a second in the same process (no "
+    "steps/s with the Train page drawn in full again and again in the same process (no "
     "browser; more than the server does, which draws its moving part), against the run alone",
     _rows,
 )
