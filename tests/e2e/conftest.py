@@ -11,7 +11,7 @@ from tests.e2e.train_page import TrainPage
 
 DESKTOP = {"width": 1400, "height": 900}
 # A busy machine may take seconds over a click; nothing waits longer than it has to.
-_PATIENCE = 30_000
+_PATIENCE = 60_000
 expect.set_options(timeout=_PATIENCE)
 
 

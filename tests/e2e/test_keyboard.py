@@ -18,6 +18,8 @@ _LAST = {
     "words": "text=every position predicts its next day",
 }
 _MOST_STOPS = 200
+# Milliseconds that the figures of a process may take on a busy machine.
+_PATIENCE = 120_000
 
 # All that can be clicked, chosen or typed into. A grid of numbers is one canvas with arrow keys.
 _CONTROLS = (
@@ -127,7 +129,8 @@ def open_page(new_page, server):
             page.get_by_test_id("stTopNavDropdownLink").filter(has_text="Inspect").click()
         elif name != "train":
             page.goto(f"{server.url}/{name}")
-        page.locator(_LAST.get(name, "summary:has-text('In code')")).last.wait_for()
+        last = page.locator(_LAST.get(name, "summary:has-text('In code')")).last
+        last.wait_for(timeout=_PATIENCE)
         _settle(page)
         expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
         closed = page.locator("details:not([open]) > summary")
@@ -221,7 +224,7 @@ def test_pages_and_panels_by_keyboard_alone(bench, server):
     press("ArrowDown")
     expect(link).to_be_focused()
     press("Enter")
-    page.locator(_LAST["generators"]).wait_for()
+    page.locator(_LAST["generators"]).wait_for(timeout=_PATIENCE)
     _settle(page)
     measures = page.locator(".st-key-dependence_measure").get_by_role("radio")
     _focus(page, measures.first)
