@@ -26,7 +26,9 @@ class Drawing:
 
     def specification(self) -> dict[str, Any]:
         """The specification anew, with the tables as they are under `datasets`."""
-        return json.loads(self.form) | {"datasets": dict(self.tables)}
+        form = json.loads(self.form)
+        # Rows that belong to the form, such as those of a rule, are there already.
+        return form | {"datasets": form.get("datasets", {}) | dict(self.tables)}
 
 
 def drawn_once(build: Callable[..., alt.Chart | alt.LayerChart]) -> Callable[..., Drawing]:

@@ -26,16 +26,14 @@ class Lit(NamedTuple):
     column: int | None = None
 
 
-def matrix_table(
-    values: Float[np.ndarray, "rows columns"], *, first_row: int = 1, first_column: int = 1
-) -> pd.DataFrame:
-    """A row for every number, with the text that is written in its cell."""
+def matrix_table(values: Float[np.ndarray, "rows columns"]) -> pd.DataFrame:
+    """A row for every number, with the text that is written in its cell; both count from 1."""
     row, column = (index.ravel() for index in np.indices(values.shape))
     numbers = values.astype(float).ravel()
     return pd.DataFrame(
         {
-            "row": row + first_row,
-            "column": column + first_column,
+            "row": row + 1,
+            "column": column + 1,
             "value": np.where(np.isfinite(numbers), numbers, np.nan),
             "text": [_written(number) for number in numbers],
         }
@@ -65,17 +63,14 @@ def matrix_chart(
     column_colour: str | None = None,
     lit: tuple[Lit, ...] = (),
     meaning: str = "value",
-    first_row: int = 1,
-    first_column: int = 1,
     height: int | None = None,
 ) -> alt.LayerChart:
     """Rows downwards, columns across, colours on the fixed `domain`. `meaning` names the number.
 
-    `row_colour` and `column_colour` are those of the titles; `shape` that of the matrix, whose
-    rows and columns are counted from `first_row` and `first_column`.
+    `row_colour` and `column_colour` are those of the titles; `shape` is that of the matrix.
     """
-    rows = list(range(first_row, first_row + shape[0]))
-    columns = list(range(first_column, first_column + shape[1]))
+    rows = list(range(1, shape[0] + 1))
+    columns = list(range(1, shape[1] + 1))
     grey = hues(dark=dark).truth
     base = alt.Chart()
     layers = [

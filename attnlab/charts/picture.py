@@ -1,6 +1,5 @@
 """Charts as files: SVG and PNG, made without a browser and without a network."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,8 +23,10 @@ _CONFIG = {
 
 def as_picture(drawing: Drawing, *, title: str, subtitles: list[str], width: int) -> dict[str, Any]:
     """The chart by itself, on white: with a title that says what it shows, and its own data."""
-    return json.loads(drawing.form) | {
-        "datasets": {name: _records(table) for name, table in drawing.tables.items()},
+    specification = drawing.specification()
+    tables = {name: _records(table) for name, table in drawing.tables.items()}
+    return specification | {
+        "datasets": specification["datasets"] | tables,
         "title": {"text": title, "subtitle": subtitles},
         "width": width,
         "padding": _PADDING,

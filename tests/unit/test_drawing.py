@@ -72,8 +72,19 @@ def test_a_chart_that_looks_into_its_rows_is_refused():
     def chart(points: Rows) -> alt.Chart:
         return alt.Chart(points).mark_point().encode(x=alt.X("x:Q", title=str(points["x"].max())))
 
-    with pytest.raises((TypeError, AttributeError, KeyError)):
+    with pytest.raises(KeyError, match="x"):
         chart(ONE)
+
+
+def test_rows_that_belong_to_the_form_stand_beside_the_tables():
+    @drawn_once
+    def chart(points: Rows) -> alt.LayerChart:
+        return alt.Chart(points).mark_point().encode(x="x:Q") + alt.Chart(OTHER).mark_point()
+
+    specification = chart(ONE).specification()
+    marks, own = (layer["data"]["name"] for layer in specification["layer"])
+    assert specification["datasets"][marks] is ONE
+    assert specification["datasets"][own] == OTHER.to_dict("records")
 
 
 def test_a_chart_that_is_no_vega_lite_is_refused():
