@@ -54,6 +54,8 @@ LAYERS = (
     "pace",
     "queueing",
     "snapshot",
+    "attempt",
+    "trainer",
     "live",
     "charts",
     "flags",
@@ -67,7 +69,7 @@ LAYERS = (
 RESERVED = {
     "streamlit": {"ui"},
     "altair": {"charts", "ui"},
-    "threading": {"live", "answers", "background", "queueing", "ui"},
+    "threading": {"attempt", "trainer", "live", "answers", "background", "queueing", "ui"},
     "concurrent": {"answers", "programs", "ui"},
     "time": {"pace", "queueing", "cli", "ui"},
     "datetime": {"ui"},
