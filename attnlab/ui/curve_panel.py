@@ -23,6 +23,7 @@ from attnlab.kernel_regression import (
     leave_one_out,
     on_circle,
 )
+from attnlab.number_text import show_measured
 from attnlab.options import OptionError
 from attnlab.points_text import MOST, read_points
 from attnlab.regression_data import CURVES, Sample, draw_sample
@@ -215,7 +216,7 @@ def _draw_left_out(curve: Curve) -> None:
         )
     st.caption(
         f"Each point predicted from the others: least at h = {left_out.bandwidths[best]:.3g}, "
-        f"{left_out.loss[best]:.4f} ± {left_out.stderr[best]:.4f}."
+        f"{show_measured(left_out.loss[best], left_out.stderr[best], most_places=4)}."
     )
 
 

@@ -13,6 +13,7 @@ from attnlab.generators import continue_sequence
 from attnlab.inspection import calibration, confusion, final_probs, transition_test
 from attnlab.inspection.transitions import row_shares
 from attnlab.models import AbstractModel
+from attnlab.number_text import show_measured
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 
@@ -74,7 +75,7 @@ def draw_generated(experiment: Experiment, model: AbstractModel, test: np.ndarra
     for before, after in np.ndindex(found.process.shape):
         row = {"transition": f"{vocabulary.symbols[before]} → {vocabulary.symbols[after]}"}
         for name, (share, stderr) in zip(("process", "model"), shares, strict=True):
-            row[name] = f"{share[before, after]:.3f} ± {stderr[before, after]:.3f}"
+            row[name] = show_measured(share[before, after], stderr[before, after])
         rows.append(row)
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="content")
     verdict = (

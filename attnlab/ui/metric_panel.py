@@ -24,6 +24,7 @@ from attnlab.learned_kernel import (
     learn_metric,
     left_out_error,
 )
+from attnlab.number_text import show_measured
 from attnlab.regression_data import PLANES, Sample, draw_sample
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
@@ -178,10 +179,14 @@ def _draw_figures(progress: MetricProgress, task: _Task) -> None:
     error = error_against_truth(progress.metric, task.new.x, task.new.y, *task.sample)
     left, right = st.columns(2, gap="medium")
     with left, st.container(horizontal=True, gap="medium", key="left_out_figures"):
-        st.metric("left out: best fixed", f"{task.loss:.4f} ± {task.stderr:.4f}", width="content")
+        st.metric(
+            "left out: best fixed",
+            show_measured(task.loss, task.stderr, most_places=4),
+            width="content",
+        )
         st.metric(
             "left out: learned",
-            f"{left_out[0]:.4f} ± {left_out[1]:.4f}",
+            show_measured(*left_out, most_places=4),
             width="content",
             help="The mean squared error that is trained on; with its eight numbers the learned "
             "kernel may fit a little of the noise.",
@@ -189,12 +194,14 @@ def _draw_figures(progress: MetricProgress, task: _Task) -> None:
     with right, st.container(horizontal=True, gap="medium", key="truth_figures"):
         st.metric(
             "against the truth: best fixed",
-            f"{task.error[0]:.4f} ± {task.error[1]:.4f}",
+            show_measured(*task.error, most_places=4),
             width="content",
             help=f"Mean squared error at {_NEW_POINTS:,} new points without noise, ± its standard "
             "error over them.",
         )
-        st.metric("against the truth: learned", f"{error[0]:.4f} ± {error[1]:.4f}", width="content")
+        st.metric(
+            "against the truth: learned", show_measured(*error, most_places=4), width="content"
+        )
 
 
 def _draw_plane(key: str, metric: Metric, sample: Sample, query: int) -> None:

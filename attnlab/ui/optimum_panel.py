@@ -4,6 +4,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.charts import curve_chart, curve_table, dependence_chart, dependence_table
+from attnlab.number_text import show_measured
 from attnlab.optimum import Best, Dependence, Optimum, Rung
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import CHART_HEIGHT, on_dark
@@ -131,7 +132,7 @@ def draw_dependence(dependence: Dependence | None, vocab: int) -> None:
     final = values[-1]
     order = np.argsort(-final, kind="stable")
     strongest = ", ".join(
-        f"**{day + 1}** ({final[day]:.3f}{'' if dependence.exact else f' ± {stderr[-1, day]:.3f}'})"
+        f"**{day + 1}** ({_figure(final[day], stderr[-1, day], exact=dependence.exact)})"
         for day in order[:3]
         if final[day] > _NOTHING
     )
@@ -167,8 +168,12 @@ def _knowledge(name: str) -> str:
 
 
 def _accuracy(best: Best) -> str:
-    return f"{best.accuracy:.3f}" + ("" if best.exact else f" ± {best.accuracy_stderr:.3f}")
+    return _figure(best.accuracy, best.accuracy_stderr, exact=best.exact)
 
 
 def _nll(best: Best) -> str:
-    return f"{best.nll:.3f}" + ("" if best.exact else f" ± {best.nll_stderr:.3f}")
+    return _figure(best.nll, best.nll_stderr, exact=best.exact)
+
+
+def _figure(value: float, stderr: float, *, exact: bool) -> str:
+    return f"{value:.3f}" if exact else show_measured(value, stderr)

@@ -7,6 +7,7 @@ import streamlit as st
 
 from attnlab.charts import curve_chart, curve_table, frequency_chart, frequency_table
 from attnlab.generators import AbstractGenerator
+from attnlab.number_text import show_measured
 from attnlab.optimum import Agreement, Counted, Frequencies
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
@@ -112,8 +113,9 @@ def _draw_bars(known: np.ndarray, counted: np.ndarray, stderr: np.ndarray, names
             dark=on_dark(),
         ),
         alt=f"Probabilities beside shares in the sample. The largest is that of "
-        f"{names[likeliest]}: {known[likeliest]:.3f}, in the sample {counted[likeliest]:.3f} ± "
-        f"{stderr[likeliest]:.3f}. The largest gap is {furthest:.1f} standard errors.",
+        f"{names[likeliest]}: {known[likeliest]:.3f}, in the sample "
+        f"{show_measured(counted[likeliest], stderr[likeliest])}. The largest gap is "
+        f"{furthest:.1f} standard errors.",
     )
 
 

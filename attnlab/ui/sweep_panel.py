@@ -21,6 +21,7 @@ from attnlab.charts import (
     training_chart,
     training_table,
 )
+from attnlab.number_text import show_measured
 from attnlab.presets import PRESETS
 from attnlab.sweep import Sweep, SweepProgress, Track, over_seeds, run_sweep, steps_to, target_gap
 from attnlab.ui.drawn import draw_chart
@@ -238,13 +239,20 @@ def _draw_results(
 
 
 def _at_widest(tracks: tuple[Track, ...], plan: Sweep, figure: str, gain: int, *, look: int) -> str:
-    """What a figure is at the widest heads, in words; nothing while their runs still move it."""
+    """What a figure is at the widest heads, in words; nothing while their runs still move it.
+
+    A spread of scores has no unit, the other figures are in nats.
+    """
     widest, last = max(plan.widths), plan.experiment.training.steps
     mine = [track for track in tracks if track.d_attn == widest and track.steps[-1] == last]
     if len(mine) < len(_NAMES):
         return ""
-    means = [over_seeds(getattr(track, figure)[gain, :, look])[0] for track in mine]
-    said = [f"{mean:.3g} {_NAMES[track.scale]}" for mean, track in zip(means, mine, strict=True)]
+    unit = "" if figure == "spread" else " nats"
+    said = [
+        show_measured(*over_seeds(getattr(track, figure)[gain, :, look]), most_places=4)
+        + f"{unit} {_NAMES[track.scale]}"
+        for track in mine
+    ]
     return f" At d_attn = {widest}: {' and '.join(said)}."
 
 
@@ -253,11 +261,11 @@ def _draw_sentence(tracks: tuple[Track, ...], gain: int, gap: float, share: floa
     parts = []
     for track in tracks:
         if track.d_attn == widest:
-            mean, error = over_seeds(track.gap[gain, :, -1])
             first = steps_to(track, gap)[gain]
             parts.append(
                 f"**{_NAMES[track.scale]}** {np.isfinite(first).sum()} of {first.size} seeds "
-                f"reached {share:.0%}, and the gap ended at {mean:.4f} ± {error:.4f} nats"
+                f"reached {share:.0%}, and the gap ended at "
+                f"{show_measured(*over_seeds(track.gap[gain, :, -1]), most_places=4)} nats"
             )
     with st.container(key="sweep_result"):
         st.markdown(f"At d_attn = {widest}: " + "; ".join(parts) + ".")
