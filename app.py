@@ -6,6 +6,7 @@ if __name__ == "__main__":
     run_shell()
 else:
     # The server imports this file once, and then runs it anew for every picture of a page.
+    import asyncio
     import os
     import threading
     from collections.abc import AsyncIterator
@@ -17,20 +18,29 @@ else:
     # perhaps made for another processor, for two features that only the compiler knows of.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-    def _warm_up() -> None:
+    def _warm_up(loop: asyncio.AbstractEventLoop) -> None:
         # Here and not above: the server answers while the engine is still being imported.
+        from attnlab.ui.fragments import keep_loop
+
+        keep_loop(loop)
+
         from attnlab.ui.warm_up import warm_up
 
         warm_up()
 
-    def _tell_calmly(error: Exception) -> bool:
+    def tell_calmly(error: Exception) -> bool:
+        """Whether an error of a page was told in words, which come without the engine too."""
         from attnlab.ui.errors import tell_calmly
 
         return tell_calmly(error)
 
     @asynccontextmanager
-    async def _with_engine(_app: st.App) -> AsyncIterator[None]:
-        threading.Thread(target=_warm_up, name="attnlab-warm-up", daemon=True).start()
+    async def with_engine(_app: st.App) -> AsyncIterator[None]:
+        """While the server runs: have the engine imported, and what it is first asked for made."""
+        arguments = (asyncio.get_running_loop(),)
+        threading.Thread(
+            target=_warm_up, args=arguments, name="attnlab-warm-up", daemon=True
+        ).start()
         yield
 
-    app = st.App(__file__, lifespan=_with_engine, on_script_error=_tell_calmly)
+    app = st.App(__file__, lifespan=with_engine, on_script_error=tell_calmly)

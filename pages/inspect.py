@@ -9,10 +9,10 @@ from attnlab.ui.files_panel import draw_files
 from attnlab.ui.inspect_maps import draw_maps
 from attnlab.ui.inspect_quality import draw_generated, draw_quality
 from attnlab.ui.inspect_sequence import draw_sequence, edited_days
-from attnlab.ui.preparing import draw_untrained
 from attnlab.ui.shell import ensure_shell
 from attnlab.ui.shown import session_shown
 from attnlab.ui.transport import draw_status
+from attnlab.ui.untrained import draw_untrained
 
 ensure_shell()
 run = session_run()

@@ -2,23 +2,14 @@
 
 import streamlit as st
 
-from attnlab.positions import Alibi, Rotary
 from attnlab.ui.encoding_controls import (
     MOST_FEATURES,
     MOST_POSITIONS,
     draw_encoding,
     draw_presets,
-    steps,
 )
-from attnlab.ui.encoding_panel import (
-    READING,
-    VIEWS,
-    draw_beyond,
-    draw_score_profile,
-    draw_shift,
-    draw_view,
-    draw_waves,
-)
+from attnlab.ui.encoding_panel import draw_waves
+from attnlab.ui.encoding_sections import draw_lengths, draw_pictures, draw_scores, draw_shifts
 from attnlab.ui.linked import linked
 from attnlab.ui.shell import ensure_shell
 
@@ -40,69 +31,7 @@ with right:
     other = draw_encoding("b", "learned", length=length, width=width)
 
 
-# Each section is drawn again by itself when its own control moves.
-@st.fragment
-def draw_pictures():
-    view = linked(
-        st.segmented_control, "look at", VIEWS, required=True, default="curves", key="pe_view"
-    )
-    first, second = 1, 2
-    if view == "path":
-        with st.container(horizontal=True):
-            first = linked(st.number_input, "component across", 1, MOST_FEATURES, 1, key="pe_x")
-            second = linked(st.number_input, "component upwards", 1, MOST_FEATURES, 2, key="pe_y")
-    for column, shown in zip(st.columns(2, gap="medium"), (one, other), strict=True):
-        with column:
-            draw_view(shown, view, first, second)
-    st.caption(f"How to read it: {READING[view]} Positions count from 1, as days do.")
-    st.caption(
-        "Try this: look at the similarity of `sinusoidal`, then of `learned`, whose starting "
-        "values are random. Train with learned positions and choose “learned in the run”."
-    )
-
-
-@st.fragment
-def draw_shifts():
-    shift = linked(st.slider, "k (positions)", 1, 32, 3, key="pe_shift")
-    for column, shown in zip(st.columns(2, gap="medium"), (one, other), strict=True):
-        with column:
-            draw_shift(shown, shift)
-    st.caption(
-        "How to read it: row by row, what the components at t + k are made of. Blocks of two along "
-        "the diagonal are rotations; slow pairs at the lower right hardly turn. A scalar would "
-        "need “+ k”, which is no matrix."
-    )
-
-
-@st.fragment
-def draw_scores():
-    left, right = st.columns(2, gap="medium")
-    with left:
-        base = linked(st.select_slider, "rotary base", steps(2, 1_000_000), 10_000, key="pe_rotary")
-        draw_score_profile(Rotary(base=base), length=length, width=width)
-    with right:
-        slope = linked(st.select_slider, "alibi slope", steps(0.001, 10), 0.5, key="pe_alibi")
-        draw_score_profile(Alibi(slope=slope), length=length, width=width)
-    st.caption(
-        "How to read it: the score against the distance; without an encoding it is 1 throughout. "
-        "Rotary's falls and comes back as its pairs run out of step; with d = 1 no pair is there "
-        "to turn. The band from least to most is too thin to see: the distance alone decides."
-    )
-
-
-@st.fragment
-def draw_lengths():
-    trained = linked(st.slider, "trained on (positions)", 1, MOST_POSITIONS, 20, key="pe_trained")
-    draw_beyond((one, other), min(trained, length))
-    st.caption(
-        "How to read it: 0 for positions met in training; then the distance to the nearest one. "
-        "A scalar walks away for ever. Sinusoids stay in bounds, but slow ones reach angles never "
-        "seen. A learned encoding has no vector there: its line ends, and such a model refuses "
-        "longer sequences. Alibi has no rows; its penalty goes on growing evenly."
-    )
-
-
-draw_pictures()
+draw_pictures(one, other)
 
 st.header("A shift is a rotation", anchor=False, divider="gray")
 st.latex(r"PE(t + k) = M(k)\, PE(t) \quad \text{with one matrix for all } t")
@@ -111,7 +40,7 @@ st.markdown(
     "“k days ago” is one linear map that a head can learn. A scalar grows and a learned encoding "
     "is free: no one matrix does it for them, and the best one errs."
 )
-draw_shifts()
+draw_shifts(one, other)
 
 st.header("In the scores instead of the input", anchor=False, divider="gray")
 st.markdown(
@@ -119,7 +48,7 @@ st.markdown(
     "product depends on the distance alone; `alibi` takes a little off every score for each day of "
     "distance. Below one vector meets itself, as query at one place and as key at another."
 )
-draw_scores()
+draw_scores(length, width)
 
 st.header("Wavelengths, and positions too alike", anchor=False, divider="gray")
 for column, shown in zip(st.columns(2, gap="medium"), (one, other), strict=True):
@@ -131,7 +60,7 @@ st.caption(
 )
 
 st.header("Beyond the trained length", anchor=False, divider="gray")
-draw_lengths()
+draw_lengths(one, other, length)
 
 with st.expander("In code", icon=":material/code:"):
     st.code(

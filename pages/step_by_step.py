@@ -3,6 +3,7 @@
 import streamlit as st
 
 from attnlab.ui.averages_panel import draw_averages
+from attnlab.ui.fragments import fragment
 from attnlab.ui.head_controls import code_of, draw_bench, run_bench
 from attnlab.ui.sets_panel import draw_sets
 from attnlab.ui.shell import ensure_shell
@@ -18,7 +19,7 @@ st.markdown(
 
 
 # Each section is drawn again by itself when one of its controls moves.
-@st.fragment
+@fragment
 def draw_example():
     st.latex(
         r"\text{output} = \text{softmax}\big(\text{scale} \cdot QK^\top\big)\,V, \quad "
@@ -44,7 +45,7 @@ st.markdown(
     "**lower-triangular matrix**, and as a **masked softmax of zeros**. The third is attention "
     "that has no preference yet."
 )
-st.fragment(draw_averages)()
+fragment(draw_averages)()
 
 st.header("A worked example", anchor=False, divider="gray")
 draw_example()

@@ -13,10 +13,10 @@ from attnlab.options import OptionError
 from attnlab.script import to_script
 from attnlab.storage import RunFileError, from_bytes, to_bytes
 from attnlab.ui.form_state import fill_form
+from attnlab.ui.fragments import fragment
 from attnlab.ui.hosting import limits
 from attnlab.ui.past import shelve_run
 from attnlab.ui.pictures import inside_picture, loss_picture
-from attnlab.ui.repeated import draw_repeatedly
 from attnlab.ui.shown import Shown, session_shown
 
 
@@ -31,9 +31,7 @@ def draw_files(run: LiveRun) -> None:
         snapshot = run.snapshot()
         waiting = snapshot.active and snapshot.latest is None
         # Nothing else draws this panel again when the first figures come.
-        draw_repeatedly(
-            _draw_downloads, run, waiting, key="take_away", seconds=0.5 if waiting else None
-        )
+        fragment(_draw_downloads, key="take_away", seconds=0.5 if waiting else None)(run, waiting)
         st.file_uploader(
             "Load a run",
             key="run_file",

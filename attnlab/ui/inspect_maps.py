@@ -18,9 +18,9 @@ from attnlab.losses import readout_position
 from attnlab.models import AbstractModel
 from attnlab.optimum import Dependence, day_laws, dependence, true_influence
 from attnlab.ui.drawn import draw_chart
+from attnlab.ui.fragments import fragment
 from attnlab.ui.ground import on_dark
 from attnlab.ui.knowledge import ask
-from attnlab.ui.repeated import draw_repeatedly
 
 _HEIGHT, _LONG_HEIGHT, _ROW_HEIGHT = 300, 420, 150
 # Enough for a map that is steady to the eye, few enough to be met with every day changed.
@@ -37,7 +37,7 @@ def draw_maps(
     length = experiment.length
     answers = [ask(f, experiment.generator, length) for f in (dependence, day_laws)]
     if not all(answer.done() for answer in answers):
-        draw_repeatedly(_wait_for_truth, experiment, key="truth", seconds=0.5)
+        fragment(_wait_for_truth, key="truth", seconds=0.5)(experiment)
         return
     true, laws = (answer.result() for answer in answers)
     size = min(len(test), _SEQUENCES if length <= _LONG else _LONG_SEQUENCES)

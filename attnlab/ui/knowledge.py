@@ -10,8 +10,9 @@ import streamlit as st
 from attnlab.answers import Answers
 from attnlab.experiment import Experiment
 from attnlab.feasibility import Verdict, feasibility
+from attnlab.number_text import show_measured
 from attnlab.optimum import Best
-from attnlab.ui.repeated import draw_repeatedly
+from attnlab.ui.fragments import fragment
 
 # Seconds that a page may wait for its answers before it is drawn with gaps.
 _UNNOTICED = 0.1
@@ -61,7 +62,7 @@ def answers_in_turn(*questions: tuple[Any, ...]) -> list[Any]:
 def draw_waiting(*questions: tuple[Any, ...]) -> None:
     """Draw the page again with every further answer; until the last, say that more is to come."""
     pending = next((question for question in questions if not ask(*question).done()), None)
-    draw_repeatedly(_draw_waiting, pending, key="waiting", seconds=0.5 if pending else None)
+    fragment(_draw_waiting, key="waiting", seconds=0.5 if pending else None)(pending)
 
 
 def _draw_waiting(pending: tuple[Any, ...] | None) -> None:
@@ -75,9 +76,7 @@ def _draw_waiting(pending: tuple[Any, ...] | None) -> None:
 def draw_verdict(experiment: Experiment) -> None:
     """Under the Start button: what the settings can come to, before anything is trained."""
     pending = not ask(feasibility, experiment).done()
-    draw_repeatedly(
-        _draw_verdict, experiment, pending, key="verdict", seconds=0.5 if pending else None
-    )
+    fragment(_draw_verdict, key="verdict", seconds=0.5 if pending else None)(experiment, pending)
 
 
 def _draw_verdict(experiment: Experiment, pending: bool) -> None:
@@ -107,6 +106,6 @@ def figures(best: Best) -> str:
     if best.exact:
         return f"accuracy {best.accuracy:.3f}, loss {best.nll:.3f} nats (exact)"
     return (
-        f"accuracy {best.accuracy:.3f} ± {best.accuracy_stderr:.3f}, "
-        f"loss {best.nll:.3f} ± {best.nll_stderr:.3f} nats (estimated)"
+        f"accuracy {show_measured(best.accuracy, best.accuracy_stderr)}, "
+        f"loss {show_measured(best.nll, best.nll_stderr)} nats (estimated)"
     )

@@ -9,11 +9,11 @@ from attnlab.snapshot import Snapshot
 from attnlab.ui.cursor import draw_scrubber, shown_moment
 from attnlab.ui.example import read_example
 from attnlab.ui.figures_panel import draw_figures, draw_headline
+from attnlab.ui.fragments import fragment
 from attnlab.ui.inside_panel import draw_inside, draw_sequence_choice
 from attnlab.ui.knowledge import ask
 from attnlab.ui.loss_panel import draw_loss, draw_reference_choice, draw_target
 from attnlab.ui.past import past_runs
-from attnlab.ui.repeated import draw_repeatedly
 from attnlab.ui.shown import session_shown
 from attnlab.ui.transport import draw_status
 
@@ -25,7 +25,7 @@ def draw_live(run: LiveRun, snapshot: Snapshot) -> None:
     """
     waiting = _is_waiting(snapshot)
     # Below half a second Streamlit does not fade what it draws again.
-    draw_repeatedly(_draw, run, waiting, key="live", seconds=0.25 if waiting else None)
+    fragment(_draw, key="live", seconds=0.25 if waiting else None)(run, waiting)
 
 
 def _is_waiting(snapshot: Snapshot) -> bool:

@@ -17,6 +17,7 @@ from attnlab.charts import (
     series_chart,
     series_table,
 )
+from attnlab.number_text import show_measured
 from attnlab.optimum.sampled import mean_and_error
 from attnlab.saturation import (
     HEALTHY,
@@ -30,6 +31,7 @@ from attnlab.saturation import (
     verdict,
 )
 from attnlab.ui.drawn import draw_chart
+from attnlab.ui.fragments import fragment
 from attnlab.ui.ground import on_dark
 from attnlab.ui.linked import linked
 
@@ -151,18 +153,24 @@ def _draw_law(products: np.ndarray, width: int, size: float, draws: int) -> None
     with st.container(key="variance_law"):
         st.latex(
             rf"\operatorname{{Var}}(q \cdot k) = d\,\sigma^4 = {width} \times {size:g}^4"
-            rf" = {law:.4g} \qquad \text{{measured over {draws:,} draws: }} {variance:.4g}"
-            rf" \pm {error:.2g}"
+            rf" = {law:.4g} \qquad \text{{measured over {draws:,} draws: }} "
+            + _in_latex(variance, error)
         )
         st.latex(
             rf"\operatorname{{Var}}\!\left(\tfrac{{q \cdot k}}{{\sqrt d}}\right) = \sigma^4 = "
-            rf"{size**4:.4g} \qquad \text{{measured: }} {variance / width:.4g} \pm "
-            rf"{error / width:.2g}"
+            rf"{size**4:.4g} \qquad \text{{measured: }} "
+            + _in_latex(variance / width, error / width)
         )
 
 
+def _in_latex(value: float, stderr: float) -> str:
+    # A comma in a formula is taken for the end of a number.
+    shown = show_measured(value, stderr, most_places=6)
+    return shown.replace(",", "{,}").replace("±", r"\pm")
+
+
 # A fragment, so that its own control draws nothing else anew.
-@st.fragment
+@fragment
 def draw_saturation() -> None:
     """What a softmax over several keys makes of those scores, width by width."""
     keys = linked(st.slider, "keys that a query meets", 2, _MOST_KEYS, 16, 1, key="keys", width=300)
@@ -214,7 +222,7 @@ def _draw_verdicts(figures: dict, width: int) -> None:
             word = verdict(mean)
             st.markdown(
                 f"**{name}**, d = {width}: :{_COLOURS[word]}[**{word}**] · "
-                f"{mean:.2f} ± {error:.2f} of an even pattern's Jacobian norm"
+                f"{show_measured(mean, error)} of an even pattern's Jacobian norm"
             )
         for name, figure in figures.items():
             words = [verdict(row.mean()) for row in figure.surviving]

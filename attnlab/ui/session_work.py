@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from attnlab.background import Background
-from attnlab.ui.repeated import draw_repeatedly
+from attnlab.ui.fragments import fragment
 
 _POLL_SECONDS = 0.25
 
@@ -62,7 +62,7 @@ def draw_while_working(name: str, draw: Callable[[Background | None], None]) -> 
     work = session_work().of(name)
     # Below half a second Streamlit does not fade what it draws again.
     every = _POLL_SECONDS if _is_running(work) else None
-    draw_repeatedly(_draw, work, _is_running(work), draw, key=f"{name}_live", seconds=every)
+    fragment(_draw, key=f"{name}_live", seconds=every)(work, _is_running(work), draw)
 
 
 def _is_running(work: Background | None) -> bool:

@@ -2,26 +2,29 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 import streamlit as st
 
+from attnlab.ui.fragments import delivered
 from attnlab.ui.link_bar import follow_address
-from attnlab.ui.repeated import repeated_parts_last
 
 _PAGES = Path(__file__).parents[2] / "pages"
-_IN_SHELL = "in_shell"
+# Of the thread that a script runs in: an older one of the same session may still be ending.
+_IN_SHELL = ContextVar("in_shell", default=False)
 
 TRAIN_PAGE = _PAGES / "train.py"
 
 
 def run_shell() -> None:
     """Set the page up, draw the navigation and run the chosen page. For app.py alone."""
-    _configure()
-    page, is_lesson = _navigation()
-    follow_address(has_own_settings=is_lesson)
-    with _shell(), repeated_parts_last():
-        page.run()
+    with delivered():
+        _configure()
+        page, is_lesson = _navigation()
+        follow_address(has_own_settings=is_lesson)
+        with _shell():
+            page.run()
 
 
 def ensure_shell() -> None:
@@ -30,7 +33,7 @@ def ensure_shell() -> None:
     Until somebody has opened the app, Streamlit takes the files of `pages/` for pages of their
     own and runs a deep link's file alone. Calling `st.navigation` once ends that.
     """
-    if not st.session_state.get(_IN_SHELL):
+    if not _IN_SHELL.get():
         _configure()
         _navigation()
         st.rerun()
@@ -46,11 +49,11 @@ def _configure() -> None:
 
 @contextmanager
 def _shell() -> Iterator[None]:
-    st.session_state[_IN_SHELL] = True
+    token = _IN_SHELL.set(True)
     try:
         yield
     finally:
-        st.session_state[_IN_SHELL] = False
+        _IN_SHELL.reset(token)
 
 
 def _navigation():

@@ -8,6 +8,7 @@ from attnlab.number_text import read_numbers
 from attnlab.options import OptionError
 from attnlab.saturation import patterns, saturation, verdict
 from attnlab.ui.drawn import draw_chart
+from attnlab.ui.fragments import fragment
 from attnlab.ui.ground import on_dark
 from attnlab.ui.linked import linked
 
@@ -24,7 +25,7 @@ _LAST = "last_logits"
 
 
 # A fragment, so that its controls draw nothing else anew.
-@st.fragment
+@fragment
 def draw_temperature() -> None:
     """Logits and temperature; their softmax as bars, and its figures."""
     with st.container(

@@ -12,7 +12,24 @@ from tests.e2e.train_page import TrainPage
 DESKTOP = {"width": 1400, "height": 900}
 # A busy machine may take seconds over a click; nothing waits longer than it has to.
 _PATIENCE = 60_000
+# Letters of a log or a page that a failed test repeats.
+_TOLD = 1500
 expect.set_options(timeout=_PATIENCE)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """Let a failed test say what its server said and what its tabs showed."""
+    report = yield
+    if report.when == "call" and report.failed:
+        values = item.funcargs.values()
+        for server in {value for value in values if isinstance(value, AppServer)}:
+            report.sections.append(("end of the server's log", server.log()[-_TOLD:]))
+        for page in getattr(item.funcargs.get("new_page"), "pages", []):
+            if not page.is_closed():
+                text = f"{page.url}\n{page.inner_text('body')[:_TOLD]}"
+                report.sections.append(("a tab", text))
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -79,6 +96,7 @@ def new_page(browser):
         pages.append(page)
         return page
 
+    open_page.pages = pages
     yield open_page
     exceptions = [
         text

@@ -160,6 +160,22 @@ def test_only_the_command_line_prints_and_only_storage_opens_files(path):
     assert not called & {"input", "breakpoint", "exec", "eval"}
 
 
+PAGES = sorted((ROOT.parent / "pages").glob("*.py"))
+# What of Streamlit is called through a part of ours, and the file that has it.
+WRAPPED = {
+    "fragment": "fragments.py",
+    "vega_lite_chart": "drawn.py",
+    "altair_chart": "drawn.py",
+}
+
+
+@pytest.mark.parametrize("path", [*FILES, *PAGES], ids=lambda path: path.name)
+def test_streamlit_is_called_through_the_parts_that_wrap_it(path):
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "st":
+            assert WRAPPED.get(node.attr, path.name) == path.name, node.attr
+
+
 def test_the_package_itself_only_exports():
     (docstring, *statements) = tree_of(ROOT / "__init__.py").body
     assert isinstance(docstring, ast.Expr)

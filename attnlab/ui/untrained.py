@@ -5,7 +5,7 @@ import streamlit as st
 from attnlab.live import LiveRun
 from attnlab.snapshot import Snapshot
 from attnlab.ui.files_panel import draw_files
-from attnlab.ui.repeated import draw_repeatedly
+from attnlab.ui.fragments import fragment
 from attnlab.ui.shell import TRAIN_PAGE
 
 _POLL_SECONDS = 0.3
@@ -14,7 +14,7 @@ _POLL_SECONDS = 0.3
 def draw_untrained(run: LiveRun, snapshot: Snapshot) -> None:
     """Wait for the first model of a run, or say how to come by one."""
     if snapshot.active:
-        draw_repeatedly(_draw_preparing, run, key="preparing", seconds=_POLL_SECONDS)
+        fragment(_draw_preparing, key="preparing", seconds=_POLL_SECONDS)(run)
         return
     st.info(
         "There is no trained model yet. Train one, or load a saved run below.",

@@ -1,0 +1,50 @@
+"""Pages stay whole on a server that is slow to send them, while timers and clicks ask for more."""
+
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import expect
+
+from attnlab.experiment import Experiment
+from attnlab.links import to_query
+from tests.e2e.server import ROOT, AppServer
+from tests.e2e.train_page import TrainPage
+
+pytestmark = pytest.mark.e2e
+
+_ROUNDS = 5
+
+
+@pytest.fixture
+def slow_server(tmp_path):
+    server = AppServer(tmp_path / "log", script=ROOT / "tests" / "e2e" / "slow_app.py")
+    server.start()
+    yield server
+    server.stop()
+    assert server.failures() == []
+
+
+def test_runs_that_begin_and_are_reset(slow_server, new_page):
+    train = TrainPage(new_page())
+    train.page.goto(slow_server.url)
+    train.wait_for("idle")
+    train.fill("steps", 100_000)
+    for turn in range(_ROUNDS):
+        train.press("start")
+        train.wait_for("running")
+        train.wait_for_step(1)
+        # Each time at another moment between two rings of the timer.
+        train.page.wait_for_timeout(60 * turn)
+        train.press("reset")
+        train.wait_for("idle")
+        expect(train.page.get_by_text("an example")).to_be_visible()
+
+
+def test_a_process_that_is_still_worked_out(slow_server, new_page):
+    page = new_page()
+    query = to_query(Experiment(seed=321, length=29))
+    page.goto(f"{slow_server.url}/generators?{urlencode(query)}")
+    waiting = page.get_by_text("Working out the figures below")
+    waiting.wait_for()
+    waiting.wait_for(state="detached")
+    expect(page.get_by_role("heading", name="Which days matter")).to_be_visible()
