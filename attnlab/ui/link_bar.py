@@ -1,5 +1,6 @@
 """The experiment in the address bar: read from links, written at every change."""
 
+import json
 import re
 import time
 from urllib.parse import urlencode, urlsplit
@@ -20,6 +21,7 @@ from attnlab.options import OptionError
 from attnlab.ui.form_state import fill_first_form, fill_form, read_form
 
 _WRITTEN, _WRITTEN_AT, _NOTICES = "link_written", "link_written_at", "link_notices"
+_BARE = "address_is_bare"
 _LATENESS_SECONDS = 2.0
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!:$|~^&])")
 
@@ -50,12 +52,24 @@ def follow_address(*, has_own_settings: bool) -> None:
     own = to_query(form, st.session_state.get("lesson"))
     dropped = written.keys() | own.keys() | set(unknown)
     wanted = {**own, **{key: query[key] for key in query if key not in dropped}}
-    # Whoever comes by the menu comes without an address. To write it anew would take one press
-    # of the back button more; it is written when something changes.
-    if wanted != query and (is_link(query) or own != written):
+    st.session_state[_BARE] = not is_link(query) and own == written
+    if wanted != query and not st.session_state[_BARE]:
         st.query_params.from_dict(wanted)
     if own != written:
         st.session_state[_WRITTEN], st.session_state[_WRITTEN_AT] = own, time.monotonic()
+
+
+def complete_address() -> None:
+    """Give the settings to the address of whoever came by the menu. Last thing on every page.
+
+    Streamlit can only add to the browser's history, and the back button would lead from the new
+    entry to the one without settings, which would add it again.
+    """
+    if st.session_state.get(_BARE):
+        query = json.dumps("?" + urlencode(st.session_state[_WRITTEN]))
+        # Letters with a meaning in HTML are written as codes in an address.
+        script = f"history.replaceState(history.state, '', {query} + location.hash)"
+        st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
 
 
 def _is_known(query: dict[str, str], written: dict[str, str]) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from attnlab.ui.fragments import delivered
-from attnlab.ui.link_bar import follow_address
+from attnlab.ui.link_bar import complete_address, follow_address
 
 _PAGES = Path(__file__).parents[2] / "pages"
 # Of the thread that a script runs in: an older one of the same session may still be ending.
@@ -25,6 +25,7 @@ def run_shell() -> None:
         follow_address(has_own_settings=is_lesson)
         with _shell():
             page.run()
+        complete_address()
 
 
 def ensure_shell() -> None:

@@ -13,12 +13,6 @@ _MAPS = ("chart_attends", "chart_depends", "chart_truth")
 _PATIENCE = 120_000
 
 
-def _open_inspect(page: Page) -> None:
-    page.get_by_test_id("stTopNavSection").filter(has_text="Laboratory").click()
-    page.get_by_test_id("stTopNavDropdownLink").filter(has_text=re.compile("Inspect$")).click()
-    page.get_by_role("heading", name="Inspect", exact=True).wait_for()
-
-
 def _part(page: Page, key: str) -> Locator:
     return page.locator(f".st-key-{key}")
 
@@ -44,7 +38,7 @@ def inspected(bench) -> TrainPage:
     bench.fill("steps", 300)
     bench.press("start")
     bench.wait_for("done")
-    _open_inspect(bench.page)
+    go_to(bench.page, "Laboratory", "Inspect")
     _wait_for_maps(bench.page, *_MAPS)
     return bench
 
@@ -144,7 +138,7 @@ def test_the_linear_model_has_no_attention_to_show(bench):
     bench.fill("steps", 200)
     bench.press("start")
     bench.wait_for("done")
-    _open_inspect(bench.page)
+    go_to(bench.page, "Laboratory", "Inspect")
     _wait_for_maps(bench.page, "chart_depends", "chart_truth")
     for key in ("chart_attends", "chart_cells", "arithmetic"):
         expect(_part(bench.page, key)).to_have_count(0)
@@ -160,7 +154,7 @@ def test_a_published_run_is_read_out_on_day_1(bench):
     bench.fill("steps", 50)
     bench.press("start")
     bench.wait_for("done")
-    _open_inspect(bench.page)
+    go_to(bench.page, "Laboratory", "Inspect")
     _wait_for_maps(bench.page, *_MAPS)
     for key in _MAPS:
         expect(_part(bench.page, key).locator(".mark-rect.role-mark path")).to_have_count(10)

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.menu import go_to
 from tests.e2e.server import ROOT
 from tests.e2e.train_page import TrainPage
 
@@ -125,8 +126,7 @@ def open_page(new_page, server):
             train.wait_for("idle")
             train.finish_default_run()
         if name == "inspect":
-            page.get_by_test_id("stTopNavSection").filter(has_text="Laboratory").click()
-            page.get_by_test_id("stTopNavDropdownLink").filter(has_text="Inspect").click()
+            go_to(page, "Laboratory", "Inspect")
         elif name != "train":
             page.goto(f"{server.url}/{name}")
         last = page.locator(_LAST.get(name, "summary:has-text('In code')")).last

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from attnlab.experiment import Experiment
 from attnlab.links import Lesson, to_query
 from attnlab.presets import PRESETS
+from tests.e2e.menu import go_to
 from tests.e2e.train_page import TrainPage
 
 pytestmark = pytest.mark.e2e
@@ -76,6 +77,19 @@ def test_the_address_follows_the_controls_and_back_undoes(bench):
     bench.page.wait_for_timeout(2_500)
     bench.page.go_back()
     expect(bench.field("steps")).to_have_value("500")
+
+
+def test_the_menu_keeps_the_settings_in_the_address(bench):
+    bench.fill("steps", 700)
+    _wait_for_address(bench, "steps", "700")
+    length = bench.page.evaluate("history.length")
+    for number, title in enumerate(("Words", "Step by step"), start=1):
+        go_to(bench.page, "Lessons", title)
+        _wait_for_address(bench, "steps", "700")
+        assert bench.page.evaluate("history.length") == length + number
+    # One press, one page.
+    bench.page.go_back()
+    bench.page.get_by_role("heading", name="Words", exact=True).wait_for()
 
 
 def test_a_reloaded_page_keeps_its_settings(bench):

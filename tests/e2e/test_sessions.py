@@ -1,12 +1,12 @@
 """Tabs that close, reload, leave the page or lose the network, and tabs beside each other."""
 
-import re
 import time
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.menu import go_to
 from tests.e2e.train_page import TrainPage
 
 pytestmark = pytest.mark.e2e
@@ -20,14 +20,6 @@ window.WebSocket = class extends Native {
 };
 """
 _CUT_SOCKETS = "window.sockets.splice(0).forEach(socket => socket.close())"
-
-
-def _go_to(page, group: str, title: str) -> None:
-    page.get_by_test_id("stTopNavSection").filter(has_text=group).click()
-    link = page.get_by_test_id("stTopNavDropdownLink")
-    # In front of the title stands the name of its icon.
-    link.filter(has_text=re.compile(f"{title}$")).click()
-    page.get_by_role("heading", name=title, exact=True).wait_for()
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads Linux's /proc")
@@ -48,8 +40,8 @@ def test_a_closed_tab_ends_the_work(bench, server):
 
 def test_a_run_goes_on_while_another_page_is_read(bench):
     before = bench.start_long_run()
-    _go_to(bench.page, "Lessons", "Words")
-    _go_to(bench.page, "Laboratory", "Train")
+    go_to(bench.page, "Lessons", "Words")
+    go_to(bench.page, "Laboratory", "Train")
     after = bench.wait_for("running")
     assert after.step > before.step
     assert bench.field("steps").input_value() == "100000"
@@ -58,7 +50,7 @@ def test_a_run_goes_on_while_another_page_is_read(bench):
 
 def test_the_back_button_returns_to_the_run(bench):
     before = bench.start_long_run()
-    _go_to(bench.page, "Lessons", "Words")
+    go_to(bench.page, "Lessons", "Words")
     bench.page.go_back()
     after = bench.wait_for("running")
     assert after.step > before.step
