@@ -1,6 +1,5 @@
 """The experiment in the address bar: read from links, written at every change."""
 
-import json
 import re
 import time
 from urllib.parse import urlencode, urlsplit
@@ -22,6 +21,14 @@ from attnlab.ui.form_state import fill_first_form, fill_form, read_form
 
 _WRITTEN, _WRITTEN_AT, _NOTICES = "link_written", "link_written_at", "link_notices"
 _BARE = "address_is_bare"
+# The controls of a lesson may have put theirs there meanwhile.
+_COMPLETE = """
+{
+    const query = new URLSearchParams(location.search)
+    new URLSearchParams('%s').forEach((value, key) => query.set(key, value))
+    history.replaceState(history.state, '', '?' + query + location.hash)
+}
+"""
 _LATENESS_SECONDS = 2.0
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!:$|~^&])")
 
@@ -66,10 +73,11 @@ def complete_address() -> None:
     entry to the one without settings, which would add it again.
     """
     if st.session_state.get(_BARE):
-        query = json.dumps("?" + urlencode(st.session_state[_WRITTEN]))
         # Letters with a meaning in HTML are written as codes in an address.
-        script = f"history.replaceState(history.state, '', {query} + location.hash)"
-        st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
+        st.html(
+            f"<script>{_COMPLETE % urlencode(st.session_state[_WRITTEN])}</script>",
+            unsafe_allow_javascript=True,
+        )
 
 
 def _is_known(query: dict[str, str], written: dict[str, str]) -> bool:

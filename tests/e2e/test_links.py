@@ -92,6 +92,17 @@ def test_the_menu_keeps_the_settings_in_the_address(bench):
     bench.page.get_by_role("heading", name="Words", exact=True).wait_for()
 
 
+def test_the_menu_keeps_the_settings_of_a_lesson(new_page, server):
+    train = _open(new_page, server, {"temperature_of_logits": "1.25"}, "softmax_scaling")
+    expect(train.page.get_by_text("In code").last).to_be_visible()
+    train.settle()
+    go_to(train.page, "Lessons", "Words")
+    _wait_for_address(train, "steps", "500")
+    go_to(train.page, "Lessons", "Softmax scaling")
+    for key, value in (("steps", "500"), ("temperature_of_logits", "1.25")):
+        _wait_for_address(train, key, value)
+
+
 def test_a_reloaded_page_keeps_its_settings(bench):
     bench.fill("steps", 700)
     _wait_for_address(bench, "steps", "700")
