@@ -24,18 +24,15 @@ from attnlab.kernel_regression import (
     on_circle,
 )
 from attnlab.number_text import show_measured
-from attnlab.options import OptionError
-from attnlab.points_text import MOST, read_points
 from attnlab.regression_data import CURVES, Sample, draw_sample
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 from attnlab.ui.linked import linked
+from attnlab.ui.own_points import read_own_points
 
 _OWN = "own points"
 _PLACES = 201
 _CANDIDATES = np.geomspace(0.005, 1.0, 61)
-_PASTED = "0.0, 0.1\n0.5, 0.9\n1.0, 0.4\n1.5, -0.6\n2.0, -0.9\n2.5, 0.2\n3.0, 0.8"
-_LAST = "last_points"
 
 
 class Curve(NamedTuple):
@@ -81,7 +78,7 @@ def draw_controls() -> Curve:
             on_click=_choose_best,
         )  # fmt: skip
     if name == _OWN:
-        sample, truth_of = _pasted(), None
+        sample, truth_of = read_own_points(), None
     else:
         sample, truth_of = _sample(name, seed), CURVES[name].truth
         st.caption(f"{CURVES[name].summary} {len(sample.y)} points, noise {CURVES[name].noise:g}.")
@@ -101,24 +98,6 @@ def draw_controls() -> Curve:
 @st.cache_data(max_entries=32, show_spinner=False)
 def _sample(name: str, seed: int) -> Sample:
     return draw_sample(CURVES[name], key=jr.key(seed))
-
-
-def _pasted() -> Sample:
-    text = st.text_area(
-        "x, y",
-        _PASTED,
-        key="own_points",
-        height=180,
-        max_chars=20_000,
-        help=f"One point a line, at most {MOST}: x and y with a comma, space or tab between them.",
-        persist_state="session",
-    )
-    try:
-        st.session_state[_LAST] = np.stack(read_points("points", text))
-    except OptionError as error:
-        st.error(f"{error} The last good points are shown.", icon=":material/error:")
-    x, y = st.session_state.get(_LAST, np.stack(read_points("points", _PASTED)))
-    return Sample(x[:, None], y)
 
 
 def _choose_best() -> None:

@@ -55,6 +55,24 @@ def test_a_link_to_kernel_regression(fresh_server, new_page):
     expect(page.locator(".st-key-plane input")).to_have_value("slanted")
 
 
+def test_own_points_stand_in_the_address_while_they_are_few(new_page, server):
+    def points(count: int) -> str:
+        return "\n".join(f"{number}, {number % 3}" for number in range(count))
+
+    page = _open(new_page(), server, "kernel_regression", "?curve=own+points")
+    field = page.locator(".st-key-own_points textarea")
+    for count, is_kept in ((7, True), (400, False), (8, True)):
+        field.fill(points(count))
+        field.blur()
+        page.wait_for_function(
+            "text => new URLSearchParams(location.search).get('own_points') === text",
+            arg=points(count) if is_kept else None,
+        )
+        expect(page.get_by_text("not kept in the address")).to_have_count(0 if is_kept else 1)
+    page.reload()
+    expect(field).to_have_value(points(8))
+
+
 def test_softmax_scaling_is_turned(new_page, server):
     page = _open(new_page(), server, "softmax_scaling")
     verdict = page.locator(".st-key-verdicts")
