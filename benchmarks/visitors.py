@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.e2e.browser import find_browser, launch_browser
+from tests.e2e.menu import go_to
 from tests.e2e.server import ROOT, AppServer
 from tests.e2e.train_page import TrainPage
 
@@ -46,10 +47,7 @@ class Visitor:
 
     def go_to(self, group: str, title: str) -> None:
         """Choose a page from a group of the navigation."""
-        self.page.get_by_test_id("stTopNavSection").filter(has_text=group).click()
-        link = self.page.get_by_test_id("stTopNavDropdownLink")
-        link.filter(has_text=title).click()
-        self.page.get_by_role("heading", level=1, name=title, exact=True).wait_for()
+        go_to(self.page, group, title)
 
     def exceptions(self) -> list[str]:
         """What stands on the page in the place of a part that failed."""

@@ -16,6 +16,9 @@ _AROUND = 62
 # More labels than this would overlap.
 _MOST_LABELS = 16
 _MOST_NUMBERS = 16
+# Of the letters in a cell: their usual height, the least that can be read, and how many heights
+# the longest number is wide. Where they would be smaller they are left out.
+_LETTER, _SMALLEST_LETTER, _LETTERS_WIDE = 13, 7, 3.7
 
 
 class Lit(NamedTuple):
@@ -87,7 +90,7 @@ def matrix_chart(
         )
     ]
     if len(columns) <= _MOST_NUMBERS and len(rows) <= _MOST_NUMBERS:
-        layers.append(_numbers(base, domain, dark=dark, small=len(columns) > 8))
+        layers.append(_numbers(base, domain, dark=dark, columns=len(columns)))
     layers += [_frame(base, one) for one in lit]
     return (
         alt.layer(*layers, data=table)
@@ -130,7 +133,9 @@ def _axis(names: list[int], colour: str) -> alt.Axis:
     )
 
 
-def _numbers(base: alt.Chart, domain: tuple[float, float], *, dark: bool, small: bool) -> alt.Chart:
+def _numbers(
+    base: alt.Chart, domain: tuple[float, float], *, dark: bool, columns: int
+) -> alt.Chart:
     low, high = domain
     ink, paper = ("#e6e9f0", "#12151c") if dark else ("#1d2433", "#ffffff")
     # A scale from negative to positive is strong at both ends, one of shares at its upper end.
@@ -139,7 +144,12 @@ def _numbers(base: alt.Chart, domain: tuple[float, float], *, dark: bool, small:
         if low < 0
         else f"datum.value > {low + 0.5 * (high - low)}"
     )
-    return base.mark_text(fontSize=10 if small else 13, aria=False).encode(
+    letter = f"min({_LETTER}, width / {columns * _LETTERS_WIDE})"
+    return base.mark_text(
+        fontSize=alt.expr(letter),
+        fillOpacity=alt.expr(f"{letter} < {_SMALLEST_LETTER} ? 0 : 1"),
+        aria=False,
+    ).encode(
         text="text:N",
         color=alt.condition(f"isValid(datum.value) && {strong}", alt.value(paper), alt.value(ink)),
     )
