@@ -23,6 +23,9 @@ from tests.e2e.browser import find_browser, launch_browser  # noqa: E402
 from tests.e2e.server import AppServer  # noqa: E402
 from tests.e2e.train_page import TrainPage  # noqa: E402
 
+# A busy machine may take seconds over a click.
+expect.set_options(timeout=30_000)
+
 _SCREENS = {
     "desktop": {"viewport": {"width": 1400, "height": 900}},
     "phone": {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True},

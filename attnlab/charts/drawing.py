@@ -48,8 +48,9 @@ def drawn_once(build: Callable[..., alt.Chart | alt.LayerChart]) -> Callable[...
             for name, is_there in zip(names, present, strict=True)
         ]
         specification = build(*places, **options).to_dict()
-        # Altair's default sizes; a page and a file have their own.
-        specification.pop("config", None)
+        # In the place of Altair's default sizes: a page and a file have their own. Labels at the
+        # ends of an axis stand below their ticks; drawn inwards they would meet their neighbours.
+        specification["config"] = {"axisX": {"labelFlush": False}}
         return json.dumps(specification)
 
     @functools.wraps(build)

@@ -17,8 +17,8 @@ _AROUND = 62
 _MOST_LABELS = 16
 _MOST_NUMBERS = 16
 # Of the letters in a cell: their usual height, the least that can be read, and how many heights
-# the longest number is wide. Where they would be smaller they are left out.
-_LETTER, _SMALLEST_LETTER, _LETTERS_WIDE = 13, 7, 3.7
+# one is wide with its share of the margin. Where they would be smaller they are left out.
+_LETTER, _SMALLEST_LETTER, _LETTER_WIDTH = 13, 7, 0.62
 
 
 class Lit(NamedTuple):
@@ -144,14 +144,21 @@ def _numbers(
         if low < 0
         else f"datum.value > {low + 0.5 * (high - low)}"
     )
-    letter = f"min({_LETTER}, width / {columns * _LETTERS_WIDE})"
-    return base.mark_text(
-        fontSize=alt.expr(letter),
-        fillOpacity=alt.expr(f"{letter} < {_SMALLEST_LETTER} ? 0 : 1"),
-        aria=False,
-    ).encode(
-        text="text:N",
-        color=alt.condition(f"isValid(datum.value) && {strong}", alt.value(paper), alt.value(ink)),
+    letter = f"min({_LETTER}, width / ({columns * _LETTER_WIDTH} * datum.longest))"
+    return (
+        base.transform_calculate(letters="length(datum.text)")
+        .transform_joinaggregate(longest="max(letters)")
+        .mark_text(
+            fontSize=alt.expr(letter),
+            fillOpacity=alt.expr(f"{letter} < {_SMALLEST_LETTER} ? 0 : 1"),
+            aria=False,
+        )
+        .encode(
+            text="text:N",
+            color=alt.condition(
+                f"isValid(datum.value) && {strong}", alt.value(paper), alt.value(ink)
+            ),
+        )
     )
 
 

@@ -30,7 +30,7 @@ def as_picture(drawing: Drawing, *, title: str, subtitles: list[str], width: int
         "title": {"text": title, "subtitle": subtitles},
         "width": width,
         "padding": _PADDING,
-        "config": _CONFIG,
+        "config": specification["config"] | _CONFIG,
     }
 
 
