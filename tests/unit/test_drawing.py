@@ -64,7 +64,7 @@ def test_a_changed_specification_does_not_reach_the_next(chart):
 def test_the_form_holds_no_rows_and_no_sizes_of_altair(chart):
     form = json.loads(chart(ONE, OTHER, title="a").form)
     assert "datasets" not in form
-    assert "config" not in form
+    assert "view" not in form["config"]
 
 
 def test_a_chart_that_looks_into_its_rows_is_refused():
