@@ -216,6 +216,7 @@ def _draw_plane(key: str, metric: Metric, sample: Sample, query: int) -> None:
     ).pattern[0]
     weights = np.zeros(len(sample.y))
     weights[others] = pattern
+    near = sample.x[weights.argmax()]
     with st.container(key=f"chart_plane_{key}"):
         draw_chart(
             plane_chart(
@@ -226,7 +227,8 @@ def _draw_plane(key: str, metric: Metric, sample: Sample, query: int) -> None:
             selection_mode=CLICKED,
             alt=f"The points of the plane, as large as their weights by the {key} kernel. The "
             f"query is point {query + 1} of {len(weights)}, at {sample.x[query, 0]:.2f} across and "
-            f"{sample.x[query, 1]:.2f} up.",
+            f"{sample.x[query, 1]:.2f} up; the largest weight, {weights.max():.3f}, is that of the "
+            f"point at {near[0]:.2f} across and {near[1]:.2f} up.",
         )
 
 

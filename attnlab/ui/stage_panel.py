@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
+from jaxtyping import Float
 
 from attnlab.charts import Lit, matrix_chart, matrix_table
 from attnlab.charts.colours import hues, share_ramp, signed_ramp
@@ -161,7 +162,6 @@ def _draw_grid(grid: Grid, key: str) -> None:
     if grid.column is not None:
         lit.append(Lit(colours.get(grid.columns, hue.cursor), column=grid.column))
     st.markdown(f"**{grid.title}** {grid.values.shape[0]} × {grid.values.shape[1]}")
-    named = [f"row {grid.row}" if grid.row else "", f"column {grid.column}" if grid.column else ""]
     with st.container(key=f"chart_step_{key}"):
         draw_chart(
             matrix_chart(
@@ -176,6 +176,21 @@ def _draw_grid(grid: Grid, key: str) -> None:
                 column_colour=colours.get(grid.columns),
                 lit=tuple(lit),
             ),
-            alt=f"{grid.title}, {grid.values.shape[0]} rows by {grid.values.shape[1]} columns; "
-            f"framed: {' and '.join(filter(None, named)) or 'nothing'}.",
+            alt=_in_words(grid),
         )
+
+
+def _in_words(grid: Grid) -> str:
+    rows, columns = grid.values.shape
+    row, column = np.unravel_index(int(grid.values.argmax()), grid.values.shape)
+    text = f"{grid.title}, {rows} rows by {columns} columns. The largest number is "
+    text += f"{grid.values[row, column]:.3g}, in row {row + 1}, column {column + 1}."
+    if grid.row is not None:
+        text += f" Framed row {grid.row}: {_listed(grid.values[grid.row - 1])}."
+    if grid.column is not None:
+        text += f" Framed column {grid.column}: {_listed(grid.values[:, grid.column - 1])}."
+    return text
+
+
+def _listed(numbers: Float[np.ndarray, " cell"]) -> str:
+    return ", ".join(f"{number:.3g}" for number in numbers)
