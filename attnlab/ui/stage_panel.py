@@ -31,7 +31,10 @@ TEXTS = {
 
 
 class Grid(NamedTuple):
-    """One matrix of a picture. `rows` and `columns` say what they are."""
+    """One matrix of a picture. `rows` and `columns` say what they are.
+
+    Rows and columns have the hue of what they are; those of a weight that of what it makes.
+    """
 
     title: str
     values: np.ndarray
@@ -39,6 +42,7 @@ class Grid(NamedTuple):
     columns: str
     row: int | None
     column: int | None
+    makes: str = ""
 
 
 def draw_stages(bench: Bench, found: Stages) -> None:
@@ -120,7 +124,7 @@ def _grids(stage: str, bench: Bench, found: Stages, cell: Cell) -> list[Grid]:
         column = min(cell.component + 1, weight.shape[1])
         return [
             Grid("inputs", rows, kind, "feature", row, None),
-            Grid(f"W {kind}", weight, "feature", kind, None, column),
+            Grid(f"W {kind}", weight, "feature", "component", None, column, kind),
             Grid(stage, getattr(found, stage), kind, "component", row, column),
         ]
     pairs = {
@@ -160,7 +164,8 @@ def _draw_grid(grid: Grid, key: str) -> None:
     if grid.row is not None:
         lit.append(Lit(colours.get(grid.rows, hue.cursor), row=grid.row))
     if grid.column is not None:
-        lit.append(Lit(colours.get(grid.columns, hue.cursor), column=grid.column))
+        colour = colours.get(grid.makes or grid.columns, hue.cursor)
+        lit.append(Lit(colour, column=grid.column))
     st.markdown(f"**{grid.title}** {grid.values.shape[0]} × {grid.values.shape[1]}")
     with st.container(key=f"chart_step_{key}"):
         draw_chart(
@@ -173,7 +178,7 @@ def _draw_grid(grid: Grid, key: str) -> None:
                 ramp=share_ramp(dark=dark) if shares else signed_ramp(dark=dark),
                 dark=dark,
                 row_colour=colours.get(grid.rows),
-                column_colour=colours.get(grid.columns),
+                column_colour=colours.get(grid.makes or grid.columns),
                 lit=tuple(lit),
             ),
             alt=_in_words(grid),

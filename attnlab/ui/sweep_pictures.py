@@ -129,7 +129,8 @@ def draw_results(
         f"How to read it: left, when each seed first came within {gap:.4f} nats of the floor, at "
         "one of about twenty looks spread evenly over the logarithm of the step; triangles never "
         "did. Right, the mean gap at the end for every starting size; hover for its standard "
-        f"error over {plan.seeds} seeds, which few seeds give but roughly."
+        f"error over {plan.seeds} seeds, which few seeds give but roughly. The floor is that of "
+        "all predictors: what no single head can express stays in the gap."
     )
 
 
