@@ -5,13 +5,14 @@ import threading
 
 import numpy as np
 
+from attnlab.changes import REFUSAL, change_between
 from attnlab.experiment import Experiment, Setup
 from attnlab.history import History, Schedule, empty_history, schedule
 from attnlab.models import parameter_count
 from attnlab.options import OptionError
 from attnlab.queueing import Place
 from attnlab.snapshot import Look, Snapshot
-from attnlab.training import AMENDABLE, CHUNK_CAPACITY, TrainState
+from attnlab.training import CHUNK_CAPACITY, TrainState
 
 
 class Attempt:
@@ -74,7 +75,9 @@ class Attempt:
         """Go on as another experiment, as `LiveRun.amend` has it."""
         if self.state not in ("paused", "done") or self.setup is None:
             return
-        text = _amendment(self.experiment, experiment)
+        if dataclasses.replace(experiment, training=self.experiment.training) != self.experiment:
+            raise ValueError(REFUSAL)
+        change = change_between(self.experiment.training, experiment.training, step=self.step)
         steps = experiment.training.steps
         if steps < self.step:
             problem = f"less than the {self.step:,} steps that were made"
@@ -83,7 +86,7 @@ class Attempt:
             source=self.setup.source.with_batch(experiment.training.batch)
         )
         self.experiment, self.plan = experiment, schedule(steps)
-        self.history = self.history.with_change(self.step, text)
+        self.history = self.history.with_change(change)
         self.state = "done" if self.step == steps else "paused"
 
     def show(self, history: History, look: Look | None) -> None:
@@ -104,18 +107,3 @@ class Attempt:
         """Have no thread any more."""
         self.state, self.message, self.thread = state, message, None
         self.place.leave()
-
-
-def _amendment(before: Experiment, after: Experiment) -> str:
-    """What changes, in words. Refused: a difference that needs another model or other data."""
-    old, new = before.training, after.training
-    kept = {name: getattr(old, name) for name in AMENDABLE}
-    training = dataclasses.replace(new, **kept)
-    if dataclasses.replace(after, training=training) != before:
-        names = ", ".join(f"`{name}`" for name in AMENDABLE)
-        raise ValueError(f"A run goes on only with another {names}. Reset to change the rest.")
-    return ", ".join(
-        f"{name.replace('_', ' ')} {kept[name]:g} → {getattr(new, name):g}"
-        for name in AMENDABLE
-        if kept[name] != getattr(new, name)
-    )

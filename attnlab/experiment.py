@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,6 +12,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Int, Key
 
+from attnlab.changes import Change, after_change
 from attnlab.compilation import QUICKLY
 from attnlab.generators import GENERATORS, AbstractGenerator, Markov
 from attnlab.models import MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
@@ -197,8 +198,12 @@ class Progress(NamedTuple):
     losses: Losses
 
 
-def train(experiment: Experiment, setup: Setup, *, chunk: int = 100) -> Iterator[Progress]:
+def train(
+    experiment: Experiment, setup: Setup, *, chunk: int = 100, changes: Sequence[Change] = ()
+) -> Iterator[Progress]:
     """Train to the last step, `chunk` steps at a time.
+
+    `changes` are made on the way, each after its step, as the app makes them on a paused run.
 
     >>> from attnlab import Experiment, Training, evaluate, prepare, train
     >>> experiment = Experiment(training=Training(steps=200))
@@ -208,11 +213,15 @@ def train(experiment: Experiment, setup: Setup, *, chunk: int = 100) -> Iterator
     >>> evaluate(progress.state.model, setup.test, readout="last").accuracy > 0.45
     True
     """
-    state, left = setup.state, experiment.training.steps
-    while left > 0:
-        steps = min(chunk, left)
-        state, losses = advance(
-            state, setup.source, experiment.training, key=setup.key, steps=steps
-        )
-        left -= steps
-        yield Progress(state, losses)
+    state, source, training = setup.state, setup.source, experiment.training
+    step = int(state.step)
+    for change in (*changes, None):
+        end = training.steps if change is None else change.step
+        while step < end:
+            steps = min(chunk, end - step)
+            state, losses = advance(state, source, training, key=setup.key, steps=steps)
+            step += steps
+            yield Progress(state, losses)
+        if change is not None:
+            training = after_change(training, change)
+            source = source.with_batch(training.batch)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from attnlab.changes import Change
 from attnlab.models import AbstractModel, Trace
 from attnlab.training import Evaluation
 
@@ -70,14 +71,13 @@ class History:
     """A run so far. Frozen: `with_losses` and its kin give a new one that shares the old parts.
 
     `losses` are the batch means of -log p(final day), in nats, one a step, before its update;
-    entry i belongs to the weights after i steps. `changes` tells in words after which steps the
-    run went on with other settings.
+    entry i belongs to the weights after i steps. `changes` are those of its settings on the way.
     """
 
     losses: Float[np.ndarray, " steps"]
     tests: tuple[tuple[int, Evaluation], ...] = ()
     checkpoints: tuple[tuple[int, AbstractModel], ...] = ()
-    changes: tuple[tuple[int, str], ...] = ()
+    changes: tuple[Change, ...] = ()
 
     def with_losses(self, losses: Float[np.ndarray, " steps"]) -> "History":
         """After more steps."""
@@ -91,12 +91,12 @@ class History:
             losses=self.losses[:step],
             tests=tuple(test for test in self.tests if test[0] <= step),
             checkpoints=tuple(kept for kept in self.checkpoints if kept[0] <= step),
-            changes=tuple(change for change in self.changes if change[0] <= step),
+            changes=tuple(change for change in self.changes if change.step <= step),
         )
 
-    def with_change(self, step: int, text: str) -> "History":
-        """With a word on what was changed after `step`."""
-        return dataclasses.replace(self, changes=(*self.changes, (step, text)))
+    def with_change(self, change: Change) -> "History":
+        """With one more change of the settings."""
+        return dataclasses.replace(self, changes=(*self.changes, change))
 
     def with_test(self, step: int, evaluation: Evaluation) -> "History":
         """With a test at `step`, unless there is one."""

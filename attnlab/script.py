@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from attnlab.changes import Change, before_changes
 from attnlab.experiment import Experiment
 
 _WIDTH = 88
@@ -12,7 +13,7 @@ _INDENT = "    "
 
 _RUN = """\
 setup = prepare(experiment)
-for progress in train(experiment, setup):
+for progress in train(%s):
     state = progress.state
 test = evaluate(state.model, setup.test, readout=experiment.training.readout)
 print("step", f"{int(state.step):,}")
@@ -21,12 +22,12 @@ print("test loss (nats)", show_measured(test.nll, test.nll_stderr))
 """
 
 
-def to_script(experiment: Experiment, changes: Sequence[tuple[int, str]] = ()) -> str:
+def to_script(experiment: Experiment, changes: Sequence[Change] = ()) -> str:
     """A script that makes the experiment, trains it to its last step and prints its test figures.
 
-    It names what differs from the defaults; `experiment` in it equals the given one. It prints
-    the step, then accuracy and loss with their standard errors, to the digits that the app shows.
-    `changes` are those made on the way, which the script tells of and does not repeat.
+    It names what differs from the defaults; `experiment` in it equals the given one, or what that
+    was before the `changes` that were made on the way, which the script repeats. It prints the
+    step, then accuracy and loss with their standard errors, to the digits that the app shows.
 
     >>> "experiment = Experiment(seed=7)" in to_script(Experiment(seed=7)).splitlines()
     True
@@ -35,15 +36,20 @@ def to_script(experiment: Experiment, changes: Sequence[tuple[int, str]] = ()) -
         "attnlab": {"Experiment", "evaluate", "prepare", "train"},
         "attnlab.number_text": {"show_measured"},
     }
-    made = _expression(experiment, len("experiment = "), "", imports)
+    training = before_changes(experiment.training, changes)
+    begun = dataclasses.replace(experiment, training=training)
+    made = f"experiment = {_expression(begun, len('experiment = '), '', imports)}\n"
+    if changes:
+        made += f"changes = {_expression(tuple(changes), len('changes = '), '', imports)}\n"
     lines = [
         f"from {module} import {', '.join(sorted(names))}\n"
         for module, names in sorted(imports.items())
     ]
-    return f"{_heading(experiment, changes)}\n{''.join(lines)}\nexperiment = {made}\n{_RUN}"
+    run = _RUN % ("experiment, setup, changes=changes" if changes else "experiment, setup")
+    return f"{_heading(experiment)}\n{''.join(lines)}\n{made}{run}"
 
 
-def _heading(experiment: Experiment, changes: Sequence[tuple[int, str]]) -> str:
+def _heading(experiment: Experiment) -> str:
     what = f'"""`{experiment.model.name}` on `{experiment.generator.name}`, seed {experiment.seed}.'
     try:
         author = f"attnlab {version('attnlab')}"
@@ -53,15 +59,8 @@ def _heading(experiment: Experiment, changes: Sequence[tuple[int, str]]) -> str:
     return (
         f"{what}\n\n"
         f"Written by {author}, which it needs on Python's path and nothing else. Options that\n"
-        f'are not named have their defaults.\n{_caution(changes)}"""\n'
+        f'are not named have their defaults.\n"""\n'
     )
-
-
-def _caution(changes: Sequence[tuple[int, str]]) -> str:
-    if not changes:
-        return ""
-    told = "".join(f"    after step {step:,}: {text}\n" for step, text in changes)
-    return f"\nThe run was changed on its way; the script has the last settings throughout.\n{told}"
 
 
 def _expression(value: Any, column: int, indent: str, imports: dict[str, set[str]]) -> str:

@@ -19,13 +19,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from attnlab.changes import Change, before_changes
 from attnlab.experiment import Experiment, from_json_record, starting_form, to_json
 from attnlab.history import History
 from attnlab.training import Evaluation, TrainState
 
 _MAGIC = b"attnlab run 1\n"
 _MOST_HEADER_BYTES = 4_000_000
-_MOST_CHANGE_CHARACTERS = 200
 _REMEDY = "Choose a file that attnlab saved."
 
 
@@ -50,7 +50,7 @@ def to_bytes(run: Run) -> bytes:
         "tests": [[step, *evaluation] for step, evaluation in run.history.tests],
         "checkpoints": [step for step, _ in run.history.checkpoints],
         "arrays": [[name, a.dtype.str, list(a.shape)] for name, a in arrays.items()],
-        "changes": [list(change) for change in run.history.changes],
+        "changes": [[change.step, *change.options] for change in run.history.changes],
         "sha256": hashlib.sha256(payload).hexdigest(),
     }
     return _MAGIC + json.dumps(header, allow_nan=False).encode() + b"\n" + payload
@@ -163,15 +163,23 @@ def _assemble(header: dict[str, Any], experiment: Experiment, arrays: dict[str, 
             raise RunFileError(f"The steps in this run file do not add up. {_REMEDY}")
     if not all(np.isfinite(array).all() for array in arrays.values()):
         raise RunFileError(f"The numbers in this run file are not finite. {_REMEDY}")
-    changes = tuple((step, text) for step, text in header.get("changes", ()))
-    if not all(_is_change(step, text, made) for step, text in changes):
-        raise RunFileError(f"The changes in this run file are not understood. {_REMEDY}")
+    changes = _read_changes(header, experiment, made)
     return Run(experiment, state, History(losses, tests, checkpoints, changes))
 
 
-def _is_change(step: Any, text: Any, made: int) -> bool:
-    is_text = isinstance(text, str) and len(text) <= _MOST_CHANGE_CHARACTERS
-    return type(step) is int and 0 <= step <= made and is_text
+def _read_changes(header: dict[str, Any], experiment: Experiment, made: int) -> tuple[Change, ...]:
+    changes = tuple(
+        Change(step, tuple((name, old, new) for name, old, new in options))
+        for step, *options in header.get("changes", ())
+    )
+    steps = [change.step for change in changes]
+    if not all(type(step) is int and 0 <= step <= made for step in steps) or sorted(steps) != steps:
+        raise RunFileError(f"The steps in this run file do not add up. {_REMEDY}")
+    try:
+        before_changes(experiment.training, changes)
+    except ValueError as error:
+        raise RunFileError(f"The changes in this run file do not fit. {error} {_REMEDY}") from None
+    return changes
 
 
 def _fill(form: PyTree, name: str, arrays: dict[str, np.ndarray]) -> PyTree:

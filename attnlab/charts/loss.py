@@ -60,8 +60,10 @@ def loss_table(
         parts.append({"series": _TRUTH, "step": [0, last_step], "nats": nats, "label": label})
     if cursor is not None:
         parts.append({"series": _CURSOR, "step": [cursor]})
-    for step, text in history.changes:
-        parts.append({"series": _CHANGE, "step": [step], "label": text})
+    parts += [
+        {"series": _CHANGE, "step": [change.step], "label": str(change)}
+        for change in history.changes
+    ]
     parts.append(
         {
             "series": _PLACE,

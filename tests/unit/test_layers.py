@@ -30,6 +30,7 @@ LAYERS = (
     "worked_examples",
     "losses",
     "training",
+    "changes",
     "experiment",
     "presets",
     "limits",

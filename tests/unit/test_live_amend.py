@@ -6,6 +6,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
+from attnlab.changes import Change
 from attnlab.models import AttentionOptions
 from attnlab.options import OptionError
 from attnlab.storage import from_bytes, to_bytes
@@ -20,7 +21,9 @@ def test_the_model_is_kept_and_the_change_told(live):
     run.amend(small(learning_rate=0.5, batch=30, steps=80))
     seen = run.snapshot()
     assert (seen.state, seen.step, seen.experiment.training.steps) == ("paused", 5, 80)
-    assert seen.history.changes == ((5, "learning rate 0.005 → 0.5, batch 20 → 30, steps 60 → 80"),)
+    (change,) = seen.history.changes
+    assert change.step == 5
+    assert str(change) == "learning rate 0.005 → 0.5, batch 20 → 30, steps 60 → 80"
     for a, b in zip(before, weights_of(run), strict=True):
         np.testing.assert_array_equal(a, b)
     assert finished(run).step == 80
@@ -113,7 +116,7 @@ def test_changes_are_in_the_run_file(live):
     paused_after(run, 5)
     run.amend(small(learning_rate=0.01))
     stored = from_bytes(to_bytes(run.stored()))
-    assert stored.history.changes == ((5, "learning rate 0.005 → 0.01"),)
+    assert stored.history.changes == (Change(5, (("learning_rate", 0.005, 0.01),)),)
     other = live()
     other.resume(stored)
     assert other.wait(PATIENCE)

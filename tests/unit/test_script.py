@@ -18,9 +18,9 @@ from attnlab.positions import POSITIONS
 from attnlab.presets import PRESETS
 from attnlab.script import to_script
 from attnlab.training import Training
-from tests.unit.live_runs import finished
+from tests.unit.live_runs import finished, paused_after
 from tests.unit.scripts import experiment_of
-from tests.unit.small_experiments import SMALL, SMALL_LINEAR
+from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
 from tests.unit.test_experiment_json import configurations
 
 _ROOT = Path(attnlab.__file__).parents[1]
@@ -104,3 +104,17 @@ def test_a_script_prints_the_figures_of_the_live_run(experiment, live, tmp_path)
         f"test loss (nats) {show_measured(test.nll, test.nll_stderr)}",
         " ".join(map(repr, test)),
     ]
+
+
+def test_a_script_repeats_the_changes_of_a_run(live, tmp_path):
+    run = live()
+    paused_after(run, 3)
+    run.amend(small(learning_rate=0.05, batch=30))
+    paused_after(run, 4)
+    run.amend(small(learning_rate=0.05, batch=30, steps=9))
+    snapshot = finished(run)
+    script = to_script(snapshot.experiment, snapshot.history.changes)
+    assert experiment_of(script) == SMALL
+    printed = printed_by(script + "print(*map(repr, test))\n", tmp_path)
+    assert printed[0] == "step 9"
+    assert printed[-1] == " ".join(map(repr, snapshot.latest.evaluation))
