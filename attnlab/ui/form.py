@@ -14,8 +14,8 @@ from attnlab.training import Training
 from attnlab.ui.form_state import (
     OWN_SETTINGS,
     applies,
+    begin_form,
     chosen_part,
-    fill_first_form,
     fill_form,
     read_form,
     read_option,
@@ -28,7 +28,7 @@ _MOST_SLIDER_VALUES = 200
 
 def draw_form() -> Experiment | OptionError:
     """Draw the controls; the experiment they describe, or what is wrong with it."""
-    fill_first_form()
+    begin_form()
     if "preset" not in _hidden():
         _draw_preset()
     generator = _heading("Generator")
@@ -56,7 +56,7 @@ def draw_process_form(
     Options that are probabilities have no control here and are left out. The keys are those of
     the whole form, so that a process that is chosen in one place is chosen everywhere.
     """
-    fill_first_form()
+    begin_form()
     st.subheader("Generator", divider="gray")
     _draw_kind(Experiment, "generator")
     kind, values = chosen_part(Experiment, "generator"), {}

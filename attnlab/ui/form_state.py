@@ -1,8 +1,9 @@
 """What the controls say: the state behind the form, which lives on every page."""
 
 import dataclasses
+import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -15,20 +16,43 @@ from attnlab.ui.hosting import limits
 
 OWN_SETTINGS = "(own settings)"
 _FIRST_PRESET = "corrected-markov"
+_FILLING = "form_filling"
+_LATENESS_SECONDS = 2.0
+
+
+class _Filling(NamedTuple):
+    """When all controls were set, and their values before and after."""
+
+    at: float
+    before: dict[str, Any]
+    after: dict[str, Any]
 
 
 def fill_form(experiment: Experiment, *, preset: str = OWN_SETTINGS) -> None:
     """Set every control to the experiment. For callbacks, before the controls are drawn."""
-    for part in (*_other_choices(experiment), experiment):
-        for key, value in control_values(part):
-            st.session_state[key] = show_numbers(value) if isinstance(value, tuple) else value
+    after = {
+        key: show_numbers(value) if isinstance(value, tuple) else value
+        for part in (*_other_choices(experiment), experiment)
+        for key, value in control_values(part)
+    }
+    before = {key: st.session_state.get(key) for key in after}
+    st.session_state.update(after)
     st.session_state["preset"] = preset
+    st.session_state[_FILLING] = _Filling(time.monotonic(), before, after)
 
 
-def fill_first_form() -> None:
-    """Set the controls of a visitor who has not seen any yet."""
+def begin_form() -> None:
+    """Set the controls of a visitor who has not seen any yet. Before the controls are drawn.
+
+    A click that comes on the heels of a chosen preset brings along the values of all controls
+    from before, of which the browser has not heard yet that they have changed. They are put right.
+    """
     if "generator" not in st.session_state:
         fill_form(Experiment(), preset=_FIRST_PRESET)
+    filling: _Filling = st.session_state[_FILLING]
+    is_late = time.monotonic() - filling.at < _LATENESS_SECONDS
+    if is_late and all(st.session_state.get(key) == old for key, old in filling.before.items()):
+        st.session_state.update(filling.after)
 
 
 def read_form() -> Experiment | OptionError:

@@ -17,7 +17,7 @@ from attnlab.links import (
     to_query,
 )
 from attnlab.options import OptionError
-from attnlab.ui.form_state import fill_first_form, fill_form, read_form
+from attnlab.ui.form_state import begin_form, fill_form, read_form
 
 _WRITTEN, _WRITTEN_AT, _NOTICES = "link_written", "link_written_at", "link_notices"
 _BARE = "address_is_bare"
@@ -40,7 +40,7 @@ def follow_address(*, has_own_settings: bool) -> None:
     the controls; otherwise the controls set the address. A page that `has_own_settings` keeps
     further ones in the address.
     """
-    fill_first_form()
+    begin_form()
     query = st.query_params.to_dict()
     written: dict[str, str] = st.session_state.get(_WRITTEN, {})
     unknown: tuple[str, ...] = ()
