@@ -13,6 +13,10 @@ import pandas as pd
 # A page has about ten charts, and a visitor tries a few dozen forms of them.
 _MOST_FORMS = 512
 
+# Tables come with the types that they need. To read them as others, Vega makes a copy of every
+# row, and keeps a note of each for as long as the chart lives: megabytes a minute in a live one.
+_AS_IT_IS = alt.DataFormat(parse=None)
+
 # What a chart function sees of a table: its place, never its rows.
 Rows = alt.NamedData
 
@@ -44,7 +48,7 @@ def drawn_once(build: Callable[..., alt.Chart | alt.LayerChart]) -> Callable[...
     @functools.lru_cache(_MOST_FORMS)
     def form(present: tuple[bool, ...], **options: Any) -> str:
         places = [
-            alt.NamedData(name) if is_there else None
+            alt.NamedData(name, format=_AS_IT_IS) if is_there else None
             for name, is_there in zip(names, present, strict=True)
         ]
         specification = build(*places, **options).to_dict()
