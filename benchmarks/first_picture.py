@@ -48,14 +48,17 @@ def _rows() -> Iterator[str]:
     if importlib.util.find_spec("playwright") is None:
         yield "left out: Playwright is not installed, one of the requirements of the tests"
         return
-    from benchmarks.visitors import server_and_browser
+    from benchmarks.visitors import script_seconds, server_and_browser
 
-    starting, started = [], []
+    starting, started, scripts = [], [], []
     for _ in range(_SERVERS):
         with server_and_browser() as (server, browser):
             starting.append(_seconds_to_picture(browser, server.url))
             time.sleep(1)
+            before = len(script_seconds(server))
             started += [_seconds_to_picture(browser, server.url) for _ in range(_VISITORS)]
+            scripts += script_seconds(server)[before:]
+    yield f"{'the whole script, for a later visitor':<44} {spread(scripts, '.2f')} s"
     for name, visits in (
         ("a visitor of a server that has just started", starting),
         ("a later visitor", started),

@@ -7,14 +7,13 @@ The browser runs on the same machine and takes its share of it.
 
 import argparse
 import random
-import re
 import statistics
 import time
 from contextlib import suppress
 
 from playwright.sync_api import Error
 
-from benchmarks.visitors import Visitor, server_and_browser
+from benchmarks.visitors import Visitor, script_seconds, server_and_browser
 
 _VISITORS, _TRAINING = 20, 4
 _STEPS = 100_000
@@ -68,7 +67,7 @@ def main() -> None:
             visitor.train.press("start")
         print(f"{len(visitors)} sessions are open, {len(training)} of them train", flush=True)
 
-        seen, clicks, unanswered, restarts = len(_times(server.log())), 0, 0, 0
+        seen, clicks, unanswered, restarts = len(script_seconds(server)), 0, 0, 0
         end = time.monotonic() + 60 * minutes
         while time.monotonic() < end:
             try:
@@ -82,7 +81,7 @@ def main() -> None:
                     visitor.train.wait_for("idle")
                     visitor.train.press("start")
                     restarts += 1
-        times = sorted(_times(server.log())[seen:])
+        times = sorted(script_seconds(server)[seen:])
         lost = sum(
             not _has_its_session(visitor, _FIRST_SEED + number)
             for number, visitor in enumerate(visitors)
@@ -101,10 +100,6 @@ def main() -> None:
                 f"page script: median {statistics.median(times):.2f} s, 95th percentile "
                 f"{late:.2f} s, longest {times[-1]:.2f} s, of {len(times):,} runs"
             )
-
-
-def _times(log: str) -> list[float]:
-    return [float(number) for number in re.findall(r"^page script (\S+) s$", log, re.MULTILINE)]
 
 
 if __name__ == "__main__":

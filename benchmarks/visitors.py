@@ -1,5 +1,6 @@
 """A server and tabs of a real browser, for the scripts that load them."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +33,12 @@ def server_and_browser() -> Iterator[tuple[AppServer, Browser]]:
         finally:
             browser.close()
             server.stop()
+
+
+def script_seconds(server: AppServer) -> list[float]:
+    """How long every full run of a page's script has taken so far."""
+    lines = re.findall(r"^page script (\S+) s$", server.log(), re.MULTILINE)
+    return [float(number) for number in lines]
 
 
 class Visitor:
