@@ -29,7 +29,6 @@ ENV ATTNLAB_HOSTED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
     TMPDIR=/dev/shm \
     STREAMLIT_SERVER_HEADLESS=true \
-    STREAMLIT_SERVER_FILE_WATCHER_TYPE=none \
     # In megabytes: the largest run file within the caps of a shared server, and the largest
     # message that a browser may send.
     STREAMLIT_SERVER_MAX_UPLOAD_SIZE=8 \
