@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.menu import go_to
 from tests.e2e.train_page import TrainPage
 
 pytestmark = pytest.mark.e2e
