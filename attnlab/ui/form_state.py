@@ -17,7 +17,8 @@ from attnlab.ui.hosting import limits
 OWN_SETTINGS = "(own settings)"
 _FIRST_PRESET = "corrected-markov"
 _FILLING = "form_filling"
-_LATENESS_SECONDS = 2.0
+# A busy server takes as long to tell the browser.
+_LATENESS_SECONDS = 3.0
 
 
 class _Filling(NamedTuple):
@@ -50,9 +51,12 @@ def begin_form() -> None:
     if "generator" not in st.session_state:
         fill_form(Experiment(), preset=_FIRST_PRESET)
     filling: _Filling = st.session_state[_FILLING]
-    is_late = time.monotonic() - filling.at < _LATENESS_SECONDS
-    if is_late and all(st.session_state.get(key) == old for key, old in filling.before.items()):
-        st.session_state.update(filling.after)
+    changed = {key for key, old in filling.before.items() if old != filling.after[key]}
+    late = {key for key in changed if st.session_state.get(key) == filling.before[key]}
+    # A single one of several is the visitor's own change back.
+    is_own = len(late) == 1 < len(changed)
+    if time.monotonic() - filling.at < _LATENESS_SECONDS and not is_own:
+        st.session_state.update({key: filling.after[key] for key in late})
 
 
 def read_form() -> Experiment | OptionError:

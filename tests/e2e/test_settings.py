@@ -3,8 +3,6 @@
 import pytest
 from playwright.sync_api import expect
 
-from attnlab.presets import PRESETS
-
 pytestmark = pytest.mark.e2e
 
 
@@ -37,20 +35,3 @@ def test_a_preset_fills_the_controls(bench):
     expect(bench.field("model")).to_have_value("linear")
     bench.press("reset")
     expect(bench.part("run_status")).to_contain_text("of 500")
-
-
-# While the server answers to the preset, and the browser has not heard of it.
-@pytest.mark.parametrize("milliseconds", [0, 10, 40])
-def test_start_takes_the_preset_that_was_chosen_the_moment_before(milliseconds, bench):
-    bench.field("preset").press("ArrowDown")
-    bench.page.get_by_role("option", name="corrected-recall", exact=True).evaluate(
-        """(option, milliseconds) => {
-            option.click()
-            const start = () => document.querySelector('.st-key-run_start button').click()
-            setTimeout(start, milliseconds)
-        }""",
-        milliseconds,
-    )
-    running = bench.wait_for("running", "done")
-    assert running.steps == PRESETS["corrected-recall"].experiment.training.steps
-    expect(bench.field("generator")).to_have_value("recall")
