@@ -30,15 +30,17 @@ class Lit(NamedTuple):
 
 
 def matrix_table(values: Float[np.ndarray, "rows columns"]) -> pd.DataFrame:
-    """A row for every number, with the text that is written in its cell; both count from 1."""
+    """A row for every number, with its text and the letters of the longest; both count from 1."""
     row, column = (index.ravel() for index in np.indices(values.shape))
     numbers = values.astype(float).ravel()
+    texts = [_written(number) for number in numbers]
     return pd.DataFrame(
         {
             "row": row + 1,
             "column": column + 1,
             "value": np.where(np.isfinite(numbers), numbers, np.nan),
-            "text": [_written(number) for number in numbers],
+            "text": texts,
+            "longest": max(map(len, texts)),
         }
     )
 
@@ -145,20 +147,13 @@ def _numbers(
         else f"datum.value > {low + 0.5 * (high - low)}"
     )
     letter = f"min({_LETTER}, width / ({columns * _LETTER_WIDTH} * datum.longest))"
-    return (
-        base.transform_calculate(letters="length(datum.text)")
-        .transform_joinaggregate(longest="max(letters)")
-        .mark_text(
-            fontSize=alt.expr(letter),
-            fillOpacity=alt.expr(f"{letter} < {_SMALLEST_LETTER} ? 0 : 1"),
-            aria=False,
-        )
-        .encode(
-            text="text:N",
-            color=alt.condition(
-                f"isValid(datum.value) && {strong}", alt.value(paper), alt.value(ink)
-            ),
-        )
+    return base.mark_text(
+        fontSize=alt.expr(letter),
+        fillOpacity=alt.expr(f"{letter} < {_SMALLEST_LETTER} ? 0 : 1"),
+        aria=False,
+    ).encode(
+        text="text:N",
+        color=alt.condition(f"isValid(datum.value) && {strong}", alt.value(paper), alt.value(ink)),
     )
 
 

@@ -50,13 +50,19 @@ def begin_form() -> None:
     """
     if "generator" not in st.session_state:
         fill_form(Experiment(), preset=_FIRST_PRESET)
-    filling: _Filling = st.session_state[_FILLING]
-    changed = {key for key, old in filling.before.items() if old != filling.after[key]}
-    late = {key for key in changed if st.session_state.get(key) == filling.before[key]}
-    # A single one of several is the visitor's own change back.
-    is_own = len(late) == 1 < len(changed)
-    if time.monotonic() - filling.at < _LATENESS_SECONDS and not is_own:
-        st.session_state.update({key: filling.after[key] for key in late})
+    filling: _Filling | None = st.session_state.get(_FILLING)
+    if filling is None or time.monotonic() - filling.at > _LATENESS_SECONDS:
+        return
+    late = {
+        key: after
+        for key, after in filling.after.items()
+        if st.session_state.get(key) == filling.before[key] != after
+    }
+    if len(late) == 1:
+        # The visitor's own change back: the browser has heard.
+        del st.session_state[_FILLING]
+    else:
+        st.session_state.update(late)
 
 
 def read_form() -> Experiment | OptionError:

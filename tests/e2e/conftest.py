@@ -1,9 +1,10 @@
 """A browser, a server and tabs that are checked for errors when a test is over."""
 
 import os
+from contextlib import suppress
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Error, Page, expect, sync_playwright
 
 from tests.e2e.browser import find_browser, launch_browser
 from tests.e2e.server import AppServer
@@ -26,8 +27,9 @@ def pytest_runtest_makereport(item):
         for server in {value for value in values if isinstance(value, AppServer)}:
             report.sections.append(("end of the server's log", server.log()[-_TOLD:]))
         for page in getattr(item.funcargs.get("new_page"), "pages", []):
-            if not page.is_closed():
-                text = f"{page.url}\n{page.inner_text('body')[:_TOLD]}"
+            # One that is closed or has crashed has nothing to say.
+            with suppress(Error):
+                text = f"{page.url}\n{page.inner_text('body', timeout=5_000)[:_TOLD]}"
                 report.sections.append(("a tab", text))
     return report
 

@@ -5,6 +5,7 @@ import json
 import altair as alt
 import pandas as pd
 import pytest
+import vl_convert
 from altair.utils.schemapi import SchemaValidationError
 
 from attnlab.charts.drawing import Rows, drawn_once
@@ -65,6 +66,22 @@ def test_the_form_holds_no_rows_and_no_sizes_of_altair(chart):
     form = json.loads(chart(ONE, OTHER, title="a").form)
     assert "datasets" not in form
     assert "view" not in form["config"]
+
+
+def test_vega_copies_no_row_to_read_it_anew():
+    """Of a copied row it keeps an entry until the chart goes, so that a live one grows."""
+
+    @drawn_once
+    def chart(points: Rows) -> alt.LayerChart:
+        whole = alt.Chart(points).encode(x="x:Q", y="y:Q")
+        return whole.mark_line() + whole.transform_filter(alt.datum.x > 1).mark_point()
+
+    specification = chart(ONE).specification()
+    specification["datasets"] = {"points": ONE.to_dict("records")}
+    compiled = vl_convert.vegalite_to_vega(specification)
+    steps = [step["type"] for data in compiled["data"] for step in data.get("transform", [])]
+    assert "filter" in steps
+    assert "formula" not in steps
 
 
 def test_a_chart_that_looks_into_its_rows_is_refused():
