@@ -132,8 +132,9 @@ class Attention(AbstractModel):
         """What `attend` is given for these days, at the positions `queries`."""
         options, days = self.options, jnp.arange(tokens.size)
         embedding, one_hot = self.embedding(), jax.nn.one_hot(tokens, self.vocab)
-        query = project_days(self.query, embedding, one_hot, queries)
-        key = project_days(self.key, embedding, one_hot, days)
+        asking = embedding._replace(positions=embedding.positions[queries])
+        (query,) = project_days((self.query,), asking, one_hot[queries])
+        key, value = project_days((self.key, self.value), embedding, one_hot)
         bias = jnp.zeros((queries.size, tokens.size))
         if isinstance(options.position, AbstractScorePosition):
             query = options.position.turn(query, queries)
@@ -142,7 +143,7 @@ class Attention(AbstractModel):
         return HeadParts(
             query=query,
             key=key,
-            value=project_days(self.value, embedding, one_hot, days),
+            value=value,
             mask=MASKS[options.mask](queries, days),
             scale=scale_factor(
                 options.scale, d_attn=options.d_attn, temperature=options.temperature

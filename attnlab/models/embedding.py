@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+import numpy as np
+from jaxtyping import Array, Float
 
 from attnlab.models.initialisation import Projection
 
@@ -35,17 +36,20 @@ def added(
 
 
 def project_days(
-    projection: Projection,
+    projections: tuple[Projection, ...],
     embedding: Embedding,
     one_hot: Float[Array, "length vocab"],
-    days: Int[Array, " some"],
-) -> Float[Array, "some outputs"]:
-    """x W + b for the features x of some days.
+) -> tuple[Float[Array, "length _"], ...]:
+    """x W + b of every projection, for the features x of the days of `embedding.positions`.
 
     Since x is a sum, so is x W: the few rows of tokens and positions are projected once for a
     whole batch, and only their choice is made for each sequence. A product with one-hot rows has
-    a far cheaper gradient on a CPU than a look-up.
+    a far cheaper gradient on a CPU than a look-up, and projections side by side cost hardly more
+    than one of them.
     """
-    of_tokens = embedding.tokens @ projection.weight
-    of_positions = embedding.positions @ projection.weight + projection.bias[None, :]
-    return one_hot[days] @ of_tokens + of_positions[days]
+    weight = jnp.concatenate([projection.weight for projection in projections], axis=1)
+    bias = jnp.concatenate([projection.bias for projection in projections])
+    of_tokens = embedding.tokens @ weight
+    of_positions = embedding.positions @ weight + bias[None, :]
+    edges = np.cumsum([projection.bias.size for projection in projections])[:-1]
+    return tuple(jnp.split(one_hot @ of_tokens + of_positions, edges, axis=1))

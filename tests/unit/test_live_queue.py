@@ -207,12 +207,16 @@ def test_a_run_whose_turn_comes_while_nobody_watches_computes_nothing(sharing):
 
 def test_never_more_at_once_than_the_places_whatever_is_pressed(sharing, monkeypatch):
     places, real = 2, attnlab.trainer.advance
-    lock, inside, most = threading.Lock(), [0], [0]
+    lock, inside, most, full = threading.Lock(), [0], [0], threading.Event()
 
     def counted(*arguments, **options):
         with lock:
             inside[0] += 1
             most[0] = max(most[0], inside[0])
+            if inside[0] >= places:
+                full.set()
+        # Chunks are short: the first waits until another trains beside it, as two places allow.
+        full.wait(PATIENCE)
         try:
             return real(*arguments, **options)
         finally:
