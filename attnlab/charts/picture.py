@@ -1,5 +1,6 @@
 """Charts as files: SVG and PNG, made without a browser and without a network."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,18 +12,15 @@ from attnlab.charts.drawing import Drawing
 # Screens and paper want more than one dot a unit.
 _DOTS = 2
 _PADDING = 16
-# As on the page, where the browser adds them.
-_CONFIG = {
-    "background": "white",
-    "axis": {"labelFontSize": 12, "titleFontSize": 12, "gridColor": "#e3e6ee", "titlePadding": 8},
-    "legend": {"labelFontSize": 12, "titleFontSize": 12},
-    "title": {"fontSize": 16, "subtitleFontSize": 12, "anchor": "start", "offset": 14},
-    "view": {"stroke": "transparent"},
-}
 
 
-def as_picture(drawing: Drawing, *, title: str, subtitles: list[str], width: int) -> dict[str, Any]:
-    """The chart by itself, on white: with a title that says what it shows, and its own data."""
+def as_picture(
+    drawing: Drawing, *, title: str, subtitles: list[str], width: int, dark: bool = False
+) -> dict[str, Any]:
+    """The chart by itself: with a title that says what it shows, and its own data.
+
+    It lies on white, or with `dark` on the ground of a dark page, which its colours are made for.
+    """
     specification = drawing.specification()
     tables = {name: _records(table) for name, table in drawing.tables.items()}
     return specification | {
@@ -30,7 +28,21 @@ def as_picture(drawing: Drawing, *, title: str, subtitles: list[str], width: int
         "title": {"text": title, "subtitle": subtitles},
         "width": width,
         "padding": _PADDING,
-        "config": specification["config"] | _CONFIG,
+        "config": specification["config"] | _config(dark),
+    }
+
+
+def _config(dark: bool) -> dict[str, Any]:
+    """What the browser adds on the page."""
+    ground, ink, grid = ("#12151c", "#e6e9f0", "#2b303c") if dark else ("white", "black", "#e3e6ee")
+    words = {"labelFontSize": 12, "titleFontSize": 12, "labelColor": ink, "titleColor": ink}
+    heading = {"fontSize": 16, "subtitleFontSize": 12, "color": ink, "subtitleColor": ink}
+    return {
+        "background": ground,
+        "axis": {**words, "gridColor": grid, "titlePadding": 8},
+        "legend": words,
+        "title": {**heading, "anchor": "start", "offset": 14},
+        "view": {"stroke": "transparent"},
     }
 
 
@@ -41,7 +53,10 @@ def to_svg(picture: Mapping[str, Any]) -> str:
 
 def to_png(picture: Mapping[str, Any]) -> bytes:
     """The picture as a PNG file, two dots a unit."""
-    return vl_convert.vegalite_to_png(picture, scale=_DOTS)
+    # The renderer looks for a glyph of U+FE0F, which asks for an emoji in colour and has none, and
+    # then draws none of the text in another font. It has colour without being asked.
+    text = json.dumps(picture, ensure_ascii=False).replace("\ufe0f", "")
+    return vl_convert.vegalite_to_png(text, scale=_DOTS)
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -114,6 +114,7 @@ def _draw_three(rows: np.ndarray, weights: np.ndarray, out: np.ndarray, name: st
                     ramp=signed,
                     **common,
                 ),
+                name=title.capitalize(),
                 alt=f"{title}: {values.shape[0]} rows of {values.shape[1]} numbers, the last row "
                 f"begins with {values[-1, 0]:.2f}.",
             )
@@ -132,6 +133,7 @@ def _draw_three(rows: np.ndarray, weights: np.ndarray, out: np.ndarray, name: st
                 meaning="weight",
                 **common,
             ),
+            name=f"Weights of {name}",
             alt=f"Weights of {name}: in the last row from {weights[-1].min():.3f} to "
             f"{weights[-1].max():.3f}.",
         )

@@ -131,6 +131,7 @@ def draw_fit(curve: Curve) -> None:
                 dark=on_dark(),
                 height=400,
             ),
+            name="The fit",
             key="fit_chart",
             on_select=_take_click,
             selection_mode=CLICKED,
@@ -190,6 +191,7 @@ def _draw_left_out(curve: Curve) -> None:
             leave_one_out_chart(
                 table, pd.DataFrame({"bandwidth": [curve.bandwidth]}), dark=on_dark(), height=220
             ),
+            name="Error of predicting each point from the others",
             alt=f"Error of predicting each point from the others against the bandwidth: least "
             f"at h = {left_out.bandwidths[best]:.3g} with {left_out.loss[best]:.4f}.",
         )

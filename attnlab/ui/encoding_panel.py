@@ -57,7 +57,11 @@ def draw_view(shown: Shown, view: str, first: int, second: int) -> None:
             _draw_featureless(shown)
             return
         chart, said = _view(shown, view, first, second)
-        draw_chart(chart, alt=f"{shown.name}, {view}: {said}")
+        draw_chart(
+            chart,
+            name=f"{shown.side.upper()}: {shown.name}, {view}",
+            alt=f"{shown.name}, {view}: {said}",
+        )
 
 
 def _draw_featureless(shown: Shown) -> None:
@@ -138,6 +142,7 @@ def draw_shift(shown: Shown, shift: int) -> None:
     with st.container(key=f"chart_shift_{shown.side}"):
         draw_chart(
             _shift_chart(found),
+            name=f"{shown.side.upper()}: {shown.name}, M({shift})",
             alt=f"{shown.name}: M({shift}), {how}. Largest error {found.error:.1e}.",
         )
     st.markdown(
@@ -177,6 +182,7 @@ def draw_score_profile(position: AbstractScorePosition, *, length: int, width: i
     with st.container(key=f"chart_scores_{position.name}"):
         draw_chart(
             profile_chart(profile_table(*found), title="score", dark=on_dark(), height=240),
+            name=f"Scores of {position.name} by distance",
             alt=f"{position.name}: score {found.mean[0]:.2f} at distance 0, {found.mean[-1]:.2f} "
             f"at {length - 1}.",
         )
@@ -257,6 +263,7 @@ def draw_beyond(shown: tuple[Shown, ...], trained: int) -> None:
                 dark=on_dark(),
                 height=260,
             ),
+            name="Beyond the trained length",
             alt=f"Trained on {trained} positions. Furthest from them: {furthest['series']}, "
             f"position {furthest['at']}, at {furthest['value']:.2f}.",
         )

@@ -77,6 +77,7 @@ def _draw_pattern(snapshot: Snapshot, picture: Picture, sequence: int | str, at_
             dark=on_dark(),
             height=CHART_HEIGHT,
         ),
+        name=None,
         alt=alt,
     )
     st.caption(
@@ -97,6 +98,7 @@ def _draw_weights(snapshot: Snapshot, picture: Picture, at_rest: bool) -> None:
         weight_chart(
             table, length=length, vocabulary=vocabulary, dark=on_dark(), height=CHART_HEIGHT
         ),
+        name=None,
         alt=alt,
     )
     st.caption(

@@ -140,6 +140,7 @@ def _draw_map(
                 titles=(day, "query" if alone else query),
                 queries=(first,) if alone else None,
             ),
+            name=f"Map: {name}",
             alt=f"Map of what {_MEANING[name]}. In the last row day {strongest} counts most, with "
             f"{values[-1, strongest - 1]:.2f}.",
         )
@@ -186,6 +187,7 @@ def _draw_last_rows(found: Comparison, true: Dependence) -> None:
     with st.container(key="chart_last_row"):
         draw_chart(
             days_chart(days_table(rows), series=tuple(rows), dark=on_dark(), height=200),
+            name="The last row by day",
             alt="The last row by day. Most: "
             + ", ".join(f"{name} day {day}" for name, day in strongest.items())
             + ".",
@@ -215,6 +217,7 @@ def _draw_difference(drawn: dict[str, Float[np.ndarray, "query day"]], length: i
         with st.container(key="chart_difference"):
             draw_chart(
                 difference_chart(table, length=length, dark=on_dark(), height=map_height(length)),
+                name=f"Difference: {chosen}",
                 alt=f"{chosen}: largest at query day {largest['query']:.0f} and day "
                 f"{largest['key']:.0f}, {largest['difference']:+.2f}.",
             )

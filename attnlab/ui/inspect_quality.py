@@ -38,6 +38,7 @@ def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray)
                 dark=on_dark(),
                 height=_HEIGHT,
             ),
+            name="Confusion matrix",
             alt=f"Confusion matrix of {counts.sum():,} tests; {right:.1%} predicted right.",
         )
         st.caption(
@@ -54,6 +55,7 @@ def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray)
                 dark=on_dark(),
                 height=_HEIGHT,
             ),
+            name="Calibration",
             alt=f"Calibration: the expected calibration error is {reliable.error:.3f}.",
         )
         st.caption(

@@ -97,6 +97,7 @@ def _draw_prediction(experiment: Experiment, model: AbstractModel, tokens: np.nd
                 dark=on_dark(),
                 height=_HEIGHT,
             ),
+            name="The next day",
             alt=f"The next day. True: {_in_words(true, vocabulary.symbols)}; model: "
             f"{_in_words(learned, vocabulary.symbols)}.",
         )
@@ -142,6 +143,7 @@ def _draw_pattern(
     with st.container(key="chart_cells"):
         event = draw_chart(
             chart,
+            name="Pattern of the edited sequence",
             key="cell_chart",
             on_select="rerun",
             alt=f"Pattern of the edited sequence. Day {read + 1} gives "

@@ -101,6 +101,7 @@ def draw_loss(
                 height=CHART_HEIGHT,
                 past=tuple((curve.name, curve.colour) for curve in curves),
             ),
+            name=None,
             alt=alt,
             key=LOSS_CHART,
             on_select="rerun",

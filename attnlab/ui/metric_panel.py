@@ -148,6 +148,7 @@ def _draw_work(work: Background | None, *, task: _Task, start: float) -> None:
                 dark=on_dark(),
                 height=_HEIGHT + 40,
             ),
+            name="Learning the kernel",
             # A text that changes draws the chart anew, so it names no figure that still moves.
             alt="Error of predicting each point from the others, during training, beside that of "
             f"the best fixed bandwidth, {task.loss:.4f}."
@@ -222,6 +223,7 @@ def _draw_plane(key: str, metric: Metric, sample: Sample, query: int) -> None:
             plane_chart(
                 plane_table(sample.x, sample.y, weights, query), dark=on_dark(), height=_HEIGHT
             ),
+            name=f"Weights by the {key} kernel",
             key=f"plane_{key}",
             on_select=partial(_take_click, f"plane_{key}"),
             selection_mode=CLICKED,

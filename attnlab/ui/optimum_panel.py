@@ -78,6 +78,7 @@ def _draw_days(
             dark=on_dark(),
             height=260,
         ),
+        name=f"{name.capitalize()} of each day",
         alt=f"{name} of each day: {values[0]:.3f} on day 1, {values[-1]:.3f} on day {days[-1]}.",
     )
 
@@ -150,6 +151,7 @@ def draw_dependence(dependence: Dependence | None, vocab: int) -> None:
                 dark=on_dark(),
                 height=CHART_HEIGHT,
             ),
+            name=f"True dependence by {measure}",
             alt=f"True dependence by {measure}, {length} days. Day {length + 1} depends most on "
             f"day {order[0] + 1}: {final[order[0]]:.3f}.",
         )

@@ -57,12 +57,18 @@ def draw_frequencies(
     shown, left_right = counted.frequencies, st.columns(2, gap="medium")
     with left_right[0], st.container(key="chart_final_day"):
         st.markdown(f"**Day {length + 1}, the one to predict**")
-        _draw_bars(known.days[-1], shown.days[-1], shown.days_stderr[-1], symbols)
+        _draw_bars(
+            f"Day {length + 1}", known.days[-1], shown.days[-1], shown.days_stderr[-1], symbols
+        )
         st.markdown(_about_days(known, symbols))
     with left_right[1], st.container(key="chart_following"):
         st.markdown(f"**From day {length - 1} to day {length}**")
         _draw_bars(
-            known.following.ravel(), shown.following.ravel(), shown.following_stderr.ravel(), pairs
+            f"From day {length - 1} to day {length}",
+            known.following.ravel(),
+            shown.following.ravel(),
+            shown.following_stderr.ravel(),
+            pairs,
         )
     exact = "exact" if known.exact else "itself a share in a larger sample"
     st.caption(
@@ -92,6 +98,7 @@ def draw_agreement(agreement: Agreement | None) -> None:
                 dark=on_dark(),
                 height=260,
             ),
+            name="Agreement above chance",
             alt=f"Agreement above chance of two days by how far they are apart; one day apart it "
             f"is {values[0]:.3f}, {lags[-1]} days apart {values[-1]:.3f}.",
         )
@@ -102,7 +109,9 @@ def draw_agreement(agreement: Agreement | None) -> None:
     )
 
 
-def _draw_bars(known: np.ndarray, counted: np.ndarray, stderr: np.ndarray, names) -> None:
+def _draw_bars(
+    title: str, known: np.ndarray, counted: np.ndarray, stderr: np.ndarray, names
+) -> None:
     likeliest, gap = int(np.nanargmax(known)), np.abs(counted - known)
     furthest = float(np.nanmax(np.where(stderr > 0, gap / np.where(stderr > 0, stderr, 1), 0)))
     draw_chart(
@@ -112,6 +121,7 @@ def _draw_bars(known: np.ndarray, counted: np.ndarray, stderr: np.ndarray, names
             title="probability",
             dark=on_dark(),
         ),
+        name=title,
         alt=f"Probabilities beside shares in the sample. The largest is that of "
         f"{names[likeliest]}: {known[likeliest]:.3f}, in the sample "
         f"{show_measured(counted[likeliest], stderr[likeliest])}. The largest gap is "

@@ -111,6 +111,7 @@ def _draw_distribution(products: np.ndarray, width: int, size: float) -> None:
         )
     draw_chart(
         distribution_chart(distribution_table(histograms), dark=on_dark(), height=_HEIGHT),
+        name="Distribution of q · k",
         alt=f"Distribution of q · k at width {width}: standard deviation {products.std():.2f} "
         f"without 1/√d and {products.std() / np.sqrt(width):.2f} with it.",
     )
@@ -142,6 +143,7 @@ def _draw_variance(products: np.ndarray, size: float) -> None:
             dark=on_dark(),
             height=_HEIGHT,
         ),
+        name="Variance of the scores against width",
         alt=f"Variance against width: at d = {WIDTHS[-1]} it is {last['value']:.4g} without 1/√d, "
         f"with a standard error of {last['error']:.2g}; the law says {size**4 * WIDTHS[-1]:.4g}.",
     )
@@ -258,6 +260,7 @@ def _draw_figure(
             dark=on_dark(),
             height=260,
         ),
+        name=f"{title[0].upper()}{title[1:]} against width",
         alt=f"{title} against width: at d = {WIDTHS[-1]} {last[0]:.2f} with 1/√d and "
         f"{last[1]:.2f} without.",
     )

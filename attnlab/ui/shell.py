@@ -7,8 +7,10 @@ from pathlib import Path
 
 import streamlit as st
 
+from attnlab.ui.drawn import forget_charts
 from attnlab.ui.fragments import delivered
 from attnlab.ui.link_bar import complete_address, follow_address
+from attnlab.ui.pictures_panel import draw_pictures
 
 _PAGES = Path(__file__).parents[2] / "pages"
 # Of the thread that a script runs in: an older one of the same session may still be ending.
@@ -23,8 +25,10 @@ def run_shell() -> None:
         _configure()
         page, is_lesson = _navigation()
         follow_address(has_own_settings=is_lesson)
+        forget_charts()
         with _shell():
             page.run()
+        draw_pictures()
         complete_address()
 
 

@@ -181,6 +181,7 @@ def _draw_grid(grid: Grid, key: str) -> None:
                 column_colour=colours.get(grid.makes or grid.columns),
                 lit=tuple(lit),
             ),
+            name=grid.title.capitalize(),
             alt=_in_words(grid),
         )
 

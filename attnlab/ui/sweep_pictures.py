@@ -53,6 +53,7 @@ def draw_looks(tracks: tuple[Track, ...], plan: Sweep, gain: int) -> None:
                     dark=on_dark(),
                     height=_HEIGHT,
                 ),
+                name=f"{title[0].upper()}{title[1:]} against d_attn",
                 alt=f"{title.capitalize()}, against d_attn, with and without 1/√d."
                 + _at_widest(tracks, plan, figure, gain, look=0),
             )
@@ -75,6 +76,7 @@ def draw_looks(tracks: tuple[Track, ...], plan: Sweep, gain: int) -> None:
                     dark=on_dark(),
                     height=_HEIGHT,
                 ),
+                name=f"{title[0].upper()}{title[1:]} during training",
                 alt=f"The {title} during training, a line for every width."
                 + _at_widest(tracks, plan, figure, gain, look=-1),
             )
@@ -105,6 +107,7 @@ def draw_results(
                 dark=on_dark(),
                 height=330,
             ),
+            name=f"Steps to {share:.0%} of what can be learned",
             alt=f"Steps to {share:.0%} of what can be learned, a mark for every seed."
             + _reached_at_widest(ready, gain, gap),
         )
@@ -121,6 +124,7 @@ def draw_results(
                     dark=on_dark(),
                     height=290,
                 ),
+                name=f"Final gap {name}",
                 alt=f"The final gap to the floor {name}, by width and starting size."
                 + _at_widest(tracks, plan, "gap", gain, look=-1),
             )

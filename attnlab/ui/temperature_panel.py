@@ -92,6 +92,7 @@ def _draw_softmax(logits: np.ndarray, temperature: float) -> None:
                 dark=on_dark(),
                 height=260,
             ),
+            name="Softmax of the logits",
             alt=f"Softmax of {len(logits)} logits at temperature {temperature:g}: key "
             f"{int(weights.argmax()) + 1} has the largest weight, {figures.largest:.4f}.",
         )

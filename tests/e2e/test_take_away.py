@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -88,3 +89,17 @@ def test_a_linear_model_has_its_weights_taken(bench):
     bench.wait_for("paused")
     bench.open_panel("files")
     assert "rain → sun" in _texts(_take(bench, "take_inside_svg"))
+
+
+def test_the_charts_of_a_lesson_are_taken_as_they_stand(new_page, server):
+    lesson = TrainPage(new_page())
+    lesson.page.goto(f"{server.url}/softmax_scaling")
+    lesson.open_panel("pictures")
+    lesson.choose("picture", "Distribution of q · k")
+    width = lesson.part("width").get_by_role("slider")
+    for key, shown in (("Home", "at width 1:"), ("End", "at width 256:")):
+        width.press(key)
+        chart = lesson.part("chart_distribution").locator("div[aria-label]")
+        expect(chart).to_have_attribute("aria-label", re.compile(shown))
+        assert shown in _texts(_take(lesson, "picture_svg"))
+    assert _take(lesson, "picture_png").startswith(b"\x89PNG\r\n\x1a\n")

@@ -1,0 +1,54 @@
+"""Every chart of every page can be taken away as a picture."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from attnlab.charts import to_png, to_svg
+from attnlab.ui.pictures_panel import chart_picture
+
+_PAGES = Path(__file__).resolve().parents[2] / "pages"
+# Their charts are the run's, whose files hold them; the other page has none.
+_WITHOUT = {"train", "words"}
+_PANEL = "Take the charts away"
+
+
+def _texts(svg: str) -> str:
+    return " ".join(ElementTree.fromstring(svg).itertext())
+
+
+@pytest.mark.parametrize(
+    "page", sorted(path.stem for path in _PAGES.glob("*.py") if path.stem not in _WITHOUT)
+)
+def test_every_chart_makes_a_picture_that_says_what_it_shows(app, page):
+    app.number_input(key="steps").set_value(5).run()
+    app.button(key="run_start").click().run()
+    assert app.session_state["live_run"].wait(120.0)
+    app.switch_page(f"pages/{page}.py").run()
+    charts = app.session_state["charts_on_page"]
+    assert len(charts) == len(app.get("vega_lite_chart")) > 0
+    for name, chart in charts.items():
+        for dark in (False, True):
+            picture = chart_picture(name, chart, dark=dark)
+            texts = _texts(to_svg(picture))
+            assert name in texts
+            assert chart.alt.split()[-1] in texts
+        assert to_png(picture).startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_a_page_forgets_the_charts_of_the_one_before(app):
+    app.switch_page("pages/softmax_scaling.py").run()
+    assert "Distribution of q · k" in app.session_state["charts_on_page"]
+    app.switch_page("pages/words.py").run()
+    assert not app.session_state["charts_on_page"]
+    assert _PANEL not in [block.label for block in app.expander]
+
+
+def test_the_panel_offers_the_charts_by_their_names(app):
+    app.switch_page("pages/positional_encodings.py").run()
+    (panel,) = [block for block in app.expander if block.label == _PANEL]
+    assert not panel.children
+    app.session_state["pictures"] = True
+    app.run()
+    assert app.selectbox(key="picture").options == list(app.session_state["charts_on_page"])
