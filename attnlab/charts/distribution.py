@@ -25,12 +25,19 @@ def distribution_table(histograms: Mapping[str, Histogram]) -> pd.DataFrame:
 @drawn_once
 def distribution_chart(table: Rows, *, dark: bool, height: int) -> alt.LayerChart:
     """Histograms as filled steps; normal laws of the lawful variances in grey dashes."""
-    hue = hues(dark=dark)
+    hue, names = hues(dark=dark), [SCALED, UNSCALED]
+    legend = alt.Legend(orient="top", symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=2)
     colour = alt.Color(
         "series:N",
         title=None,
-        scale=alt.Scale(domain=[SCALED, UNSCALED], range=[hue.learned, hue.cursor]),
-        legend=alt.Legend(orient="top", symbolOpacity=1),
+        scale=alt.Scale(domain=names, range=[hue.learned, hue.cursor]),
+        legend=legend,
+    )
+    dots = alt.StrokeDash(
+        "series:N",
+        title=None,
+        scale=alt.Scale(domain=names, range=[[1, 0], [2, 2]]),
+        legend=legend,
     )
     base = alt.Chart(table).encode(x=alt.X("at:Q", title="score: q · k, scaled or not"))
     density = {"title": "share of the draws per unit"}
@@ -44,9 +51,9 @@ def distribution_chart(table: Rows, *, dark: bool, height: int) -> alt.LayerChar
         base.encode(y=alt.Y("density:Q", stack=None, **density), color=colour).mark_area(
             interpolate="step", opacity=0.35, aria=False
         ),
-        base.encode(y=alt.Y("density:Q", **density), color=colour, tooltip=tooltip).mark_line(
-            interpolate="step", strokeWidth=1.5, aria=False
-        ),
+        base.encode(
+            y=alt.Y("density:Q", **density), color=colour, strokeDash=dots, tooltip=tooltip
+        ).mark_line(interpolate="step", strokeWidth=1.5, aria=False),
         base.encode(y=alt.Y("normal:Q", **density), detail="series:N").mark_line(
             color=hue.truth, strokeDash=[5, 4], strokeWidth=1.5, aria=False
         ),

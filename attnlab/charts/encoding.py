@@ -8,48 +8,61 @@ from jaxtyping import Float
 from attnlab.charts.colours import hues, share_ramp
 from attnlab.charts.drawing import Rows, drawn_once
 
+_MOST_NUMBERED = 12
+
 
 def component_table(rows: Float[np.ndarray, "length features"]) -> pd.DataFrame:
-    """A row for every position and component; both count from 1."""
+    """A row for every position and component; both count from 1.
+
+    A dozen components at most have their number as a `name`, each at a position of its own.
+    """
+    length, width = rows.shape
     day, component = (index.ravel() for index in np.indices(rows.shape))
-    return pd.DataFrame({"day": day + 1, "component": component + 1, "value": rows.ravel()})
+    named = np.arange(0, width, -(-width // _MOST_NUMBERED))
+    places = np.round((np.arange(named.size) + 0.5) / named.size * (length - 1)).astype(int)
+    name = np.full(rows.shape, "", dtype=object)
+    name[places, named] = (named + 1).astype(str)
+    return pd.DataFrame(
+        {"day": day + 1, "component": component + 1, "value": rows.ravel(), "name": name.ravel()}
+    )
 
 
 @drawn_once
 def component_chart(
     table: Rows, *, domain: tuple[float, float], dark: bool, height: int
-) -> alt.Chart:
-    """A line for every component, from the first, bright, to the last, faint."""
+) -> alt.LayerChart:
+    """A line for every component, from the first, bright, to the last, faint; some numbered."""
     ramp = share_ramp(dark=dark)
-    return (
-        alt.Chart(table)
-        .mark_line(strokeWidth=1.6, aria=False)
-        .encode(
-            x=alt.X("day:Q", title="position (day)", axis=alt.Axis(tickMinStep=1, grid=False)),
-            y=alt.Y("value:Q", title="component", scale=alt.Scale(domain=list(domain))),
-            color=alt.Color(
-                "component:Q",
-                title="component",
-                scale=alt.Scale(range=[ramp.high, ramp.middle]),
-                legend=alt.Legend(
-                    orient="top",
-                    direction="horizontal",
-                    gradientLength=100,
-                    gradientThickness=10,
-                    titleOrient="left",
-                    tickMinStep=1,
-                    format="d",
-                ),
-            ),
-            detail="component:N",
-            tooltip=[
-                alt.Tooltip("day:Q"),
-                alt.Tooltip("component:Q"),
-                alt.Tooltip("value:Q", format=".4f"),
-            ],
-        )
-        .properties(height=height, padding={"right": 12})
+    base = alt.Chart(table).encode(
+        x=alt.X("day:Q", title="position (day)", axis=alt.Axis(tickMinStep=1, grid=False)),
+        y=alt.Y("value:Q", title="component", scale=alt.Scale(domain=list(domain))),
+        tooltip=[
+            alt.Tooltip("day:Q"),
+            alt.Tooltip("component:Q"),
+            alt.Tooltip("value:Q", format=".4f"),
+        ],
     )
+    lines = base.mark_line(strokeWidth=1.6, aria=False).encode(
+        color=alt.Color(
+            "component:Q",
+            title="component",
+            scale=alt.Scale(range=[ramp.high, ramp.middle]),
+            legend=alt.Legend(
+                orient="top",
+                direction="horizontal",
+                gradientLength=100,
+                gradientThickness=10,
+                titleOrient="left",
+                tickMinStep=1,
+                format="d",
+            ),
+        ),
+        detail="component:N",
+    )
+    numbers = base.mark_text(
+        dy=-8, fontSize=11, fontWeight="bold", color=hues(dark=dark).truth, aria=False
+    ).encode(text="name:N")
+    return alt.layer(lines, numbers).properties(height=height, padding={"right": 12})
 
 
 def profile_table(

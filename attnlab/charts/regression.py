@@ -184,6 +184,10 @@ def learning_chart(
     ).properties(height=height)
 
 
+# Of y: told by the form of a point as well as by its colour.
+_SIGNS = ("y below 0", "y from 0 up")
+
+
 def plane_table(
     x: Float[np.ndarray, "points features"],
     y: Float[np.ndarray, " points"],
@@ -197,6 +201,7 @@ def plane_table(
             "first": x[:, 0],
             "second": x[:, 1],
             "y": y,
+            "sign": np.where(y < 0, *_SIGNS),
             "weight": weight,
             "relative": weight / max(float(weight.max()), 1e-12),
             "chosen": np.arange(len(y)) == chosen,
@@ -208,7 +213,8 @@ def plane_table(
 def plane_chart(table: Rows, *, dark: bool, height: int) -> alt.LayerChart:
     """Points by their two features, as large as their weight, coloured by y; the query ringed.
 
-    The point that is clicked is the selection `CLICKED`.
+    A triangle that points down has a y below 0. The point that is clicked is the selection
+    `CLICKED`.
     """
     hue = hues(dark=dark)
     base = alt.Chart(table).encode(
@@ -234,6 +240,12 @@ def plane_chart(table: Rows, *, dark: bool, height: int) -> alt.LayerChart:
                 titleOrient="left",
                 values=[-1, 0, 1],
             ),
+        ),
+        shape=alt.Shape(
+            "sign:N",
+            title=None,
+            scale=alt.Scale(domain=list(_SIGNS), range=["triangle-down", "triangle-up"]),
+            legend=alt.Legend(orient="top", symbolFillColor=hue.truth, symbolStrokeColor=hue.truth),
         ),
         tooltip=[
             alt.Tooltip("point:O"),

@@ -37,7 +37,8 @@ from attnlab.ui.ground import on_dark
 
 VIEWS = ("curves", "heatmap", "similarity", "distance", "path")
 READING = {
-    "curves": "a line is one component; it takes its values as you walk along the positions.",
+    "curves": "a line is one component; it takes its values as you walk along the positions. The "
+    "number of a component stands over its line.",
     "heatmap": "a row is the vector that a position gets; fast components are at the left.",
     "similarity": "the cosine of the angle between the rows of two positions, 1 for the same "
     "direction. Stripes along the diagonal: only the distance counts.",

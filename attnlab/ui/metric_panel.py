@@ -170,8 +170,9 @@ def _draw_work(work: Background | None, *, task: _Task, start: float) -> None:
     st.caption(
         "Click a point to make it the query, or move the slider. How to read it: a point is as "
         "large as the weight that the ringed query gives it, each picture relative to its largest; "
-        "colour is y. The fixed kernel gathers a round neighbourhood, the learned one stretches "
-        "along the direction in which nothing changes."
+        "colour is y, and a triangle points down where y is below 0. The fixed kernel gathers a "
+        "round neighbourhood, the learned one stretches along the direction in which nothing "
+        "changes."
     )
 
 

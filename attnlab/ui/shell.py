@@ -13,6 +13,7 @@ from attnlab.ui.link_bar import complete_address, follow_address
 from attnlab.ui.pictures_panel import draw_pictures
 
 _PAGES = Path(__file__).parents[2] / "pages"
+_STYLE = Path(__file__).with_name("style.css")
 # Of the thread that a script runs in: an older one of the same session may still be ending.
 _IN_SHELL = ContextVar("in_shell", default=False)
 
@@ -50,6 +51,7 @@ def _configure() -> None:
     st.set_page_config(
         page_title="attnlab", page_icon="🔬", layout="wide", initial_sidebar_state="auto"
     )
+    st.html(_STYLE)
 
 
 @contextmanager

@@ -31,11 +31,7 @@ _CONTROLS = (
 _PASSED_BY = (
     # The arrow keys do the same in the field beside them.
     "[data-testid=stNumberInputStepDown], [data-testid=stNumberInputStepUp], "
-    "button[aria-haspopup=listbox], "
-    # Streamlit hides these two until the mouse is over them. The text can be selected all the
-    # same, and the sidebar may stay.
-    "button[aria-label='Copy to clipboard'], "
-    "[data-testid=stSidebarCollapseButton] button"
+    "button[aria-haspopup=listbox]"
 )
 # Buttons that are one stop together; the arrow keys move among them.
 _GROUP = "[role=radiogroup], [role=toolbar]"
