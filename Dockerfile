@@ -18,8 +18,8 @@ RUN pip install --no-cache-dir --requirement requirements.txt
 COPY .streamlit .streamlit
 COPY attnlab attnlab
 COPY pages pages
-COPY app.py LICENSE ./
-RUN python -m compileall -q attnlab pages app.py
+COPY app.py early_modules.py LICENSE ./
+RUN python -m compileall -q attnlab pages app.py early_modules.py
 
 USER 1000
 

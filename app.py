@@ -13,6 +13,9 @@ else:
     from contextlib import asynccontextmanager
 
     import streamlit as st
+    from starlette.middleware import Middleware
+
+    from early_modules import EarlyModules
 
     # XLA reports every program that it takes from the cache, in a screenful of letters, as
     # perhaps made for another processor, for two features that only the compiler knows of.
@@ -43,4 +46,9 @@ else:
         ).start()
         yield
 
-    app = st.App(__file__, lifespan=with_engine, on_script_error=tell_calmly)
+    app = st.App(
+        __file__,
+        lifespan=with_engine,
+        middleware=[Middleware(EarlyModules)],
+        on_script_error=tell_calmly,
+    )

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from attnlab.optimum import agreement, counted, dependence, frequencies, ladder, optimum
+from attnlab.ui.in_code import draw_in_code
 from attnlab.ui.knowledge import answers_in_turn, draw_waiting
 from attnlab.ui.optimum_panel import draw_dependence, draw_ladder, draw_optimum
 from attnlab.ui.process_panel import draw_process
@@ -56,20 +57,18 @@ draw_ladder(rungs)
 st.subheader("Which days matter", anchor=False)
 draw_dependence(depends, vocab)
 
-with st.expander("In code", icon=":material/code:"):
-    st.markdown("The figures above, from a script:")
-    st.code(
-        "import jax.random as jr\n\n"
-        f"from attnlab.generators import {type(generator).__name__}, sample\n"
-        "from attnlab.optimum import agreement, dependence, frequencies, ladder, optimum\n\n"
-        f"generator = {generator!r}\n"
-        f"length = {length}\n"
-        "for row in sample(generator, key=jr.key(0), size=8, length=length + 1):\n"
-        "    print(generator.vocabulary.render(row))\n"
-        "print(frequencies(generator, length).days[-1], agreement(generator, length).values)\n"
-        "print(optimum(generator, length).final)\n"
-        "for rung in ladder(generator, length):\n"
-        "    print(rung.name, rung.best)\n"
-        "print(dependence(generator, length).replacement[-1])",
-        language="python",
-    )
+draw_in_code(
+    "import jax.random as jr\n\n"
+    f"from attnlab.generators import {type(generator).__name__}, sample\n"
+    "from attnlab.optimum import agreement, dependence, frequencies, ladder, optimum\n\n"
+    f"generator = {generator!r}\n"
+    f"length = {length}\n"
+    "for row in sample(generator, key=jr.key(0), size=8, length=length + 1):\n"
+    "    print(generator.vocabulary.render(row))\n"
+    "print(frequencies(generator, length).days[-1], agreement(generator, length).values)\n"
+    "print(optimum(generator, length).final)\n"
+    "for rung in ladder(generator, length):\n"
+    "    print(rung.name, rung.best)\n"
+    "print(dependence(generator, length).replacement[-1])",
+    lead="The figures above, from a script:",
+)

@@ -6,6 +6,7 @@ import streamlit as st
 from attnlab.ui.bench import session_run
 from attnlab.ui.cursor import draw_scrubber, shown_moment
 from attnlab.ui.files_panel import draw_files
+from attnlab.ui.in_code import draw_in_code
 from attnlab.ui.inspect_maps import draw_maps
 from attnlab.ui.inspect_quality import draw_generated, draw_quality
 from attnlab.ui.inspect_sequence import draw_sequence, edited_days
@@ -59,13 +60,11 @@ else:
         "the prediction depended on before it was trained."
     )
     draw_files(run)
-    with st.expander("In code", icon=":material/code:"):
-        st.code(
-            "from attnlab.inspection import compare, final_probs, surprise\n"
-            "from attnlab.optimum import day_laws, dependence, next_day\n\n"
-            "true = dependence(experiment.generator, experiment.length)\n"
-            "laws = day_laws(experiment.generator, experiment.length)\n"
-            "maps = compare(experiment, model, sequences, true.replacement, laws)\n"
-            "print(maps.attends[-1], maps.depends[-1], maps.truth[-1])",
-            language="python",
-        )
+    draw_in_code(
+        "from attnlab.inspection import compare, final_probs, surprise\n"
+        "from attnlab.optimum import day_laws, dependence, next_day\n\n"
+        "true = dependence(experiment.generator, experiment.length)\n"
+        "laws = day_laws(experiment.generator, experiment.length)\n"
+        "maps = compare(experiment, model, sequences, true.replacement, laws)\n"
+        "print(maps.attends[-1], maps.depends[-1], maps.truth[-1])",
+    )

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from attnlab.ui.curve_panel import draw_controls, draw_equalities, draw_fit
+from attnlab.ui.in_code import draw_in_code
 from attnlab.ui.metric_panel import draw_metric
 from attnlab.ui.shell import ensure_shell
 
@@ -44,27 +45,25 @@ st.markdown(
     "on, and nothing against the truth."
 )
 
-with st.expander("In code", icon=":material/code:"):
-    st.markdown("The figures above, from a script:")
-    st.code(
-        "import jax.random as jr\n"
-        "import numpy as np\n\n"
-        "from attnlab.kernel_regression import (\n"
-        "    agreement_with_formula, attention_fit, dot_product, leave_one_out, on_circle\n"
-        ")\n"
-        "from attnlab.learned_kernel import isotropic, learn_metric\n"
-        "from attnlab.regression_data import CURVES, PLANES, draw_sample\n\n"
-        "x, y = draw_sample(CURVES['waves'], key=jr.key(0))\n"
-        "queries = np.linspace(0, 1, 201)[:, None]\n"
-        "output, pattern = attention_fit(queries, x, y, 0.05)\n"
-        "print(agreement_with_formula(queries, x, y, 0.05))\n"
-        "left_out = leave_one_out(x, y, np.geomspace(0.005, 1, 61))\n"
-        "print(left_out.bandwidths[left_out.best])\n"
-        "circle = on_circle(x[:, 0], 0.0, 1.0)\n"
-        "print(dot_product(circle, circle, 0.2).pattern_difference)\n\n"
-        "x, y = draw_sample(PLANES['one irrelevant'], key=jr.key(0))\n"
-        "for progress in learn_metric(x, y, isotropic(2, 0.3), learning_rate=0.1, steps=400):\n"
-        "    pass\n"
-        "print(progress.losses[-1], progress.metric.query)",
-        language="python",
-    )
+draw_in_code(
+    "import jax.random as jr\n"
+    "import numpy as np\n\n"
+    "from attnlab.kernel_regression import (\n"
+    "    agreement_with_formula, attention_fit, dot_product, leave_one_out, on_circle\n"
+    ")\n"
+    "from attnlab.learned_kernel import isotropic, learn_metric\n"
+    "from attnlab.regression_data import CURVES, PLANES, draw_sample\n\n"
+    "x, y = draw_sample(CURVES['waves'], key=jr.key(0))\n"
+    "queries = np.linspace(0, 1, 201)[:, None]\n"
+    "output, pattern = attention_fit(queries, x, y, 0.05)\n"
+    "print(agreement_with_formula(queries, x, y, 0.05))\n"
+    "left_out = leave_one_out(x, y, np.geomspace(0.005, 1, 61))\n"
+    "print(left_out.bandwidths[left_out.best])\n"
+    "circle = on_circle(x[:, 0], 0.0, 1.0)\n"
+    "print(dot_product(circle, circle, 0.2).pattern_difference)\n\n"
+    "x, y = draw_sample(PLANES['one irrelevant'], key=jr.key(0))\n"
+    "for progress in learn_metric(x, y, isotropic(2, 0.3), learning_rate=0.1, steps=400):\n"
+    "    pass\n"
+    "print(progress.losses[-1], progress.metric.query)",
+    lead="The figures above, from a script:",
+)

@@ -10,6 +10,7 @@ from attnlab.ui.encoding_controls import (
 )
 from attnlab.ui.encoding_panel import draw_waves
 from attnlab.ui.encoding_sections import draw_lengths, draw_pictures, draw_scores, draw_shifts
+from attnlab.ui.in_code import draw_in_code
 from attnlab.ui.linked import linked
 from attnlab.ui.shell import ensure_shell
 
@@ -62,11 +63,9 @@ st.caption(
 st.header("Beyond the trained length", anchor=False, divider="gray")
 draw_lengths(one, other, length)
 
-with st.expander("In code", icon=":material/code:"):
-    st.code(
-        "from attnlab.geometry import closest_pair, encoding_rows, fit_shift, similarity\n"
-        f"from attnlab.positions import {type(one.position).__name__}\n\n"
-        f"rows = encoding_rows({one.position!r}, length={length}, width={width})\n"
-        f"print(similarity(rows), fit_shift(rows, 3).error, closest_pair(rows))",
-        language="python",
-    )
+draw_in_code(
+    "from attnlab.geometry import closest_pair, encoding_rows, fit_shift, similarity\n"
+    f"from attnlab.positions import {type(one.position).__name__}\n\n"
+    f"rows = encoding_rows({one.position!r}, length={length}, width={width})\n"
+    f"print(similarity(rows), fit_shift(rows, 3).error, closest_pair(rows))",
+)

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from attnlab.ui.in_code import draw_in_code
 from attnlab.ui.safety_panel import draw_safety
 from attnlab.ui.saturation_panel import draw_dot_products, draw_saturation
 from attnlab.ui.shell import ensure_shell
@@ -57,26 +58,24 @@ st.markdown(
 )
 draw_safety()
 
-with st.expander("In code", icon=":material/code:"):
-    st.markdown("The figures above, from a script:")
-    st.code(
-        "import jax.random as jr\n"
-        "import numpy as np\n\n"
-        "from attnlab import Experiment\n"
-        "from attnlab.attention import masked_softmax\n"
-        "from attnlab.saturation import draw_scores, patterns, saturation, variance_and_error\n"
-        "from attnlab.sweep import Sweep, over_seeds, run_sweep, steps_to, target_gap\n\n"
-        "drawn = draw_scores((4, 64), draws=2_000, queries=100, keys=16, key=jr.key(0))\n"
-        "print(variance_and_error(drawn.products[1]))  # near 64\n"
-        "open_keys = np.ones(16, dtype=bool)\n"
-        "print(saturation(patterns(drawn.scores[1], open_keys)).surviving.mean())\n"
-        "print(saturation(patterns(drawn.scores[1] / 8, open_keys)).surviving.mean())\n"
-        "print(masked_softmax(np.array([[1e4, 9_999.0]]), np.ones((1, 2), dtype=bool)))\n\n"
-        "experiment = Experiment()\n"
-        "for progress in run_sweep(Sweep(experiment, widths=(4, 64), gains=(1.0,))):\n"
-        "    print(f'{progress.share:.0%} {progress.doing}')\n"
-        "for track in progress.tracks:\n"
-        "    first = steps_to(track, target_gap(experiment, 0.9))[0]\n"
-        "    print(track.d_attn, track.scale, first, over_seeds(track.gap[0, :, -1]))",
-        language="python",
-    )
+draw_in_code(
+    "import jax.random as jr\n"
+    "import numpy as np\n\n"
+    "from attnlab import Experiment\n"
+    "from attnlab.attention import masked_softmax\n"
+    "from attnlab.saturation import draw_scores, patterns, saturation, variance_and_error\n"
+    "from attnlab.sweep import Sweep, over_seeds, run_sweep, steps_to, target_gap\n\n"
+    "drawn = draw_scores((4, 64), draws=2_000, queries=100, keys=16, key=jr.key(0))\n"
+    "print(variance_and_error(drawn.products[1]))  # near 64\n"
+    "open_keys = np.ones(16, dtype=bool)\n"
+    "print(saturation(patterns(drawn.scores[1], open_keys)).surviving.mean())\n"
+    "print(saturation(patterns(drawn.scores[1] / 8, open_keys)).surviving.mean())\n"
+    "print(masked_softmax(np.array([[1e4, 9_999.0]]), np.ones((1, 2), dtype=bool)))\n\n"
+    "experiment = Experiment()\n"
+    "for progress in run_sweep(Sweep(experiment, widths=(4, 64), gains=(1.0,))):\n"
+    "    print(f'{progress.share:.0%} {progress.doing}')\n"
+    "for track in progress.tracks:\n"
+    "    first = steps_to(track, target_gap(experiment, 0.9))[0]\n"
+    "    print(track.d_attn, track.scale, first, over_seeds(track.gap[0, :, -1]))",
+    lead="The figures above, from a script:",
+)

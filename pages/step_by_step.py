@@ -5,6 +5,7 @@ import streamlit as st
 from attnlab.ui.averages_panel import draw_averages
 from attnlab.ui.fragments import fragment
 from attnlab.ui.head_controls import code_of, draw_bench, run_bench
+from attnlab.ui.in_code import draw_in_code
 from attnlab.ui.sets_panel import draw_sets
 from attnlab.ui.shell import ensure_shell
 from attnlab.ui.stage_panel import draw_stages
@@ -34,9 +35,10 @@ def draw_example():
     st.header("Sets, not sequences", anchor=False, divider="gray")
     st.markdown("The same head, once with the inputs as they are above and once shuffled.")
     draw_sets(bench)
-    with st.expander("In code", icon=":material/code:"):
-        st.markdown("The stages above, from a script:")
-        st.code(code_of(bench), language="python")
+    draw_in_code(
+        code_of(bench),
+        lead="The stages above, from a script:",
+    )
 
 
 st.header("Averaging the past, three ways", anchor=False, divider="gray")

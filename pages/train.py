@@ -7,6 +7,7 @@ from attnlab.script import to_script
 from attnlab.ui.bench import get_ready_for, session_run
 from attnlab.ui.files_panel import draw_files
 from attnlab.ui.form import draw_form
+from attnlab.ui.in_code import draw_in_code
 from attnlab.ui.knowledge import draw_verdict
 from attnlab.ui.link_bar import draw_lesson, draw_link_panel, draw_notices
 from attnlab.ui.live_panel import draw_live
@@ -45,6 +46,7 @@ draw_sequences(run)
 draw_runs(run)
 draw_link_panel(form)
 draw_files(run)
-with st.expander("In code", icon=":material/code:"):
-    st.markdown("The run above, from a script that prints its test figures:")
-    st.code(to_script(run.experiment, snapshot.history.changes), language="python")
+draw_in_code(
+    to_script(run.experiment, snapshot.history.changes),
+    lead="The run above, from a script that prints its test figures:",
+)

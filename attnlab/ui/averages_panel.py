@@ -14,6 +14,7 @@ from attnlab.scores import ScaledDotProduct
 from attnlab.stages import Head, compiled_stages
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
+from attnlab.ui.in_code import draw_in_code
 from attnlab.ui.linked import linked
 
 _MOST = {"B": 4, "T": 16, "C": 8}
@@ -63,9 +64,8 @@ def draw_averages() -> None:
             else "All weights of a row are the same, whatever the inputs are."
         )
     )
-    with st.expander("The three ways in code", icon=":material/code:"):
-        for way in (average_by_loop, average_by_matrix, average_by_softmax):
-            st.code(inspect.getsource(way), language="python")
+    ways = (average_by_loop, average_by_matrix, average_by_softmax)
+    draw_in_code(*map(inspect.getsource, ways), title="The three ways in code", key="ways_in_code")
 
 
 _PROGRAMS = tuple(jax.jit(jax.vmap(way)) for way in (average_by_matrix, average_by_softmax))

@@ -33,3 +33,11 @@ def figures(page: AppTest) -> dict[str, str]:
 def texts(page: AppTest) -> str:
     """All running text."""
     return "\n".join(text.value for text in page.markdown)
+
+
+def code(page: AppTest) -> str:
+    """What “In code” shows when it is opened."""
+    page.session_state["in_code"] = True
+    page.run()
+    assert not page.exception
+    return page.code[-1].value

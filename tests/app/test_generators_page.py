@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from attnlab.generators import GENERATORS, Custom, Markov
 from attnlab.number_text import show_numbers
 from attnlab.optimum import ladder, optimum
+from tests.app.lessons import code
 
 _APP = Path(__file__).resolve().parents[2] / "app.py"
 _PATIENCE = 300
@@ -69,7 +70,7 @@ def test_every_generator(page, name):
     assert len(charts) == len(generator.tables) + 6
     assert all(chart.proto.alt for chart in charts)
     assert page.latex[0].value.strip("$\n ") == generator.formula
-    compile(page.code[-1].value, "in code", "exec")
+    compile(code(page), "in code", "exec")
 
 
 def test_a_bad_table_keeps_the_last_picture(page):

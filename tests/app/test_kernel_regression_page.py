@@ -3,7 +3,7 @@
 import pytest
 
 from attnlab.regression_data import CURVES, PLANES
-from tests.app.lessons import charts, figures, open_page, texts
+from tests.app.lessons import charts, code, figures, open_page, texts
 
 PATIENCE = 120
 
@@ -119,7 +119,7 @@ def test_training_is_stopped(page):
 
 def test_charts_say_what_they_show(page):
     assert all(chart.proto.alt for chart in page.get("vega_lite_chart"))
-    compile(page.code[-1].value, "in code", "exec")
+    compile(code(page), "in code", "exec")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from attnlab.positions import POSITIONS
 from attnlab.ui.encoding_controls import IN_THE_RUN, steps
 from attnlab.ui.encoding_panel import VIEWS
+from tests.app.lessons import code
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def test_every_encoding_in_every_view(page, name):
         assert not page.exception
         assert not page.error
         assert all(_alts(page))
-    compile(page.code[-1].value, "in code", "exec")
+    compile(code(page), "in code", "exec")
 
 
 def test_a_shift_of_sinusoids_errs_by_rounding_and_of_learned_ones_much(page):

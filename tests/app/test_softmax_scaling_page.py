@@ -6,7 +6,7 @@ import time
 import pytest
 
 from attnlab.safety import CASES
-from tests.app.lessons import charts, figures, open_page, texts
+from tests.app.lessons import charts, code, figures, open_page, texts
 
 PATIENCE = 300
 
@@ -110,7 +110,7 @@ def test_every_case_of_numerical_safety(page):
 def test_charts_say_what_they_show(page):
     assert len(charts(page)) == 6
     assert all(chart.proto.alt for chart in page.get("vega_lite_chart"))
-    compile(page.code[-1].value, "in code", "exec")
+    compile(code(page), "in code", "exec")
 
 
 def small_sweep(page, monkeypatch):

@@ -8,14 +8,14 @@ from attnlab.models import MODELS
 from attnlab.options import options_of
 from attnlab.positions import POSITIONS
 from attnlab.presets import PRESETS
+from tests.app.lessons import code
 from tests.unit.scripts import experiment_of
 
 
 def _experiment_of(app) -> Experiment:
     """The experiment that a reset takes from the controls, as “In code” shows it."""
     app.button(key="run_reset").click().run()
-    assert not app.exception
-    return experiment_of(app.code[0].value)
+    return experiment_of(code(app))
 
 
 def test_the_page_opens_on_the_default_experiment(app):

@@ -1,5 +1,7 @@
 """A link to any page works as the first request that a fresh server gets."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -58,3 +60,13 @@ def test_first_request(name, fresh_server, new_page):
         assert train.wait_for("idle").step == 0
         for key in ("preset", "generator", "length", "model", "d_attn", "seed"):
             expect(train.part(key)).to_be_visible()
+
+
+def test_the_files_of_a_chart_come_with_the_page_and_once(server, new_page):
+    page, fetched = new_page(), []
+    page.on("request", lambda request: fetched.append(request.url))
+    link = page.goto(f"{server.url}/softmax_scaling").headers["link"]
+    page.locator(".st-key-chart_distribution svg.marks").wait_for()
+    # A file that the browser could not use as it came would be fetched a second time.
+    for name in re.findall(r"<\./(.*?)>", link):
+        assert fetched.count(f"{server.url}/{name}") == 1, name
