@@ -15,7 +15,7 @@ from benchmarks.visitors import Visitor, server_and_browser
 _EVERY = 10.0
 _WINDOW_MINUTES = 5.0
 # So slow that it does not end: with the next run a browser begins its charts anew.
-_RUN = {"v": 1, "length": 48, "d_attn": 64, "steps": 100_000}
+_RUN = {"v": 1, "length": 48, "d_attn": 64, "batch": 1_000, "steps": 100_000}
 _MEGA = 1e6
 # Milliseconds: on a busy machine the compilation takes minutes.
 _COMPILING = 600_000
@@ -41,6 +41,8 @@ def main() -> None:
             rows.append((time.monotonic() - began, server.memory() / _MEGA, heap / _MEGA))
             seconds, memory, used = rows[-1]
             print(f"{seconds:6.0f} s   server {memory:7.1f} MB   heap {used:6.1f} MB", flush=True)
+            if (state := train.status().state) != "running":
+                raise SystemExit(f"The run is {state}: nothing is drawn any more. Make it slower.")
         window = min(60 * _WINDOW_MINUTES, 10 * minutes)
         first = [row for row in rows if row[0] <= window]
         last = [row for row in rows if row[0] >= rows[-1][0] - window]
