@@ -18,12 +18,9 @@ from attnlab.generators import GENERATORS, AbstractGenerator, Markov
 from attnlab.models import MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
 from attnlab.options import OptionError, check_options, option
 from attnlab.records import from_record, to_record
+from attnlab.sources import AbstractSource, FreshSource, FullSource, MinibatchSource
 from attnlab.training import (
-    AbstractSource,
-    FreshSource,
-    FullSource,
     Losses,
-    MinibatchSource,
     Training,
     TrainState,
     advance,

@@ -1,6 +1,5 @@
 """Training as compiled chunks of steps. No threads, no files, no clock."""
 
-import abc
 import dataclasses
 from functools import partial
 from typing import ClassVar, NamedTuple
@@ -13,10 +12,10 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from attnlab.generators import AbstractGenerator, draw_days
 from attnlab.losses import LOSSES, READOUTS, final_logits, sequence_loss
 from attnlab.models import AbstractModel
 from attnlab.options import OptionError, check_options, option, options_of
+from attnlab.sources import AbstractSource
 
 # The most steps of one compiled chunk; longer waits for an answer than this would be felt.
 CHUNK_CAPACITY = 1024
@@ -87,59 +86,6 @@ class Training:
 
 # What a run can go on with in another value: nothing that it has learned depends on them.
 AMENDABLE = ("learning_rate", "batch", "steps")
-
-
-class AbstractSource(eqx.Module):
-    """Where the sequences of a training step come from."""
-
-    @abc.abstractmethod
-    def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
-        """The sequences of one step."""
-
-    @abc.abstractmethod
-    def with_batch(self, batch: int) -> "AbstractSource":
-        """The same source with batches of another size."""
-
-
-class MinibatchSource(AbstractSource):
-    """Random rows of a fixed training set, with replacement."""
-
-    sequences: Int[Array, "size days"]
-    batch: int = eqx.field(static=True)
-
-    def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
-        return self.sequences[jr.randint(key, (self.batch,), 0, self.sequences.shape[0])]
-
-    def with_batch(self, batch: int) -> "MinibatchSource":
-        return dataclasses.replace(self, batch=batch)
-
-
-class FullSource(AbstractSource):
-    """The whole training set every step."""
-
-    sequences: Int[Array, "size days"]
-
-    def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
-        return self.sequences
-
-    def with_batch(self, batch: int) -> "FullSource":
-        return self
-
-
-class FreshSource(AbstractSource):
-    """New sequences from the generator every step."""
-
-    generator: AbstractGenerator = eqx.field(static=True)
-    start: PyTree
-    batch: int = eqx.field(static=True)
-    days: int = eqx.field(static=True)
-
-    def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
-        draw = partial(draw_days, self.generator, self.start, days=self.days)
-        return jax.vmap(draw)(jr.split(key, self.batch))
-
-    def with_batch(self, batch: int) -> "FreshSource":
-        return dataclasses.replace(self, batch=batch)
 
 
 class TrainState(NamedTuple):

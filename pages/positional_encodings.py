@@ -2,13 +2,13 @@
 
 import streamlit as st
 
+from attnlab.ui.aliasing_panel import draw_waves
 from attnlab.ui.encoding_controls import (
     MOST_FEATURES,
     MOST_POSITIONS,
     draw_encoding,
     draw_presets,
 )
-from attnlab.ui.encoding_panel import draw_waves
 from attnlab.ui.encoding_sections import draw_lengths, draw_pictures, draw_scores, draw_shifts
 from attnlab.ui.in_code import draw_in_code
 from attnlab.ui.linked import linked

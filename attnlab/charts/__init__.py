@@ -25,6 +25,7 @@ from attnlab.charts.loss import HOVER, PastCurve, loss_chart, loss_table
 from attnlab.charts.matrix import Lit, matrix_chart, matrix_table
 from attnlab.charts.pattern import pattern_chart, pattern_table
 from attnlab.charts.picture import as_picture, to_png, to_svg
+from attnlab.charts.plane import plane_chart, plane_table
 from attnlab.charts.predictions import (
     calibration_chart,
     calibration_table,
@@ -40,8 +41,6 @@ from attnlab.charts.regression import (
     learning_chart,
     learning_table,
     leave_one_out_chart,
-    plane_chart,
-    plane_table,
     points_table,
 )
 from attnlab.charts.rule import rule_chart, rule_table

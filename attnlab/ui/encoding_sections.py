@@ -3,11 +3,11 @@
 import streamlit as st
 
 from attnlab.positions import Alibi, Rotary
+from attnlab.ui.aliasing_panel import draw_beyond
 from attnlab.ui.encoding_controls import MOST_FEATURES, MOST_POSITIONS, Shown, steps
 from attnlab.ui.encoding_panel import (
     READING,
     VIEWS,
-    draw_beyond,
     draw_score_profile,
     draw_shift,
     draw_view,

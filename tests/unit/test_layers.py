@@ -29,6 +29,7 @@ LAYERS = (
     "stages",
     "worked_examples",
     "losses",
+    "sources",
     "training",
     "changes",
     "experiment",
