@@ -8,6 +8,7 @@ from jaxtyping import Float
 from attnlab.charts.colours import hues, truth_ramp
 from attnlab.charts.days import day_axis
 from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.legend import ramp_legend
 
 
 def dependence_table(
@@ -58,15 +59,11 @@ def dependence_chart(
                 scale=alt.Scale(
                     type="sqrt", domain=[0, most], range=list(truth_ramp(dark=dark)), clamp=True
                 ),
-                legend=alt.Legend(
-                    orient="top",
-                    direction="horizontal",
-                    gradientLength=190,
+                legend=ramp_legend(
+                    length=190,
                     labelOverlap=False,
                     values=[0, most / 10, most / 2, most],
                     format=".2f",
-                    gradientThickness=10,
-                    titleOrient="left",
                     titleLimit=160,
                 ),
             ),

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from attnlab.charts.colours import hues, signed_ramp
 from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.legend import ramp_legend
 
 
 def days_table(shares: Mapping[str, Float[np.ndarray, " day"]]) -> pd.DataFrame:
@@ -82,14 +83,7 @@ def difference_chart(table: Rows, *, length: int, dark: bool, height: int) -> al
                 "difference:Q",
                 title="difference of shares",
                 scale=alt.Scale(domain=[-1, 0, 1], range=list(ramp), clamp=True),
-                legend=alt.Legend(
-                    orient="top",
-                    direction="horizontal",
-                    gradientLength=100,
-                    values=[-1, 0, 1],
-                    gradientThickness=10,
-                    titleOrient="left",
-                ),
+                legend=ramp_legend(values=[-1, 0, 1]),
             ),
             tooltip=["query:O", "key:O", alt.Tooltip("difference:Q", format="+.3f")],
         )

@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from attnlab.charts.colours import hues, share_ramp
 from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.legend import ramp_legend
 
 _MOST_NUMBERED = 12
 
@@ -47,15 +48,7 @@ def component_chart(
             "component:Q",
             title="component",
             scale=alt.Scale(range=[ramp.high, ramp.middle]),
-            legend=alt.Legend(
-                orient="top",
-                direction="horizontal",
-                gradientLength=100,
-                gradientThickness=10,
-                titleOrient="left",
-                tickMinStep=1,
-                format="d",
-            ),
+            legend=ramp_legend(tickMinStep=1, format="d"),
         ),
         detail="component:N",
     )

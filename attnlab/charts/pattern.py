@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from attnlab.charts.colours import hues, share_ramp
 from attnlab.charts.days import day_axis
 from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.legend import ramp_legend
 
 
 def pattern_table(
@@ -80,16 +81,7 @@ def pattern_chart(
                 "share:Q",
                 title=meaning,
                 scale=alt.Scale(domain=[0, 1], range=list(ramp), clamp=True),
-                legend=alt.Legend(
-                    orient="top",
-                    direction="horizontal",
-                    gradientLength=100,
-                    values=[0, 0.5, 1],
-                    format=".1f",
-                    gradientThickness=10,
-                    titleOrient="left",
-                    titleLimit=140,
-                ),
+                legend=ramp_legend(values=[0, 0.5, 1], format=".1f", titleLimit=140),
             ),
             tooltip=[
                 alt.Tooltip("query_day:N", title="query day"),

@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from attnlab.charts.colours import hues, signed_ramp
 from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.legend import ramp_legend
 from attnlab.charts.regression import CLICKED
 
 # Of y: told by the form of a point as well as by its colour.
@@ -57,14 +58,7 @@ def plane_chart(table: Rows, *, dark: bool, height: int) -> alt.LayerChart:
             "y:Q",
             title="y",
             scale=alt.Scale(domain=[-1.2, 0, 1.2], range=list(signed_ramp(dark=dark)), clamp=True),
-            legend=alt.Legend(
-                orient="top",
-                direction="horizontal",
-                gradientLength=120,
-                gradientThickness=10,
-                titleOrient="left",
-                values=[-1, 0, 1],
-            ),
+            legend=ramp_legend(length=120, values=[-1, 0, 1]),
         ),
         shape=alt.Shape(
             "sign:N",

@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 
 from attnlab.charts.colours import hues, share_ramp
 from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.legend import ramp_legend
 from attnlab.vocabulary import Vocabulary
 
 _LAWS = ["true", "model"]
@@ -96,13 +97,7 @@ def confusion_chart(
             "share:Q",
             title="share of row",
             scale=alt.Scale(domain=[0, 1], range=list(share_ramp(dark=dark))),
-            legend=alt.Legend(
-                orient="top",
-                gradientLength=100,
-                values=[0, 0.5, 1],
-                gradientThickness=10,
-                titleOrient="left",
-            ),
+            legend=ramp_legend(values=[0, 0.5, 1]),
         )
     )
     ink = ("#12151c", "#e6e9f0") if dark else ("#ffffff", "#1d2433")

@@ -8,6 +8,7 @@ import pandas as pd
 
 from attnlab.charts.colours import truth_ramp
 from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.legend import ramp_legend
 from attnlab.generators import RuleTable
 
 _TALLEST = 460
@@ -57,15 +58,7 @@ def rule_chart(table: Rows, *, rule: RuleTable, dark: bool) -> alt.LayerChart:
         "probability:Q",
         title="probability",
         scale=alt.Scale(domain=[0, 1], range=list(ramp), clamp=True),
-        legend=alt.Legend(
-            orient="top",
-            direction="horizontal",
-            gradientLength=100,
-            values=[0, 0.5, 1],
-            format=".1f",
-            gradientThickness=10,
-            titleOrient="left",
-        ),
+        legend=ramp_legend(values=[0, 0.5, 1], format=".1f"),
     )
     number = base.encode(
         text=alt.Text("probability:Q", format=".3~g"),

@@ -8,6 +8,7 @@ import pandas as pd
 
 from attnlab.charts.colours import hues, share_ramp
 from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.legend import ramp_legend
 from attnlab.charts.series import SCALED, UNSCALED
 from attnlab.sweep import SCALED as SCALED_NAME
 from attnlab.sweep import Track, over_seeds, steps_to
@@ -209,15 +210,7 @@ def gap_map_chart(
         "gap:Q",
         title="final gap (nats)",
         scale=alt.Scale(type="sqrt", domain=[0, most], range=list(ramp), clamp=True),
-        legend=alt.Legend(
-            orient="top",
-            direction="horizontal",
-            gradientLength=120,
-            gradientThickness=10,
-            titleOrient="left",
-            values=[0, most / 4, most],
-            format=".2g",
-        ),
+        legend=ramp_legend(length=120, values=[0, most / 4, most], format=".2g"),
     )
     numbers = base.encode(
         text=alt.Text("gap:Q", format=".3f"),

@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from attnlab.charts.colours import signed_ramp
 from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.legend import ramp_legend
 from attnlab.vocabulary import Vocabulary
 
 
@@ -56,13 +57,7 @@ def weight_chart(
                 "weight:Q",
                 title="weight (nats)",
                 scale=alt.Scale(range=list(ramp), domainMid=0),
-                legend=alt.Legend(
-                    orient="top",
-                    direction="horizontal",
-                    gradientLength=100,
-                    titleOrient="left",
-                    gradientThickness=10,
-                ),
+                legend=ramp_legend(),
             ),
             tooltip=[
                 alt.Tooltip("day:O"),
