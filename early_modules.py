@@ -26,13 +26,14 @@ _NAMED = re.compile(r"static/js/([\w.-]+\.js)")
 class EarlyModules:
     """ASGI middleware: a `Link` header with every HTML page, for `modules` (default: a chart's).
 
-    The files are given as the page itself gives its own, relative to where the app is mounted.
+    The files are given as the page itself gives its own, relative to where the app is mounted, and
+    come behind those.
     """
 
     def __init__(self, app: Application, modules: tuple[str, ...] | None = None):
         self._app = app
         links = (
-            f"<./static/js/{name}>; rel=modulepreload; crossorigin"
+            f"<./static/js/{name}>; rel=modulepreload; crossorigin; fetchpriority=low"
             for name in (chart_modules() if modules is None else modules)
         )
         self._link = ", ".join(links).encode()
