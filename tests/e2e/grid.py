@@ -3,6 +3,7 @@
 from playwright.sync_api import Page, expect
 
 ROW = 35
+EDITOR = "#portal textarea, #portal input"
 _HANDED_ON = 250
 
 
@@ -20,8 +21,7 @@ def type_cell(page: Page, table: str, x: float, row: int, text: str) -> None:
 
 def finish_cell(page: Page, text: str) -> None:
     """Replace what the open editor of a cell holds, and leave it with Enter."""
-    editor = page.locator("#portal textarea, #portal input")
-    expect(editor).to_be_focused()
+    editor = page.locator(EDITOR)
     editor.fill(text)
     expect(editor).to_have_value(text)
     # Enter takes what the editor held a few frames ago; no person is that quick.

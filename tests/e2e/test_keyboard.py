@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.grid import finish_cell
+from tests.e2e.grid import EDITOR, finish_cell
 from tests.e2e.menu import go_to
 from tests.e2e.server import ROOT
 from tests.e2e.train_page import TrainPage
@@ -251,6 +251,7 @@ def test_a_lesson_by_keyboard_alone(new_page, server):
     chosen = page.locator(".st-key-step_inputs_grid [role=gridcell][aria-selected=true]")
     expect(chosen).to_have_attribute("aria-colindex", "1")
     press("Enter")
+    expect(page.locator(EDITOR)).to_be_focused()
     finish_cell(page, "5")
     arithmetic = page.locator(".st-key-step_arithmetic")
     expect(arithmetic).to_contain_text("(5)(1)+(0)(1)+(1)(0)+(0)(0)=5")
