@@ -64,7 +64,8 @@ def plane_chart(table: Rows, *, dark: bool, height: int) -> alt.LayerChart:
             "sign:N",
             title=None,
             scale=alt.Scale(domain=list(_SIGNS), range=["triangle-down", "triangle-up"]),
-            legend=alt.Legend(orient="top", symbolFillColor=hue.truth, symbolStrokeColor=hue.truth),
+            # Beside the other one it would leave a narrow chart.
+            legend=None,
         ),
         tooltip=[
             alt.Tooltip("point:O"),

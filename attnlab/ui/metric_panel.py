@@ -231,7 +231,8 @@ def _draw_plane(key: str, metric: Metric, sample: Sample, query: int) -> None:
             alt=f"The points of the plane, as large as their weights by the {key} kernel. The "
             f"query is point {query + 1} of {len(weights)}, at {sample.x[query, 0]:.2f} across and "
             f"{sample.x[query, 1]:.2f} up; the largest weight, {weights.max():.3f}, is that of the "
-            f"point at {near[0]:.2f} across and {near[1]:.2f} up.",
+            f"point at {near[0]:.2f} across and {near[1]:.2f} up. A triangle points down where y "
+            "is below 0.",
         )
 
 
