@@ -41,7 +41,10 @@ def _draw_choice() -> None:
                 on_click="ignore",
                 icon=":material/download:",
             )
-    st.caption("The chart as it is now, in the page's colours, with what it shows in words.")
+    st.caption(
+        "The chart as it is now, in the page's colours, with what it shows in words. Charts that "
+        "came since this was opened are listed when it is opened anew."
+    )
 
 
 def chart_picture(name: str, chart: DrawnChart, *, dark: bool) -> dict[str, Any]:
