@@ -1,8 +1,9 @@
-"""The browser is told of the charts' code with the page, before the page asks for it.
+"""The browser is told of the first page's code with the page, before anything is drawn.
 
-Streamlit's front end comes in some hundred files, and a browser learns which of them draw a chart
-when the first chart arrives. Until then its line is idle, and then the first picture waits for
-them. Here and not in `attnlab`, whose import takes the engine along, for which no visitor waits.
+Streamlit's front end comes in some three hundred files, and a browser learns which of them draw a
+chart or a slider when the first of these arrives. Until then its line is idle, and then the first
+picture waits for them. Here and not in `attnlab`, whose import takes the engine along, for which
+no visitor waits.
 """
 
 import re
@@ -17,56 +18,98 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
+# What the Train page shows before anybody touched it, by the names of Streamlit's components.
+ON_FIRST_PAGE = (
+    "ArrowVegaLiteChart",
+    "loadVegaEmbed",
+    "Selectbox",
+    "TextInput",
+    "TextArea",
+    "Slider",
+    "NumberInput",
+    "Button",
+    "Progress",
+    "Metric",
+    "Html",
+)
 _FRONT_END = Path(st.__file__).parent / "static"
-_CHART = "ArrowVegaLiteChart.*.js"
 _IMPORTED = re.compile(r"""(?:from|import)["']\./([\w.-]+\.js)["']""")
 _NAMED = re.compile(r"static/js/([\w.-]+\.js)")
+_END_OF_HEAD = b"</head>"
 
 
 class EarlyModules:
-    """ASGI middleware: a `Link` header with every HTML page, for `modules` (default: a chart's).
+    """ASGI middleware: HTML pages name `modules` (default: those of the first page) in their heads.
 
     The files are given as the page itself gives its own, relative to where the app is mounted, and
-    come behind those.
+    come behind those. Not in a header: proxies have little room there.
     """
 
     def __init__(self, app: Application, modules: tuple[str, ...] | None = None):
         self._app = app
         links = (
-            f"<./static/js/{name}>; rel=modulepreload; crossorigin; fetchpriority=low"
-            for name in (chart_modules() if modules is None else modules)
+            f'<link rel="modulepreload" crossorigin fetchpriority="low" href="./static/js/{name}">'
+            for name in (early_modules() if modules is None else modules)
         )
-        self._link = ", ".join(links).encode()
+        self._links = "".join(links).encode()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        async def send_with_link(message: Message) -> None:
-            if message["type"] == "http.response.start" and self._link:
-                headers = list(message.get("headers", ()))
-                if dict(headers).get(b"content-type", b"").startswith(b"text/html"):
-                    message = {**message, "headers": [*headers, (b"link", self._link)]}
-            await send(message)
+        start: Message | None = None
+        page = b""
 
-        await self._app(scope, receive, send_with_link if scope["type"] == "http" else send)
+        async def send_with_links(message: Message) -> None:
+            nonlocal start, page
+            if _begins_page(message):
+                start = message
+            elif start is None:
+                await send(message)
+            else:
+                page += message.get("body", b"")
+                if not message.get("more_body", False):
+                    for part in _answer(start, page, self._links):
+                        await send(part)
+
+        await self._app(scope, receive, send_with_links if scope["type"] == "http" else send)
 
 
-def chart_modules(front_end: Path = _FRONT_END) -> tuple[str, ...]:
-    """The files that draw a chart and that the page does not name itself, by following imports.
+def _begins_page(message: Message) -> bool:
+    if message["type"] != "http.response.start" or message["status"] != 200:
+        return False
+    headers = dict(message.get("headers", ()))
+    is_page = headers.get(b"content-type", b"").startswith(b"text/html")
+    return is_page and b"content-encoding" not in headers
 
-    None where Streamlit is built in another way: they then come when they are asked for.
+
+def _answer(start: Message, page: bytes, links: bytes) -> tuple[Message, Message]:
+    # The answer to HEAD has no text, and the length that the page would have had is near enough.
+    if _END_OF_HEAD in page:
+        page = page.replace(_END_OF_HEAD, links + _END_OF_HEAD, 1)
+        length = str(len(page)).encode()
+        headers = [(k, length if k == b"content-length" else v) for k, v in start["headers"]]
+        start = {**start, "headers": headers}
+    return start, {"type": "http.response.body", "body": page}
+
+
+def early_modules(front_end: Path = _FRONT_END) -> tuple[str, ...]:
+    """The files that draw the first page and that the page does not name itself.
+
+    They are found by following imports. None where Streamlit is built in another way: they then
+    come when they are asked for.
     """
     scripts, page = front_end / "static" / "js", front_end / "index.html"
     if not page.is_file():
         return ()
     named = _all_imported(scripts, _NAMED.findall(page.read_text(encoding="utf-8")))
-    drawing = _all_imported(scripts, [path.name for path in scripts.glob(_CHART)])
-    return tuple(sorted(drawing - named))
+    files = [path.name for kind in ON_FIRST_PAGE for path in scripts.glob(f"{kind}.*.js")]
+    return tuple(sorted(_all_imported(scripts, files) - named))
 
 
 def _all_imported(scripts: Path, names: list[str]) -> set[str]:
-    found: set[str] = set()
-    while names:
-        name = names.pop()
+    """These files and all that they import, in any depth."""
+    left, found = list(names), set()
+    while left:
+        name = left.pop()
         if name not in found and (scripts / name).is_file():
             found.add(name)
-            names += _IMPORTED.findall((scripts / name).read_text(encoding="utf-8"))
+            left += _IMPORTED.findall((scripts / name).read_text(encoding="utf-8"))
     return found
