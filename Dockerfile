@@ -18,8 +18,9 @@ RUN pip install --no-cache-dir --requirement requirements.txt
 COPY .streamlit .streamlit
 COPY attnlab attnlab
 COPY pages pages
-COPY app.py early_modules.py LICENSE ./
-RUN python -m compileall -q attnlab pages app.py early_modules.py
+COPY first_paint first_paint
+COPY app.py LICENSE ./
+RUN python -m compileall -q attnlab first_paint pages app.py
 
 USER 1000
 

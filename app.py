@@ -1,6 +1,10 @@
 """attnlab in the browser: `streamlit run app.py`."""
 
 if __name__ == "__main__":
+    from first_paint.picture import draw_until_engine_is_here
+
+    draw_until_engine_is_here()
+
     from attnlab.ui.shell import run_shell
 
     run_shell()
@@ -15,7 +19,7 @@ else:
     import streamlit as st
     from starlette.middleware import Middleware
 
-    from early_modules import EarlyModules
+    from first_paint.modules import EarlyModules
 
     # XLA reports every program that it takes from the cache, in a screenful of letters, as
     # perhaps made for another processor, for two features that only the compiler knows of.
@@ -46,9 +50,9 @@ else:
         ).start()
         yield
 
-    app = st.App(
-        __file__,
-        lifespan=with_engine,
-        middleware=[Middleware(EarlyModules)],
-        on_script_error=tell_calmly,
-    )
+    SERVING = {
+        "lifespan": with_engine,
+        "middleware": [Middleware(EarlyModules)],
+        "on_script_error": tell_calmly,
+    }
+    app = st.App(__file__, **SERVING)

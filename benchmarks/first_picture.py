@@ -1,17 +1,25 @@
-"""How soon a visitor sees the first picture of the Train page."""
+"""How soon a visitor sees the first picture of the Train page.
+
+On a server that has just started it is a picture of the example's chart, later the chart itself.
+"""
 
 import importlib.util
+import math
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.timing import Figure, spread
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
 
+    from tests.e2e.server import AppServer
+
 _SERVERS, _VISITORS = 3, 5
 _PATIENCE = 60_000
+# Of a second in which an idle server takes care of its sessions.
+_IDLE_SECONDS = 0.1
 # The server's first message says that the script of the page has started.
 _WATCH = """
 const Native = window.WebSocket;
@@ -23,32 +31,50 @@ window.WebSocket = class extends Native {
 };
 const look = () => {
     const chart = document.querySelector('[data-testid="stVegaLiteChart"]');
+    const picture = document.querySelector('[data-testid="stHtml"] img');
     if (chart?.querySelector('canvas, svg')) { window.drawn = performance.now(); }
     else { requestAnimationFrame(look); }
+    if (window.drawn || picture?.naturalWidth) { window.seen ??= performance.now(); }
 };
 requestAnimationFrame(look);
 """
 
 
-def _visits(browser: "Browser", url: str) -> list[tuple[float, float]]:
-    """Of somebody's first visit, and of one soon afterwards."""
+class _Visit(NamedTuple):
+    """Seconds from opening the address."""
+
+    began: float
+    seen: float
+    drawn: float
+
+
+def _visits(browser: "Browser", url: str) -> list[_Visit]:
+    """Somebody's first visit, and one soon afterwards."""
     context = browser.new_context()
-    times = [_seconds_to_picture(context, url) for _ in range(2)]
+    visits = [_visit(context, url) for _ in range(2)]
     context.close()
-    return times
+    return visits
 
 
-def _seconds_to_picture(context: "BrowserContext", url: str) -> tuple[float, float]:
-    """From the start of the page's script, and from the visit, to the first chart."""
+def _visit(context: "BrowserContext", url: str) -> _Visit:
+    """When the page's script began, and when the first picture and the first chart stood there."""
     page = context.new_page()
     page.add_init_script(_WATCH)
     page.goto(url)
     page.wait_for_function("window.drawn", timeout=_PATIENCE)
-    began, drawn = page.evaluate("[window.began, window.drawn]")
+    milliseconds = page.evaluate("[window.began, window.seen, window.drawn]")
     # A visit that ends before its script has ended would spend the time of the next one.
     page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
     page.close()
-    return (drawn - began) / 1000, drawn / 1000
+    return _Visit(*(time / 1000 for time in milliseconds))
+
+
+def _wait_until_idle(server: "AppServer") -> None:
+    """A server that has just started compiles what its first visitor may ask for."""
+    before = -math.inf
+    while (now := server.processor_seconds()) - before > _IDLE_SECONDS:
+        before = now
+        time.sleep(1)
 
 
 def _rows() -> Iterator[str]:
@@ -61,7 +87,7 @@ def _rows() -> Iterator[str]:
     for _ in range(_SERVERS):
         with server_and_browser() as (server, browser):
             starting.append(_visits(browser, server.url)[0])
-            time.sleep(1)
+            _wait_until_idle(server)
             before = len(script_seconds(server))
             for _ in range(_VISITORS):
                 first, second = _visits(browser, server.url)
@@ -74,15 +100,17 @@ def _rows() -> Iterator[str]:
         ("a later visitor", started),
         ("the same one again, who has Streamlit's files", again),
     ):
-        script, whole = zip(*visits, strict=True)
+        picture = [visit.seen - visit.began for visit in visits]
+        seen = [visit.seen for visit in visits]
+        chart = [visit.drawn - visit.began for visit in visits]
         yield (
-            f"{name:<46} {spread(script, '.2f')} s, from opening the address "
-            f"{spread(whole, '.2f')} s"
+            f"{name:<46} {spread(picture, '.2f')} s, from opening the address "
+            f"{spread(seen, '.2f')} s; the chart {spread(chart, '.2f')} s"
         )
 
 
 FIGURE = Figure(
-    "from the start of the Train page's script to its first chart in a browser on the same "
+    "from the start of the Train page's script to its first picture in a browser on the same "
     "machine, target ≤ 1 s",
     _rows,
 )

@@ -4,10 +4,14 @@ if __name__ == "__main__":
     import sys
     import time
 
-    from attnlab.ui.shell import run_shell
+    from first_paint.picture import draw_until_engine_is_here
 
     began = time.perf_counter()
     try:
+        draw_until_engine_is_here()
+
+        from attnlab.ui.shell import run_shell
+
         run_shell()
     finally:
         # What stops or reruns a script is raised through here as well.
@@ -15,6 +19,6 @@ if __name__ == "__main__":
 else:
     import streamlit as st
 
-    from app import tell_calmly, with_engine
+    from app import SERVING
 
-    app = st.App(__file__, lifespan=with_engine, on_script_error=tell_calmly)
+    app = st.App(__file__, **SERVING)

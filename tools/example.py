@@ -1,18 +1,22 @@
-"""Train the finished run that the Train page shows before anything was trained.
+"""Train the finished run that is on the screen before anything was trained, and take its picture.
 
     python tools/example.py
 
 To be run again when the default experiment changes; a test says so.
 """
 
+import json
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attnlab.experiment import Experiment
-from attnlab.ui.example import EXAMPLE_FILE, make_example, write_example
+from attnlab.ui.example import EXAMPLE_FILE, make_example, picture_of, read_example, write_example
+from first_paint.picture import PICTURE_FILE
 
 if __name__ == "__main__":
     write_example(make_example(Experiment()), EXAMPLE_FILE)
-    print(EXAMPLE_FILE)
+    picture = json.dumps(picture_of(read_example()), ensure_ascii=False, indent=1)
+    PICTURE_FILE.write_text(picture + "\n", encoding="utf-8")
+    print(EXAMPLE_FILE, PICTURE_FILE, sep="\n")

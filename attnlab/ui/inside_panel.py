@@ -5,7 +5,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.attention import MASKS
-from attnlab.charts import pattern_chart, pattern_table, weight_chart, weight_table
+from attnlab.charts import Drawing, pattern_chart, pattern_table, weight_chart, weight_table
 from attnlab.history import Picture
 from attnlab.losses import readout_position
 from attnlab.snapshot import Snapshot
@@ -52,38 +52,44 @@ def draw_inside(
 
 
 def _draw_pattern(snapshot: Snapshot, picture: Picture, sequence: int | str, at_rest: bool) -> None:
-    experiment = snapshot.experiment
-    length = experiment.length
-    head = picture.patterns[:, 0, 0]
-    if sequence == MEAN:
-        pattern, symbols = head.mean(axis=0), None
-    else:
-        vocabulary = experiment.generator.vocabulary
-        pattern = head[sequence]
-        symbols = tuple(vocabulary.symbols[token] for token in snapshot.probes[sequence])
-    days = jnp.arange(length)
-    admitted = np.asarray(MASKS[experiment.model.mask](days, days))
-    read = readout_position(experiment.training.readout, length)
+    length = snapshot.experiment.length
+    read = readout_position(snapshot.experiment.training.readout, length)
     alt = f"Attention pattern, {length} days."
     if at_rest:
-        strongest = int(pattern[read].argmax())
-        alt += f" Day {read + 1}, which is read out, gives {pattern[read, strongest]:.0%} of its "
+        attention = _pattern(picture, sequence)[read]
+        strongest = int(attention.argmax())
+        alt += f" Day {read + 1}, which is read out, gives {attention[strongest]:.0%} of its "
         alt += f"attention to day {strongest + 1}."
-    draw_chart(
-        pattern_chart(
-            pattern_table(pattern, admitted, symbols),
-            length=length,
-            symbols=symbols,
-            dark=on_dark(),
-            height=CHART_HEIGHT,
-        ),
-        name=None,
-        alt=alt,
-    )
+    drawing = pattern_drawing(snapshot, picture, sequence, dark=on_dark())
+    draw_chart(drawing, name=None, alt=alt)
     st.caption(
         f"How to read it: each row is a day's attention and sums to 1; row {read + 1} makes the "
         "prediction. Masked cells are left out."
     )
+
+
+def pattern_drawing(
+    snapshot: Snapshot, picture: Picture, sequence: int | str, *, dark: bool
+) -> Drawing:
+    """The chart of `draw_inside` for a model that attends."""
+    experiment, symbols = snapshot.experiment, None
+    if sequence != MEAN:
+        vocabulary = experiment.generator.vocabulary
+        symbols = tuple(vocabulary.symbols[token] for token in snapshot.probes[sequence])
+    days = jnp.arange(experiment.length)
+    admitted = np.asarray(MASKS[experiment.model.mask](days, days))
+    return pattern_chart(
+        pattern_table(_pattern(picture, sequence), admitted, symbols),
+        length=experiment.length,
+        symbols=symbols,
+        dark=dark,
+        height=CHART_HEIGHT,
+    )
+
+
+def _pattern(picture: Picture, sequence: int | str) -> np.ndarray:
+    head = picture.patterns[:, 0, 0]
+    return head.mean(axis=0) if sequence == MEAN else head[sequence]
 
 
 def _draw_weights(snapshot: Snapshot, picture: Picture, at_rest: bool) -> None:

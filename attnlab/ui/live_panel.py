@@ -7,7 +7,7 @@ from attnlab.live import LiveRun
 from attnlab.optimum import ladder, optimum
 from attnlab.snapshot import Snapshot
 from attnlab.ui.cursor import draw_scrubber, shown_moment
-from attnlab.ui.example import read_example
+from attnlab.ui.example import about, read_example
 from attnlab.ui.figures_panel import draw_figures, draw_headline
 from attnlab.ui.fragments import fragment
 from attnlab.ui.inside_panel import draw_inside, draw_sequence_choice
@@ -98,12 +98,9 @@ def _draw_instructions(snapshot: Snapshot) -> None:
             icon=":material/pause_circle:",
         )
         return
-    shown = read_example().snapshot
     st.info(
         "Choose a generator and a model in the sidebar, then press **Start** (or the key S) and "
-        "watch the model learn. Until then, **an example**: a run of "
-        f"`{shown.experiment.generator.name}` with all settings at their defaults, "
-        f"{shown.step:,} steps, trained beforehand.",
+        f"watch the model learn. Until then, **an example**: {about(read_example())}",
         icon=":material/play_circle:",
     )
 

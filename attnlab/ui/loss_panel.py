@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from attnlab.charts import HOVER, PastCurve, loss_chart, loss_table, past_hue
+from attnlab.charts import HOVER, Drawing, PastCurve, loss_chart, loss_table, past_hue
 from attnlab.experiment import Experiment
 from attnlab.live import LiveRun
 from attnlab.optimum import ladder, optimum
@@ -72,37 +72,12 @@ def draw_loss(
     snapshot: Snapshot, rungs: Sequence[str], cursor: int | None, past: Sequence[PastRun] = ()
 ) -> None:
     """Training and test loss, between chance and the floor, and the runs before."""
-    experiment, latest = snapshot.experiment, snapshot.latest
-    best = answer_or_none(optimum, experiment.generator, experiment.length)
     curves = [_curve(run) for run in past if not run.hidden]
-    last_step = max(
-        [experiment.training.steps, *(step for curve in curves for step, _ in curve.tests)]
-    )
-    table = loss_table(
-        snapshot.history,
-        known=known_losses(experiment, rungs),
-        last_step=last_step,
-        latest=(latest.step, latest.evaluation),
-        cursor=cursor,
-        past=curves,
-    )
-    alt = "Loss against step."
-    if not snapshot.active:
-        # A text that changes draws the chart anew, so it names no figure that still moves.
-        alt += f" Test loss {latest.evaluation.nll:.3f} nats at step {latest.step:,}."
-        alt += "" if best is None else f" The floor is {best.final.nll:.3f} nats."
-        alt += "".join(f" Before: {curve.name}, {curve.tests[-1][1]:.3f} nats." for curve in curves)
     with st.container(key="chart_loss"):
         draw_chart(
-            loss_chart(
-                table,
-                last_step=last_step,
-                dark=on_dark(),
-                height=CHART_HEIGHT,
-                past=tuple((curve.name, curve.colour) for curve in curves),
-            ),
+            loss_drawing(snapshot, rungs, cursor, curves, dark=on_dark()),
             name=None,
-            alt=alt,
+            alt=loss_in_words(snapshot, curves),
             key=LOSS_CHART,
             on_select="rerun",
             selection_mode=HOVER,
@@ -112,6 +87,46 @@ def draw_loss(
         "batches before their update; test: sequences never trained on. Point at a step to read "
         "all curves there."
     )
+
+
+def loss_drawing(
+    snapshot: Snapshot,
+    rungs: Sequence[str] = (),
+    cursor: int | None = None,
+    past: Sequence[PastCurve] = (),
+    *,
+    dark: bool,
+) -> Drawing:
+    """The chart of `draw_loss`."""
+    latest = snapshot.latest
+    ends = (step for curve in past for step, _ in curve.tests)
+    last_step = max([snapshot.experiment.training.steps, *ends])
+    table = loss_table(
+        snapshot.history,
+        known=known_losses(snapshot.experiment, rungs),
+        last_step=last_step,
+        latest=(latest.step, latest.evaluation),
+        cursor=cursor,
+        past=past,
+    )
+    names = tuple((curve.name, curve.colour) for curve in past)
+    return loss_chart(table, last_step=last_step, dark=dark, height=CHART_HEIGHT, past=names)
+
+
+def loss_in_words(snapshot: Snapshot, past: Sequence[PastCurve] = ()) -> str:
+    """The chart's text alternative.
+
+    A text that changes draws the chart anew, so it names no figure that still moves.
+    """
+    if snapshot.active:
+        return "Loss against step."
+    experiment, latest = snapshot.experiment, snapshot.latest
+    best = answer_or_none(optimum, experiment.generator, experiment.length)
+    figures = [f"Test loss {latest.evaluation.nll:.3f} nats at step {latest.step:,}."]
+    if best is not None:
+        figures.append(f"The floor is {best.final.nll:.3f} nats.")
+    figures += [f"Before: {curve.name}, {curve.tests[-1][1]:.3f} nats." for curve in past]
+    return " ".join(["Loss against step.", *figures])
 
 
 def _curve(run: PastRun) -> PastCurve:

@@ -27,8 +27,8 @@ _WIDTH, _HEIGHT = 640, 400
 _DAY_WIDTH, _DAY_HEIGHT, _MOST_LABELS = 44, 22, 20
 
 
-def loss_picture(snapshot: Snapshot, rungs: Sequence[str]) -> dict[str, Any]:
-    """The loss chart, with the reference predictors `rungs`."""
+def loss_picture(snapshot: Snapshot, rungs: Sequence[str], *, dark: bool = False) -> dict[str, Any]:
+    """The loss chart, with the reference predictors `rungs`; on white, or for a dark page."""
     experiment, latest = snapshot.experiment, snapshot.latest
     table = loss_table(
         snapshot.history,
@@ -37,7 +37,7 @@ def loss_picture(snapshot: Snapshot, rungs: Sequence[str]) -> dict[str, Any]:
         latest=(latest.step, latest.evaluation),
         cursor=None,
     )
-    chart = loss_chart(table, last_step=experiment.training.steps, dark=False, height=_HEIGHT)
+    chart = loss_chart(table, last_step=experiment.training.steps, dark=dark, height=_HEIGHT)
     test = latest.evaluation
     figures = (
         f"after step {latest.step:,}: test loss {show_measured(test.nll, test.nll_stderr)} nats, "
@@ -48,6 +48,7 @@ def loss_picture(snapshot: Snapshot, rungs: Sequence[str]) -> dict[str, Any]:
         title=f"Loss: {_settings(snapshot)}",
         subtitles=[_details(snapshot), figures],
         width=_WIDTH,
+        dark=dark,
     )
 
 

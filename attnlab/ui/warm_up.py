@@ -1,13 +1,22 @@
 """What the server does when it starts, before anybody has asked for a page."""
 
+import importlib
+
 from attnlab.experiment import Experiment
 from attnlab.ui.bench import shared_programs
 from attnlab.ui.compile_cache import switch_on_cache
 from attnlab.ui.example import read_example
+from attnlab.ui.inside_panel import pattern_drawing
+from attnlab.ui.loss_panel import loss_drawing
 
 
 def warm_up() -> None:
-    """Import the engine, and begin to compile the experiment that everybody meets first."""
+    """Build the charts of the first page, and begin to compile what everybody meets first."""
     switch_on_cache()
+    # Nobody is to wait for its imports, and nobody to be told of an engine that is here.
+    importlib.import_module("attnlab.ui.shell")
+    example = read_example()
+    for dark in (False, True):
+        loss_drawing(example.snapshot, dark=dark)
+        pattern_drawing(example.snapshot, example.picture, 0, dark=dark)
     shared_programs().want(Experiment())
-    read_example()

@@ -1,6 +1,10 @@
 """The app on a server that is always behind: it takes milliseconds over every message."""
 
 if __name__ == "__main__":
+    from first_paint.picture import draw_until_engine_is_here
+
+    draw_until_engine_is_here()
+
     from attnlab.ui.shell import run_shell
 
     run_shell()
@@ -13,7 +17,7 @@ else:
     import streamlit as st
     from streamlit.runtime.app_session import AppSession
 
-    from app import tell_calmly, with_engine
+    from app import SERVING
 
     _MESSAGE_SECONDS = 0.004
 
@@ -29,4 +33,4 @@ else:
     AppSession._handle_scriptrunner_event_on_event_loop = _slowly(
         AppSession._handle_scriptrunner_event_on_event_loop
     )
-    app = st.App(__file__, lifespan=with_engine, on_script_error=tell_calmly)
+    app = st.App(__file__, **SERVING)

@@ -2,8 +2,7 @@
 
 Streamlit's front end comes in some three hundred files, and a browser learns which of them draw a
 chart or a slider when the first of these arrives. Until then its line is idle, and then the first
-picture waits for them. Here and not in `attnlab`, whose import takes the engine along, for which
-no visitor waits.
+picture waits for them.
 """
 
 import re
@@ -69,7 +68,18 @@ class EarlyModules:
                     for part in _answer(start, page, self._links):
                         await send(part)
 
-        await self._app(scope, receive, send_with_links if scope["type"] == "http" else send)
+        if scope["type"] == "http":
+            await self._app(_for_plain_text(scope), receive, send_with_links)
+        else:
+            await self._app(scope, receive, send)
+
+
+def _for_plain_text(scope: Message) -> Message:
+    """The request, for a text that is not compressed if it is one for a page."""
+    headers = scope["headers"]
+    if not any(key == b"accept" and b"text/html" in value for key, value in headers):
+        return scope
+    return {**scope, "headers": [(k, v) for k, v in headers if k != b"accept-encoding"]}
 
 
 def _begins_page(message: Message) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import streamlit
 
-from early_modules import ON_FIRST_PAGE, EarlyModules, early_modules
+from first_paint.modules import ON_FIRST_PAGE, EarlyModules, early_modules
 
 _FRONT_END = Path(streamlit.__file__).parent / "static"
 _SCRIPTS = _FRONT_END / "static" / "js"
@@ -41,7 +41,8 @@ def _answer(
     async def send(message):
         sent.append(message)
 
-    asyncio.run(EarlyModules(application, modules)({"type": scope}, None, send))
+    request = {"type": scope, "headers": []}
+    asyncio.run(EarlyModules(application, modules)(request, None, send))
     return messages, sent
 
 
@@ -87,6 +88,22 @@ def test_without_files_a_page_keeps_its_text():
     messages, sent = _answer(*_PAGE, modules=())
     assert sent[0] == messages[0]
     assert sent[1]["body"] == b"".join(_PAGE)
+
+
+@pytest.mark.parametrize(("accept", "is_plain"), [(b"text/html,*/*", True), (b"*/*", False)])
+def test_pages_alone_are_asked_for_uncompressed(accept, is_plain):
+    asked = []
+
+    async def application(scope, _receive, _send):
+        asked.append(scope)
+
+    rest = ((b"accept", accept), (b"host", b"x"))
+    request = {"type": "http", "path": "/", "headers": [*rest, (b"accept-encoding", b"gzip")]}
+    asyncio.run(EarlyModules(application, ())(request, None, None))
+    (passed,) = asked
+    assert passed["path"] == "/"
+    assert set(rest) <= set(passed["headers"])
+    assert ((b"accept-encoding", b"gzip") not in passed["headers"]) == is_plain
 
 
 def test_the_files_are_those_of_the_first_page_and_not_the_pages_own():

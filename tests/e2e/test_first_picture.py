@@ -1,0 +1,60 @@
+"""What is on the screen while a server is still importing its engine."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.server import AppServer
+from tests.e2e.train_page import TrainPage
+
+# Python imports a module of this name when it starts. The engine waits for a file.
+_HOLD = """
+import time
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+
+execute = SourceFileLoader.exec_module
+
+def hold(self, module):
+    while module.__name__ == "jax" and not Path({go!r}).exists():
+        time.sleep(0.05)
+    execute(self, module)
+
+SourceFileLoader.exec_module = hold
+"""
+
+
+@pytest.fixture
+def go(tmp_path):
+    return tmp_path / "go"
+
+
+@pytest.fixture
+def held_server(tmp_path, go):
+    """A server that imports its engine once `go` is there."""
+    (tmp_path / "sitecustomize.py").write_text(_HOLD.format(go=str(go)))
+    server = AppServer(tmp_path / "log", {"PYTHONPATH": str(tmp_path)})
+    server.start()
+    yield server
+    server.stop()
+    assert server.failures() == []
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_example_is_seen_before_the_engine_is_there_and_gives_way_to_the_page(
+    new_page, held_server, go, scheme
+):
+    train = TrainPage(new_page(color_scheme=scheme))
+    page = train.page
+    page.goto(f"{held_server.url}/?v=1&steps=700")
+    picture = page.get_by_role("img", name="Loss against step. Test loss")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
+    expect(page.get_by_text("an example", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Start")).to_have_count(0)
+    # Streamlit's own list of the files below `pages/`.
+    expect(page.get_by_test_id("stSidebarNav")).to_have_count(0)
+    go.touch()
+    train.wait_for("idle")
+    expect(picture).to_have_count(0)
+    expect(train.field("steps")).to_have_value("700")
