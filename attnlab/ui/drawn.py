@@ -1,20 +1,29 @@
 """Charts on the page, and the page's list of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 from attnlab.charts import Drawing
 
+# Of the expander that offers them.
+PICTURES = "pictures"
 _CHARTS = "charts_on_page"
 
 
 class DrawnChart(NamedTuple):
-    """A chart that stands on the page, and what it shows, in words."""
+    """A chart that stands on the page, what it shows in words, and the part that it is in."""
 
     drawing: Drawing
     alt: str
+    part: str | None
+
+
+# Of the thread that a script runs in: the part that is being drawn.
+_PART = ContextVar[str | None]("part", default=None)
 
 
 def draw_chart(
@@ -32,7 +41,7 @@ def draw_chart(
     of the run hold. With `on_select` it returns the selections, by their names.
     """
     if name is not None:
-        charts_on_page()[name] = DrawnChart(drawing, alt)
+        charts_on_page()[name] = DrawnChart(drawing, alt, _PART.get())
     return st.vega_lite_chart(
         spec=drawing.specification(),
         width="stretch",
@@ -51,3 +60,17 @@ def charts_on_page() -> dict[str, DrawnChart]:
 def forget_charts() -> None:
     """Begin a new page."""
     st.session_state[_CHARTS] = {}
+
+
+@contextmanager
+def part_of_page(name: str) -> Iterator[None]:
+    """Charts within it are that part's. Those that it drew the time before and no more are gone."""
+    before = {n: chart for n, chart in charts_on_page().items() if chart.part == name}
+    token = _PART.set(name)
+    try:
+        yield
+    finally:
+        _PART.reset(token)
+    charts = charts_on_page()
+    for gone in [n for n, chart in before.items() if charts.get(n) is chart]:
+        del charts[gone]

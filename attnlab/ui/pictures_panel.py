@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from attnlab.charts import as_picture, to_png, to_svg
-from attnlab.ui.drawn import DrawnChart, charts_on_page
+from attnlab.ui.drawn import PICTURES, DrawnChart, charts_on_page
 from attnlab.ui.fragments import fragment
 from attnlab.ui.ground import on_dark
 
@@ -19,7 +19,7 @@ def draw_pictures() -> None:
     if not charts_on_page():
         return
     panel = st.expander(
-        "Take the charts away", key="pictures", on_change="rerun", icon=":material/image:"
+        "Take the charts away", key=PICTURES, on_change="rerun", icon=":material/image:"
     )
     if panel.open:
         with panel:
@@ -41,10 +41,7 @@ def _draw_choice() -> None:
                 on_click="ignore",
                 icon=":material/download:",
             )
-    st.caption(
-        "The chart as it is now, in the page's colours, with what it shows in words. Charts that "
-        "came since this was opened are listed when it is opened anew."
-    )
+    st.caption("The chart as it is now, in the page's colours, with what it shows in words.")
 
 
 def chart_picture(name: str, chart: DrawnChart, *, dark: bool) -> dict[str, Any]:
