@@ -19,6 +19,7 @@ else:
     import streamlit as st
     from starlette.middleware import Middleware
 
+    from first_paint.errors import tell_calmly
     from first_paint.modules import EarlyModules
 
     # XLA reports every program that it takes from the cache, in a screenful of letters, as
@@ -35,12 +36,6 @@ else:
 
         warm_up()
 
-    def tell_calmly(error: Exception) -> bool:
-        """Whether an error of a page was told in words, which come without the engine too."""
-        from attnlab.ui.errors import tell_calmly
-
-        return tell_calmly(error)
-
     @asynccontextmanager
     async def with_engine(_app: st.App) -> AsyncIterator[None]:
         """While the server runs: have the engine imported, and what it is first asked for made."""
@@ -50,6 +45,7 @@ else:
         ).start()
         yield
 
+    # Scripts that serve the app in another way, such as those of the benchmarks, take it from here.
     SERVING = {
         "lifespan": with_engine,
         "middleware": [Middleware(EarlyModules)],

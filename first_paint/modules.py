@@ -75,11 +75,13 @@ class EarlyModules:
 
 
 def _for_plain_text(scope: Message) -> Message:
-    """The request, for a text that is not compressed if it is one for a page."""
+    """The request, for a text that is not compressed if it may be one for a page."""
     headers = scope["headers"]
-    if not any(key == b"accept" and b"text/html" in value for key, value in headers):
+    is_navigation = any(key == b"accept" and b"text/html" in value for key, value in headers)
+    # Downloads are navigations too, and large.
+    if not is_navigation or "/media/" in scope["path"]:
         return scope
-    return {**scope, "headers": [(k, v) for k, v in headers if k != b"accept-encoding"]}
+    return _without(scope, b"accept-encoding")
 
 
 def _begins_page(message: Message) -> bool:
@@ -91,13 +93,18 @@ def _begins_page(message: Message) -> bool:
 
 
 def _answer(start: Message, page: bytes, links: bytes) -> tuple[Message, Message]:
-    # The answer to HEAD has no text, and the length that the page would have had is near enough.
-    if _END_OF_HEAD in page:
-        page = page.replace(_END_OF_HEAD, links + _END_OF_HEAD, 1)
-        length = str(len(page)).encode()
-        headers = [(k, length if k == b"content-length" else v) for k, v in start["headers"]]
-        start = {**start, "headers": headers}
+    page = page.replace(_END_OF_HEAD, links + _END_OF_HEAD, 1)
+    # The answer to HEAD has no text, and none of the page's length.
+    length = [(b"content-length", str(len(page)).encode())] if page else []
+    # By those of Streamlit's file a browser would keep a page that names other files.
+    start = _without(start, b"content-length", b"etag", b"last-modified")
+    start["headers"] += length
     return start, {"type": "http.response.body", "body": page}
+
+
+def _without(message: Message, *names: bytes) -> Message:
+    headers = [(name, value) for name, value in message["headers"] if name not in names]
+    return {**message, "headers": headers}
 
 
 def early_modules(front_end: Path = _FRONT_END) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """A finished small run, on the screen while the engine is still being imported.
 
-Who starts the app has its page at once and would look at nothing for two seconds. A chart of the
-page's own kind would have to wait for the imports too; a picture of it waits for nothing.
+Who starts the app has its first page at once and would look at nothing for two seconds. A chart
+of the page's own kind would have to wait for the imports too; a picture of it waits for nothing.
 """
 
 import base64
@@ -9,6 +9,7 @@ import html
 import importlib
 import json
 import sys
+import threading
 from pathlib import Path
 
 import streamlit as st
@@ -20,21 +21,40 @@ _SHELL = "attnlab.ui.shell"
 
 def draw_until_engine_is_here() -> None:
     """First call of the app's script: once the engine is there, it draws nothing."""
-    if _engine_is_here():
+    here = _engine_is_here()
+    if here.is_set() or _is_imported():
+        here.set()
         return
-    _draw_example()
-    importlib.import_module(_SHELL)
-    st.rerun()
+    place = st.empty()
+    with place.container():
+        _draw_example()
+    try:
+        shell = _import_shell()
+    except Exception:
+        # It would go on to say that the page is about to come.
+        place.empty()
+        raise
+    shell.ensure_shell()
 
 
-def _engine_is_here() -> bool:
+# Python forgets modules again where a watcher takes edits over; the engine was there all the same.
+@st.cache_resource(show_spinner=False)
+def _engine_is_here() -> threading.Event:
+    return threading.Event()
+
+
+def _is_imported() -> bool:
     # A module whose import goes on in another thread is listed already, without its functions.
-    return hasattr(sys.modules.get(_SHELL), "run_shell")
+    return hasattr(sys.modules.get(_SHELL), "ensure_shell")
+
+
+def _import_shell():
+    return importlib.import_module(_SHELL)
 
 
 def _draw_example() -> None:
     example = json.loads(PICTURE_FILE.read_text(encoding="utf-8"))
-    # The icon comes with the page itself: to check it Streamlit imports all that there are.
+    # Without the icon: to check that it is an emoji, Streamlit imports its table of all of them.
     st.set_page_config(page_title="attnlab", layout="wide")
     st.title("Train", anchor=False)
     st.info(

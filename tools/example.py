@@ -1,10 +1,12 @@
 """Train the finished run that is on the screen before anything was trained, and take its picture.
 
-    python tools/example.py
+    python tools/example.py [--picture]
 
-To be run again when the default experiment changes; a test says so.
+To be run again when the default experiment changes; with `--picture`, which trains nothing, when
+its chart does. Tests say so.
 """
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -16,7 +18,10 @@ from attnlab.ui.example import EXAMPLE_FILE, make_example, picture_of, read_exam
 from first_paint.picture import PICTURE_FILE
 
 if __name__ == "__main__":
-    write_example(make_example(Experiment()), EXAMPLE_FILE)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--picture", action="store_true", help="take the picture anew, no more")
+    if not parser.parse_args().picture:
+        write_example(make_example(Experiment()), EXAMPLE_FILE)
     picture = json.dumps(picture_of(read_example()), ensure_ascii=False, indent=1)
     PICTURE_FILE.write_text(picture + "\n", encoding="utf-8")
     print(EXAMPLE_FILE, PICTURE_FILE, sep="\n")

@@ -69,7 +69,8 @@ def fragment(
 ) -> Callable[..., None]:
     """`draw` as a part of its own: its controls draw nothing else anew. Also as a decorator.
 
-    With `seconds` it is drawn again by itself every so many seconds.
+    With `seconds` it is drawn again by itself every so many seconds. Two parts of a page with
+    charts must differ in their function or `key`.
     """
     part = key or f"{draw.__module__}.{draw.__qualname__}"
 

@@ -11,6 +11,7 @@ from attnlab.losses import readout_position
 from attnlab.snapshot import Snapshot
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import CHART_HEIGHT, on_dark
+from attnlab.vocabulary import Vocabulary
 
 MEAN = "mean"
 
@@ -69,12 +70,18 @@ def _draw_pattern(snapshot: Snapshot, picture: Picture, sequence: int | str, at_
 
 
 def pattern_drawing(
-    snapshot: Snapshot, picture: Picture, sequence: int | str, *, dark: bool
+    snapshot: Snapshot,
+    picture: Picture,
+    sequence: int | str,
+    *,
+    dark: bool,
+    height: int = CHART_HEIGHT,
+    vocabulary: Vocabulary | None = None,
 ) -> Drawing:
-    """The chart of `draw_inside` for a model that attends."""
+    """The chart of `draw_inside` for a model that attends; `vocabulary` writes the days."""
     experiment, symbols = snapshot.experiment, None
     if sequence != MEAN:
-        vocabulary = experiment.generator.vocabulary
+        vocabulary = vocabulary or experiment.generator.vocabulary
         symbols = tuple(vocabulary.symbols[token] for token in snapshot.probes[sequence])
     days = jnp.arange(experiment.length)
     admitted = np.asarray(MASKS[experiment.model.mask](days, days))
@@ -83,7 +90,7 @@ def pattern_drawing(
         length=experiment.length,
         symbols=symbols,
         dark=dark,
-        height=CHART_HEIGHT,
+        height=height,
     )
 
 

@@ -96,6 +96,7 @@ def loss_drawing(
     past: Sequence[PastCurve] = (),
     *,
     dark: bool,
+    height: int = CHART_HEIGHT,
 ) -> Drawing:
     """The chart of `draw_loss`."""
     latest = snapshot.latest
@@ -110,7 +111,7 @@ def loss_drawing(
         past=past,
     )
     names = tuple((curve.name, curve.colour) for curve in past)
-    return loss_chart(table, last_step=last_step, dark=dark, height=CHART_HEIGHT, past=names)
+    return loss_chart(table, last_step=last_step, dark=dark, height=height, past=names)
 
 
 def loss_in_words(snapshot: Snapshot, past: Sequence[PastCurve] = ()) -> str:

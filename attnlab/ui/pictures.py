@@ -3,23 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from attnlab.attention import MASKS
 from attnlab.charts import (
     as_picture,
-    loss_chart,
-    loss_table,
-    pattern_chart,
-    pattern_table,
     weight_chart,
     weight_table,
 )
 from attnlab.history import take_picture
 from attnlab.number_text import show_measured
 from attnlab.snapshot import Snapshot
-from attnlab.ui.inside_panel import MEAN
-from attnlab.ui.loss_panel import known_losses
+from attnlab.ui.inside_panel import MEAN, pattern_drawing
+from attnlab.ui.loss_panel import loss_drawing
 from attnlab.vocabulary import Vocabulary, in_any_font
 
 _WIDTH, _HEIGHT = 640, 400
@@ -29,22 +22,13 @@ _DAY_WIDTH, _DAY_HEIGHT, _MOST_LABELS = 44, 22, 20
 
 def loss_picture(snapshot: Snapshot, rungs: Sequence[str], *, dark: bool = False) -> dict[str, Any]:
     """The loss chart, with the reference predictors `rungs`; on white, or for a dark page."""
-    experiment, latest = snapshot.experiment, snapshot.latest
-    table = loss_table(
-        snapshot.history,
-        known=known_losses(experiment, rungs),
-        last_step=experiment.training.steps,
-        latest=(latest.step, latest.evaluation),
-        cursor=None,
-    )
-    chart = loss_chart(table, last_step=experiment.training.steps, dark=dark, height=_HEIGHT)
-    test = latest.evaluation
+    latest, test = snapshot.latest, snapshot.latest.evaluation
     figures = (
         f"after step {latest.step:,}: test loss {show_measured(test.nll, test.nll_stderr)} nats, "
         f"test accuracy {show_measured(test.accuracy, test.accuracy_stderr)}"
     )
     return as_picture(
-        chart,
+        loss_drawing(snapshot, rungs, dark=dark, height=_HEIGHT),
         title=f"Loss: {_settings(snapshot)}",
         subtitles=[_details(snapshot), figures],
         width=_WIDTH,
@@ -74,24 +58,13 @@ def inside_picture(snapshot: Snapshot, step: int | None, sequence: int | str) ->
             subtitles=[_details(snapshot), *_key(vocabulary)],
             width=_WIDTH,
         )
-    head = inside.patterns[:, 0, 0]
-    if sequence == MEAN:
-        pattern, symbols = head.mean(axis=0), None
-        subject = [f"mean over {len(head)} sequences"]
-    else:
-        pattern = head[sequence]
-        symbols = tuple(vocabulary.symbols[token] for token in snapshot.probes[sequence])
-        subject = _key(vocabulary)
-    days = np.arange(length)
-    admitted = np.asarray(MASKS[snapshot.experiment.model.mask](days, days))
+    is_mean = sequence == MEAN
+    subject = [f"mean over {len(snapshot.probes)} sequences"] if is_mean else _key(vocabulary)
     labels = min(length, _MOST_LABELS)
+    height = max(_HEIGHT, _DAY_HEIGHT * labels)
     return as_picture(
-        pattern_chart(
-            pattern_table(pattern, admitted, symbols),
-            length=length,
-            symbols=symbols,
-            dark=False,
-            height=max(_HEIGHT, _DAY_HEIGHT * labels),
+        pattern_drawing(
+            snapshot, inside, sequence, dark=False, height=height, vocabulary=vocabulary
         ),
         title=f"Attention pattern: {of_what}",
         subtitles=[_details(snapshot), *subject],

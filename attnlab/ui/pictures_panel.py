@@ -29,12 +29,16 @@ def draw_pictures() -> None:
 def _draw_choice() -> None:
     charts, dark = charts_on_page(), on_dark()
     name = st.selectbox("chart", list(charts), key="picture")
-    # The chart as it stands when the button is pressed, which a part of the page may have redrawn.
+    # The chart as it stands when the button is pressed, which a part of the page may have redrawn
+    # or be about to take from the list.
+    chosen = charts[name]
     with st.container(horizontal=True, gap="small"):
         for kind, mime, make in (("SVG", "image/svg+xml", to_svg), ("PNG", "image/png", to_png)):
             st.download_button(
                 kind,
-                data=lambda make=make: make(chart_picture(name, charts[name], dark=dark)),
+                data=lambda make=make: make(
+                    chart_picture(name, charts.get(name, chosen), dark=dark)
+                ),
                 file_name=f"attnlab-{_slug(name)}.{kind.lower()}",
                 mime=mime,
                 key=f"picture_{kind.lower()}",

@@ -13,7 +13,7 @@ from attnlab.ui.loss_panel import loss_drawing
 def warm_up() -> None:
     """Build the charts of the first page, and begin to compile what everybody meets first."""
     switch_on_cache()
-    # Nobody is to wait for its imports, and nobody to be told of an engine that is here.
+    # Visitors are told that the engine is still on its way until this is imported.
     importlib.import_module("attnlab.ui.shell")
     example = read_example()
     for dark in (False, True):

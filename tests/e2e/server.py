@@ -73,7 +73,9 @@ class AppServer:
 
         Streamlit also logs a socket that the browser closes before it is open; that is not ours.
         """
-        ours = tuple(f'File "{ROOT / part}' for part in ("app.py", "attnlab", "pages"))
+        ours = tuple(
+            f'File "{ROOT / part}' for part in ("app.py", "attnlab", "first_paint", "pages")
+        )
         return [line for line in self.log().splitlines() if line.strip().startswith(ours)]
 
     def processor_seconds(self) -> float:

@@ -1,22 +1,30 @@
 """What is on the screen while a server is still importing its engine."""
 
+import base64
+import json
+
 import pytest
 from playwright.sync_api import expect
 
+from first_paint.picture import PICTURE_FILE
 from tests.e2e.server import AppServer
 from tests.e2e.train_page import TrainPage
 
-# Python imports a module of this name when it starts. The engine waits for a file.
+# Python imports a module of this name when it starts. The engine waits for a file, which says
+# whether it can be imported.
 _HOLD = """
 import time
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 execute = SourceFileLoader.exec_module
+go = Path({go!r})
 
 def hold(self, module):
-    while module.__name__ == "jax" and not Path({go!r}).exists():
+    while module.__name__ == "jax" and not go.exists():
         time.sleep(0.05)
+    if module.__name__ == "jax" and go.read_text():
+        raise ImportError(go.read_text())
     execute(self, module)
 
 SourceFileLoader.exec_module = hold
@@ -36,7 +44,6 @@ def held_server(tmp_path, go):
     server.start()
     yield server
     server.stop()
-    assert server.failures() == []
 
 
 @pytest.mark.e2e
@@ -50,6 +57,9 @@ def test_an_example_is_seen_before_the_engine_is_there_and_gives_way_to_the_page
     picture = page.get_by_role("img", name="Loss against step. Test loss")
     expect(picture).to_be_visible()
     assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
+    kind, _, drawn = picture.get_attribute("src").partition(",")
+    assert kind == "data:image/svg+xml;base64"
+    assert base64.b64decode(drawn).decode() == json.loads(PICTURE_FILE.read_text())[scheme]
     expect(page.get_by_text("an example", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name="Start")).to_have_count(0)
     # Streamlit's own list of the files below `pages/`.
@@ -58,3 +68,16 @@ def test_an_example_is_seen_before_the_engine_is_there_and_gives_way_to_the_page
     train.wait_for("idle")
     expect(picture).to_have_count(0)
     expect(train.field("steps")).to_have_value("700")
+    assert held_server.failures() == []
+
+
+@pytest.mark.e2e
+def test_an_engine_that_cannot_be_imported_is_told_in_words(new_page, held_server, go):
+    page = new_page()
+    page.goto(held_server.url)
+    example = page.get_by_text("an example", exact=True)
+    expect(example).to_be_visible()
+    go.write_text("no engine")
+    expect(page.get_by_text("Something went wrong")).to_be_visible()
+    expect(example).to_have_count(0)
+    assert "no engine" in held_server.log()

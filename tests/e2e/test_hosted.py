@@ -22,7 +22,7 @@ _SEND = """async ([url, headers, megabytes]) => {
 _BROKEN = """
 from streamlit import App
 
-from attnlab.ui.errors import tell_calmly
+from first_paint.errors import tell_calmly
 
 app = App({script!r}, on_script_error=tell_calmly)
 """

@@ -41,13 +41,13 @@ def _answer(
     async def send(message):
         sent.append(message)
 
-    request = {"type": scope, "headers": []}
+    request = {"type": scope, "path": "/", "headers": []}
     asyncio.run(EarlyModules(application, modules)(request, None, send))
     return messages, sent
 
 
 def test_a_page_names_the_files_in_its_head_and_keeps_all_else():
-    (before, *_), (start, body) = _answer(*_PAGE, more=((b"etag", b"x"),))
+    (before, *_), (start, body) = _answer(*_PAGE, more=((b"x", b"y"), (b"etag", b"of the file")))
     first, last = b"".join(_PAGE).split(b"</head>", 1)
     links = body["body"].removeprefix(first).removesuffix(b"</head>" + last)
     assert links.count(b"<link ") == 2
@@ -57,7 +57,7 @@ def test_a_page_names_the_files_in_its_head_and_keeps_all_else():
     told = dict(start["headers"])
     assert told.pop(b"content-length") == str(len(body["body"])).encode()
     kept = dict(before["headers"])
-    del kept[b"content-length"]
+    del kept[b"content-length"], kept[b"etag"]
     assert told == kept
     assert start["status"] == 200
     assert not body.get("more_body", False)
@@ -77,31 +77,40 @@ def test_other_answers_stay_as_they_are(options):
     assert sent == messages
 
 
-@pytest.mark.parametrize("text", [b"", b"<p>no head</p>"])
-def test_a_page_without_a_head_keeps_its_text_and_its_length(text):
-    messages, sent = _answer(text)
+@pytest.mark.parametrize(
+    ("parts", "options"), [((b"<p>no head</p>",), {}), (_PAGE, {"modules": ()})]
+)
+def test_a_page_without_a_head_or_without_files_keeps_its_text(parts, options):
+    messages, sent = _answer(*parts, **options)
     assert sent[0] == messages[0]
-    assert sent[1]["body"] == text
+    assert sent[1]["body"] == b"".join(parts)
 
 
-def test_without_files_a_page_keeps_its_text():
-    messages, sent = _answer(*_PAGE, modules=())
-    assert sent[0] == messages[0]
-    assert sent[1]["body"] == b"".join(_PAGE)
+def test_an_answer_without_a_text_does_not_tell_the_length_of_another():
+    _, (start, body) = _answer(b"")
+    assert body["body"] == b""
+    assert b"content-length" not in dict(start["headers"])
 
 
-@pytest.mark.parametrize(("accept", "is_plain"), [(b"text/html,*/*", True), (b"*/*", False)])
-def test_pages_alone_are_asked_for_uncompressed(accept, is_plain):
+@pytest.mark.parametrize(
+    ("path", "accept", "is_plain"),
+    [
+        ("/softmax_scaling", b"text/html,*/*", True),
+        ("/static/js/a.js", b"*/*", False),
+        ("/media/losses.csv", b"text/html,*/*", False),
+    ],
+)
+def test_pages_alone_are_asked_for_uncompressed(path, accept, is_plain):
     asked = []
 
     async def application(scope, _receive, _send):
         asked.append(scope)
 
     rest = ((b"accept", accept), (b"host", b"x"))
-    request = {"type": "http", "path": "/", "headers": [*rest, (b"accept-encoding", b"gzip")]}
+    request = {"type": "http", "path": path, "headers": [*rest, (b"accept-encoding", b"gzip")]}
     asyncio.run(EarlyModules(application, ())(request, None, None))
     (passed,) = asked
-    assert passed["path"] == "/"
+    assert passed["path"] == path
     assert set(rest) <= set(passed["headers"])
     assert ((b"accept-encoding", b"gzip") not in passed["headers"]) == is_plain
 

@@ -4,7 +4,9 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -19,16 +21,22 @@ _STORED = json.loads(picture.PICTURE_FILE.read_text(encoding="utf-8"))
 _NUMBER = re.compile(r"-?\d+\.?\d*")
 # Another release of the renderer may set a letter or round a line otherwise.
 _DOTS = 1.0
+_REMEDY = "The chart of the example has changed. Run: python tools/example.py --picture"
 
 
-def _paths(svg: str) -> list[list[float]]:
+def _marks(svg: str) -> list[tuple[tuple[str | None, ...], list[float]]]:
+    """The look of every path, and its numbers."""
     paths = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}path")
-    return [[float(number) for number in _NUMBER.findall(path.get("d", ""))] for path in paths]
+    looks = ("fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "transform")
+    return [
+        (tuple(map(path.get, looks)), [float(n) for n in _NUMBER.findall(path.get("d", ""))])
+        for path in paths
+    ]
 
 
-def _texts(svg: str) -> list[str]:
+def _texts(svg: str) -> list[tuple[str, str | None]]:
     texts = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
-    return ["".join(text.itertext()) for text in texts]
+    return [("".join(text.itertext()), text.get("fill")) for text in texts]
 
 
 @pytest.fixture(scope="module")
@@ -37,18 +45,17 @@ def made():
 
 
 def test_what_is_said_of_it_is_what_holds(made):
-    assert {name: _STORED[name] for name in ("about", "alt")} == {
-        name: made[name] for name in ("about", "alt")
-    }
+    for name in ("about", "alt"):
+        assert _STORED[name] == made[name], _REMEDY
 
 
 @pytest.mark.parametrize("ground", ["light", "dark"])
 def test_it_shows_what_the_chart_of_the_example_shows(made, ground):
-    assert _texts(_STORED[ground]) == _texts(made[ground])
-    stored, now = _paths(_STORED[ground]), _paths(made[ground])
-    assert len(stored) == len(now)
-    for path, same in zip(stored, now, strict=True):
-        np.testing.assert_allclose(path, same, atol=_DOTS)
+    assert _texts(_STORED[ground]) == _texts(made[ground]), _REMEDY
+    stored, now = _marks(_STORED[ground]), _marks(made[ground])
+    assert [look for look, _ in stored] == [look for look, _ in now], _REMEDY
+    for (_, path), (_, same) in zip(stored, now, strict=True):
+        np.testing.assert_allclose(path, same, atol=_DOTS, err_msg=_REMEDY)
 
 
 def test_each_ground_has_its_own_colours():
@@ -79,10 +86,19 @@ def _page():
     st.write("the page")
 
 
-def test_it_is_labelled_as_an_example_and_told_in_words(monkeypatch):
-    monkeypatch.setattr(picture, "_engine_is_here", lambda: False)
+@pytest.fixture
+def starting(monkeypatch):
+    """A server without its engine; whether it is there."""
+    here = threading.Event()
+    monkeypatch.setattr(picture, "_engine_is_here", lambda: here)
+    monkeypatch.setattr(picture, "_is_imported", lambda: False)
+    return here
+
+
+def test_it_is_labelled_as_an_example_and_told_in_words(starting, monkeypatch):
     # As far as it comes while the engine is imported.
-    monkeypatch.setattr(picture.importlib, "import_module", lambda name: picture.st.stop())
+    monkeypatch.setattr(picture, "_import_shell", picture.st.stop)
+    # To stop a script is no exception of the kind that takes the example away.
     page = AppTest.from_function(_page).run()
     assert "an example" in page.info[0].value
     assert _STORED["about"] in page.info[0].value
@@ -91,17 +107,41 @@ def test_it_is_labelled_as_an_example_and_told_in_words(monkeypatch):
     assert not page.markdown
 
 
-def test_the_page_follows_by_itself(monkeypatch):
-    answers = iter([False])
-    monkeypatch.setattr(picture, "_engine_is_here", lambda: next(answers, True))
+def test_the_page_follows_by_itself(starting, monkeypatch):
+    def import_shell():
+        starting.set()
+        return SimpleNamespace(ensure_shell=picture.st.rerun)
+
+    monkeypatch.setattr(picture, "_import_shell", import_shell)
     page = AppTest.from_function(_page).run()
     assert [text.value for text in page.markdown] == ["the page"]
     assert not page.info
     assert not page.get("html")
 
 
-def test_with_the_engine_there_it_draws_nothing():
-    import attnlab.ui.shell  # noqa: F401
+def test_an_engine_that_cannot_be_imported_is_not_announced(starting, monkeypatch):
+    def import_shell():
+        raise ImportError("no engine")
 
+    monkeypatch.setattr(picture, "_import_shell", import_shell)
+    page = AppTest.from_function(_page).run()
+    assert len(page.exception) == 1
+    assert not page.info
+    assert not page.get("html")
+
+
+def test_an_engine_that_was_there_is_not_announced_again(starting):
+    # A watcher that takes over edits has Python forget the modules.
+    starting.set()
     page = AppTest.from_function(_page).run()
     assert len(page.main) == 1
+
+
+def test_with_the_engine_there_it_draws_nothing(monkeypatch):
+    import attnlab.ui.shell  # noqa: F401
+
+    here = threading.Event()
+    monkeypatch.setattr(picture, "_engine_is_here", lambda: here)
+    page = AppTest.from_function(_page).run()
+    assert len(page.main) == 1
+    assert here.is_set()
