@@ -21,6 +21,7 @@ else:
 
     from first_paint.errors import tell_calmly
     from first_paint.modules import EarlyModules
+    from first_paint.picture import engine_is_here
 
     # XLA reports every program that it takes from the cache, in a screenful of letters, as
     # perhaps made for another processor, for two features that only the compiler knows of.
@@ -32,9 +33,11 @@ else:
 
         keep_loop(loop)
 
-        from attnlab.ui.warm_up import warm_up
+        from attnlab.ui.warm_up import compile_first_experiment, prepare_first_page
 
-        warm_up()
+        prepare_first_page()
+        engine_is_here().set()
+        compile_first_experiment()
 
     @asynccontextmanager
     async def with_engine(_app: st.App) -> AsyncIterator[None]:

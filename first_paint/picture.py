@@ -8,22 +8,19 @@ import base64
 import html
 import importlib
 import json
-import sys
 import threading
 from pathlib import Path
+from types import ModuleType
 
 import streamlit as st
 
 # Written by `tools/example.py`: pictures by the ground they lie on, and what they show in words.
 PICTURE_FILE = Path(__file__).with_name("example.json")
-_SHELL = "attnlab.ui.shell"
 
 
 def draw_until_engine_is_here() -> None:
     """First call of the app's script: once the engine is there, it draws nothing."""
-    here = _engine_is_here()
-    if here.is_set() or _is_imported():
-        here.set()
+    if engine_is_here().is_set():
         return
     place = st.empty()
     with place.container():
@@ -34,22 +31,18 @@ def draw_until_engine_is_here() -> None:
         # It would go on to say that the page is about to come.
         place.empty()
         raise
+    engine_is_here().set()
     shell.ensure_shell()
 
 
-# Python forgets modules again where a watcher takes edits over; the engine was there all the same.
 @st.cache_resource(show_spinner=False)
-def _engine_is_here() -> threading.Event:
+def engine_is_here() -> threading.Event:
+    """Set once pages are drawn without delay."""
     return threading.Event()
 
 
-def _is_imported() -> bool:
-    # A module whose import goes on in another thread is listed already, without its functions.
-    return hasattr(sys.modules.get(_SHELL), "ensure_shell")
-
-
-def _import_shell():
-    return importlib.import_module(_SHELL)
+def _import_shell() -> ModuleType:
+    return importlib.import_module("attnlab.ui.shell")
 
 
 def _draw_example() -> None:

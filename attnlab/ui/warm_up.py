@@ -10,13 +10,17 @@ from attnlab.ui.inside_panel import pattern_drawing
 from attnlab.ui.loss_panel import loss_drawing
 
 
-def warm_up() -> None:
-    """Build the charts of the first page, and begin to compile what everybody meets first."""
+def prepare_first_page() -> None:
+    """Import what a page needs, and build the charts of the first one."""
+    # Before the first program is compiled, however small.
     switch_on_cache()
-    # Visitors are told that the engine is still on its way until this is imported.
     importlib.import_module("attnlab.ui.shell")
     example = read_example()
     for dark in (False, True):
         loss_drawing(example.snapshot, dark=dark)
         pattern_drawing(example.snapshot, example.picture, 0, dark=dark)
+
+
+def compile_first_experiment() -> None:
+    """Begin to compile what everybody meets first."""
     shared_programs().want(Experiment())

@@ -68,7 +68,11 @@ def test_it_waits_for_no_import():
     program = """
 import sys
 from first_paint import picture
-picture._draw_example()
+picture._import_shell = sys.exit
+try:
+    picture.draw_until_engine_is_here()
+except SystemExit:
+    pass
 print([name for name in ("attnlab", "jax", "numpy", "pandas", "PIL") if name in sys.modules])
 """
     run = subprocess.run(
@@ -90,8 +94,7 @@ def _page():
 def starting(monkeypatch):
     """A server without its engine; whether it is there."""
     here = threading.Event()
-    monkeypatch.setattr(picture, "_engine_is_here", lambda: here)
-    monkeypatch.setattr(picture, "_is_imported", lambda: False)
+    monkeypatch.setattr(picture, "engine_is_here", lambda: here)
     return here
 
 
@@ -108,15 +111,13 @@ def test_it_is_labelled_as_an_example_and_told_in_words(starting, monkeypatch):
 
 
 def test_the_page_follows_by_itself(starting, monkeypatch):
-    def import_shell():
-        starting.set()
-        return SimpleNamespace(ensure_shell=picture.st.rerun)
-
-    monkeypatch.setattr(picture, "_import_shell", import_shell)
+    shell = SimpleNamespace(ensure_shell=picture.st.rerun)
+    monkeypatch.setattr(picture, "_import_shell", lambda: shell)
     page = AppTest.from_function(_page).run()
     assert [text.value for text in page.markdown] == ["the page"]
     assert not page.info
     assert not page.get("html")
+    assert starting.is_set()
 
 
 def test_an_engine_that_cannot_be_imported_is_not_announced(starting, monkeypatch):
@@ -128,20 +129,10 @@ def test_an_engine_that_cannot_be_imported_is_not_announced(starting, monkeypatc
     assert len(page.exception) == 1
     assert not page.info
     assert not page.get("html")
+    assert not starting.is_set()
 
 
-def test_an_engine_that_was_there_is_not_announced_again(starting):
-    # A watcher that takes over edits has Python forget the modules.
+def test_with_the_engine_there_it_draws_nothing(starting):
     starting.set()
     page = AppTest.from_function(_page).run()
     assert len(page.main) == 1
-
-
-def test_with_the_engine_there_it_draws_nothing(monkeypatch):
-    import attnlab.ui.shell  # noqa: F401
-
-    here = threading.Event()
-    monkeypatch.setattr(picture, "_engine_is_here", lambda: here)
-    page = AppTest.from_function(_page).run()
-    assert len(page.main) == 1
-    assert here.is_set()
