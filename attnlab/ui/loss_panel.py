@@ -8,6 +8,7 @@ import streamlit as st
 from attnlab.charts import HOVER, Drawing, PastCurve, loss_chart, loss_table, past_hue
 from attnlab.experiment import Experiment
 from attnlab.live import LiveRun
+from attnlab.number_text import show_measured
 from attnlab.optimum import ladder, optimum
 from attnlab.past_runs import PastRun
 from attnlab.snapshot import Snapshot
@@ -123,7 +124,8 @@ def loss_in_words(snapshot: Snapshot, past: Sequence[PastCurve] = ()) -> str:
         return "Loss against step."
     experiment, latest = snapshot.experiment, snapshot.latest
     best = answer_or_none(optimum, experiment.generator, experiment.length)
-    figures = [f"Test loss {latest.evaluation.nll:.3f} nats at step {latest.step:,}."]
+    test = show_measured(latest.evaluation.nll, latest.evaluation.nll_stderr)
+    figures = [f"Test loss {test} nats at step {latest.step:,}."]
     if best is not None:
         figures.append(f"The floor is {best.final.nll:.3f} nats.")
     figures += [f"Before: {curve.name}, {curve.tests[-1][1]:.3f} nats." for curve in past]

@@ -4,6 +4,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from attnlab.charts import to_png, to_svg
 from attnlab.ui.pictures_panel import chart_picture
@@ -43,6 +44,34 @@ def test_a_page_forgets_the_charts_of_the_one_before(app):
     app.switch_page("pages/words.py").run()
     assert not app.session_state["charts_on_page"]
     assert _PANEL not in [block.label for block in app.expander]
+
+
+def _page_of_one_part():
+    import streamlit as st
+
+    from attnlab.charts import Drawing
+    from attnlab.ui.drawn import charts_on_page, draw_chart
+    from attnlab.ui.fragments import fragment
+
+    chart = Drawing('{"mark": "point", "data": {"values": []}}', {})
+
+    @fragment
+    def draw():
+        for name in st.session_state.get("wanted", ("one", "two")):
+            draw_chart(chart, name=name, alt=name)
+
+    draw_chart(chart, name="outside", alt="outside")
+    draw()
+    st.write(" ".join(charts_on_page()))
+
+
+def test_a_part_forgets_the_charts_that_it_draws_no_more():
+    # Nothing forgets the page as a whole here.
+    page = AppTest.from_function(_page_of_one_part).run()
+    assert page.markdown[0].value == "outside one two"
+    page.session_state["wanted"] = ("two",)
+    page.run()
+    assert page.markdown[0].value == "outside two"
 
 
 def test_the_panel_offers_the_charts_by_their_names(app):
