@@ -1,6 +1,8 @@
 """The files of the first page are named in every page, and nothing else is changed."""
 
 import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,12 @@ from first_paint.modules import ON_FIRST_PAGE, EarlyModules, early_modules
 _FRONT_END = Path(streamlit.__file__).parent / "static"
 _SCRIPTS = _FRONT_END / "static" / "js"
 _PAGE = (b"<html><head><title>t</title></he", b"ad><body></head></body></html>")
+
+
+def _run(coroutine: Coroutine) -> None:
+    # In a thread of its own: where a browser's tests run too, this one has a loop already.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, coroutine).result()
 
 
 def _answer(
@@ -42,7 +50,7 @@ def _answer(
         sent.append(message)
 
     request = {"type": scope, "path": "/", "headers": []}
-    asyncio.run(EarlyModules(application, modules)(request, None, send))
+    _run(EarlyModules(application, modules)(request, None, send))
     return messages, sent
 
 
@@ -108,7 +116,7 @@ def test_pages_alone_are_asked_for_uncompressed(path, accept, is_plain):
 
     rest = ((b"accept", accept), (b"host", b"x"))
     request = {"type": "http", "path": path, "headers": [*rest, (b"accept-encoding", b"gzip")]}
-    asyncio.run(EarlyModules(application, ())(request, None, None))
+    _run(EarlyModules(application, ())(request, None, None))
     (passed,) = asked
     assert passed["path"] == path
     assert set(rest) <= set(passed["headers"])
