@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _MOST_CHARACTERS = 200
+_MOST_QUOTED = 60
 
 
 class OptionError(ValueError):
@@ -17,12 +18,17 @@ class OptionError(ValueError):
 
     def __init__(self, name: str, value: Any, problem: str, remedy: str):
         self.name, self.value = name, value
-        super().__init__(f"`{name}` is {_shown(value)}: {problem}. {remedy}.")
+        super().__init__(f"`{name}` is {quoted(value)}: {problem}. {remedy}.")
 
 
-def _shown(value: Any) -> str:
+def quoted(value: Any) -> str:
+    """A value that may come from outside, for a message: as Python writes it, 60 letters at most.
+
+    >>> quoted("a" * 100)
+    "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
+    """
     text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return text if len(text) <= _MOST_QUOTED else f"{text[: _MOST_QUOTED - 3]}..."
 
 
 @dataclasses.dataclass(frozen=True)
