@@ -36,11 +36,11 @@ class Verdict:
     findings: tuple[str, ...]
 
 
-def feasibility(experiment: Experiment) -> Verdict:
-    """What stands in the way of an experiment, from its settings alone."""
+def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
+    """What stands in the way of an experiment, from its settings alone; `most` as in `optimum`."""
     generator, length = experiment.generator, experiment.length
-    best = optimum(generator, length).final
-    findings = [*_about_process(experiment, best), *_about_training(experiment)]
+    best = optimum(generator, length, most).final
+    findings = [*_about_process(experiment, best, most), *_about_training(experiment)]
     if not experiment.model.attends:
         return Verdict(best, best_linear(generator, length), tuple(findings))
     seen, ordered = _seen_days(experiment), not isinstance(experiment.model.position, NoPosition)
@@ -64,7 +64,7 @@ def feasibility(experiment: Experiment) -> Verdict:
     return Verdict(best, reachable, tuple(findings))
 
 
-def _about_process(experiment: Experiment, best: Best) -> list[str]:
+def _about_process(experiment: Experiment, best: Best, most: int | None) -> list[str]:
     generator, length = experiment.generator, experiment.length
     findings = []
     if isinstance(generator, NDays | DotMod) and generator.n > length:
@@ -81,7 +81,9 @@ def _about_process(experiment: Experiment, best: Best) -> list[str]:
             f"the {length} visible days, which are the last of the process's {last}. The best "
             f"figure takes that into account; a length of {last} shows them all."
         )
-    commonest = next(rung for rung in ladder(generator, length) if rung.name == "unigram").best
+    commonest = next(
+        rung for rung in ladder(generator, length, most) if rung.name == "unigram"
+    ).best
     if best.accuracy - commonest.accuracy < _NOTHING_TO_LEARN:
         findings.append(
             "There is next to nothing to learn: always naming the commonest token is right in "

@@ -18,9 +18,11 @@ from attnlab.optimum.frequencies import (
     frequencies,
 )
 from attnlab.optimum.ladder import Rung, ladder
+from attnlab.optimum.levels import FEW_BELIEFS
 from attnlab.optimum.next_day import next_day, sequence_log_prob
 
 __all__ = [
+    "FEW_BELIEFS",
     "Agreement",
     "Best",
     "Counted",

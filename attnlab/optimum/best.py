@@ -51,20 +51,17 @@ class Optimum:
 
 # A pure function of a frozen value and a number, asked for again with every picture of a page.
 @functools.lru_cache(maxsize=64)
-def optimum(generator: AbstractGenerator, length: int) -> Optimum:
+def optimum(generator: AbstractGenerator, length: int, most: int | None = None) -> Optimum:
     """Floor and ceiling of predicting each day from those before it, up to day `length` + 1.
 
     floor = E[H(p(· | past))], ceiling = E[max p(· | past)], where p is the exact prediction from
-    the visible days alone. Exact by enumerating beliefs; where there are too many of them,
-    estimated from sampled sequences, with standard errors.
+    the visible days alone. Exact by enumerating beliefs; where there are more than `most` of them,
+    by default 3^12, estimated from sampled sequences, with standard errors.
     """
     generator = generator.at_length(length)
     try:
-        return Optimum(
-            tuple(
-                _exact(level.probability, level.next_probs) for level in levels(generator, length)
-            )
-        )
+        found = levels(generator, length, most=most)
+        return Optimum(tuple(_exact(level.probability, level.next_probs) for level in found))
     except TooManyBeliefsError:
         return _sampled(generator, length)
 

@@ -2,13 +2,13 @@
 
 import dataclasses
 import functools
-import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from attnlab.generators import AbstractGenerator
+from attnlab.interruption import check_in
 from attnlab.optimum.best import entropy
 from attnlab.optimum.sampled import predictives
 from attnlab.optimum.sequences import Weighted, log_weights, weighted_sequences
@@ -53,13 +53,16 @@ def dependence(generator: AbstractGenerator, length: int) -> Dependence:
     contexts = _all_contexts if sequences.exact else _sampled_contexts
     maps = np.zeros((4, length, length))
     for query, day, probs, weight in contexts(generator, sequences):
-        likely, moved, known = _effects(probs, weight, laws[day])
+        check_in()
+        # What certainty of each token in place of the law would give comes along: see below.
+        replaced_by = np.concatenate([laws[day][None], np.eye(len(probs))])
+        likely, (moved, *certain), known = _effects(probs, weight, replaced_by)
         if sequences.exact:
             share = likely / likely.sum()
             maps[::2, query, day] = share @ moved, share @ known
             continue
         # The law of the day is an average over the same sequences, and has an error of its own.
-        slopes = [_effects(probs, weight, law)[1].mean() for law in np.eye(len(probs))]
+        slopes = [each.mean() for each in certain]
         varying = moved + np.array(slopes)[sequences.days[:, day]]
         maps[::2, query, day] = moved.mean(), known.mean()
         spread = np.array([varying.std(ddof=1), known.std(ddof=1)])
@@ -167,9 +170,13 @@ def _sampled_contexts(generator: AbstractGenerator, sequences: Weighted) -> _Con
 def _effects(
     probs: Float[np.ndarray, "tokens contexts vocab"],
     weight: Float[np.ndarray, "tokens contexts"],
-    law: Float[np.ndarray, " tokens"],
-) -> tuple[Float[np.ndarray, " contexts"], ...]:
-    """By context: its weight, and the replacement and the information of the day.
+    laws: Float[np.ndarray, "laws tokens"],
+) -> tuple[
+    Float[np.ndarray, " contexts"],
+    Float[np.ndarray, "laws contexts"],
+    Float[np.ndarray, " contexts"],
+]:
+    """By context: its weight, the replacement by each law, and the information of the day.
 
     With share = p(token on the day | context): replacement = Σ share(a) law(b) TV(p_a, p_b), and
     information = Σ share(a) KL(p_a ‖ Σ share(b) p_b).
@@ -178,12 +185,13 @@ def _effects(
     share = weight / np.where(likely > 0, likely, 1)
     possible = weight > 0
     probs = np.where(possible[:, :, None], probs, 0)
-    drawn = law[:, None] * possible
-    drawn = drawn / np.where(drawn.sum(axis=0) > 0, drawn.sum(axis=0), 1)
-    replacement = np.zeros_like(likely)
-    for token, replaced in itertools.permutations(range(len(law)), 2):
-        distance = _total_variation(probs[token], probs[replaced])
-        replacement += share[token] * drawn[replaced] * distance
+    # How far each token in the day's place moves the prediction, on average over what is there.
+    moves = sum(
+        share_here * _total_variation(probs, here)
+        for share_here, here in zip(share, probs, strict=True)
+    )
+    drawn = laws @ possible
+    replacement = laws @ (possible * moves) / np.where(drawn > 0, drawn, 1)
     without = (share[:, :, None] * probs).sum(axis=0)
     information = entropy(without) - (share * entropy(probs)).sum(axis=0)
     return likely, replacement, np.maximum(information, 0)

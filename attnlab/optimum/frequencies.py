@@ -65,13 +65,13 @@ class Counted:
 
 # A pure function of a frozen value and a number, asked for again with every picture of a page.
 @functools.lru_cache(maxsize=64)
-def frequencies(generator: AbstractGenerator, length: int) -> Frequencies:
-    """The exact frequencies; where there are too many beliefs, those of a fixed sample."""
+def frequencies(generator: AbstractGenerator, length: int, most: int | None = None) -> Frequencies:
+    """The exact frequencies; with more than `most` beliefs (3^12), those of a fixed sample."""
     generator = generator.at_length(length)
     vocab = generator.vocabulary.size
     days, pairs = [], np.zeros((vocab, vocab))
     try:
-        for day, level in enumerate(levels(generator, length, recent=1)):
+        for day, level in enumerate(levels(generator, length, most=most, recent=1)):
             joint = level.probability[:, None] * level.next_probs
             days.append(joint.sum(axis=0))
             if day == length - 1:

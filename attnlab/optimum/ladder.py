@@ -26,31 +26,34 @@ class Rung:
 
 # A pure function of a frozen value and a number, asked for again with every picture of a page.
 @functools.lru_cache(maxsize=64)
-def ladder(generator: AbstractGenerator, length: int) -> tuple[Rung, ...]:
+def ladder(generator: AbstractGenerator, length: int, most: int | None = None) -> tuple[Rung, ...]:
     """Loss and accuracy of predicting day `length` + 1 with ever more knowledge.
 
     `uniform`: every token alike. `unigram`: the law of the final day. `order-k`: the best
     prediction from the last k visible days, p(final | last k). `linear`: the multinomial logistic
     predictor of least expected loss on all visible days. `optimal`: p(final | all visible days).
+    Exact where there are no more than `most` beliefs, by default 3^12, else from a sample.
     """
     generator = generator.at_length(length)
     vocab = generator.vocabulary.size
     rungs = [Rung("uniform", Best(nll=float(np.log(vocab)), accuracy=1 / vocab))]
     recent = min(_MOST_RECENT, length)
     try:
-        known = _exact_rungs(generator, length, recent)
+        known = _exact_rungs(generator, length, recent, most)
     except TooManyBeliefsError:
         known = _sampled_rungs(generator, length, recent)
     for days, best in enumerate(known):
         rungs.append(Rung("unigram" if days == 0 else f"order-{days}", best))
     rungs.append(Rung("linear", best_linear(generator, length)))
-    rungs.append(Rung("optimal", optimum(generator, length).final))
+    rungs.append(Rung("optimal", optimum(generator, length, most).final))
     return tuple(rungs)
 
 
-def _exact_rungs(generator: AbstractGenerator, length: int, recent: int) -> list[Best]:
+def _exact_rungs(
+    generator: AbstractGenerator, length: int, recent: int, most: int | None
+) -> list[Best]:
     """The best prediction from the last 0, 1, … `recent` visible days."""
-    *_, last = levels(generator, length, recent=recent)
+    *_, last = levels(generator, length, most=most, recent=recent)
     vocab = generator.vocabulary.size
     return [
         best_from_groups(last.recent % vocab**days, last.next_probs, last.probability, exact=True)

@@ -10,11 +10,14 @@ import numpy as np
 from jaxtyping import Float, Int, PyTree
 
 from attnlab.generators import AbstractGenerator, Shared
+from attnlab.interruption import check_in
 
 # Beliefs are advanced in blocks of one size, so that one compiled program serves every level.
 _BLOCK = 4_096
 # 3^12: more distinct beliefs than this take longer than a person waits.
 MOST_BELIEFS = 531_441
+# Few enough to be enumerated in a second or two.
+FEW_BELIEFS = 60_000
 
 
 class TooManyBeliefsError(Exception):
@@ -34,13 +37,16 @@ class Level(NamedTuple):
     next_probs: Float[np.ndarray, "beliefs vocab"]
 
 
-def levels(generator: AbstractGenerator, days: int, *, recent: int = 0) -> Iterator[Level]:
+def levels(
+    generator: AbstractGenerator, days: int, *, most: int | None = None, recent: int = 0
+) -> Iterator[Level]:
     """The level after 0, 1, … `days` days.
 
     Two sequences with the same belief have the same future, so they are counted together unless
     their last `recent` days differ; a process with a short memory has few beliefs at any length.
-    Refused, with `TooManyBeliefsError`: more than 3^12 of them on some day.
+    Refused, with `TooManyBeliefsError`: more than `most` of them on some day, by default 3^12.
     """
+    most = MOST_BELIEFS if most is None else min(most, MOST_BELIEFS)
     vocab = generator.vocabulary.size
     beliefs = first_belief(generator)
     code, probability = np.zeros(1, dtype=int), np.ones(1)
@@ -57,7 +63,7 @@ def levels(generator: AbstractGenerator, days: int, *, recent: int = 0) -> Itera
         if day < days:
             joint = (probability[:, None] * next_probs).ravel()
             codes = (code[:, None] * vocab + np.arange(vocab)).ravel() % vocab**recent
-            (beliefs, code), probability = _merge((successors, codes), joint)
+            (beliefs, code), probability = _merge((successors, codes), joint, most)
 
 
 def first_belief(generator: AbstractGenerator) -> PyTree:
@@ -82,6 +88,7 @@ def advance_beliefs(
     size = len(own[0]) if own else 1
     probs, successors = [], []
     for first in range(0, size, _BLOCK):
+        check_in()
         block = _map_own(lambda leaf, first=first: _padded(leaf[first : first + _BLOCK]), beliefs)
         log_probs, after = _advance_block(generator, block)
         kept = min(_BLOCK, size - first)
@@ -127,7 +134,7 @@ def _own(belief: PyTree) -> PyTree:
     return jax.tree.map(lambda leaf: None if _is_shared(leaf) else leaf, belief, is_leaf=_is_shared)
 
 
-def _merge(beliefs: PyTree, probability: Float[np.ndarray, " many"]):
+def _merge(beliefs: PyTree, probability: Float[np.ndarray, " many"], most: int):
     """Equal beliefs as one, with the sum of their probabilities; impossible ones left out."""
     possible = probability > 0
     beliefs = _map_own(lambda leaf: leaf[possible], beliefs)
@@ -137,7 +144,7 @@ def _merge(beliefs: PyTree, probability: Float[np.ndarray, " many"]):
     )
     keys = np.ascontiguousarray(rows).view([("", np.void, rows.shape[1])]).ravel()
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    if len(first) > MOST_BELIEFS:
+    if len(first) > most:
         raise TooManyBeliefsError
     merged = np.bincount(group, weights=probability[possible])
     return _map_own(lambda leaf: leaf[first], beliefs), merged

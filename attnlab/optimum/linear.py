@@ -4,15 +4,19 @@ import functools
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.optimize import minimize
 
 from attnlab.generators import AbstractGenerator
+from attnlab.interruption import check_in
 from attnlab.optimum.best import Best
 from attnlab.optimum.sampled import SAMPLES, mean_and_error
 from attnlab.optimum.sequences import weighted_sequences
 
-_MOST_ROUNDS = 60
-# What the next step would gain, in nats, when the minimum of the convex loss counts as found.
-_CONVERGED = 1e-12
+_MOST_ROUNDS = 2_000
+# The share of the loss that a round gains when the minimum of the convex loss counts as found.
+_CONVERGED = 1e-11
+# Or no slope is steeper, in nats.
+_FLAT = 1e-7
 
 
 # A pure function of a frozen value and a number, asked for again with every picture of a page.
@@ -21,7 +25,7 @@ def best_linear(generator: AbstractGenerator, length: int) -> Best:
     """Loss and accuracy of the linear predictor with the least expected loss.
 
     The predictor is softmax(x W + b) of the flattened one-hot visible days x; its loss is convex
-    in W and b and is minimised by Newton's method, over all sequences where they can be
+    in W and b and is minimised by L-BFGS, over all sequences where they can be
     enumerated and else over one half of a sample, then measured on the other half.
     """
     generator = generator.at_length(length)
@@ -67,30 +71,21 @@ def _minimise(
     target: Float[np.ndarray, "sequences vocab"],
     weight: Float[np.ndarray, " sequences"],
 ) -> Float[np.ndarray, "features free"]:
-    """argmin of Σ weight · -Σ target log softmax(features W), by damped Newton steps."""
-    free = target.shape[1] - 1
-    width = features.shape[1]
-    weights = np.zeros((width, free))
+    """argmin of Σ weight · -Σ target log softmax(features W), by L-BFGS."""
+    shape = features.shape[1], target.shape[1] - 1
 
-    def loss_at(weights):
-        return -weight @ (target * _log_probs(features, weights)).sum(axis=1)
+    def loss_and_gradient(flat):
+        check_in()
+        log_probs = _log_probs(features, flat.reshape(shape))
+        loss = -weight @ (target * log_probs).sum(axis=1)
+        surplus = weight[:, None] * (np.exp(log_probs) - target)[:, : shape[1]]
+        return loss, (features.T @ surplus).ravel()
 
-    loss = loss_at(weights)
-    for _ in range(_MOST_ROUNDS):
-        probs = np.exp(_log_probs(features, weights))[:, :free]
-        gradient = features.T @ (weight[:, None] * (probs - target[:, :free]))
-        hessian = np.empty((free, width, free, width))
-        for i in range(free):
-            for j in range(free):
-                curvature = weight * probs[:, i] * ((i == j) - probs[:, j])
-                hessian[i, :, j, :] = features.T @ (curvature[:, None] * features)
-        flat = hessian.reshape(free * width, free * width)
-        # Directions that no possible sequence tells apart have no curvature; leave them alone.
-        step = np.linalg.lstsq(flat, gradient.T.ravel(), rcond=1e-12)[0].reshape(free, width).T
-        if 0.5 * (gradient * step).sum() < _CONVERGED:
-            break
-        rate = 1.0
-        while (shorter := loss_at(weights - rate * step)) > loss and rate > 1e-6:
-            rate /= 2
-        weights, loss = weights - rate * step, shorter
-    return weights
+    found = minimize(
+        loss_and_gradient,
+        np.zeros(shape[0] * shape[1]),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxcor": 20, "maxiter": _MOST_ROUNDS, "ftol": _CONVERGED, "gtol": _FLAT},
+    )
+    return found.x.reshape(shape)

@@ -17,6 +17,7 @@ LAYERS = (
     "number_text",
     "records",
     "compilation",
+    "interruption",
     "generators",
     "optimum",
     "positions",
