@@ -55,10 +55,15 @@ def check_limits(experiment: Experiment, limits: Limits) -> None:
     """Raise `OptionError` for the first option above its cap, or for too much work in all."""
     for name, value in _options_in(experiment):
         check_limit(name, value, limits)
+    check_work(experiment, limits)
+
+
+def check_work(experiment: Experiment, limits: Limits, *, runs: int = 1) -> None:
+    """Raise `OptionError` if `runs` runs like this one ask for too much work in all."""
     # Without a cap the size of the model need not be known, which takes a moment to trace.
     if limits.work == math.inf:
         return
-    asked, steps = work(experiment), experiment.training.steps
+    asked, steps = runs * work(experiment), experiment.training.steps
     if asked > limits.work:
         most = int(steps * limits.work / asked)
         fewer = f"at most {most:,} steps, " if most else ""
@@ -67,7 +72,8 @@ def check_limits(experiment: Experiment, limits: Limits) -> None:
             steps,
             f"at these sizes about {asked:.1e} multiplications, more than the cap of "
             f"{limits.work:.1e} on this server",
-            f"Choose {fewer}a smaller model or batch, {_ELSEWHERE}",
+            f"Choose {fewer}{'fewer runs, ' if runs > 1 else ''}a smaller model or batch, "
+            f"{_ELSEWHERE}",
         )
 
 

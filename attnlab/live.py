@@ -8,7 +8,7 @@ from jaxtyping import Int
 from attnlab.attempt import Attempt
 from attnlab.experiment import Experiment
 from attnlab.programs import Programs
-from attnlab.queueing import TrainingQueue
+from attnlab.queueing import WorkQueue
 from attnlab.snapshot import Snapshot
 from attnlab.storage import Run
 from attnlab.trainer import Trainer
@@ -27,11 +27,11 @@ class LiveRun:
         experiment: Experiment,
         *,
         programs: Programs | None = None,
-        queue: TrainingQueue | None = None,
+        queue: WorkQueue | None = None,
     ):
         self._lock = threading.Lock()
         self._programs = programs or Programs()
-        self._queue = queue or TrainingQueue()
+        self._queue = queue or WorkQueue()
         self._attempt = Attempt(experiment)
 
     @property

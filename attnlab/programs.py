@@ -16,14 +16,21 @@ from attnlab.options import default_of
 from attnlab.training import Training, TrainState, advance, evaluate
 
 
+_MOST_SHAPES = 8
+
+
 class Programs:
     """Compiles what experiments need, two programs at a time, in the background.
 
-    Compiled programs belong to the process and serve every run whose shapes fit.
+    Compiled programs belong to the process and serve every run whose shapes fit. Before those of
+    a ninth shape are made all are dropped, since each shape's hold some 30 MB; a run that still
+    trains then compiles its own anew.
     """
 
     def __init__(self):
-        self._answers = Answers(workers=2)
+        self._answers = Answers(
+            workers=2, most=_MOST_SHAPES * len(_COMPILE), renew=jax.clear_caches
+        )
         self._wanted: Experiment | None = None
 
     def want(self, experiment: Experiment) -> None:

@@ -1,4 +1,4 @@
-"""Runs that train at the same time: how many, who is next, and for how long."""
+"""Long computations that go on at the same time: how many, who is next, and for how long."""
 
 import collections
 import math
@@ -9,10 +9,11 @@ from collections.abc import Callable
 Clock = Callable[[], float]
 
 
-class TrainingQueue:
-    """At most `places` runs train at once; the others wait, and who came first is next.
+class WorkQueue:
+    """At most `places` computations go on at once; the others wait, and who came first is next.
 
-    `seconds` is how long a run may hold a place, and `patience` how many seconds it keeps it with
+    A computation is a run that trains, or any other work that takes long. `seconds` is how long
+    one may hold a place, and `patience` how many seconds it keeps it with
     nobody watching. `clock` counts seconds and never goes back, as `time.monotonic`.
     """
 
@@ -25,10 +26,10 @@ class TrainingQueue:
         clock: Clock = time.monotonic,
     ):
         if places < 1:
-            raise ValueError(f"`places` is {places!r}: nobody could train. Choose 1 or more.")
+            raise ValueError(f"`places` is {places!r}: nobody could compute. Choose 1 or more.")
         self.places, self.seconds, self.patience, self.clock = places, seconds, patience, clock
         self.changed = threading.Condition()
-        # In the order of their coming: those who train, and behind them those who wait.
+        # In the order of their coming: those at work, and behind them those who wait.
         self.line: collections.deque[Place] = collections.deque()
 
     def join(self) -> "Place":
@@ -37,12 +38,12 @@ class TrainingQueue:
 
 
 class Place:
-    """A run's place in the queue, from the moment it is wanted until it is given back.
+    """A computation's place in the queue, from the moment it is wanted until it is given back.
 
     Every method may be called from any thread; none but `wait` waits.
     """
 
-    def __init__(self, queue: TrainingQueue):
+    def __init__(self, queue: WorkQueue):
         self._queue = queue
         self._seen = queue.clock()
         self._began: float | None = None
@@ -51,12 +52,12 @@ class Place:
 
     @property
     def number(self) -> int:
-        """Of those who wait, the how-manieth this is, from 1; 0 for one that may train or left."""
+        """Of those who wait, the how-manieth this is, from 1; 0 for one that may work or left."""
         with self._queue.changed:
             return self._number()
 
     def wait(self) -> bool:
-        """Wait for this run's turn; False if the place was given back before it came."""
+        """Wait for this computation's turn; False if the place was given back before it came."""
         queue = self._queue
         with queue.changed:
             queue.changed.wait_for(lambda: self._number() == 0)
@@ -64,14 +65,14 @@ class Place:
             return self in queue.line
 
     def leave(self) -> None:
-        """Give the place back; whoever is next may train. Again and again changes nothing."""
+        """Give the place back; whoever is next may begin. Again and again changes nothing."""
         with self._queue.changed:
             if self in self._queue.line:
                 self._queue.line.remove(self)
                 self._queue.changed.notify_all()
 
     def watch(self) -> None:
-        """Somebody looks at the run now."""
+        """Somebody looks at the computation now."""
         self._seen = self._queue.clock()
 
     def message(self) -> str:
@@ -79,16 +80,16 @@ class Place:
         number, places = self.number, self._queue.places
         if number == 0:
             return ""
-        runs = "1 run trains" if places == 1 else f"{places} runs train"
-        return f"waiting: place {number:,} in the queue, {runs} at a time"
+        many = "1 computation" if places == 1 else f"{places} computations"
+        return f"waiting: place {number:,} in the queue, {many} at a time"
 
     def reason_to_end(self) -> str:
-        """Why the run must make way now, or nothing."""
+        """Why the computation must make way now, or nothing."""
         now, queue = self._queue.clock(), self._queue
         if now - self._seen > queue.patience:
-            return f"nobody watched for {queue.patience:.0f} s: press Start to go on"
+            return f"nobody watched for {queue.patience:.0f} s"
         if self._began is not None and now - self._began > queue.seconds:
-            return f"its turn of {queue.seconds:.0f} s is over: press Start for another"
+            return f"its turn of {queue.seconds:.0f} s is over"
         return ""
 
     def _number(self) -> int:

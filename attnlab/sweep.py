@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from attnlab.experiment import Experiment, Setup, build_model, prepare
+from attnlab.limits import Limits, check_work
 from attnlab.losses import readout_position
 from attnlab.models import AttentionOptions
 from attnlab.models.padded import PaddedHead, padded
@@ -57,6 +58,16 @@ class Sweep:
                 raise OptionError(name, values, "out of bounds", remedy)
         if not self.gains or not all(0 < gain <= 100 for gain in self.gains):
             raise OptionError("gains", self.gains, "out of bounds", "Choose numbers up to 100")
+
+
+def check_sweep(sweep: Sweep, limits: Limits) -> None:
+    """Raise `OptionError` for more work in all than a machine's `limits` allow.
+
+    Every run computes with the largest of the widths, see `padded`.
+    """
+    model = dataclasses.replace(sweep.experiment.model, d_attn=max(sweep.widths))
+    runs = len(_SCALES) * len(sweep.widths) * len(sweep.gains) * sweep.seeds
+    check_work(dataclasses.replace(sweep.experiment, model=model), limits, runs=runs)
 
 
 class Track(NamedTuple):

@@ -10,18 +10,19 @@ from attnlab.attempt import Attempt
 from attnlab.experiment import Setup, prepare
 from attnlab.pace import Pace
 from attnlab.programs import Programs
-from attnlab.queueing import TrainingQueue
+from attnlab.queueing import WorkQueue
 from attnlab.snapshot import Look
 from attnlab.training import Losses, TrainState, advance, evaluate, is_finite
 
 _LOG = logging.getLogger(__name__)
+_REMEDY = ": press Start to go on"
 
 
 class Trainer:
     """Trains one attempt, which others read and steer under the same `lock` meanwhile."""
 
     def __init__(
-        self, attempt: Attempt, lock: threading.Lock, programs: Programs, queue: TrainingQueue
+        self, attempt: Attempt, lock: threading.Lock, programs: Programs, queue: WorkQueue
     ):
         self._attempt = attempt
         self._lock = lock
@@ -55,7 +56,7 @@ class Trainer:
                 attempt.place = self._queue.join()
         with self._lock:
             if reason := attempt.place.reason_to_end():
-                attempt.end("paused", reason)
+                attempt.end("paused", reason + _REMEDY)
                 return False
             if attempt.latest is not None:
                 attempt.state = "running"
@@ -89,7 +90,7 @@ class Trainer:
         while True:
             with self._lock:
                 if reason := attempt.place.reason_to_end():
-                    attempt.allowed, attempt.message = 0, reason
+                    attempt.allowed, attempt.message = 0, reason + _REMEDY
                 steps = attempt.steps_to_take(pace.chunk)
                 if steps == 0 and attempt.latest.step == attempt.step:
                     done = attempt.step >= training.steps

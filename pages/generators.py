@@ -3,6 +3,7 @@
 import streamlit as st
 
 from attnlab.optimum import agreement, counted, dependence, frequencies, ladder, optimum
+from attnlab.ui.enumeration_panel import draw_enumeration
 from attnlab.ui.in_code import draw_in_code
 from attnlab.ui.knowledge import answers_in_turn, draw_waiting
 from attnlab.ui.optimum_panel import draw_dependence, draw_ladder, draw_optimum
@@ -50,6 +51,7 @@ draw_agreement(alike)
 
 st.subheader("What could be learned", anchor=False)
 draw_optimum(best, vocab)
+draw_enumeration(generator, length, best)
 
 st.subheader("Who could learn it", anchor=False)
 draw_ladder(rungs)

@@ -8,7 +8,7 @@ from attnlab.ui.cursor import draw_scrubber, shown_moment
 from attnlab.ui.files_panel import draw_files
 from attnlab.ui.in_code import draw_in_code
 from attnlab.ui.inspect_maps import draw_maps
-from attnlab.ui.inspect_quality import draw_generated, draw_quality
+from attnlab.ui.inspect_quality import draw_quality
 from attnlab.ui.inspect_sequence import draw_sequence, edited_days
 from attnlab.ui.shell import ensure_shell
 from attnlab.ui.shown import session_shown
@@ -48,11 +48,7 @@ else:
     st.header("One sequence in the hand", anchor=False, divider="gray")
     draw_sequence(experiment, model, snapshot.probes)
 
-    st.header("Over the whole test set", anchor=False, divider="gray")
     draw_quality(experiment, model, test)
-
-    st.header("Days that the model makes up", anchor=False, divider="gray")
-    draw_generated(experiment, model, test)
 
     st.markdown(
         "**Try this.** Change the last day above, then the first: which one moves the true law, "

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from attnlab.generators.base import Shared
+from attnlab.interruption import check_in
 
 # Largest relative change of any window between two rounds at which the law counts as found; the
 # conditional probabilities are then exact to about the precision of the float32 they become.
@@ -74,6 +75,8 @@ def stationary_law(
     by_oldest = np.ascontiguousarray(rule.T).reshape(symbols, symbols, -1)
     law = np.full(windows, 1 / windows) if first is None else first
     for number in range(_MOST_ROUNDS):
+        if number % _ROUNDS_A_LOOK == 0:
+            check_in()
         old = law.reshape(symbols, -1)
         moved = [np.einsum("ow,ow->w", old, probability) for probability in by_oldest]
         new = np.stack(moved, axis=1).reshape(-1)

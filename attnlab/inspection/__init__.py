@@ -9,6 +9,7 @@ from attnlab.inspection.predictions import (
     final_probs,
     probs_by_query,
 )
+from attnlab.inspection.quality import Quality, quality
 from attnlab.inspection.surprise import Surprise, surprise
 from attnlab.inspection.transitions import TransitionTest, transition_test
 
@@ -16,6 +17,7 @@ __all__ = [
     "Calibration",
     "CellArithmetic",
     "Comparison",
+    "Quality",
     "Surprise",
     "TransitionTest",
     "calibration",
@@ -25,6 +27,7 @@ __all__ = [
     "final_probs",
     "informative_days",
     "probs_by_query",
+    "quality",
     "surprise",
     "transition_test",
 ]

@@ -6,14 +6,14 @@ from attnlab.experiment import Experiment
 from attnlab.live import LiveRun
 from attnlab.options import OptionError
 from attnlab.programs import Programs
-from attnlab.ui.hosting import hosted, training_queue
+from attnlab.ui.hosting import hosted, work_queue
 
 
 def session_run() -> LiveRun:
     """The run of this browser session, made when first asked for."""
     if "live_run" not in st.session_state:
         st.session_state["live_run"] = LiveRun(
-            Experiment(), programs=shared_programs(), queue=training_queue()
+            Experiment(), programs=shared_programs(), queue=work_queue()
         )
     run = st.session_state["live_run"]
     _watched(run)

@@ -11,7 +11,7 @@ import os
 import streamlit as st
 
 from attnlab.limits import HOSTED, OPEN, Limits
-from attnlab.queueing import TrainingQueue
+from attnlab.queueing import WorkQueue
 
 _YES = ("1", "true", "yes", "on")
 _NO = ("", "0", "false", "no", "off")
@@ -31,9 +31,9 @@ def limits() -> Limits:
 
 
 @st.cache_resource(show_spinner=False)
-def training_queue() -> TrainingQueue:
+def work_queue() -> WorkQueue:
     """The one queue in which all runs of this server stand."""
-    return TrainingQueue(_places(), seconds=limits().seconds, patience=limits().patience)
+    return WorkQueue(_places(), seconds=limits().seconds, patience=limits().patience)
 
 
 def _places() -> float:

@@ -20,7 +20,7 @@ from attnlab.optimum import Dependence, day_laws, dependence, true_influence
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.fragments import fragment
 from attnlab.ui.ground import on_dark
-from attnlab.ui.knowledge import ask
+from attnlab.ui.knowledge import answer_or_none, is_answered
 
 _HEIGHT, _LONG_HEIGHT, _ROW_HEIGHT = 300, 420, 150
 # Enough for a map that is steady to the eye, few enough to be met with every day changed.
@@ -35,11 +35,10 @@ def draw_maps(
     They are means over visible days of `test`, or of the one sequence `single`.
     """
     length = experiment.length
-    answers = [ask(f, experiment.generator, length) for f in (dependence, day_laws)]
-    if not all(answer.done() for answer in answers):
+    true, laws = (answer_or_none(f, experiment.generator, length) for f in (dependence, day_laws))
+    if true is None or laws is None:
         fragment(_wait_for_truth, key="truth", seconds=0.5)(experiment)
         return
-    true, laws = (answer.result() for answer in answers)
     size = min(len(test), _SEQUENCES if length <= _LONG else _LONG_SEQUENCES)
     mean, shares = f"mean of {size}", "share of the row"
     with st.container(horizontal=True):
@@ -82,7 +81,7 @@ def draw_maps(
 
 def _wait_for_truth(experiment: Experiment) -> None:
     length = experiment.length
-    if all(ask(f, experiment.generator, length).done() for f in (dependence, day_laws)):
+    if all(is_answered(f, experiment.generator, length) for f in (dependence, day_laws)):
         st.rerun()
     st.caption(":material/hourglass_top: Working out the true dependence …")
 

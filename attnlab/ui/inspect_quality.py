@@ -1,34 +1,61 @@
 """Inspect: how good the predictions are over the whole test set, and what the model makes up."""
 
-import jax
-import jax.random as jr
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from attnlab.background import Background
 from attnlab.charts import calibration_chart, calibration_table, confusion_chart, confusion_table
 from attnlab.experiment import Experiment
-from attnlab.generation import generate
-from attnlab.generators import continue_sequence
-from attnlab.inspection import calibration, confusion, final_probs, transition_test
+from attnlab.inspection import Quality, quality
 from attnlab.inspection.transitions import row_shares
 from attnlab.models import AbstractModel
 from attnlab.number_text import show_measured
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
+from attnlab.ui.session_work import draw_while_working, session_work
+from attnlab.vocabulary import Vocabulary
 
-_BINS = 10
+_WORK, _MODEL = "quality", "quality_model"
 _HEIGHT = 300
-_GENERATED = 2_000
 
 
 def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray) -> None:
+    """Figures over the whole test set, worked out once for a model, in their turn."""
+    # The model itself is kept, since the identity of one that is gone may be given again.
+    if st.session_state.get(_MODEL) is not model:
+        st.session_state[_MODEL] = model
+        session_work().start(_WORK, partial(quality, experiment, model, test))
+    draw_while_working(_WORK, partial(_draw, vocabulary=experiment.generator.vocabulary))
+
+
+def _draw(work: Background, *, vocabulary: Vocabulary) -> None:
+    state = work.state()
+    found: Quality | None = state.latest
+    if state.error:
+        st.error(f"The figures ended by an error. {state.error}", icon=":material/error:")
+    elif state.running:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f":material/hourglass_top: {state.message or 'Working it out …'}")
+            st.button("Stop", key="quality_stop", icon=":material/stop:", on_click=work.pause)
+    elif not state.done:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"Stopped. {state.message}")
+            st.button("Go on", key="quality_go_on", icon=":material/resume:", on_click=work.start)
+    st.header("Over the whole test set", anchor=False, divider="gray")
+    if found is not None:
+        _draw_predictions(found, vocabulary)
+    st.header("Days that the model makes up", anchor=False, divider="gray")
+    if found is not None and found.transitions is not None:
+        _draw_transitions(found, vocabulary)
+
+
+def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
     """Confusion matrix and calibration on the test sequences."""
-    vocabulary = experiment.generator.vocabulary
-    probs = final_probs(model, test[:, :-1], experiment.training.readout)
-    counts = confusion(probs, test[:, -1])
+    counts, reliable = found.counts, found.reliable
     right = np.trace(counts) / counts.sum()
-    reliable = calibration(probs, test[:, -1], _BINS)
     left, middle = st.columns(2, gap="medium")
     with left, st.container(key="chart_confusion"):
         draw_chart(
@@ -64,15 +91,9 @@ def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray)
         )
 
 
-def draw_generated(experiment: Experiment, model: AbstractModel, test: np.ndarray) -> None:
+def _draw_transitions(quality: Quality, vocabulary: Vocabulary) -> None:
     """Transitions into the next day: drawn from the process and from the model."""
-    vocabulary = experiment.generator.vocabulary
-    visible = test[:_GENERATED, :-1]
-    keys = jr.split(jr.key(experiment.seed), 2 * len(visible))
-    process = _process_days(experiment, visible, keys[: len(visible)])
-    learned = _model_days(experiment, model, visible, keys[len(visible) :])
-    found = transition_test(visible[:, -1], process, learned, vocabulary.size)
-    rows = []
+    found, rows = quality.transitions, []
     shares = [row_shares(counts) for counts in (found.process, found.model)]
     for before, after in np.ndindex(found.process.shape):
         row = {"transition": f"{vocabulary.symbols[before]} → {vocabulary.symbols[after]}"}
@@ -91,23 +112,7 @@ def draw_generated(experiment: Experiment, model: AbstractModel, test: np.ndarra
             f"p = {found.p_value:.2g}: {verdict}."
         )
     st.caption(
-        f"How to read it: behind each of {len(visible):,} test sequences the process and the model "
-        "each put one day; shares of the next day by the last visible one, ± one standard error."
+        f"How to read it: behind each of {quality.continued:,} test sequences the process and the "
+        "model each put one day; shares of the next day by the last visible one, ± one standard "
+        "error."
     )
-
-
-def _process_days(experiment: Experiment, visible: np.ndarray, keys) -> np.ndarray:
-    def one(days, key):
-        return continue_sequence(experiment.generator, days, key=key, size=1, days=1)[0, 0]
-
-    return np.asarray(jax.vmap(one)(visible, keys))
-
-
-def _model_days(
-    experiment: Experiment, model: AbstractModel, visible: np.ndarray, keys
-) -> np.ndarray:
-    def one(days, key):
-        readout = experiment.training.readout
-        return generate(model, days, readout=readout, days=1, temperature=1.0, key=key)[0]
-
-    return np.asarray(jax.vmap(one)(visible, keys))

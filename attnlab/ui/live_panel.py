@@ -11,7 +11,7 @@ from attnlab.ui.example import about, read_example
 from attnlab.ui.figures_panel import draw_figures, draw_headline
 from attnlab.ui.fragments import fragment
 from attnlab.ui.inside_panel import draw_inside, draw_sequence_choice
-from attnlab.ui.knowledge import ask
+from attnlab.ui.knowledge import is_answered
 from attnlab.ui.loss_panel import draw_loss, draw_reference_choice, draw_target
 from attnlab.ui.past import past_runs
 from attnlab.ui.shown import session_shown
@@ -31,8 +31,9 @@ def draw_live(run: LiveRun, snapshot: Snapshot) -> None:
 def _is_waiting(snapshot: Snapshot) -> bool:
     """Whether more is to come: from the run, or from those who work out the optimum."""
     experiment = snapshot.experiment
-    answers = [ask(f, experiment.generator, experiment.length) for f in (optimum, ladder)]
-    return snapshot.active or not all(answer.done() for answer in answers)
+    generator, length = experiment.generator, experiment.length
+    known = [is_answered(each, generator, length) for each in (optimum, ladder)]
+    return snapshot.active or not all(known)
 
 
 def _draw(run: LiveRun, was_waiting: bool) -> None:

@@ -29,7 +29,12 @@ from attnlab.regression_data import PLANES, Sample, draw_sample
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 from attnlab.ui.linked import linked
-from attnlab.ui.session_work import draw_while_working, session_work
+from attnlab.ui.session_work import (
+    draw_while_working,
+    draw_work_buttons,
+    session_work,
+    work_in_words,
+)
 
 _WORK, _PLAN = "metric", "metric_plan"
 _STEPS, _LEARNING_RATE = 400, 0.1
@@ -69,24 +74,12 @@ def draw_metric() -> None:
             # What was learned on other data says nothing about these.
             work.forget(_WORK)
             st.session_state[_PLAN] = plan
-        found = work.of(_WORK)
-        running = found is not None and found.state().running
-        st.button(
+        draw_work_buttons(
+            _WORK,
             "Train W_Q and W_K",
-            key="metric_train",
-            type="primary",
-            icon=":material/play_arrow:",
-            on_click=_start,
-            args=(task.sample, start),
-            disabled=running,
-        )
-        st.button(
-            "Stop",
-            key="metric_stop",
-            icon=":material/stop:",
-            on_click=work.stop,
-            args=(_WORK,),
-            disabled=not running,
+            start="metric_train",
+            stop="metric_stop",
+            on_start=partial(_start, task.sample, start),
         )
     st.caption(
         f"{PLANES[name].summary} {len(task.sample.y)} points, noise {task.noise:g}; "
@@ -131,11 +124,10 @@ def _draw_work(work: Background | None, *, task: _Task, start: float) -> None:
     progress = None if state is None else state.latest
     if progress is None:
         progress = MetricProgress(0, isotropic(2, start), np.zeros(0))
-    word = "ready" if state is None else "running" if state.running else "stopped"
-    if progress.step == _STEPS:
-        word = "done"
+    share = progress.step / _STEPS
+    word = "ready" if state is None else work_in_words(state, share)
     with st.container(key="metric_status"):
-        st.progress(progress.step / _STEPS, f"{word} · step {progress.step:03d} of {_STEPS}")
+        st.progress(share, f"{word} · step {progress.step:03d} of {_STEPS}")
     _draw_figures(progress, task)
     left, middle, right = st.columns([4, 3, 3], gap="medium")
     with left, st.container(key="chart_learning"):

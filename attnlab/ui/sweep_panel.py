@@ -6,10 +6,17 @@ from functools import partial
 import streamlit as st
 
 from attnlab.background import Background
+from attnlab.options import OptionError
 from attnlab.presets import PRESETS
-from attnlab.sweep import Sweep, SweepProgress, run_sweep, target_gap
+from attnlab.sweep import Sweep, SweepProgress, check_sweep, run_sweep, target_gap
+from attnlab.ui.hosting import limits
 from attnlab.ui.linked import linked
-from attnlab.ui.session_work import draw_while_working, session_work
+from attnlab.ui.session_work import (
+    draw_while_working,
+    draw_work_buttons,
+    session_work,
+    work_in_words,
+)
 from attnlab.ui.sweep_pictures import draw_looks, draw_results
 
 _WORK, _PLAN = "sweep", "sweep_plan"
@@ -25,32 +32,22 @@ def draw_sweep() -> None:
         )
         seeds = linked(st.slider, "seeds", 2, 6, 3, 1, key="sweep_seeds", width=160)
         sweep = _sweep(process, steps, seeds)
-        work = session_work()
-        found = work.of(_WORK)
-        running = found is not None and found.state().running
-        st.button(
+        refusal = _refusal(sweep)
+        state = draw_work_buttons(
+            _WORK,
             "Train them all",
-            key="sweep_start",
-            type="primary",
-            icon=":material/play_arrow:",
-            on_click=_start,
-            args=(sweep,),
-            disabled=running,
+            start="sweep_start",
+            stop="sweep_stop",
+            on_start=partial(_start, sweep),
         )
-        st.button(
-            "Stop",
-            key="sweep_stop",
-            icon=":material/stop:",
-            on_click=work.stop,
-            args=(_WORK,),
-            disabled=not running,
-        )
-    if found is None:
+    if refusal:
+        st.error(refusal, icon=":material/error:")
+    if state is None:
         runs = 2 * len(sweep.widths) * len(sweep.gains) * seeds
         st.info(
             f"Press **Train them all**: {runs} runs of {steps} steps, {seeds} seeds for every "
             f"width from {sweep.widths[0]} to {sweep.widths[-1]}, every starting size, with and "
-            "without 1/√d. It takes about half a minute, shows what is there meanwhile, and can "
+            "without 1/√d. It shows what is there meanwhile and how long the rest takes, and can "
             "be stopped.",
             icon=":material/play_circle:",
         )
@@ -88,7 +85,18 @@ def _sweep(process: str, steps: int, seeds: int) -> Sweep:
     return Sweep(dataclasses.replace(base, training=training), seeds=seeds)
 
 
+def _refusal(sweep: Sweep) -> str:
+    """Why this server does not train so many, or nothing."""
+    try:
+        check_sweep(sweep, limits())
+    except OptionError as error:
+        return str(error)
+    return ""
+
+
 def _start(sweep: Sweep) -> None:
+    if _refusal(sweep):
+        return
     st.session_state[_PLAN] = sweep
     session_work().start(_WORK, partial(run_sweep, sweep))
 
@@ -99,15 +107,14 @@ def _draw_work(work: Background, *, plan: Sweep, gain: int, share: float) -> Non
     with st.container(key="sweep_status"):
         if state.error:
             st.error(f"The runs ended by an error. {state.error}", icon=":material/error:")
-        elif state.running:
-            st.progress(progress.share, f"running: {progress.share:.0%} · {progress.doing}")
-        elif progress.share < 1:
-            st.progress(progress.share, f"stopped: {progress.share:.0%}")
         else:
-            st.progress(1.0, "done: 100%")
+            words = work_in_words(state, progress.share)
+            st.progress(progress.share, " · ".join(filter(None, (words, progress.doing))))
     # Before a width was looked at, there is nothing to draw of it.
     tracks = progress.tracks
     if not tracks:
+        if state.message:
+            return
         st.caption("Drawing the data and compiling one program for all runs …")
         return
     gap = target_gap(plan.experiment, share)

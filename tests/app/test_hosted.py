@@ -12,7 +12,7 @@ from attnlab.limits import HOSTED, OPEN
 from attnlab.live import LiveRun
 from attnlab.models import AttentionOptions
 from attnlab.presets import PRESETS
-from attnlab.queueing import TrainingQueue
+from attnlab.queueing import WorkQueue
 from attnlab.storage import Run, to_bytes
 from attnlab.training import Training, advance
 from attnlab.ui import hosting
@@ -24,9 +24,9 @@ _APP = Path(__file__).resolve().parents[2] / "app.py"
 def hosted(monkeypatch):
     monkeypatch.setenv("ATTNLAB_HOSTED", "1")
     monkeypatch.delenv("ATTNLAB_TRAININGS", raising=False)
-    hosting.training_queue.clear()
+    hosting.work_queue.clear()
     yield
-    hosting.training_queue.clear()
+    hosting.work_queue.clear()
 
 
 @pytest.fixture
@@ -70,20 +70,20 @@ def test_a_shared_server_keeps_a_core_for_its_pages(hosted, monkeypatch, cores, 
     monkeypatch.setattr("os.cpu_count", lambda: cores)
     if trainings is not None:
         monkeypatch.setenv("ATTNLAB_TRAININGS", trainings)
-    queue = hosting.training_queue()
+    queue = hosting.work_queue()
     assert (queue.places, queue.seconds, queue.patience) == (
         places,
         HOSTED.seconds,
         HOSTED.patience,
     )
-    assert hosting.training_queue() is queue
+    assert hosting.work_queue() is queue
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", " "])
 def test_a_number_of_trainings_that_is_none_is_refused(hosted, monkeypatch, text):
     monkeypatch.setenv("ATTNLAB_TRAININGS", text)
     with pytest.raises(ValueError, match="`ATTNLAB_TRAININGS` is"):
-        hosting.training_queue()
+        hosting.work_queue()
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -157,13 +157,13 @@ def test_a_run_that_was_never_tested_can_be_looked_at(app):
 
 
 def test_who_waits_reads_their_place_and_can_pause(hosted_app, monkeypatch):
-    queue = TrainingQueue(1)
+    queue = WorkQueue(1)
     other = queue.join()
     hosted_app.session_state["live_run"] = LiveRun(Experiment(), queue=queue)
     hosted_app.button(key="run_start").click().run()
     run = hosted_app.session_state["live_run"]
     status = " ".join(text.value for text in hosted_app.markdown)
-    assert "waiting: place 1 in the queue, 1 run trains at a time" in status
+    assert "waiting: place 1 in the queue, 1 computation at a time" in status
     assert any("Others came first" in info.value for info in hosted_app.info)
     hosted_app.button(key="run_pause").click().run()
     assert run.wait(120.0)

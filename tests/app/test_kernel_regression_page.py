@@ -12,7 +12,7 @@ PATIENCE = 120
 def page():
     app = open_page("pages/kernel_regression.py")
     yield app
-    app.session_state["session_work"].stop_all()
+    app.session_state["session_work"].pause_all()
     work = app.session_state["session_work"].of("metric")
     assert work is None or work.wait(PATIENCE)
 

@@ -1,11 +1,13 @@
 """The Softmax scaling page without a browser."""
 
 import dataclasses
-import time
 
 import pytest
 
+from attnlab.limits import HOSTED
+from attnlab.queueing import WorkQueue
 from attnlab.safety import CASES
+from attnlab.sweep import SweepProgress
 from tests.app.lessons import charts, code, figures, open_page, texts
 
 PATIENCE = 300
@@ -16,7 +18,7 @@ def page():
     app = open_page("pages/softmax_scaling.py")
     yield app
     if "session_work" in app.session_state:
-        app.session_state["session_work"].stop_all()
+        app.session_state["session_work"].pause_all()
         work = app.session_state["session_work"].of("sweep")
         assert work is None or work.wait(PATIENCE)
 
@@ -154,16 +156,50 @@ def test_runs_are_trained_and_read(page, monkeypatch):
 
 def test_runs_are_stopped(page, monkeypatch):
     small_sweep(page, monkeypatch)
+
+    def endless(_sweep):
+        while True:
+            yield SweepProgress(0.5, "d_attn 2", ())
+
+    monkeypatch.setattr("attnlab.ui.sweep_panel.run_sweep", endless)
     page.button(key="sweep_start").click().run()
     work = page.session_state["session_work"].of("sweep")
-    if work.state().running:
-        page.button(key="sweep_stop").click().run()
-    end = time.monotonic() + PATIENCE
+    assert work.state().running
+    page.button(key="sweep_stop").click().run()
     assert work.wait(PATIENCE)
-    assert time.monotonic() < end
     page.run()
     assert not page.exception
-    assert not page.button(key="sweep_start").disabled
+    assert "stopped: 50%" in _progress(page)
+    page.button(key="sweep_go_on").click().run()
+    assert work.state().running
+
+
+def _progress(page) -> str:
+    return " ".join(each.proto.text for each in page.get("progress"))
+
+
+def test_runs_stand_in_the_queue_of_the_server(page, monkeypatch):
+    queue = WorkQueue(1)
+    monkeypatch.setattr("attnlab.ui.session_work.work_queue", lambda: queue)
+    before = queue.join()
+    small_sweep(page, monkeypatch)
+    page.button(key="sweep_start").click().run()
+    work = page.session_state["session_work"].of("sweep")
+    assert "waiting: place 1 in the queue" in _progress(page)
+    assert work.state().latest is None
+    before.leave()
+    assert work.wait(PATIENCE)
+    assert work.state().latest.share == 1
+
+
+def test_more_runs_than_a_shared_server_allows_are_refused(page, monkeypatch):
+    monkeypatch.setattr("attnlab.ui.sweep_panel.limits", lambda: HOSTED)
+    page.slider(key="sweep_steps").set_value(1_000).run()
+    page.slider(key="sweep_seeds").set_value(6).run()
+    assert "more than the cap" in page.error[0].value
+    page.button(key="sweep_start").click().run()
+    assert page.session_state["session_work"].of("sweep") is None
+    assert not page.exception
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def _start(train):
 def _start_behind(train, place):
     train.press("start")
     status = train.part("run_status")
-    expect(status).to_contain_text(f"waiting: place {place} in the queue, 1 run trains at a time")
+    expect(status).to_contain_text(f"waiting: place {place} in the queue, 1 computation at a time")
     assert train.wait_for("compiling").step == 0
 
 

@@ -2,11 +2,13 @@
 
 import gc
 import threading
+import time
 import weakref
 
 import pytest
 
 from attnlab.answers import Answers
+from attnlab.interruption import check_in
 
 PATIENCE = 20
 
@@ -122,3 +124,92 @@ def test_questions_from_many_threads_are_answered_once(answers):
 def test_arguments_that_cannot_be_remembered_are_refused_at_once(answers, as_users_run):
     with pytest.raises(TypeError, match="unhashable"):
         answers.ask(len, [1, 2])
+
+
+def until(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.002)
+
+
+def test_a_question_given_up_before_its_turn_is_not_answered(answers):
+    gate, begun = threading.Event(), threading.Event()
+    function, calls = counted()
+
+    def slow():
+        begun.set()
+        assert gate.wait(PATIENCE)
+
+    answers.ask(slow)
+    assert begun.wait(PATIENCE)
+    future = answers.ask(function, 1)
+    answers.withdraw(function, 1)
+    gate.set()
+    until(future.cancelled)
+    assert calls == []
+    assert isinstance(answers.ask(function, 1).result(PATIENCE), Thing)
+
+
+def test_a_question_given_up_ends_where_it_checks_in(answers):
+    begun = threading.Event()
+
+    def endless():
+        begun.set()
+        while True:
+            check_in()
+            time.sleep(0.001)
+
+    future = answers.ask(endless)
+    assert begun.wait(PATIENCE)
+    answers.withdraw(endless)
+    until(future.cancelled)
+    assert answers.ask(abs, -3).result(PATIENCE) == 3
+
+
+def test_what_is_asked_again_is_not_given_up(answers):
+    gate, begun = threading.Event(), threading.Event()
+
+    def slow():
+        begun.set()
+        assert gate.wait(PATIENCE)
+        check_in()
+        return 5
+
+    future = answers.ask(slow)
+    assert begun.wait(PATIENCE)
+    answers.withdraw(slow)
+    assert answers.ask(slow) is future
+    gate.set()
+    assert future.result(PATIENCE) == 5
+
+
+def test_a_question_that_nobody_asks_again_is_given_up():
+    answers = Answers(patience=0.05)
+
+    def endless():
+        while True:
+            check_in()
+            time.sleep(0.001)
+
+    until(answers.ask(endless).cancelled)
+    assert answers.ask(abs, -3).result(PATIENCE) == 3
+
+
+def test_answers_found_elsewhere_are_kept(answers):
+    function, calls = counted()
+    assert answers.known(function, 1) is None
+    answers.keep("found", function, 1)
+    assert answers.known(function, 1) == "found"
+    assert answers.ask(function, 1).result(PATIENCE) == "found"
+    assert calls == []
+
+
+def test_what_answers_leave_behind_is_dropped_after_as_many_as_are_remembered():
+    renewed = []
+    answers = Answers(most=3, renew=lambda: renewed.append(len(calls)))
+    function, calls = counted()
+    for number in (0, 1, 1, 2, 3, 4, 5, 6):
+        answers.ask(function, number).result(PATIENCE)
+    # Before the fourth new answer and the seventh.
+    assert renewed == [3, 6]

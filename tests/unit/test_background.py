@@ -5,9 +5,24 @@ import logging
 import threading
 import time
 
+import pytest
+
 from attnlab.background import Background
+from attnlab.interruption import check_in
+from attnlab.queueing import WorkQueue
 
 PATIENCE = 30.0
+
+
+def begun(make, **rest):
+    work = Background(make, **rest)
+    work.start()
+    return work
+
+
+def seen(work):
+    """All of its state but the seconds."""
+    return work.state()[:-1]
 
 
 def until(condition):
@@ -18,15 +33,15 @@ def until(condition):
 
 
 def test_the_last_item_stays():
-    work = Background(lambda: iter([1, 2, 3]))
+    work = begun(lambda: iter([1, 2, 3]))
     assert work.wait(PATIENCE)
-    assert work.state() == (3, False, "")
+    assert seen(work) == (3, False, True, "", "")
 
 
 def test_nothing_at_all():
-    work = Background(lambda: iter(()))
+    work = begun(lambda: iter(()))
     assert work.wait(PATIENCE)
-    assert work.state() == (None, False, "")
+    assert seen(work) == (None, False, True, "", "")
 
 
 def test_the_newest_item_is_seen_while_more_is_to_come():
@@ -37,19 +52,19 @@ def test_the_newest_item_is_seen_while_more_is_to_come():
         assert gate.wait(PATIENCE)
         yield "second"
 
-    work = Background(items)
+    work = begun(items)
     until(lambda: work.state().latest == "first")
-    assert work.state() == ("first", True, "")
+    assert seen(work) == ("first", True, False, "", "")
     gate.set()
     assert work.wait(PATIENCE)
-    assert work.state() == ("second", False, "")
+    assert seen(work) == ("second", False, True, "", "")
 
 
 def test_stop_ends_an_endless_iterator_and_keeps_what_it_gave():
-    work = Background(itertools.count)
+    work = begun(itertools.count)
     until(lambda: work.state().latest is not None)
-    work.stop()
-    work.stop()
+    work.pause()
+    work.pause()
     assert work.wait(PATIENCE)
     last = work.state()
     assert last.latest >= 0
@@ -58,27 +73,131 @@ def test_stop_ends_an_endless_iterator_and_keeps_what_it_gave():
 
 
 def test_stop_does_not_wait_for_the_rest():
-    work = Background(itertools.count, rest=1e6)
+    work = begun(itertools.count, rest=1e6)
     until(lambda: work.state().latest == 0)
-    work.stop()
+    work.pause()
     assert work.wait(PATIENCE)
-    assert work.state() == (0, False, "")
+    assert seen(work) == (0, False, False, "", "")
 
 
-def test_a_stop_closes_the_iterator():
-    closed = threading.Event()
+def test_paused_work_goes_on_where_it_was():
+    made = []
 
     def items():
-        try:
-            yield from itertools.count()
-        finally:
-            closed.set()
+        made.append(None)
+        yield from itertools.count()
 
-    work = Background(items)
-    until(lambda: work.state().latest is not None)
-    work.stop()
+    work = begun(items, rest=1e6)
+    until(lambda: work.state().latest == 0)
+    for last in (1, 2):
+        work.pause()
+        assert work.wait(PATIENCE)
+        work.start()
+        until(lambda last=last: work.state().latest == last)
+    work.pause()
     assert work.wait(PATIENCE)
-    assert closed.wait(PATIENCE)
+    assert made == [None]
+    assert seen(work) == (2, False, False, "", "")
+
+
+def test_a_pause_taken_back_at_once_is_none():
+    gate, work = threading.Event(), None
+
+    def items():
+        yield 0
+        assert gate.wait(PATIENCE)
+        yield 1
+
+    work = begun(items)
+    until(lambda: work.state().latest == 0)
+    work.pause()
+    work.start()
+    gate.set()
+    until(lambda: work.state().done)
+    assert work.state().latest == 1
+
+
+def test_work_is_cut_off_within_an_item_where_it_checks_in():
+    begun_again = []
+
+    def items():
+        begun_again.append(None)
+        while True:
+            check_in()
+            time.sleep(0.001)
+        yield
+
+    work = begun(items)
+    until(lambda: begun_again)
+    work.pause()
+    assert work.wait(PATIENCE)
+    assert seen(work) == (None, False, False, "", "")
+    work.start()
+    until(lambda: len(begun_again) == 2)
+    work.pause()
+    assert work.wait(PATIENCE)
+
+
+def test_it_waits_for_its_turn_and_says_so():
+    queue = WorkQueue(1)
+    first = begun(itertools.count, queue=queue)
+    until(lambda: first.state().latest is not None)
+    second, third = (begun(itertools.count, queue=queue) for _ in range(2))
+    assert second.state().message.startswith("waiting: place 1 in the queue")
+    assert third.state().message.startswith("waiting: place 2 in the queue")
+    assert second.state().latest is None
+    # Who waits leaves at once, and comes up paused.
+    second.pause()
+    assert second.wait(PATIENCE)
+    assert seen(second) == (None, False, False, "", "")
+    first.pause()
+    until(lambda: third.state().latest is not None)
+    third.pause()
+    assert third.wait(PATIENCE)
+
+
+class Clock:
+    """Seconds that a test counts."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.mark.parametrize("within", [False, True], ids=["after an item", "within an item"])
+def test_a_turn_ends_and_another_one_goes_on(within):
+    clock, at_work = Clock(), []
+
+    def items():
+        for number in itertools.count():
+            at_work.append(number)
+            while within:
+                check_in()
+                time.sleep(0.001)
+            yield number
+
+    work = begun(items, queue=WorkQueue(1, seconds=9, clock=clock))
+    until(lambda: at_work)
+    clock.now = 10.0
+    assert work.wait(PATIENCE)
+    assert work.state().message == "its turn of 9 s is over"
+    before = len(at_work)
+    work.start()
+    until(lambda: len(at_work) > before)
+    work.pause()
+    assert work.wait(PATIENCE)
+    assert not work.state().done
+
+
+def test_work_that_nobody_watches_pauses():
+    clock = Clock()
+    work = begun(itertools.count, queue=WorkQueue(patience=5, clock=clock))
+    until(lambda: work.state().latest is not None)
+    clock.now = 6.0
+    assert work.wait(PATIENCE)
+    assert work.state().message == "nobody watched for 5 s"
 
 
 def test_an_error_is_told_and_what_came_before_it_kept(caplog):
@@ -87,9 +206,9 @@ def test_an_error_is_told_and_what_came_before_it_kept(caplog):
         raise ValueError("`width` is 0")
 
     with caplog.at_level(logging.CRITICAL):
-        work = Background(items)
+        work = begun(items)
         assert work.wait(PATIENCE)
-    assert work.state() == (7, False, "ValueError: `width` is 0")
+    assert seen(work) == (7, False, True, "", "ValueError: `width` is 0")
 
 
 def test_an_error_before_the_first_item(caplog):
@@ -97,17 +216,17 @@ def test_an_error_before_the_first_item(caplog):
         raise ValueError("no")
 
     with caplog.at_level(logging.CRITICAL):
-        work = Background(refuse)
+        work = begun(refuse)
         assert work.wait(PATIENCE)
-    assert work.state() == (None, False, "ValueError: no")
+    assert seen(work) == (None, False, True, "", "ValueError: no")
 
 
 def test_threads_are_daemons_and_leave():
     def ours():
         return [thread for thread in threading.enumerate() if thread.name == "attnlab-background"]
 
-    work = Background(itertools.count)
+    work = begun(itertools.count)
     assert all(thread.daemon for thread in ours())
     assert ours()
-    work.stop()
+    work.pause()
     until(lambda: not ours())

@@ -8,7 +8,7 @@ import pytest
 
 import attnlab.trainer
 from attnlab.live import LiveRun
-from attnlab.queueing import TrainingQueue
+from attnlab.queueing import WorkQueue
 from tests.unit.live_runs import (
     LONG,
     PATIENCE,
@@ -20,7 +20,7 @@ from tests.unit.live_runs import (
 )
 from tests.unit.small_experiments import SMALL
 
-WAITING = "waiting: place 1 in the queue, 1 run trains at a time"
+WAITING = "waiting: place 1 in the queue, 1 computation at a time"
 
 
 class FakeClock:
@@ -66,7 +66,7 @@ def until_state(run, state):
 
 
 def test_a_second_run_trains_when_the_first_pauses(sharing):
-    queue = TrainingQueue(1)
+    queue = WorkQueue(1)
     first, second = training(sharing(queue)), waiting(sharing(queue))
     first.pause()
     until(lambda: second.snapshot().step > 0)
@@ -84,7 +84,7 @@ def test_a_second_run_trains_when_the_first_pauses(sharing):
 
 @pytest.mark.parametrize("end", ["done", "failed", "reset"])
 def test_every_end_gives_the_place_back(sharing, monkeypatch, end):
-    queue = TrainingQueue(1)
+    queue = WorkQueue(1)
     if end == "failed":
         first = sharing(queue)
         with monkeypatch.context() as patch:
@@ -100,7 +100,7 @@ def test_every_end_gives_the_place_back(sharing, monkeypatch, end):
 
 
 def test_a_run_that_waits_can_be_paused_and_started_again(sharing):
-    queue = TrainingQueue(1)
+    queue = WorkQueue(1)
     first, second, third = training(sharing(queue)), waiting(sharing(queue)), sharing(queue)
     third.start()
     second.pause()
@@ -116,7 +116,7 @@ def test_a_run_that_waits_can_be_paused_and_started_again(sharing):
 
 
 def test_a_run_that_waits_can_be_reset_at_once(sharing):
-    queue = TrainingQueue(1)
+    queue = WorkQueue(1)
     training(sharing(queue))
     second, third = waiting(sharing(queue)), sharing(queue)
     third.start()
@@ -126,7 +126,7 @@ def test_a_run_that_waits_can_be_reset_at_once(sharing):
 
 
 def test_pause_and_start_in_one_breath_keep_it_in_the_queue(sharing):
-    queue = TrainingQueue(1)
+    queue = WorkQueue(1)
     first, second = training(sharing(queue)), waiting(sharing(queue))
     for _ in range(20):
         second.pause()
@@ -137,8 +137,8 @@ def test_pause_and_start_in_one_breath_keep_it_in_the_queue(sharing):
 
 
 def test_a_stored_run_waits_too_and_is_not_lost_by_a_pause(sharing):
-    queue = TrainingQueue(1)
-    stored = sharing(TrainingQueue(), SMALL)
+    queue = WorkQueue(1)
+    stored = sharing(WorkQueue(), SMALL)
     paused_after(stored, 5)
     first, second = training(sharing(queue)), sharing(queue)
     second.resume(stored.stored())
@@ -155,7 +155,7 @@ def test_a_stored_run_waits_too_and_is_not_lost_by_a_pause(sharing):
 
 
 def test_steps_asked_for_while_waiting_are_taken_then(sharing):
-    queue = TrainingQueue(1)
+    queue = WorkQueue(1)
     first, second = training(sharing(queue)), sharing(queue)
     for _ in range(3):
         second.step()
@@ -166,13 +166,13 @@ def test_steps_asked_for_while_waiting_are_taken_then(sharing):
 
 def test_a_turn_that_is_over_pauses_the_run_which_can_go_on(sharing):
     clock = FakeClock()
-    run = training(sharing(TrainingQueue(1, seconds=120.0, clock=clock)))
+    run = training(sharing(WorkQueue(1, seconds=120.0, clock=clock)))
     clock.now += 121.0
     assert run.wait(PATIENCE)
     seen = run.snapshot()
     assert (seen.state, seen.message) == (
         "paused",
-        "its turn of 120 s is over: press Start for another",
+        "its turn of 120 s is over: press Start to go on",
     )
     assert 0 < seen.step == seen.latest.step
     run.start()
@@ -182,7 +182,7 @@ def test_a_turn_that_is_over_pauses_the_run_which_can_go_on(sharing):
 
 def test_a_run_that_nobody_watches_pauses(sharing):
     clock = FakeClock()
-    run = training(sharing(TrainingQueue(1, patience=60.0, clock=clock)))
+    run = training(sharing(WorkQueue(1, patience=60.0, clock=clock)))
     clock.now += 61.0
     # Not by its snapshot, which is how a page watches.
     assert run.wait(PATIENCE)
@@ -195,7 +195,7 @@ def test_a_run_that_nobody_watches_pauses(sharing):
 
 def test_a_run_whose_turn_comes_while_nobody_watches_computes_nothing(sharing):
     clock = FakeClock()
-    queue = TrainingQueue(1, patience=60.0, clock=clock)
+    queue = WorkQueue(1, patience=60.0, clock=clock)
     first, second = training(sharing(queue)), waiting(sharing(queue))
     clock.now += 61.0
     assert first.wait(PATIENCE)
@@ -224,7 +224,7 @@ def test_never_more_at_once_than_the_places_whatever_is_pressed(sharing, monkeyp
                 inside[0] -= 1
 
     monkeypatch.setattr(attnlab.trainer, "advance", counted)
-    queue = TrainingQueue(places)
+    queue = WorkQueue(places)
     runs = [sharing(queue) for _ in range(6)]
 
     def press(number):

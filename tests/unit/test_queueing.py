@@ -7,7 +7,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.queueing import TrainingQueue
+from attnlab.queueing import WorkQueue
 from tests.unit.live_runs import PATIENCE, until
 
 
@@ -26,7 +26,7 @@ def waiting_thread(place, answers):
 
 
 def test_without_a_number_of_places_nobody_waits():
-    queue = TrainingQueue()
+    queue = WorkQueue()
     places = [queue.join() for _ in range(50)]
     assert {place.number for place in places} == {0}
     assert all(place.wait() for place in places)
@@ -36,14 +36,14 @@ def test_without_a_number_of_places_nobody_waits():
 @pytest.mark.parametrize("places", [0, -1, 0.5])
 def test_a_queue_without_a_place_is_refused(places):
     with pytest.raises(ValueError, match="`places` is"):
-        TrainingQueue(places)
+        WorkQueue(places)
 
 
 def test_those_who_wait_are_told_their_place_and_move_up():
-    queue = TrainingQueue(2)
+    queue = WorkQueue(2)
     first, second, third, fourth = (queue.join() for _ in range(4))
     assert [place.number for place in (first, second, third, fourth)] == [0, 0, 1, 2]
-    assert fourth.message() == "waiting: place 2 in the queue, 2 runs train at a time"
+    assert fourth.message() == "waiting: place 2 in the queue, 2 computations at a time"
     third.leave()
     assert fourth.number == 1
     first.leave()
@@ -52,11 +52,11 @@ def test_those_who_wait_are_told_their_place_and_move_up():
 
 
 def test_a_turn_comes_when_somebody_leaves():
-    queue, answers = TrainingQueue(1), []
+    queue, answers = WorkQueue(1), []
     first, second = queue.join(), queue.join()
     assert first.wait()
     thread = waiting_thread(second, answers)
-    assert second.message() == "waiting: place 1 in the queue, 1 run trains at a time"
+    assert second.message() == "waiting: place 1 in the queue, 1 computation at a time"
     assert not answers
     first.leave()
     thread.join(PATIENCE)
@@ -64,7 +64,7 @@ def test_a_turn_comes_when_somebody_leaves():
 
 
 def test_who_leaves_while_waiting_hears_at_once_and_gets_no_turn():
-    queue, answers = TrainingQueue(1), []
+    queue, answers = WorkQueue(1), []
     queue.join()
     second = queue.join()
     thread = waiting_thread(second, answers)
@@ -75,7 +75,7 @@ def test_who_leaves_while_waiting_hears_at_once_and_gets_no_turn():
 
 
 def test_leaving_again_takes_nobody_elses_place():
-    queue = TrainingQueue(1)
+    queue = WorkQueue(1)
     first, second, third = queue.join(), queue.join(), queue.join()
     first.leave()
     first.leave()
@@ -88,7 +88,7 @@ def test_leaving_again_takes_nobody_elses_place():
 )
 def test_the_line_behaves_as_a_list(places, moves):
     """None joins, a number lets that one leave; the model is a plain list."""
-    queue, line, everybody = TrainingQueue(places), [], []
+    queue, line, everybody = WorkQueue(places), [], []
     for move in moves:
         if move is None:
             everybody.append(queue.join())
@@ -102,7 +102,7 @@ def test_the_line_behaves_as_a_list(places, moves):
 
 
 def test_many_threads_never_hold_more_than_the_places_and_all_get_their_turn():
-    queue, lock = TrainingQueue(3), threading.Lock()
+    queue, lock = WorkQueue(3), threading.Lock()
     inside, most, served = [0], [0], []
 
     def visitor(number):
@@ -128,7 +128,7 @@ def test_many_threads_never_hold_more_than_the_places_and_all_get_their_turn():
 
 
 def test_turns_are_given_in_the_order_of_coming():
-    queue, answers = TrainingQueue(1), []
+    queue, answers = WorkQueue(1), []
     places = [queue.join() for _ in range(6)]
     threads = [waiting_thread(place, answers) for place in reversed(places)]
     for number, place in enumerate(places):
@@ -141,13 +141,13 @@ def test_turns_are_given_in_the_order_of_coming():
 
 def test_a_turn_is_over_after_its_seconds_which_waiting_does_not_use_up():
     clock = FakeClock()
-    queue = TrainingQueue(1, seconds=120.0, clock=clock)
+    queue = WorkQueue(1, seconds=120.0, clock=clock)
     first, second = queue.join(), queue.join()
     assert first.wait()
     clock.now += 120.0
     assert first.reason_to_end() == ""
     clock.now += 1.0
-    assert first.reason_to_end() == "its turn of 120 s is over: press Start for another"
+    assert first.reason_to_end() == "its turn of 120 s is over"
     first.leave()
     assert second.wait()
     assert second.reason_to_end() == ""
@@ -155,21 +155,21 @@ def test_a_turn_is_over_after_its_seconds_which_waiting_does_not_use_up():
 
 def test_a_run_that_nobody_watches_makes_way():
     clock = FakeClock()
-    place = TrainingQueue(1, patience=60.0, clock=clock).join()
+    place = WorkQueue(1, patience=60.0, clock=clock).join()
     assert place.wait()
     for _ in range(10):
         clock.now += 59.0
         assert place.reason_to_end() == ""
         place.watch()
     clock.now += 61.0
-    assert place.reason_to_end() == "nobody watched for 60 s: press Start to go on"
+    assert place.reason_to_end() == "nobody watched for 60 s"
     place.watch()
     assert place.reason_to_end() == ""
 
 
 @pytest.mark.parametrize("hours", [-5, 5])
 def test_the_time_of_day_may_jump(monkeypatch, hours):
-    queue = TrainingQueue(1, seconds=120.0, patience=60.0)
+    queue = WorkQueue(1, seconds=120.0, patience=60.0)
     place = queue.join()
     assert place.wait()
     real = time.time
