@@ -15,7 +15,6 @@ from attnlab.history import take_picture
 from attnlab.options import default_of
 from attnlab.training import Training, TrainState, advance, evaluate
 
-
 _MOST_SHAPES = 8
 
 
