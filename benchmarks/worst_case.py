@@ -96,8 +96,7 @@ def _hidden() -> HiddenMarkov:
 
 
 def _matrix(rows: int, columns: int) -> str:
-    return show_matrix([[(row * columns + column) % 7 - 3 for column in range(columns)]
-                        for row in range(rows)])  # fmt: skip
+    return show_matrix(np.arange(rows * columns).reshape(rows, columns) % 7 - 3)
 
 
 def _points(most: int) -> str:
@@ -207,7 +206,7 @@ def _measured(ask: Ask, cap: float) -> str:
         else:
             page.goto(address)
         stands = watch.until(lambda: _stands(page))
-        if ask.act is not None:
+        if ask.act is not None and stands is not None:
             ask.act(page)
             # So that what was pressed is under way before anybody asks whether it is over.
             page.wait_for_timeout(1_000)
