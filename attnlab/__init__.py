@@ -1,5 +1,14 @@
 """attnlab: a laboratory bench for attention. See README.md; `streamlit run app.py` shows it."""
 
+import sys
+
+from attnlab.ending import Doing, end_when_interrupted
+
+# While Python looks for the file behind `-m`. It imports this one first, and with it the engine,
+# which takes a while in which Ctrl-C may be pressed.
+if sys.argv[:1] == ["-m"]:
+    end_when_interrupted(Doing())
+
 from attnlab.attention import attend
 from attnlab.experiment import Experiment, Progress, Setup, from_json, prepare, to_json, train
 from attnlab.generation import beam_search, generate

@@ -1,7 +1,7 @@
 """`python -m attnlab`: sample sequences, train models and tell the best possible.
 
 Results go to standard output, progress to standard error. A bad argument ends with status 2 and
-one line that says what to do.
+one line that says what to do; `attnlab.ending` has the other ways to end before the time.
 """
 
 import argparse
@@ -10,11 +10,12 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import jax.random as jr
 import numpy as np
 
+from attnlab.ending import Doing
 from attnlab.experiment import Experiment, prepare, to_json, train
 from attnlab.flags import (
     EXPERIMENT_PARTS,
@@ -32,19 +33,22 @@ from attnlab.records import to_record
 from attnlab.training import advance, evaluate
 
 _MOST_SEQUENCES = 1_000_000
+_STEPS_A_CHUNK, _STEPS_A_LINE = 100, 500
+# More than the longest that argparse says of arguments which people write.
+_MOST_CHARACTERS = 300
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status."""
+def main(arguments: Sequence[str] | None = None, doing: Doing | None = None) -> int:
+    """Run one command; the exit status. `doing` is told how far it came."""
     parser = _parser()
     parsed = {
         name: value
         for name, value in vars(parser.parse_args(arguments)).items()
         if value is not None
     }
-    command = parsed.pop("command")
+    run = {"sample": _sample, "optimum": _optimum, "train": _train}[parsed.pop("command")]
     try:
-        return {"sample": _sample, "optimum": _optimum, "train": _train}[command](parsed)
+        return run(parsed, doing or Doing())
     except ValueError as error:
         print(f"attnlab: {error}", file=sys.stderr)
         return 2
@@ -52,7 +56,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str):
-        self.exit(2, f"attnlab: {message}. See `{self.prog} --help`.\n")
+        print(f"attnlab: {_cut(message)}. See `{self.prog} --help`.", file=sys.stderr)
+        raise SystemExit(2)
+
+    def print_help(self, file: TextIO | None = None):
+        # argparse's own is silent about a write that fails.
+        print(self.format_help(), end="", file=file or sys.stdout)
+
+
+def _cut(message: str) -> str:
+    """One line of bounded length: a message may repeat arguments of any length."""
+    if len(message) > _MOST_CHARACTERS:
+        # The end of it may say what could be chosen instead.
+        message = f"{message[:150]} … {message[-147:]}"
+    return " ".join(message.split())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -81,11 +98,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _sample(parsed: dict[str, Any]) -> int:
+def _sample(parsed: dict[str, Any], doing: Doing) -> int:
     size = _whole("size", parsed["size"], 1, _MOST_SEQUENCES)
     seed = _whole("seed", parsed["seed"], 0, 2**31 - 1)
     generator, length = _process(parsed)
+    doing.words = "while drawing sequences"
     tokens = np.asarray(sample(generator, key=jr.key(seed), size=size, length=length + 1))
+    doing.words = "while printing sequences"
     vocabulary = generator.vocabulary
     if parsed["json"]:
         print(
@@ -114,8 +133,9 @@ def _process(parsed: dict[str, Any]) -> tuple[AbstractGenerator, int]:
     return generator.at_length(length), length
 
 
-def _optimum(parsed: dict[str, Any]) -> int:
+def _optimum(parsed: dict[str, Any], doing: Doing) -> int:
     generator, length = _process(parsed)
+    doing.words = "while computing the optimum"
     print("Computing the optimum …", file=sys.stderr)
     days = optimum(generator, length)
     rungs = ladder(generator, length)
@@ -164,7 +184,7 @@ def _figure(value: float, stderr: float) -> str:
     return f"{value:.4f} ± {stderr:.4f}" if stderr else f"{value:.4f} (exact)"
 
 
-def _train(parsed: dict[str, Any]) -> int:
+def _train(parsed: dict[str, Any], doing: Doing) -> int:
     as_json = parsed.pop("json")
     if parsed.pop("list_presets"):
         for name, preset in PRESETS.items():
@@ -172,17 +192,18 @@ def _train(parsed: dict[str, Any]) -> int:
         return 0
     preset = parsed.pop("preset", None)
     experiment = read_experiment(_base(preset), parsed)
+    doing.words = "while drawing data and compiling; nothing was saved"
     print("Drawing data and compiling …", file=sys.stderr)
     setup = prepare(experiment)
     advance(setup.state, setup.source, experiment.training, key=setup.key, steps=0)
-    began, state = time.perf_counter(), setup.state
-    for progress in train(experiment, setup, chunk=500):
+    began, state, steps = time.perf_counter(), setup.state, experiment.training.steps
+    doing.words = f"at step 0 of {steps:,}; nothing was saved"
+    for progress in train(experiment, setup, chunk=_STEPS_A_CHUNK):
         state = progress.state
-        done, nll = int(state.step), progress.losses.nll[-1]
-        print(
-            f"step {done:,} of {experiment.training.steps:,}, training loss {nll:.3f} nats",
-            file=sys.stderr,
-        )
+        step, nll = int(state.step), progress.losses.nll[-1]
+        doing.words = f"at step {step:,} of {steps:,}; nothing was saved"
+        if step % _STEPS_A_LINE == 0 or step == steps:
+            print(f"step {step:,} of {steps:,}, training loss {nll:.3f} nats", file=sys.stderr)
     seconds = time.perf_counter() - began
     figures = evaluate(state.model, setup.test, readout=experiment.training.readout)
     if not np.isfinite(figures.nll):

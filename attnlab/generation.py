@@ -15,6 +15,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from attnlab.losses import final_logits
 from attnlab.models import AbstractModel
+from attnlab.options import quoted
 
 
 @eqx.filter_jit
@@ -34,7 +35,8 @@ def generate(
     """
     if not 0 <= temperature < math.inf:
         raise ValueError(
-            f"`temperature` is {temperature}: not a finite number from 0 on. Choose 0 or more."
+            f"`temperature` is {quoted(temperature)}: not a finite number from 0 on. "
+            "Choose 0 or more."
         )
 
     def day(window, number):
@@ -71,7 +73,9 @@ def beam_search(
     log-probability -inf. Refused: a width or a number of days below 1.
     """
     if width < 1 or days < 1:
-        raise ValueError(f"`width` is {width} and `days` {days}: both must be at least 1.")
+        raise ValueError(
+            f"`width` is {quoted(width)} and `days` {quoted(days)}: both must be at least 1."
+        )
 
     def log_probs_after(window):
         return jax.nn.log_softmax(final_logits(model, window, readout))

@@ -18,7 +18,8 @@ class OptionError(ValueError):
 
     def __init__(self, name: str, value: Any, problem: str, remedy: str):
         self.name, self.value = name, value
-        super().__init__(f"`{name}` is {quoted(value)}: {problem}. {remedy}.")
+        # A name may be of a part that a value has, and then from outside too.
+        super().__init__(f"`{_shortened(name)}` is {quoted(value)}: {problem}. {remedy}.")
 
 
 def quoted(value: Any) -> str:
@@ -27,7 +28,10 @@ def quoted(value: Any) -> str:
     >>> quoted("a" * 100)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
     """
-    text = repr(value)
+    return _shortened(repr(value))
+
+
+def _shortened(text: str) -> str:
     return text if len(text) <= _MOST_QUOTED else f"{text[: _MOST_QUOTED - 3]}..."
 
 

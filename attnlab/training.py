@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 from attnlab.losses import LOSSES, READOUTS, final_logits, sequence_loss
 from attnlab.models import AbstractModel
-from attnlab.options import OptionError, check_options, option, options_of
+from attnlab.options import OptionError, check_options, option, options_of, quoted
 from attnlab.sources import AbstractSource
 
 # The most steps of one compiled chunk; longer waits for an answer than this would be felt.
@@ -134,7 +134,8 @@ def advance(
     """
     if not 0 <= steps <= CHUNK_CAPACITY:
         raise ValueError(
-            f"`steps` is {steps}: a chunk has 0 to {CHUNK_CAPACITY}. Call `advance` repeatedly."
+            f"`steps` is {quoted(steps)}: a chunk has 0 to {CHUNK_CAPACITY}. "
+            "Call `advance` repeatedly."
         )
     state, (objective, nll) = _advance(
         state,

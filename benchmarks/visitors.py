@@ -1,7 +1,7 @@
 """A server and tabs of a real browser, for the scripts that load them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,13 +19,16 @@ _PATIENCE = 120_000
 
 
 @contextmanager
-def server_and_browser() -> Iterator[tuple[AppServer, Browser]]:
+def server_and_browser(
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[tuple[AppServer, Browser]]:
     """A fresh server whose page scripts are timed, and an installed Chromium."""
     executable = find_browser()
     if executable is None:
         raise SystemExit("There is no Chromium on the path. On Debian: apt install chromium")
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
-        server = AppServer(Path(folder) / "log", script=ROOT / "benchmarks" / "timed_app.py")
+        script = ROOT / "benchmarks" / "timed_app.py"
+        server = AppServer(Path(folder) / "log", environment, script)
         server.start()
         browser = launch_browser(playwright, executable)
         try:

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from attnlab.generators import AbstractGenerator, log_predictives
+from attnlab.options import quoted
 
 
 def next_day(generator: AbstractGenerator, days: Sequence[int]) -> Float[np.ndarray, " vocab"]:
@@ -17,7 +18,8 @@ def next_day(generator: AbstractGenerator, days: Sequence[int]) -> Float[np.ndar
     generator = generator.at_length(len(days))
     size = generator.vocabulary.size
     if not all(0 <= token < size for token in days):
-        raise ValueError(f"`days` is {list(days)}: tokens are numbers from 0 to {size - 1}.")
+        given = quoted(list(days))
+        raise ValueError(f"`days` is {given}: tokens are numbers from 0 to {size - 1}.")
     rows = _rows(generator, days)
     for day, token in enumerate(days):
         if not rows[day, token] > 0:

@@ -1,0 +1,229 @@
+"""The command line as a process: Ctrl-C, closed pipes, and writes that fail."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LONG = ("train", "--steps", "100000", "--d-attn", "16")
+PATIENCE = 120
+FULL = Path("/dev/full")
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
+
+# Says when it is first asked for, and then makes way for the real one.
+ANNOUNCED_JAX = """
+import sys
+print("importing", file=sys.stderr, flush=True)
+sys.path.remove({folder!r})
+del sys.modules["jax"]
+import jax
+"""
+# Makes something else of whatever stops its import, as NumPy and JAX do at places.
+DEAF_JAX = """
+import sys, time
+print("importing", file=sys.stderr, flush=True)
+try:
+    time.sleep(60)
+except BaseException:
+    raise ImportError("no engine") from None
+"""
+
+
+@pytest.fixture(autouse=True)
+def heard_signals():
+    """Processes that are started inherit whether SIGINT is ignored, as in a background job."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def started(*arguments, path="", unbuffered=False, **streams):
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+    environment |= {"PYTHONUNBUFFERED": "1"} if unbuffered else {}
+    environment |= {"PYTHONPATH": str(path), "PYTHONIOENCODING": "utf-8"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+    command = [sys.executable, "-m", "attnlab", *arguments]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, text=True, encoding="utf-8", **pipes
+    ) as process:
+        late = threading.Timer(PATIENCE, process.kill)
+        late.start()
+        try:
+            yield process
+        finally:
+            late.cancel()
+            process.kill()
+
+
+def read_until(stream, words):
+    for line in stream:
+        if words in line:
+            return
+    raise AssertionError(f"It ended without {words!r}")
+
+
+def interrupted(process):
+    """Its status and the rest of what it says."""
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "after", "said"),
+    [
+        (LONG, "Drawing data", "interrupted while drawing data and compiling; nothing was saved."),
+        (LONG, "step 500 of", ""),
+        (LONG, "step 1,500 of", ""),
+        ((*LONG, "--json"), "step 1,000 of", ""),
+        (("optimum", "dotmod"), "Computing", "interrupted while computing the optimum."),
+    ],
+)
+def test_ctrl_c_ends_with_one_line_that_says_how_far_it_came(arguments, after, said):
+    with started(*arguments) as process:
+        read_until(process.stderr, after)
+        status, out, err = interrupted(process)
+    assert (status, out) == (130, "")
+    # Steps that were under way may still have been told.
+    *steps, last = err.splitlines()
+    assert all(line.startswith("step ") for line in steps)
+    if said:
+        assert last == f"attnlab: {said}"
+    else:
+        reached, _, rest = last.removeprefix("attnlab: interrupted at step ").partition(" of ")
+        assert int(reached.replace(",", "")) >= int(after.split()[1].replace(",", ""))
+        assert rest == "100,000; nothing was saved."
+
+
+@pytest.mark.parametrize("arguments", [("--help",), LONG], ids=["help", "train"])
+@pytest.mark.parametrize("wait", [0.0, 0.3])
+def test_ctrl_c_while_the_engine_is_imported(tmp_path, arguments, wait):
+    (tmp_path / "jax.py").write_text(ANNOUNCED_JAX.format(folder=str(tmp_path)))
+    with started(*arguments, path=tmp_path) as process:
+        read_until(process.stderr, "importing")
+        time.sleep(wait)
+        status, out, err = interrupted(process)
+    assert (status, out, err) == (130, "", "attnlab: interrupted while starting.\n")
+
+
+def test_ctrl_c_in_an_import_that_would_make_something_else_of_it(tmp_path):
+    (tmp_path / "jax.py").write_text(DEAF_JAX)
+    with started("--help", path=tmp_path) as process:
+        read_until(process.stderr, "importing")
+        status, out, err = interrupted(process)
+    assert (status, out, err) == (130, "", "attnlab: interrupted while starting.\n")
+
+
+def test_ctrl_c_while_it_prints():
+    with started("sample", "markov", "--size", "200000") as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        err = process.stderr.read()
+        assert (process.wait(), err) == (130, "attnlab: interrupted while printing sequences.\n")
+
+
+def test_who_was_told_to_ignore_ctrl_c_does():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with started("train", "--steps", "3000", "--json") as process:
+        read_until(process.stderr, "step 500 of")
+        status, out, err = interrupted(process)
+    assert status == 0
+    assert "interrupted" not in err
+    assert out.startswith("{")
+
+
+COMMANDS = {
+    "help": ("--help",),
+    "presets": ("train", "--list-presets"),
+    "sample": ("sample", "markov"),
+    "sample json": ("sample", "markov", "--json"),
+    "optimum json": ("optimum", "markov", "--length", "3", "--json"),
+    "train": ("train", "--steps", "2", "--train-size", "50", "--test-size", "100"),
+}
+every_command = pytest.mark.parametrize("command", COMMANDS)
+
+
+@every_command
+def test_a_closed_pipe_is_met_with_silence(command):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with started(*COMMANDS[command], stdout=writer, unbuffered=command == "help") as process:
+        os.close(writer)
+        _, err = process.communicate()
+    assert process.returncode == 141
+    assert all(line.startswith(("Drawing", "Computing", "step ")) for line in err.splitlines())
+
+
+def test_a_pipe_that_is_closed_after_one_line_is_met_with_silence():
+    with started("sample", "markov", "--size", "20000") as process:
+        assert " → " in process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait() == 141
+
+
+@needs_full
+@every_command
+def test_a_write_that_fails_is_told_in_one_line(command):
+    with (
+        FULL.open("w") as full,
+        started(*COMMANDS[command], stdout=full, unbuffered=command == "help") as process,
+    ):
+        _, err = process.communicate()
+    assert process.returncode == 1
+    *before, last = err.splitlines()
+    assert last == "attnlab: the output could not be written: No space left on device."
+    assert all(line.startswith(("Drawing", "Computing", "step ")) for line in before)
+
+
+@needs_full
+@pytest.mark.parametrize(
+    "arguments", [LONG, ("train", "--colour"), ("sample", "markov", "--n", "3")]
+)
+@pytest.mark.parametrize("unbuffered", [False, True])
+def test_progress_that_cannot_be_written_ends_it_too(arguments, unbuffered):
+    with (
+        FULL.open("w") as full,
+        started(*arguments, stderr=full, unbuffered=unbuffered) as process,
+    ):
+        out, _ = process.communicate()
+    assert (process.returncode, out) == (1, "")
+
+
+def test_progress_into_a_closed_pipe_ends_it_too():
+    with started(*LONG, "--json") as process:
+        process.stderr.readline()
+        process.stderr.close()
+        assert process.stdout.read() == ""
+        assert process.wait() == 141
+
+
+def shell(line):
+    """Status, standard output and standard error of a line of the shell."""
+    command = line.format(attnlab=f"'{sys.executable}' -m attnlab")
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=ROOT, capture_output=True, timeout=PATIENCE, check=False
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def test_without_standard_error_results_are_the_same():
+    status, out, _ = shell("{attnlab} optimum markov --length 3 --json 2>&-")
+    assert status == 0
+    assert out.startswith("{")
+
+
+def test_without_standard_output_it_says_so():
+    status, out, err = shell("{attnlab} sample markov >&-")
+    assert (status, out) == (1, "")
+    assert err == "attnlab: the output could not be written: standard output is closed.\n"
