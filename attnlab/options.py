@@ -18,7 +18,9 @@ class OptionError(ValueError):
 
     def __init__(self, name: str, value: Any, problem: str, remedy: str):
         self.name, self.value = name, value
-        super().__init__(f"`{name}` is {quoted(value)}: {problem}. {remedy}.")
+        # A file or an address may name options that nobody has, at any length.
+        shown = _shortened(repr(name)[1:-1])
+        super().__init__(f"`{shown}` is {quoted(value)}: {problem}. {remedy}.")
 
 
 def quoted(value: Any) -> str:
@@ -27,7 +29,10 @@ def quoted(value: Any) -> str:
     >>> quoted("a" * 100)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
     """
-    text = repr(value)
+    return _shortened(repr(value))
+
+
+def _shortened(text: str) -> str:
     return text if len(text) <= _MOST_QUOTED else f"{text[: _MOST_QUOTED - 3]}..."
 
 
