@@ -73,7 +73,7 @@ def from_bytes(data: bytes) -> Run:
     start = len(_MAGIC) + (0 if old else _CHECKSUM_BYTES)
     end = data.find(b"\n", start, start + MOST_HEADER_BYTES + 1)
     if end < 0:
-        raise RunFileError("The header of this run file is cut off, or longer than any.")
+        raise RunFileError("The header of this run file is cut off or too long.")
     signed = memoryview(data)[end + 1 if old else start :]
     try:
         record = json.loads(data[start:end])

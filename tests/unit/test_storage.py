@@ -9,12 +9,20 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.experiment import prepare
-from attnlab.history import empty_history
-from attnlab.models import MODELS
+from attnlab.changes import Change
+from attnlab.experiment import Experiment, prepare, starting_state
+from attnlab.generators import Custom
+from attnlab.history import (
+    MOST_CHANGES,
+    MOST_CHECKPOINTS,
+    MOST_TESTS,
+    History,
+    empty_history,
+)
+from attnlab.models import MODELS, AttentionOptions
 from attnlab.positions import Alibi, Rotary
 from attnlab.storage import Run, RunFileError, from_bytes, load_run, save_run, to_bytes
-from attnlab.training import advance, evaluate
+from attnlab.training import Evaluation, Training, advance, evaluate
 from tests.unit.run_file_edits import (
     EDITS,
     STEPS,
@@ -180,6 +188,38 @@ def test_another_checksum_is_refused(data, version):
     for other in (b"5", b'", "sha256": 5, "', checksum.upper(), checksum[:-1], b"0" * 64):
         with pytest.raises(RunFileError):
             from_bytes(old.replace(checksum, other))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_largest_run_that_a_history_can_hold_is_read_again(version):
+    # Numbers with as many digits as there are.
+    share = (0.16666666666666669, 0.16666666666666663, 0.1666666666666668)
+    experiment = Experiment(
+        generator=Custom(symbols=" ".join("🐱🐶🦊🐻🐼🐨"), order=2, table=(2 * share,) * 36),
+        length=64,
+        model=AttentionOptions(d_attn=128, embedding="learned", d_model=128),
+        training=Training(steps=100_000, learning_rate=0.0012345678901234567, batch=4_999),
+        seed=2**31 - 1,
+    )
+    state = starting_state(experiment)
+    first, last = 100_000 - MOST_TESTS, 100_000
+    evaluation = Evaluation(1.2345678901234567e-05, 1.2345678901234567e-05, *share[:2])
+    there = (("learning_rate", 0.0012345678901234567, 0.0022345678901234567),
+             ("batch", 4_999, 4_998), ("steps", 100_000, 100_000))  # fmt: skip
+    back = tuple((name, new, old) for name, old, new in there)
+    history = History(
+        losses=np.ones(last, dtype=np.float32),
+        tests=tuple((step, evaluation) for step in range(first, last)),
+        checkpoints=tuple((step, state.model) for step in range(last - MOST_CHECKPOINTS, last)),
+        changes=tuple(Change(last, (there, back)[i % 2]) for i in range(MOST_CHANGES)),
+    )
+    run = Run(experiment, state._replace(step=np.int32(last)), history)
+    data = to_bytes(run)
+    again = from_bytes(in_version(version, data))
+    assert again.history.tests == history.tests
+    assert again.history.changes == history.changes
+    assert len(again.history.checkpoints) == MOST_CHECKPOINTS
+    assert to_bytes(again) == data
 
 
 def break_writing(monkeypatch, name):
