@@ -82,11 +82,11 @@ class Attempt:
         if steps < self.step:
             problem = f"less than the {self.step:,} steps that were made"
             raise OptionError("steps", steps, problem, "Choose more, or reset")
+        self.history = self.history.with_change(change)
         self.setup = self.setup._replace(
             source=self.setup.source.with_batch(experiment.training.batch)
         )
         self.experiment, self.plan = experiment, schedule(steps)
-        self.history = self.history.with_change(change)
         self.state = "done" if self.step == steps else "paused"
 
     def show(self, history: History, look: Look | None) -> None:

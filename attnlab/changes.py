@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
+from attnlab.options import check_option, default_of, options_of
 from attnlab.training import AMENDABLE, Training
 
 _NAMES = ", ".join(f"`{name}`" for name in AMENDABLE)
@@ -51,6 +52,10 @@ def _replaced(training: Training, options: Sequence[tuple[str, float, float]]) -
     for name, present, _ in options:
         if name not in AMENDABLE:
             raise ValueError(REFUSAL)
+        # The value that takes its place is checked as `Training` is made of it.
+        check_option(name, options_of(Training)[name], present, default_of(Training, name))
         if getattr(training, name) != present:
             raise ValueError(f"`{name}` is {getattr(training, name)!r} there, not {present!r}.")
+    if len({name for name, _, _ in options}) < len(options):
+        raise ValueError("A change has one of its options twice. Change each once.")
     return dataclasses.replace(training, **{name: value for name, _, value in options})

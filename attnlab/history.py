@@ -16,8 +16,13 @@ from attnlab.training import Evaluation
 
 # Enough for a chart, few enough that the noise of single batches averages out in long runs.
 MOST_POINTS = 250
-_MOST_CHECKPOINTS = 64
-_MOST_TESTS = 64
+# Of a history, however often its run goes on with other settings; so much fits into a run file.
+MOST_CHANGES = 100
+MOST_CHECKPOINTS = 256
+MOST_TESTS = 1_024
+# Of the plan of a run.
+_PLANNED_CHECKPOINTS = 64
+_EVEN_TESTS = 64
 
 
 class Schedule(NamedTuple):
@@ -33,9 +38,9 @@ class Schedule(NamedTuple):
 
 def schedule(steps: int) -> Schedule:
     """At most 64 checkpoints, log-spaced from step 0 to the last; tests there and between."""
-    spaced = np.geomspace(1, steps, min(_MOST_CHECKPOINTS - 1, steps))
+    spaced = np.geomspace(1, steps, min(_PLANNED_CHECKPOINTS - 1, steps))
     checkpoints = {0, *np.round(spaced).astype(int).tolist()}
-    even = np.round(np.linspace(0, steps, _MOST_TESTS)).astype(int).tolist()
+    even = np.round(np.linspace(0, steps, _EVEN_TESTS)).astype(int).tolist()
     return Schedule(
         tests=tuple(sorted(checkpoints.union(even))), checkpoints=tuple(sorted(checkpoints))
     )
@@ -72,12 +77,25 @@ class History:
 
     `losses` are the batch means of -log p(final day), in nats, one a step, before its update;
     entry i belongs to the weights after i steps. `changes` are those of its settings on the way.
+    Refused: more than `MOST_TESTS`, `MOST_CHECKPOINTS` or `MOST_CHANGES`.
     """
 
     losses: Float[np.ndarray, " steps"]
     tests: tuple[tuple[int, Evaluation], ...] = ()
     checkpoints: tuple[tuple[int, AbstractModel], ...] = ()
     changes: tuple[Change, ...] = ()
+
+    def __post_init__(self):
+        if len(self.tests) > MOST_TESTS or len(self.checkpoints) > MOST_CHECKPOINTS:
+            raise ValueError(
+                f"A history has at most {MOST_TESTS:,} tests and {MOST_CHECKPOINTS} checkpoints. "
+                "Leave some out, or add them by `with_test` and `with_checkpoint`."
+            )
+        if len(self.changes) > MOST_CHANGES:
+            raise ValueError(
+                f"A run goes on with other settings at most {MOST_CHANGES} times. "
+                "Reset to change them again."
+            )
 
     def with_losses(self, losses: Float[np.ndarray, " steps"]) -> "History":
         """After more steps."""
@@ -95,20 +113,33 @@ class History:
         )
 
     def with_change(self, change: Change) -> "History":
-        """With one more change of the settings."""
+        """With one more change of the settings. Refused: more than `MOST_CHANGES`."""
         return dataclasses.replace(self, changes=(*self.changes, change))
 
     def with_test(self, step: int, evaluation: Evaluation) -> "History":
-        """With a test at `step`, unless there is one."""
+        """With a test at `step`, unless there is one.
+
+        One too many takes the place of every second of those at whose step no model was kept.
+        """
         if self.tests and self.tests[-1][0] == step:
             return self
-        return dataclasses.replace(self, tests=(*self.tests, (step, evaluation)))
+        tests = self.tests
+        if len(tests) == MOST_TESTS:
+            kept = dict(self.checkpoints)
+            dropped = {step for step, _ in [test for test in tests if test[0] not in kept][1::2]}
+            tests = tuple(test for test in tests if test[0] not in dropped)
+        return dataclasses.replace(self, tests=(*tests, (step, evaluation)))
 
     def with_checkpoint(self, step: int, model: AbstractModel) -> "History":
-        """With the model of `step` kept, unless there is one."""
+        """With the model of `step` kept, unless there is one.
+
+        One too many takes the place of every second of those before.
+        """
         if self.checkpoints and self.checkpoints[-1][0] == step:
             return self
-        return dataclasses.replace(self, checkpoints=(*self.checkpoints, (step, model)))
+        full = len(self.checkpoints) == MOST_CHECKPOINTS
+        before = self.checkpoints[::2] if full else self.checkpoints
+        return dataclasses.replace(self, checkpoints=(*before, (step, model)))
 
 
 def empty_history() -> History:

@@ -80,7 +80,8 @@ class LiveRun:
         """Go on as another experiment, which differs in `AMENDABLE` options of its training alone.
 
         The model is kept, and the history tells of the change. Nothing happens unless the run is
-        paused or done. Refused: other differences, and fewer steps than were made.
+        paused or done. Refused: other differences, fewer steps than were made, and more changes
+        than a history has.
         """
         with self._lock:
             self._attempt.amend(experiment)

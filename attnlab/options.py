@@ -18,8 +18,9 @@ class OptionError(ValueError):
 
     def __init__(self, name: str, value: Any, problem: str, remedy: str):
         self.name, self.value = name, value
-        # A name may be of a part that a value has, and then from outside too.
-        super().__init__(f"`{_shortened(name)}` is {quoted(value)}: {problem}. {remedy}.")
+        # A file or an address may name options that nobody has, at any length.
+        shown = _shortened(repr(name)[1:-1])
+        super().__init__(f"`{shown}` is {quoted(value)}: {problem}. {remedy}.")
 
 
 def quoted(value: Any) -> str:
@@ -91,7 +92,9 @@ def check_option(name: str, spec: Option, value: Any, default: Any) -> None:
         if value not in spec.choices:
             raise OptionError(name, value, "not a choice", _one_of(spec.choices))
     elif isinstance(default, str):
-        if not isinstance(value, str) or len(value) > _MOST_CHARACTERS:
+        # Halves of characters, which JSON can write, have no place in a link or on a page.
+        whole = isinstance(value, str) and not any("\ud800" <= part <= "\udfff" for part in value)
+        if not whole or len(value) > _MOST_CHARACTERS:
             problem = f"not a text of at most {_MOST_CHARACTERS} characters"
             raise OptionError(name, value, problem, "Type a short text")
     elif isinstance(default, int | float):

@@ -8,7 +8,7 @@ from attnlab.snapshot import Snapshot
 from attnlab.storage import Run
 
 MOST_RECENT = 5
-# Each holds up to 64 models; a session cannot pile them up without end.
+# Each holds up to `MOST_CHECKPOINTS` models; a session cannot pile them up without end.
 MOST_KEPT = 10
 
 _FIRST = "amber brisk calm dusky early fair gentle hazy icy jolly keen lucid mellow noble"

@@ -1,8 +1,13 @@
-"""Runs in files: a line of JSON, then the arrays it lists. Never pickle.
+"""Runs in files: a checksum, a line of JSON, then the arrays it lists. Never pickle.
 
-The file begins with `attnlab run 1`, then one line of JSON: the experiment, the step, the tests,
-and for every array its name, type, shape. The arrays' bytes follow in that order, little-endian,
-and the header holds their SHA-256.
+The file begins with `attnlab run 2` and a line with the SHA-256 of all that follows it. Then comes
+the header, one line of JSON: the experiment, the tests, the steps of the checkpoints, the changes,
+and name, type and shape of every array of the state and of the losses. The bytes of these follow
+in that order, little-endian, and those of the model of every checkpoint, whose arrays are as the
+first of the state.
+
+In files of version 1, which are still read, the header itself lists the arrays of checkpoints too,
+and has the SHA-256, of the arrays alone.
 """
 
 import hashlib
@@ -10,23 +15,24 @@ import json
 import math
 import os
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from attnlab.changes import Change, before_changes
-from attnlab.experiment import Experiment, from_json_record, starting_form, to_json
+from attnlab.experiment import Experiment, starting_form, to_json
 from attnlab.history import History
-from attnlab.training import Evaluation, TrainState
+from attnlab.options import OptionError
+from attnlab.run_file_header import MOST_HEADER_BYTES, Header, RunFileError, read_header
+from attnlab.training import TrainState
 
-_MAGIC = b"attnlab run 1\n"
-_MOST_HEADER_BYTES = 4_000_000
-_REMEDY = "Choose a file that attnlab saved."
+_MAGIC = b"attnlab run 2\n"
+_MAGIC_OF_VERSION_1 = b"attnlab run 1\n"
+_CHECKSUM_BYTES = len(f"{hashlib.sha256().hexdigest()}\n")
 
 
 class Run(NamedTuple):
@@ -37,43 +43,50 @@ class Run(NamedTuple):
     history: History
 
 
-class RunFileError(ValueError):
-    """Bytes that are not a whole run file."""
-
-
 def to_bytes(run: Run) -> bytes:
     """The run as the bytes of a file."""
-    arrays = _arrays(run)
-    payload = b"".join(array.tobytes() for array in arrays.values())
+    state, history = run.state, run.history
     header = {
         "experiment": json.loads(to_json(run.experiment)),
-        "tests": [[step, *evaluation] for step, evaluation in run.history.tests],
-        "checkpoints": [step for step, _ in run.history.checkpoints],
-        "arrays": [[name, a.dtype.str, list(a.shape)] for name, a in arrays.items()],
-        "changes": [[change.step, *change.options] for change in run.history.changes],
-        "sha256": hashlib.sha256(payload).hexdigest(),
+        "tests": [[step, *evaluation] for step, evaluation in history.tests],
+        "checkpoints": [step for step, _ in history.checkpoints],
+        "changes": [[change.step, *change.options] for change in history.changes],
+        "arrays": _listed(_arrays(state, history.losses)),
     }
-    return _MAGIC + json.dumps(header, allow_nan=False).encode() + b"\n" + payload
+    line = json.dumps(header, allow_nan=False).encode()
+    arrays = _arrays(state, history.losses, history.checkpoints).values()
+    payload = (np.asarray(array, dtype=_little_endian(array)).tobytes() for array in arrays)
+    rest = b"".join([line, b"\n", *payload])
+    return _MAGIC + _checksum(rest) + rest
 
 
 def from_bytes(data: bytes) -> Run:
     """The run that `to_bytes` wrote.
 
-    Refused, with a `RunFileError` that says what is wrong: foreign or truncated bytes, a damaged
-    payload, and arrays that do not fit the experiment.
+    Refused, with a `RunFileError` that says what is wrong: foreign or truncated bytes, anything
+    damaged, and a header or arrays that are not those of a run. No array is made before the header
+    is known to be right.
     """
-    if not data.startswith(_MAGIC):
-        raise RunFileError(f"This is not a run file of attnlab. {_REMEDY}")
-    line, newline, payload = data[len(_MAGIC) :].partition(b"\n")
-    if not newline or len(line) > _MOST_HEADER_BYTES:
-        raise RunFileError(f"This run file is cut off within its header. {_REMEDY}")
+    old = data.startswith(_MAGIC_OF_VERSION_1)
+    if not old and not data.startswith(_MAGIC):
+        raise RunFileError("This is not a run file of attnlab.")
+    start = len(_MAGIC) + (0 if old else _CHECKSUM_BYTES)
+    end = data.find(b"\n", start, start + MOST_HEADER_BYTES + 1)
+    if end < 0:
+        raise RunFileError("The header of this run file is cut off or too long.")
+    signed = memoryview(data)[end + 1 if old else start :]
     try:
-        header = json.loads(line)
-        experiment = from_json_record(header["experiment"])
-        arrays = _read_arrays(header, payload)
-        return _assemble(header, experiment, arrays)
+        record = json.loads(data[start:end])
+        checksum = f"{record.pop('sha256')}\n".encode() if old else data[len(_MAGIC) : start]
+        if checksum != _checksum(signed):
+            raise RunFileError("This run file is damaged or cut off.")
+        header = read_header({"changes": [], **record} if old else record)
+        return _assemble(header, data[end + 1 :], lists_checkpoints=old)
     except RunFileError:
         raise
+    except OptionError as error:
+        raise RunFileError(f"The experiment in this run file does not fit. {error}") from error
+    # The texts of these are for programmers, and may quote the file at length.
     except (
         ValueError,
         TypeError,
@@ -82,7 +95,12 @@ def from_bytes(data: bytes) -> Run:
         OverflowError,
         RecursionError,
     ) as error:
-        raise RunFileError(f"This run file does not fit together: {error} {_REMEDY}") from error
+        raise RunFileError("This run file does not fit together.") from error
+
+
+def _checksum(data: bytes | memoryview) -> bytes:
+    """The line that a file of version 2 has for the data after it."""
+    return f"{hashlib.sha256(data).hexdigest()}\n".encode()
 
 
 def save_run(run: Run, path: Path) -> None:
@@ -113,95 +131,68 @@ def load_run(path: Path) -> Run:
     return from_bytes(Path(path).read_bytes())
 
 
-def _arrays(run: Run) -> dict[str, np.ndarray]:
-    """Every array of a run by name; leaves of a tree are numbered in its order."""
-    arrays = {**_leaves("state", run.state), "losses": run.history.losses}
-    for step, model in run.history.checkpoints:
+def _arrays(
+    state: TrainState, losses: Any, checkpoints: Iterable[tuple[int, PyTree]] = ()
+) -> dict[str, Any]:
+    """The arrays of a run, or their forms, by name and in the order they have in a file."""
+    arrays = {**_leaves("state", state), "losses": losses}
+    for step, model in checkpoints:
         arrays |= _leaves(f"checkpoint {step}", model)
-    return {
-        name: np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
-        for name, array in arrays.items()
-    }
-
-
-def _leaves(name: str, tree: PyTree) -> dict[str, np.ndarray]:
-    leaves = jax.tree.leaves(eqx.filter(tree, eqx.is_array))
-    return {f"{name} {i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
-
-
-def _read_arrays(header: dict[str, Any], payload: bytes) -> dict[str, np.ndarray]:
-    if hashlib.sha256(payload).hexdigest() != header["sha256"]:
-        raise RunFileError(f"This run file is damaged or cut off. {_REMEDY}")
-    arrays, offset = {}, 0
-    for name, kind, shape in header["arrays"]:
-        if kind not in ("<f4", "<i4"):
-            raise RunFileError(f"This run file has an array of type {kind!r}. {_REMEDY}")
-        if not all(type(size) is int and size >= 0 for size in shape):
-            raise RunFileError(f"This run file has an array of shape {shape!r}. {_REMEDY}")
-        array = np.frombuffer(payload, dtype=kind, count=math.prod(shape), offset=offset)
-        arrays[name] = array.reshape(shape)
-        offset += array.nbytes
-    if offset != len(payload):
-        raise RunFileError(f"This run file has bytes that nothing names. {_REMEDY}")
     return arrays
 
 
-def _assemble(header: dict[str, Any], experiment: Experiment, arrays: dict[str, np.ndarray]) -> Run:
+def _leaves(name: str, tree: PyTree) -> dict[str, Any]:
+    """The arrays of a tree, or their forms, numbered in its order."""
+    return {f"{name} {i}": leaf for i, leaf in enumerate(jax.tree.leaves(_only_arrays(tree)))}
+
+
+def _only_arrays(tree: PyTree, *, inverse: bool = False) -> PyTree:
+    return eqx.filter(tree, lambda leaf: hasattr(leaf, "dtype"), inverse=inverse)
+
+
+def _listed(arrays: dict[str, Any]) -> list[list[Any]]:
+    """Name, type and shape of every array, as the header has them."""
+    return [[name, _little_endian(a).str, list(a.shape)] for name, a in arrays.items()]
+
+
+def _little_endian(array: Any) -> np.dtype:
+    return np.dtype(array.dtype).newbyteorder("<")
+
+
+def _assemble(header: Header, payload: bytes, *, lists_checkpoints: bool) -> Run:
     # Shapes and types of all arrays, without computing any of them.
-    form = starting_form(experiment)
-    state = _fill(form, "state", arrays)
-    checkpoints = tuple(
-        (step, _fill(form.model, f"checkpoint {step}", arrays)) for step in header["checkpoints"]
-    )
-    tests = tuple((step, _evaluation(figures)) for step, *figures in header["tests"])
-    losses, made = arrays["losses"], int(state.step)
-    if losses.shape != (made,) or losses.dtype != np.float32 or made > experiment.training.steps:
-        raise RunFileError(f"The steps in this run file do not add up. {_REMEDY}")
-    for steps in ([step for step, _ in tests], [step for step, _ in checkpoints]):
-        whole = all(type(step) is int and 0 <= step <= made for step in steps)
-        if not whole or sorted(set(steps)) != steps:
-            raise RunFileError(f"The steps in this run file do not add up. {_REMEDY}")
+    form = starting_form(header.experiment)
+    losses = jax.ShapeDtypeStruct((header.steps,), np.float32)
+    forms = _arrays(form, losses, [(step, form.model) for step in header.checkpoints])
+    listed = _listed(forms if lists_checkpoints else _arrays(form, losses))
+    # As texts, in which 1, 1.0 and true differ.
+    if json.dumps(header.arrays) != json.dumps(listed):
+        raise RunFileError("The arrays in this run file are of another model.")
+    arrays, offset = {}, 0
+    for name, one in forms.items():
+        kind, size = _little_endian(one), math.prod(one.shape)
+        if offset + size * kind.itemsize > len(payload):
+            raise RunFileError("This run file has fewer arrays than its header says.")
+        flat = np.frombuffer(payload, dtype=kind, count=size, offset=offset)
+        arrays[name] = flat.reshape(one.shape)
+        offset += flat.nbytes
+    if offset != len(payload):
+        raise RunFileError("This run file has bytes that nothing names.")
     if not all(np.isfinite(array).all() for array in arrays.values()):
-        raise RunFileError(f"The numbers in this run file are not finite. {_REMEDY}")
-    changes = _read_changes(header, experiment, made)
-    return Run(experiment, state, History(losses, tests, checkpoints, changes))
-
-
-def _read_changes(header: dict[str, Any], experiment: Experiment, made: int) -> tuple[Change, ...]:
-    changes = tuple(
-        Change(step, tuple((name, old, new) for name, old, new in options))
-        for step, *options in header.get("changes", ())
+        raise RunFileError("The numbers in this run file are not finite.")
+    state = _fill(form, "state", arrays)
+    if int(state.step) != header.steps:
+        raise RunFileError("The steps in this run file do not add up.")
+    checkpoints = tuple(
+        (step, _fill(form.model, f"checkpoint {step}", arrays)) for step in header.checkpoints
     )
-    steps = [change.step for change in changes]
-    if not all(type(step) is int and 0 <= step <= made for step in steps) or sorted(steps) != steps:
-        raise RunFileError(f"The steps in this run file do not add up. {_REMEDY}")
-    try:
-        before_changes(experiment.training, changes)
-    except ValueError as error:
-        raise RunFileError(f"The changes in this run file do not fit. {error} {_REMEDY}") from None
-    return changes
+    history = History(arrays["losses"], header.tests, checkpoints, header.changes)
+    return Run(header.experiment, state, history)
 
 
 def _fill(form: PyTree, name: str, arrays: dict[str, np.ndarray]) -> PyTree:
     """The tree of this form with the arrays of that name in the places of its leaves."""
-    leaves, structure = jax.tree.flatten(eqx.filter(form, _is_form))
-    found = [arrays[f"{name} {i}"] for i in range(len(leaves))]
-    if any((a.shape, a.dtype) != (b.shape, b.dtype) for a, b in zip(leaves, found, strict=True)):
-        raise RunFileError(f"The arrays in this run file are of another model. {_REMEDY}")
-    filled = jax.tree.unflatten(structure, [jnp.asarray(array) for array in found])
-    return eqx.combine(filled, eqx.filter(form, _is_form, inverse=True))
-
-
-def _is_form(leaf: Any) -> bool:
-    return isinstance(leaf, jax.ShapeDtypeStruct)
-
-
-def _evaluation(figures: list[Any]) -> Evaluation:
-    if not all(type(figure) in (int, float) for figure in figures):
-        raise RunFileError(f"A test in this run file is not of numbers. {_REMEDY}")
-    evaluation = Evaluation(*(float(figure) for figure in figures))
-    if not all(math.isfinite(figure) for figure in evaluation):
-        raise RunFileError(f"A test in this run file is not finite. {_REMEDY}")
-    if min(evaluation) < 0 or evaluation.accuracy > 1:
-        raise RunFileError(f"A test in this run file has figures that no test has. {_REMEDY}")
-    return evaluation
+    structure = jax.tree.structure(_only_arrays(form))
+    found = [arrays[f"{name} {i}"] for i in range(structure.num_leaves)]
+    filled = jax.tree.unflatten(structure, jax.device_put(found))
+    return eqx.combine(filled, _only_arrays(form, inverse=True))

@@ -1,8 +1,56 @@
-"""Ways to spoil a run file of `STEPS` steps whose checksum is right."""
+"""Run files of both versions taken apart, and ways to spoil one of `STEPS` steps."""
+
+import hashlib
+import json
 
 import numpy as np
 
+from attnlab.history import MOST_CHANGES, MOST_CHECKPOINTS, MOST_TESTS
+
 STEPS = 3
+VERSIONS = (1, 2)
+
+
+def parts_of(data):
+    """The version of a run file, its header and its payload."""
+    if data.startswith(b"attnlab run 1\n"):
+        _, line, payload = data.split(b"\n", 2)
+        return 1, json.loads(line), payload
+    magic, _, line, payload = data.split(b"\n", 3)
+    assert magic == b"attnlab run 2"
+    return 2, json.loads(line), payload
+
+
+def joined(version, header, payload):
+    """The run file of these parts, with the checksum that they have; `header` may be a text."""
+    if version == 1 and isinstance(header, dict):
+        header = {**header, "sha256": hashlib.sha256(payload).hexdigest()}
+    text = header if isinstance(header, str) else json.dumps(header)
+    rest = text.encode() + b"\n" + payload
+    if version == 1:
+        return b"attnlab run 1\n" + rest
+    return b"attnlab run 2\n" + hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
+
+
+def arrays_of(header):
+    """Name, type and shape of every array in the payload, in order; of either version."""
+    arrays = list(header["arrays"])
+    if any(name.startswith("checkpoint") for name, _, _ in arrays):
+        return arrays
+    # Adam's state has the arrays of the model thrice, and two counts.
+    leaves = (len(arrays) - 1 - 2) // 3
+    for step in header["checkpoints"]:
+        model = enumerate(arrays[:leaves])
+        arrays += [[f"checkpoint {step} {i}", kind, shape] for i, (_, kind, shape) in model]
+    return arrays
+
+
+def in_version(version, data):
+    """A run file of version 2 in another version."""
+    _, header, payload = parts_of(data)
+    if version == 1:
+        header["arrays"] = arrays_of(header)
+    return joined(version, header, payload)
 
 
 def edited(change):
@@ -27,7 +75,7 @@ def overwritten(name, value):
 
     def edit(header, payload):
         offset, found = 0, bytearray(payload)
-        for entry, kind, shape in header["arrays"]:
+        for entry, kind, shape in arrays_of(header):
             size = int(np.prod(shape)) * int(kind[-1])
             if entry == name:
                 found[offset : offset + size] = np.full(shape, value, dtype=kind).tobytes()
@@ -108,5 +156,18 @@ EDITS = {
     "change beyond the run": field("changes", [[STEPS + 1, ["batch", 5, 20]]]),
     "change at half a step": field("changes", [[0.5, ["batch", 5, 20]]]),
     "changes out of order": field("changes", [[2, ["batch", 5, 20]], [1, ["batch", 6, 5]]]),
-    "checksum not text": field("sha256", 5),
+    "another part": field("colour", 1),
+    "step true": field("tests", [[True, 1.0, 0.1, 0.5, 0.1]]),
+    "checkpoint false": field("checkpoints", [False, STEPS]),
+    "tests twice at a step": field("tests", [[1, 1.0, 0.1, 0.5, 0.1], [1, 1.0, 0.1, 0.5, 0.1]]),
+    "checkpoints twice at a step": field("checkpoints", [0, 0]),
+    "a shape of truths": edited(lambda h: h["arrays"][-1].__setitem__(2, [True])),
+    "a shape of fractions that are whole": resized("losses", [float(STEPS)]),
+    "change to true": field("changes", [[1, ["batch", 1, True]], [1, ["batch", True, 20]]]),
+    "change to a fraction that is whole": field("changes", [[1, ["batch", 5, 20.0]]]),
+    "change of an option twice": field("changes", [[1, ["batch", 5, 20], ["batch", 6, 20]]]),
+    "change of many options": field("changes", [[1, *[["batch", 20, 20]] * 4]]),
+    "too many tests": field("tests", [[0, 1.0, 0.1, 0.5, 0.1]] * (MOST_TESTS + 1)),
+    "too many checkpoints": field("checkpoints", [0] * (MOST_CHECKPOINTS + 1)),
+    "too many changes": field("changes", [[0]] * (MOST_CHANGES + 1)),
 }  # fmt: skip

@@ -51,6 +51,19 @@ def test_a_change_from_other_settings_is_refused():
         after_change(Training(batch=100), Change(3, (("batch", 50, 10),)))
 
 
+def test_a_change_of_an_option_twice_is_refused():
+    twice = Change(3, (("batch", 100, 50), ("batch", 100, 10)))
+    for follow in (after_change, lambda training, change: before_changes(training, [change])):
+        with pytest.raises(ValueError, match=r"options twice|`batch` is 100 there"):
+            follow(Training(batch=100), twice)
+
+
+@pytest.mark.parametrize("value", [True, 1.0, "1", 10**400])
+def test_a_change_from_what_the_option_cannot_be_is_refused(value, as_users_run):
+    with pytest.raises(ValueError, match=r"`batch` is .*: (not a whole number|more than the cap)"):
+        after_change(Training(batch=1), Change(3, (("batch", value, 10),)))
+
+
 def test_training_with_changes_is_training_in_parts():
     changes = (
         Change(3, (("learning_rate", SMALL.training.learning_rate, 0.05),)),

@@ -9,8 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from attnlab.changes import Change
 from attnlab.history import (
+    MOST_CHANGES,
+    MOST_CHECKPOINTS,
     MOST_POINTS,
+    MOST_TESTS,
+    History,
     empty_history,
     loss_curve,
     schedule,
@@ -101,6 +106,46 @@ def test_a_step_is_tested_and_its_model_kept_once():
     assert history.with_checkpoint(0, model) is history
     later = history.with_test(5, EVALUATION).with_checkpoint(5, model)
     assert [step for step, _ in later.tests] == [step for step, _ in later.checkpoints] == [0, 5]
+
+
+def grown(steps):
+    """A history with a test at every step and a model kept at every tenth."""
+    model = MODELS["linear"]().build(vocab=3, length=4, key=jr.key(0))
+    history = empty_history()
+    for step in range(steps):
+        history = history.with_test(step, EVALUATION)
+        if step % 10 == 0:
+            history = history.with_checkpoint(step, model)
+    return history
+
+
+def test_a_full_history_makes_room_for_what_is_new():
+    steps = 10 * MOST_CHECKPOINTS + 1
+    history = grown(steps)
+    tests, models = ([step for step, _ in kept] for kept in (history.tests, history.checkpoints))
+    assert MOST_TESTS / 2 < len(tests) <= MOST_TESTS
+    assert len(models) == MOST_CHECKPOINTS / 2 + 1
+    # From the first to the last, evenly thinned, and with a test wherever a model is shown.
+    assert (tests[0], tests[-1]) == (0, steps - 1)
+    assert set(np.diff(models)) == {20}
+    assert sorted(set(tests)) == tests
+    assert set(models) <= set(tests)
+    assert grown(MOST_TESTS).tests == tuple((step, EVALUATION) for step in range(MOST_TESTS))
+
+
+def test_a_history_of_more_than_a_file_holds_is_refused():
+    losses, history = np.zeros(0, dtype=np.float32), empty_history()
+    for more in (
+        {"tests": ((0, EVALUATION),) * (MOST_TESTS + 1)},
+        {"checkpoints": ((0, MODELS["linear"]().build(vocab=3, length=4, key=jr.key(0))),)
+                        * (MOST_CHECKPOINTS + 1)},
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=r"at most 1,024 tests and 256 checkpoints\. Leave"):
+            History(losses=losses, **more)
+    for _ in range(MOST_CHANGES):
+        history = history.with_change(Change(0, ()))
+    with pytest.raises(ValueError, match=r"at most 100 times\. Reset to change them again"):
+        history.with_change(Change(0, ()))
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -43,6 +43,7 @@ LAYERS = (
     "feasibility",
     "learned",
     "inspection",
+    "run_file_header",
     "storage",
     "answers",
     "programs",

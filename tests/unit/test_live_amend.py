@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from attnlab.changes import Change
+from attnlab.history import MOST_CHANGES
 from attnlab.models import AttentionOptions
 from attnlab.options import OptionError
 from attnlab.storage import from_bytes, to_bytes
@@ -70,6 +71,32 @@ def test_fewer_steps_than_were_made_are_refused(live):
     with pytest.raises(OptionError, match=r"`steps` is 3: less than the 5 steps that were made"):
         run.amend(small(steps=3))
     assert run.snapshot().history.changes == ()
+
+
+def test_more_changes_than_a_file_holds_are_refused_and_change_nothing(live):
+    run = live()
+    paused_after(run, 5)
+    for number in range(MOST_CHANGES):
+        run.amend(small(steps=70 + number % 2))
+    before = run.experiment
+    with pytest.raises(ValueError, match=r"at most 100 times\. Reset to change them again"):
+        run.amend(small(steps=90, batch=7))
+    assert run.experiment == before
+    assert run._attempt.setup.source.draw(jr.key(0)).shape == (20, 5)
+    stored = from_bytes(to_bytes(run.stored()))
+    assert len(stored.history.changes) == MOST_CHANGES
+    assert finished(run).step == 71
+
+
+def test_a_run_changed_again_and_again_is_in_its_file(live):
+    run = live(small(steps=1))
+    finished(run)
+    for steps in range(2, 40):
+        run.amend(small(steps=steps))
+        finished(run)
+    stored = from_bytes(to_bytes(run.stored()))
+    assert [step for step, _ in stored.history.tests] == list(range(40))
+    assert [change.step for change in stored.history.changes] == list(range(1, 39))
 
 
 def test_as_many_steps_as_were_made_end_the_run(live):

@@ -1,8 +1,6 @@
 """Run files: whole or refused."""
 
 import dataclasses
-import hashlib
-import json
 import os
 
 import hypothesis
@@ -11,13 +9,29 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.experiment import prepare
-from attnlab.history import empty_history
-from attnlab.models import MODELS
+from attnlab.changes import Change
+from attnlab.experiment import Experiment, prepare, starting_state
+from attnlab.generators import Custom
+from attnlab.history import (
+    MOST_CHANGES,
+    MOST_CHECKPOINTS,
+    MOST_TESTS,
+    History,
+    empty_history,
+)
+from attnlab.models import MODELS, AttentionOptions
 from attnlab.positions import Alibi, Rotary
 from attnlab.storage import Run, RunFileError, from_bytes, load_run, save_run, to_bytes
-from attnlab.training import advance, evaluate
-from tests.unit.run_file_edits import EDITS, STEPS
+from attnlab.training import Evaluation, Training, advance, evaluate
+from tests.unit.run_file_edits import (
+    EDITS,
+    STEPS,
+    VERSIONS,
+    arrays_of,
+    in_version,
+    joined,
+    parts_of,
+)
 from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
 
 EXPERIMENTS = {
@@ -57,17 +71,6 @@ def data(runs):
     return to_bytes(runs["attention"])
 
 
-def parts_of(data):
-    magic, line, payload = data.split(b"\n", 2)
-    return magic, json.loads(line), payload
-
-
-def joined(magic, header, payload, *, sign=True):
-    if sign:
-        header = {**header, "sha256": hashlib.sha256(payload).hexdigest()}
-    return b"\n".join([magic, json.dumps(header).encode(), payload])
-
-
 def test_every_registered_model_is_stored(runs):
     assert {type(run.experiment.model) for run in runs.values()} == set(MODELS.values())
 
@@ -95,11 +98,11 @@ def test_a_run_survives_its_file_bit_for_bit(runs, name, tmp_path):
 
 
 def test_the_file_is_not_of_pickle_and_its_header_is_text(data):
-    magic, header, payload = parts_of(data)
-    assert magic == b"attnlab run 1"
+    version, header, payload = parts_of(data)
+    assert version == 2
     assert header["experiment"]["generator"]["name"] == "markov"
-    sizes = {"<f4": 4, "<f2": 2, "<i4": 4}
-    listed = sum(int(np.prod(shape)) * sizes[kind] for _, kind, shape in header["arrays"])
+    sizes = {"<f4": 4, "<i4": 4}
+    listed = sum(int(np.prod(shape)) * sizes[kind] for _, kind, shape in arrays_of(header))
     assert listed == len(payload)
 
 
@@ -110,7 +113,9 @@ def test_truncated_files_are_refused(data):
 
 
 @pytest.mark.parametrize(
-    "foreign", [b"", b"\x80\x04.", b"PK\x03\x04", b"attnlab run 2\n{}\n", b"attnlab run 1\n",
+    "foreign", [b"", b"\x80\x04.", b"PK\x03\x04", b"attnlab run 3\n{}\n", b"attnlab run 1\n",
+                b"attnlab run 2\n", b"attnlab run 2\n{}\n", b"attnlab run 2\n" + b"0" * 64 + b"\n",
+                *(joined(2, text, b"") for text in ("{}", "[]", "null", "", "[" * 100_000)),
                 b"attnlab run 1\n{}\n", b"attnlab run 1\n[]\n", b"attnlab run 1\nnull\n",
                 b"attnlab run 1\n\xff\xfe\n", b"attnlab run 1\n" + b"[" * 100_000 + b"\n",
                 b"attnlab run 1\n" + b"9" * 5_000 + b"\n"],
@@ -126,9 +131,23 @@ def test_foreign_files_are_refused(foreign):
     # The fixtures are the same for all examples.
     suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
 )
-def test_a_flipped_bit_is_refused_or_harmless(data, place, bit):
+def test_a_flipped_bit_is_refused(data, place, bit):
     damaged = bytearray(data)
     damaged[int(place * len(data))] ^= 1 << bit
+    with pytest.raises(RunFileError):
+        from_bytes(bytes(damaged))
+
+
+@hypothesis.given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+@hypothesis.settings(
+    max_examples=50,
+    # The fixtures are the same for all examples.
+    suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
+)
+def test_a_flipped_bit_in_a_file_of_version_1_is_refused_or_harmless(data, place, bit):
+    whole = in_version(1, data)
+    damaged = bytearray(whole)
+    damaged[int(place * len(whole))] ^= 1 << bit
     try:
         run = from_bytes(bytes(damaged))
     except RunFileError:
@@ -138,23 +157,69 @@ def test_a_flipped_bit_is_refused_or_harmless(data, place, bit):
     assert to_bytes(run)
 
 
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("edit", EDITS)
-def test_edited_files_are_refused(data, edit):
-    magic, header, payload = parts_of(data)
+def test_edited_files_are_refused(data, version, edit):
+    _, header, payload = parts_of(in_version(version, data))
     header, payload = EDITS[edit](header, payload)
-    sign = edit != "checksum not text"
-    with pytest.raises(RunFileError):
-        from_bytes(joined(magic, header, payload, sign=sign))
+    with pytest.raises(RunFileError, match="Choose a file that attnlab saved") as caught:
+        from_bytes(joined(version, header, payload))
+    assert len(str(caught.value)) < 400
 
 
-def test_an_unedited_file_that_is_put_together_again_is_accepted(data):
-    assert to_bytes(from_bytes(joined(*parts_of(data)))) == data
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_unedited_file_that_is_put_together_again_is_accepted(data, version):
+    assert to_bytes(from_bytes(in_version(version, data))) == data
 
 
-def test_bytes_after_the_end_are_refused(data):
-    magic, header, payload = parts_of(data)
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("more", [b"\x00", bytes(4)])
+def test_bytes_after_the_end_are_refused(data, version, more):
+    _, header, payload = parts_of(in_version(version, data))
     with pytest.raises(RunFileError, match="bytes that nothing names"):
-        from_bytes(joined(magic, header, payload + b"\x00"))
+        from_bytes(joined(version, header, payload + more))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_another_checksum_is_refused(data, version):
+    old = in_version(version, data)
+    _, header, _ = parts_of(old)
+    checksum = header["sha256"].encode() if version == 1 else old.split(b"\n")[1]
+    for other in (b"5", b'", "sha256": 5, "', checksum.upper(), checksum[:-1], b"0" * 64):
+        with pytest.raises(RunFileError):
+            from_bytes(old.replace(checksum, other))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_largest_run_that_a_history_can_hold_is_read_again(version):
+    # Numbers with as many digits as there are.
+    share = (0.16666666666666669, 0.16666666666666663, 0.1666666666666668)
+    experiment = Experiment(
+        generator=Custom(symbols=" ".join("🐱🐶🦊🐻🐼🐨"), order=2, table=(2 * share,) * 36),
+        length=64,
+        model=AttentionOptions(d_attn=128, embedding="learned", d_model=128),
+        training=Training(steps=100_000, learning_rate=0.0012345678901234567, batch=4_999),
+        seed=2**31 - 1,
+    )
+    state = starting_state(experiment)
+    first, last = 100_000 - MOST_TESTS, 100_000
+    evaluation = Evaluation(1.2345678901234567e-05, 1.2345678901234567e-05, *share[:2])
+    there = (("learning_rate", 0.0012345678901234567, 0.0022345678901234567),
+             ("batch", 4_999, 4_998), ("steps", 100_000, 100_000))  # fmt: skip
+    back = tuple((name, new, old) for name, old, new in there)
+    history = History(
+        losses=np.ones(last, dtype=np.float32),
+        tests=tuple((step, evaluation) for step in range(first, last)),
+        checkpoints=tuple((step, state.model) for step in range(last - MOST_CHECKPOINTS, last)),
+        changes=tuple(Change(last, (there, back)[i % 2]) for i in range(MOST_CHANGES)),
+    )
+    run = Run(experiment, state._replace(step=np.int32(last)), history)
+    data = to_bytes(run)
+    again = from_bytes(in_version(version, data))
+    assert again.history.tests == history.tests
+    assert again.history.changes == history.changes
+    assert len(again.history.checkpoints) == MOST_CHECKPOINTS
+    assert to_bytes(again) == data
 
 
 def break_writing(monkeypatch, name):

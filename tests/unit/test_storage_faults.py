@@ -1,6 +1,5 @@
 """Saving and reading run files when things go wrong: kills, full disks, any bytes at all."""
 
-import hashlib
 import json
 import os
 import signal
@@ -20,6 +19,7 @@ from attnlab.experiment import prepare
 from attnlab.history import empty_history
 from attnlab.storage import Run, RunFileError, from_bytes, load_run, save_run, to_bytes
 from attnlab.training import advance, evaluate
+from tests.unit.run_file_edits import VERSIONS, in_version, joined, parts_of
 from tests.unit.small_experiments import SMALL, small
 
 PATIENCE = 120.0
@@ -143,11 +143,6 @@ def test_a_saved_file_has_the_rights_of_any_new_file(runs, tmp_path, mask, mode)
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
-def signed(header, payload):
-    header = {**header, "sha256": hashlib.sha256(payload).hexdigest()}
-    return b"\n".join([b"attnlab run 1", json.dumps(header).encode(), payload])
-
-
 def places_in(value, path=()):
     """The path to every part of a JSON value."""
     yield path
@@ -194,21 +189,25 @@ def headers_with_another_part(draw, header):
 @st.composite
 def malformed(draw, data):
     """A run file after an accident, or in the hands of somebody who means harm."""
-    _, line, payload = data.split(b"\n", 2)
-    header = json.loads(line)
+    version = draw(st.sampled_from(VERSIONS))
+    data = in_version(version, data)
+    _, header, payload = parts_of(data)
     how = draw(st.sampled_from(["header", "header", "payload", "splice", "noise"]))
     if how == "header":
-        return signed(draw(headers_with_another_part(header)), payload)
+        return joined(version, draw(headers_with_another_part(header)), payload)
     if how == "payload":
         start = draw(st.integers(0, len(payload) // 4 - 1)) * 4
         numbers = draw(st.lists(st.floats(width=32), min_size=1, max_size=8))
         patch = np.array(numbers, dtype="<f4").tobytes()
-        return signed(header, payload[:start] + patch + payload[start + len(patch) :])
+        spoiled = payload[:start] + patch + payload[start + len(patch) :]
+        return joined(version, header, spoiled)
     if how == "splice":
         start = draw(st.integers(0, len(data)))
         end = draw(st.integers(start, len(data)))
         return data[:start] + draw(st.binary(max_size=40)) + data[end:]
-    return draw(st.sampled_from([b"", b"attnlab run 1\n"])) + draw(st.binary(max_size=200))
+    return draw(st.sampled_from([b"", b"attnlab run 1\n", b"attnlab run 2\n"])) + draw(
+        st.binary(max_size=200)
+    )
 
 
 @hypothesis.given(draws=st.data())

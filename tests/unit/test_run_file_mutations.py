@@ -1,0 +1,73 @@
+"""Any file is a run or refused, within little memory and time; files of version 1 still open."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from attnlab.experiment import prepare
+from attnlab.generators import Recall
+from attnlab.storage import from_bytes, to_bytes
+from attnlab.training import evaluate
+
+# Written by the last attnlab of version 1: three steps, then another rate; a fourth, then another
+# batch and number of steps; and on to the end.
+VERSION_1 = Path(__file__).with_name("version_1.run")
+LOSSES = [1.89058590, 2.13227916, 1.46096253, 1.64271474, 1.40544236, 1.20137167, 1.21996367,
+          1.12818277, 1.17963040]  # fmt: skip
+PATIENCE = 280.0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits and figures of Linux")
+def test_any_file_is_a_run_or_refused_within_little_memory_and_time():
+    command = [sys.executable, "-m", "tests.unit.run_file_mutations", str(VERSION_1)]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        command, cwd=root, capture_output=True, encoding="utf-8", timeout=PATIENCE
+    )
+    *names, last = done.stdout.splitlines()
+    assert done.returncode == 0, f"{last}\n{done.stderr[-2_000:]}"
+    counts = json.loads(last)
+    assert counts["runs"] + counts["refused"] == len(names)
+    assert min(counts.values()) > 50
+    assert any("('checkpoints',)" in name and "value=0, times=200000" in name for name in names)
+
+
+def test_a_file_of_version_1_opens_with_the_same_figures():
+    run = from_bytes(VERSION_1.read_bytes())
+    experiment, history = run.experiment, run.history
+    assert (experiment.generator.name, experiment.seed) == ("recall", 11)
+    assert experiment.generator == Recall(days=(1, 2)).at_length(4)
+    assert [str(change) for change in history.changes] == [
+        "learning rate 0.005 → 0.02",
+        "batch 20 → 30, steps 6 → 9",
+    ]
+    assert [change.step for change in history.changes] == [3, 4]
+    np.testing.assert_allclose(history.losses, LOSSES, rtol=1e-7)
+    assert [step for step, _ in history.tests] == list(range(10))
+    assert [step for step, _ in history.checkpoints] == [0, 1, 2, 3, 4, 5, 7, 9]
+    assert int(run.state.step) == 9
+    # Every weight is in its place: the models give the figures of the tests.
+    sequences, tests = prepare(experiment).test, dict(history.tests)
+    for step, model in (*history.checkpoints, (9, run.state.model)):
+        found = evaluate(model, sequences, readout="last")
+        np.testing.assert_allclose(found, tests[step], rtol=1e-5)
+
+
+def test_a_file_of_version_1_becomes_one_of_version_2_with_nothing_lost():
+    old = from_bytes(VERSION_1.read_bytes())
+    data = to_bytes(old)
+    assert data.startswith(b"attnlab run 2\n")
+    new = from_bytes(data)
+    assert new.experiment == old.experiment
+    assert new.history.tests == old.history.tests
+    assert new.history.changes == old.history.changes
+    assert jax.tree.structure(new.state) == jax.tree.structure(old.state)
+    kept = [[model for _, model in run.history.checkpoints] for run in (old, new)]
+    for a, b in zip(jax.tree.leaves((old.state, kept[0])), jax.tree.leaves((new.state, kept[1])),
+                    strict=True):  # fmt: skip
+        np.testing.assert_array_equal(a, b)
