@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
+from attnlab.options import quoted
 from attnlab.training import AMENDABLE, Training
 
 _NAMES = ", ".join(f"`{name}`" for name in AMENDABLE)
@@ -52,5 +53,6 @@ def _replaced(training: Training, options: Sequence[tuple[str, float, float]]) -
         if name not in AMENDABLE:
             raise ValueError(REFUSAL)
         if getattr(training, name) != present:
-            raise ValueError(f"`{name}` is {getattr(training, name)!r} there, not {present!r}.")
+            there = quoted(getattr(training, name))
+            raise ValueError(f"`{name}` is {there} there, not {quoted(present)}.")
     return dataclasses.replace(training, **{name: value for name, _, value in options})

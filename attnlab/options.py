@@ -18,16 +18,20 @@ class OptionError(ValueError):
 
     def __init__(self, name: str, value: Any, problem: str, remedy: str):
         self.name, self.value = name, value
-        super().__init__(f"`{name}` is {quoted(value)}: {problem}. {remedy}.")
+        # A file may name options that nobody has.
+        shown = quoted(name)[1:-1]
+        super().__init__(f"`{shown}` is {quoted(value)}: {problem}. {remedy}.")
 
 
 def quoted(value: Any) -> str:
     """A value that may come from outside, for a message: as Python writes it, 60 letters at most.
 
+    A backtick is written as its code: those of a message stand around names of ours.
+
     >>> quoted("a" * 100)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
     """
-    text = repr(value)
+    text = repr(value).replace("`", r"\x60")
     return text if len(text) <= _MOST_QUOTED else f"{text[: _MOST_QUOTED - 3]}..."
 
 

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from attnlab.options import OptionError
+from attnlab.options import OptionError, quoted
 
 # Wide enough for rows typed with six decimals, far too narrow to hide a wrong row.
 _SUM_TOLERANCE = 1e-6
@@ -16,11 +16,11 @@ def check_distribution(name: str, row: Any, size: int) -> None:
         raise OptionError(name, row, f"not {size} numbers", remedy)
     for probability in row:
         if isinstance(probability, bool) or not isinstance(probability, int | float):
-            raise OptionError(name, row, f"{probability!r} is not a number", remedy)
+            raise OptionError(name, row, f"{quoted(probability)} is not a number", remedy)
         if math.isnan(probability):
             raise OptionError(name, row, "a number is missing", remedy)
         if not 0 <= probability <= 1:
-            raise OptionError(name, row, f"{probability!r} is not from 0 to 1", remedy)
+            raise OptionError(name, row, f"{quoted(probability)} is not from 0 to 1", remedy)
     total = math.fsum(row)
     if abs(total - 1) > _SUM_TOLERANCE:
         raise OptionError(name, row, f"sums to {total:.6g}, not to 1", remedy)

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from attnlab.generators import AbstractGenerator, log_predictives
+from attnlab.options import quoted
 
 
 def next_day(generator: AbstractGenerator, days: Sequence[int]) -> Float[np.ndarray, " vocab"]:
@@ -21,7 +22,7 @@ def next_day(generator: AbstractGenerator, days: Sequence[int]) -> Float[np.ndar
     rows = _rows(generator, days)
     for day, token in enumerate(days):
         if not rows[day, token] > 0:
-            symbol = generator.vocabulary.symbols[token]
+            symbol = quoted(generator.vocabulary.symbols[token])
             raise ValueError(
                 f"`days` cannot happen: day {day + 1} is never {symbol} after the days before it. "
                 f"Change day {day + 1} or an earlier one."

@@ -9,6 +9,7 @@ from attnlab.background import Background
 from attnlab.presets import PRESETS
 from attnlab.sweep import Sweep, SweepProgress, run_sweep, target_gap
 from attnlab.ui.linked import linked
+from attnlab.ui.outside import draw_error
 from attnlab.ui.session_work import draw_while_working, session_work
 from attnlab.ui.sweep_pictures import draw_looks, draw_results
 
@@ -98,7 +99,7 @@ def _draw_work(work: Background, *, plan: Sweep, gain: int, share: float) -> Non
     progress: SweepProgress = state.latest or SweepProgress(0.0, "", ())
     with st.container(key="sweep_status"):
         if state.error:
-            st.error(f"The runs ended by an error. {state.error}", icon=":material/error:")
+            draw_error(f"The runs ended by an error. {state.error}")
         elif state.running:
             st.progress(progress.share, f"running: {progress.share:.0%} · {progress.doing}")
         elif progress.share < 1:

@@ -12,8 +12,8 @@ ROOT = Path(attnlab.__file__).parent
 
 # Lowest first: a part may import those before it and nothing behind it.
 LAYERS = (
-    "vocabulary",
     "options",
+    "vocabulary",
     "number_text",
     "records",
     "compilation",
