@@ -239,7 +239,8 @@ def test_names_of_runs(open_bare):
         field.fill(name)
         field.press("Enter")
         train.settle()
-    expect(train.part("chart_loss")).to_contain_text(name)
+    # A legend cuts long names.
+    expect(train.part("chart_loss")).to_contain_text(name[:15])
     expect(train.page.get_by_test_id("stToast")).to_be_visible()
     _assert_told(train.page, f"name is {quoted(name)}")
 
@@ -248,3 +249,17 @@ def test_pages_say_whom_they_may_ask(new_page, server):
     for path in ("", "generators"):
         answer = new_page().goto(f"{server.url}/{path}")
         assert "default-src 'self'" in answer.headers["content-security-policy"]
+
+
+def test_a_page_cannot_ask_anybody_else(browser, server, outside):
+    page = browser.new_page()
+    page.goto(server.url)
+    ask = """host => Promise.allSettled([
+        fetch(`http://${host}/fetched`, {mode: 'no-cors'}),
+        new Promise((fine, refused) => {
+            const image = new Image()
+            Object.assign(image, {onload: fine, onerror: refused, src: `http://${host}/image`})
+        }),
+    ]).then(results => results.map(result => result.status))"""
+    assert page.evaluate(ask, outside.host) == ["rejected", "rejected"]
+    page.close()

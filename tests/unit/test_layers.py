@@ -168,6 +168,7 @@ WRAPPED = {
     "fragment": "fragments.py",
     "vega_lite_chart": "drawn.py",
     "altair_chart": "drawn.py",
+    **dict.fromkeys(("error", "warning", "toast", "exception", "write"), "outside.py"),
 }
 
 
