@@ -22,6 +22,7 @@ else:
     from first_paint.errors import tell_calmly
     from first_paint.modules import EarlyModules
     from first_paint.picture import engine_is_here
+    from first_paint.policy import OwnServerOnly
 
     # XLA reports every program that it takes from the cache, in a screenful of letters, as
     # perhaps made for another processor, for two features that only the compiler knows of.
@@ -51,7 +52,7 @@ else:
     # Scripts that serve the app in another way, such as those of the benchmarks, take it from here.
     SERVING = {
         "lifespan": with_engine,
-        "middleware": [Middleware(EarlyModules)],
+        "middleware": [Middleware(EarlyModules), Middleware(OwnServerOnly)],
         "on_script_error": tell_calmly,
     }
     app = st.App(__file__, **SERVING)

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
-from attnlab.options import check_option, default_of, options_of
+from attnlab.options import check_option, default_of, options_of, quoted
 from attnlab.training import AMENDABLE, Training
 
 _NAMES = ", ".join(f"`{name}`" for name in AMENDABLE)
@@ -55,7 +55,8 @@ def _replaced(training: Training, options: Sequence[tuple[str, float, float]]) -
         # The value that takes its place is checked as `Training` is made of it.
         check_option(name, options_of(Training)[name], present, default_of(Training, name))
         if getattr(training, name) != present:
-            raise ValueError(f"`{name}` is {getattr(training, name)!r} there, not {present!r}.")
+            there = quoted(getattr(training, name))
+            raise ValueError(f"`{name}` is {there} there, not {quoted(present)}.")
     if len({name for name, _, _ in options}) < len(options):
         raise ValueError("A change has one of its options twice. Change each once.")
     return dataclasses.replace(training, **{name: value for name, _, value in options})

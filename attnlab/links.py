@@ -13,7 +13,7 @@ from attnlab.experiment import Experiment
 from attnlab.flags import read_value
 from attnlab.generators import GENERATORS
 from attnlab.number_text import show_numbers
-from attnlab.options import OptionError, check_option, default_of, options_of
+from attnlab.options import OptionError, check_option, default_of, options_of, quoted
 from attnlab.positions import POSITIONS
 
 LINK_VERSION = "1"
@@ -133,7 +133,8 @@ class _Reading:
                 return kind(**values)
             except OptionError as error:
                 self.notices.append(str(error))
-                values = _without(kind, values, error.name)
+                # The name of a row begins with that of its table.
+                values = _without(kind, values, error.name.split()[0])
         return kind()
 
     def lesson(self, experiment: Experiment) -> Lesson:
@@ -143,7 +144,7 @@ class _Reading:
         controls = hideable_controls(experiment)
         for key in hidden:
             if key not in controls:
-                self.notices.append(f"`{_HIDDEN}` names '{key[:60]}', which is no control here.")
+                self.notices.append(f"`{_HIDDEN}` names {quoted(key)}, which is no control here.")
         return Lesson(
             title=self._words(_TITLE, MOST_TITLE_CHARACTERS),
             text=self._words(_TEXT, MOST_TEXT_CHARACTERS),

@@ -19,17 +19,23 @@ class OptionError(ValueError):
     def __init__(self, name: str, value: Any, problem: str, remedy: str):
         self.name, self.value = name, value
         # A file or an address may name options that nobody has, at any length.
-        shown = _shortened(repr(name)[1:-1])
+        shown = _shortened(_written(name)[1:-1])
         super().__init__(f"`{shown}` is {quoted(value)}: {problem}. {remedy}.")
 
 
 def quoted(value: Any) -> str:
     """A value that may come from outside, for a message: as Python writes it, 60 letters at most.
 
+    A backtick is written as its code: those of a message stand around names of ours.
+
     >>> quoted("a" * 100)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
     """
-    return _shortened(repr(value))
+    return _shortened(_written(value))
+
+
+def _written(value: Any) -> str:
+    return repr(value).replace("`", r"\x60")
 
 
 def _shortened(text: str) -> str:

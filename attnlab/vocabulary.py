@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Iterable
 from typing import SupportsInt
 
+from attnlab.options import quoted
+
 # U+FE0F asks for the emoji form of the character before it; keyboards often leave it out.
 _EMOJI_FORM = "\N{VARIATION SELECTOR-16}"
 _MOST_IN_A_LABEL = 6
@@ -27,7 +29,7 @@ class Vocabulary:
         plain = [_plain(symbol) for symbol in self.symbols]
         if len(set(plain)) != len(plain) or not all(plain):
             raise ValueError(
-                f"`symbols` are {self.symbols!r}: every symbol must be visible and "
+                f"`symbols` are {quoted(self.symbols)}: every symbol must be visible and "
                 "different from the others. Rename the repeated ones."
             )
         if len(self.names) != len(self.symbols):
@@ -61,8 +63,8 @@ class Vocabulary:
             if found is None:
                 name = unicodedata.name(rest[0], "unnamed character")
                 raise ValueError(
-                    f"`text` has {rest[0]!r} ({name.lower()}) after {len(tokens)} symbols, which "
-                    f"is not in this alphabet. Use {' '.join(self.symbols)}."
+                    f"`text` has {quoted(rest[0])} ({name.lower()}) after {len(tokens)} symbols, "
+                    f"which is not in this alphabet. Use {quoted(' '.join(self.symbols))}."
                 )
             tokens.append(found)
             rest = rest[len(_plain(self.symbols[found])) :]

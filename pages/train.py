@@ -11,6 +11,7 @@ from attnlab.ui.in_code import draw_in_code
 from attnlab.ui.knowledge import draw_verdict
 from attnlab.ui.link_bar import draw_lesson, draw_link_panel, draw_notices
 from attnlab.ui.live_panel import draw_live
+from attnlab.ui.outside import draw_error
 from attnlab.ui.runs_panel import draw_runs
 from attnlab.ui.sequences_panel import draw_sequences
 from attnlab.ui.shell import ensure_shell
@@ -18,8 +19,9 @@ from attnlab.ui.transport import draw_difference, draw_transport, obey, settings
 
 ensure_shell()
 run = session_run()
+problems: list[OptionError] = []
 with st.sidebar:
-    form = draw_form()
+    form = draw_form(problems)
 
 obey(run, form)
 get_ready_for(form, run)
@@ -33,7 +35,7 @@ notice, verdict, live = st.container(), st.container(), st.container()
 with notice:
     draw_notices()
     if isinstance(form, OptionError):
-        st.error(f"These settings cannot run. {form}", icon=":material/error:")
+        draw_error(f"These settings cannot run. {'The controls say why.' if problems else form}")
     elif settings_differ(form, snapshot):
         draw_difference(form, snapshot)
 with verdict:

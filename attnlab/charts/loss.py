@@ -70,13 +70,18 @@ def loss_table(
             "step": list(tests),
             _TEST: [f"{test.nll:.4f} ± {test.nll_stderr:.4f}" for test in tests.values()],
             _TRAIN: _texts_at(list(zip(steps.tolist(), values.tolist(), strict=True)), tests),
-            **{curve.name: _texts_at(curve.tests, tests) for curve in past},
+            **{_told(i): _texts_at(curve.tests, tests) for i, curve in enumerate(past)},
         }
     )
     table = pd.concat([pd.DataFrame(part) for part in parts if len(part["step"])])
-    texts = [_TEST, _TRAIN, *(curve.name for curve in past)]
+    texts = [_TEST, _TRAIN, *map(_told, range(len(past)))]
     table = table.reindex(columns=["series", "step", "nats", "label", *texts])
     return table.reset_index(drop=True).astype({"step": float, "nats": float})
+
+
+def _told(place: int) -> str:
+    """The column of the texts of an earlier run, whose name may mean something else to a chart."""
+    return f"told of {place}"
 
 
 def _texts_at(tests: Sequence[tuple[int, float]], steps: Iterable[int]) -> list[str | None]:
@@ -110,6 +115,7 @@ def loss_chart(
     """
     hue, dashes = hues(dark=dark), itertools.cycle(_PAST_DASHES)
     series = [_TRAIN, _TEST, _TRUTH, *(name for name, _ in past)]
+    told = {_TRAIN: _TRAIN, _TEST: _TEST, **{_told(i): name for i, (name, _) in enumerate(past)}}
     colours = [hue.training, hue.learned, hue.truth, *(colour for _, colour in past)]
     colour = alt.Color(
         "series:N",
@@ -182,7 +188,7 @@ def loss_chart(
         upright.transform_filter(alt.datum.series == _CURSOR).mark_rule(
             color=hue.cursor, strokeWidth=2, aria=False
         ),
-        _places(upright, hue.cursor, [s for s in series if s != _TRUTH]),
+        _places(upright, hue.cursor, told),
     ).properties(height=height)
 
 
@@ -194,7 +200,7 @@ def _changes(upright: alt.Chart, colour: str) -> alt.LayerChart:
     ).encode(y=alt.value(0), tooltip=[alt.Tooltip("label:N", title="changed"), "step:Q"])
 
 
-def _places(upright: alt.Chart, colour: str, curves: Sequence[str]) -> alt.Chart:
+def _places(upright: alt.Chart, colour: str, told: Mapping[str, str]) -> alt.Chart:
     """An upright line at the tested step nearest to the pointer, which tells of every curve."""
     hover = alt.selection_point(
         name=HOVER,
@@ -211,7 +217,7 @@ def _places(upright: alt.Chart, colour: str, curves: Sequence[str]) -> alt.Chart
             opacity=alt.condition(hover, alt.value(0.6), alt.value(0)),
             tooltip=[
                 alt.Tooltip("step:Q", format=",d"),
-                *(alt.Tooltip(f"{curve}:N", title=f"{curve} (nats)") for curve in curves),
+                *(alt.Tooltip(f"{one}:N", title=f"{name} (nats)") for one, name in told.items()),
             ],
         )
         .add_params(hover)

@@ -1,5 +1,7 @@
 """The weights of a linear model: a heatmap of day against weather and outcome."""
 
+import json
+
 import altair as alt
 import numpy as np
 import pandas as pd
@@ -35,7 +37,8 @@ def weight_chart(
 ) -> alt.Chart:
     """What a weather on a day adds to the logit of each outcome, in nats."""
     ramp, symbols = signed_ramp(dark=dark), vocabulary.symbols
-    labels = ",".join(f"'{seen} → {outcome}'" for outcome in symbols for seen in symbols)
+    names = [f"{seen} → {outcome}" for outcome in symbols for seen in symbols]
+    labels = json.dumps(names, ensure_ascii=False)
     rows = list(range(len(symbols) ** 2))
     return (
         alt.Chart(table, padding={"right": 16})
@@ -51,7 +54,7 @@ def weight_chart(
                 "row:O",
                 title="weather seen → weather predicted",
                 scale=alt.Scale(domain=rows),
-                axis=alt.Axis(labelExpr=f"[{labels}][datum.value]", labelOverlap=False),
+                axis=alt.Axis(labelExpr=f"{labels}[datum.value]", labelOverlap=False),
             ),
             color=alt.Color(
                 "weight:Q",

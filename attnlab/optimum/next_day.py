@@ -23,7 +23,7 @@ def next_day(generator: AbstractGenerator, days: Sequence[int]) -> Float[np.ndar
     rows = _rows(generator, days)
     for day, token in enumerate(days):
         if not rows[day, token] > 0:
-            symbol = generator.vocabulary.symbols[token]
+            symbol = quoted(generator.vocabulary.symbols[token])
             raise ValueError(
                 f"`days` cannot happen: day {day + 1} is never {symbol} after the days before it. "
                 f"Change day {day + 1} or an earlier one."

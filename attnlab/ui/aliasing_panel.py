@@ -9,6 +9,7 @@ from attnlab.geometry import TOO_ALIKE, closest_pair, novelty, wavelengths
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.encoding_controls import Shown
 from attnlab.ui.ground import on_dark
+from attnlab.ui.outside import draw_warning
 
 
 def draw_waves(shown: Shown) -> None:
@@ -39,10 +40,10 @@ def draw_waves(shown: Shown) -> None:
     pair = closest_pair(shown.rows)
     text = (
         f"`{shown.name}`: days {pair.one + 1} and {pair.other + 1} are the most alike, "
-        f"**{pair.distance:.3f}** apart; two rows are typically {pair.typical:.3f} apart."
+        f"{pair.distance:.3f} apart; two rows are typically {pair.typical:.3f} apart."
     )
     if pair.distance < TOO_ALIKE * pair.typical:
-        st.warning(
+        draw_warning(
             f"{text} That is under {TOO_ALIKE:.0%} of it: a model can hardly tell these two.",
             icon=":material/blur_on:",
         )

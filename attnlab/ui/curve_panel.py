@@ -28,6 +28,7 @@ from attnlab.regression_data import CURVES, Sample, draw_sample
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 from attnlab.ui.linked import linked
+from attnlab.ui.outside import draw_warning
 from attnlab.ui.own_points import read_own_points
 
 _OWN = "own points"
@@ -212,7 +213,7 @@ def draw_equalities(curve: Curve) -> None:
             "are large, their own rounding)."
         )
         if same.undefined:
-            st.warning(
+            draw_warning(
                 f"At {same.undefined} of {_PLACES} places the formula is 0/0, since every kernel "
                 "value is below the least number there is. `attend` takes the largest score off "
                 "first and still answers.",

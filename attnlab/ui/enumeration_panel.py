@@ -8,6 +8,7 @@ from attnlab.background import Background
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Optimum
 from attnlab.ui.knowledge import enumerate_exactly
+from attnlab.ui.outside import draw_error
 from attnlab.ui.session_work import draw_while_working, draw_work_buttons, session_work
 
 _WORK, _PLAN = "enumeration", "enumeration_plan"
@@ -41,7 +42,7 @@ def _draw_work(work: Background | None) -> None:
     state = work.state()
     with st.container(key="enumeration_status"):
         if state.error:
-            st.error(f"The enumeration ended by an error. {state.error}", icon=":material/error:")
+            draw_error(f"The enumeration ended by an error. {state.error}")
         elif state.done:
             st.caption("There are too many beliefs to enumerate; the estimates stand.")
         elif state.running:

@@ -9,6 +9,7 @@ from attnlab.optimum import ladder, optimum
 from attnlab.snapshot import Snapshot
 from attnlab.training import Evaluation
 from attnlab.ui.knowledge import answer_or_none
+from attnlab.ui.outside import draw_warning
 
 # A loss this many times that of the start, or of chance, is no noise.
 _DIVERGED = 1.5
@@ -96,7 +97,7 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
         )
     at_first = np.log(vocab) if first is None else max(first.nll, np.log(vocab))
     if test.nll > at_first * _DIVERGED:
-        st.warning(
+        draw_warning(
             f"The loss is far above where it began: the run diverges. Lower the learning rate, "
             f"which is {training.learning_rate:g}, and reset.",
             icon=":material/trending_up:",

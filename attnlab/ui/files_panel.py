@@ -9,12 +9,13 @@ from attnlab.charts import to_png, to_svg
 from attnlab.limits import check_limits
 from attnlab.live import LiveRun
 from attnlab.loss_file import to_csv
-from attnlab.options import OptionError
+from attnlab.options import OptionError, quoted
 from attnlab.script import to_script
 from attnlab.storage import RunFileError, from_bytes, to_bytes
 from attnlab.ui.form_state import fill_form
 from attnlab.ui.fragments import fragment
 from attnlab.ui.hosting import limits
+from attnlab.ui.outside import draw_error
 from attnlab.ui.past import shelve_run
 from attnlab.ui.pictures import inside_picture, loss_picture
 from attnlab.ui.shown import Shown, session_shown
@@ -40,7 +41,7 @@ def draw_files(run: LiveRun) -> None:
             help="A file that attnlab saved. It takes the place of the present run.",
         )
         if message := st.session_state.get("run_file_message"):
-            st.error(message, icon=":material/error:")
+            draw_error(message)
 
 
 class _Download(NamedTuple):
@@ -115,7 +116,9 @@ def _load(run: LiveRun) -> None:
         stored = from_bytes(file.getvalue())
         check_limits(stored.experiment, limits())
     except (RunFileError, OptionError) as error:
-        st.session_state["run_file_message"] = f"{file.name}: {error} Your present run is kept."
+        st.session_state["run_file_message"] = (
+            f"{quoted(file.name)}: {error} Your present run is kept."
+        )
         return
     shelve_run(run)
     run.resume(stored)

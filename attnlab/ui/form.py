@@ -21,24 +21,28 @@ from attnlab.ui.form_state import (
     read_option,
     read_part,
 )
+from attnlab.ui.outside import draw_error
 
 # Wider ranges are typed: a slider could not hit one value of thousands.
 _MOST_SLIDER_VALUES = 200
 
 
-def draw_form() -> Experiment | OptionError:
-    """Draw the controls; the experiment they describe, or what is wrong with it."""
+def draw_form(problems: list[OptionError]) -> Experiment | OptionError:
+    """Draw the controls; the experiment they describe, or what is wrong with it.
+
+    What is said at the controls is added to `problems`.
+    """
     begin_form()
     if "preset" not in _hidden():
         _draw_preset()
     generator = _heading("Generator")
-    _draw_choice(Experiment, "generator")
-    _draw_control(Experiment, "length")
+    _draw_choice(Experiment, "generator", problems)
+    _draw_control(Experiment, "length", problems)
     model = _heading("Model")
-    _draw_choice(Experiment, "model")
+    _draw_choice(Experiment, "model", problems)
     training = _heading("Training")
-    _draw_options(Training)
-    _draw_control(Experiment, "seed")
+    _draw_options(Training, problems)
+    _draw_control(Experiment, "seed", problems)
     form = read_form()
     if isinstance(form, Experiment):
         # A group of which a lesson leaves nothing has no heading either.
@@ -63,12 +67,9 @@ def draw_process_form(
     for name in options_of(kind):
         if name in probability_options(kind):
             continue
-        _draw_control(kind, name)
-        try:
+        if _draw_control(kind, name, problems):
             values[name] = read_option(kind, name)
-        except OptionError as error:
-            problems.append(error)
-    _draw_control(Experiment, "length")
+    _draw_control(Experiment, "length", problems)
     return kind, values, read_option(Experiment, "length")
 
 
@@ -122,10 +123,10 @@ def _apply_preset() -> None:
         fill_form(PRESETS[name].experiment, preset=name)
 
 
-def _draw_choice(owner: type, name: str) -> None:
+def _draw_choice(owner: type, name: str, problems: list[OptionError]) -> None:
     """A menu of the registry, and the options of the chosen class below it."""
     _draw_kind(owner, name)
-    _draw_options(chosen_part(owner, name))
+    _draw_options(chosen_part(owner, name), problems)
 
 
 def _draw_kind(owner: type, name: str) -> None:
@@ -142,24 +143,27 @@ def _draw_kind(owner: type, name: str) -> None:
     st.caption(chosen_part(owner, name).summary)
 
 
-def _draw_options(kind: type) -> None:
+def _draw_options(kind: type, problems: list[OptionError]) -> None:
     """Every option of the class, and what it refuses about them."""
-    readable = [_draw_option(kind, name) for name in options_of(kind)]
-    if all(readable):
+    before = len(problems)
+    for name in options_of(kind):
+        if options_of(kind)[name].registry is not None:
+            _draw_choice(kind, name, problems)
+        elif applies(kind, name):
+            _draw_control(kind, name, problems)
+    if len(problems) == before:
         try:
             read_part(kind)
         except OptionError as error:
-            st.error(str(error), icon=":material/error:")
+            _tell(error, problems)
 
 
-def _draw_option(kind: type, name: str) -> bool:
-    if options_of(kind)[name].registry is not None:
-        _draw_choice(kind, name)
-        return True
-    return not applies(kind, name) or _draw_control(kind, name)
+def _tell(error: OptionError, problems: list[OptionError]) -> None:
+    draw_error(str(error))
+    problems.append(error)
 
 
-def _draw_control(owner: type, name: str) -> bool:
+def _draw_control(owner: type, name: str, problems: list[OptionError]) -> bool:
     """One control for one option; whether its value could be read. If not, why is shown."""
     spec, default, key = options_of(owner)[name], default_of(owner, name), control_key(owner, name)
     if key not in _hidden():
@@ -168,7 +172,7 @@ def _draw_control(owner: type, name: str) -> bool:
     try:
         read_option(owner, name)
     except OptionError as error:
-        st.error(str(error), icon=":material/error:")
+        _tell(error, problems)
         return False
     return True
 

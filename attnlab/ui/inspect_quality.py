@@ -15,6 +15,7 @@ from attnlab.models import AbstractModel
 from attnlab.number_text import show_measured
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
+from attnlab.ui.outside import draw_error
 from attnlab.ui.session_work import draw_while_working, session_work
 from attnlab.vocabulary import Vocabulary
 
@@ -35,7 +36,7 @@ def _draw(work: Background, *, vocabulary: Vocabulary) -> None:
     state = work.state()
     found: Quality | None = state.latest
     if state.error:
-        st.error(f"The figures ended by an error. {state.error}", icon=":material/error:")
+        draw_error(f"The figures ended by an error. {state.error}")
     elif state.running:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f":material/hourglass_top: {state.message or 'Working it out …'}")

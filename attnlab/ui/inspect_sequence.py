@@ -15,6 +15,7 @@ from attnlab.optimum import next_day
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 from attnlab.ui.inspect_maps import map_height
+from attnlab.ui.outside import as_text, draw_error
 
 _HEIGHT = 320
 _SHOWN_TERMS = 6
@@ -51,7 +52,7 @@ def _draw_editor(experiment: Experiment, tokens: np.ndarray, probes: np.ndarray)
     with st.container(horizontal=True, gap="xxsmall", key="day_editor"):
         for day, token in enumerate(tokens):
             st.button(
-                f"{vocabulary.symbols[token]} {day + 1}",
+                f"{as_text(vocabulary.symbols[token])} {day + 1}",
                 key=f"edit_day_{day + 1}",
                 on_click=_turn,
                 args=(day, vocabulary.size),
@@ -84,9 +85,10 @@ def _draw_prediction(experiment: Experiment, model: AbstractModel, tokens: np.nd
     try:
         true = next_day(experiment.generator, tokens.tolist())
     except ValueError as error:
-        st.error(f"{error} The model, which cannot know, says:", icon=":material/block:")
+        draw_error(f"{error} The model, which cannot know, says:", icon=":material/block:")
         rows = zip(vocabulary.symbols, learned, strict=True)
-        st.markdown(" · ".join(f"{symbol} {probability:.3f}" for symbol, probability in rows))
+        shares = (f"{as_text(symbol)} {probability:.3f}" for symbol, probability in rows)
+        st.markdown(" · ".join(shares))
         return
     parts = surprise(true, learned)
     with st.container(key="chart_next_day"):

@@ -15,6 +15,7 @@ from attnlab.generators import AbstractGenerator
 from attnlab.number_text import show_measured
 from attnlab.optimum import FEW_BELIEFS, Best, frequencies, ladder, optimum
 from attnlab.ui.fragments import fragment
+from attnlab.ui.outside import draw_error, draw_warning
 
 # Seconds that a page may wait for its answers before it is drawn with gaps.
 _UNNOTICED = 0.1
@@ -99,7 +100,7 @@ def answers_in_turn(*questions: tuple[Any, ...]) -> list[Any]:
             st.session_state[_UNANSWERED] = question
             break
         if isinstance(error := future.exception(), ValueError):
-            st.error(str(error), icon=":material/error:")
+            draw_error(str(error))
             st.stop()
         answers[number] = future.result()
     return answers
@@ -166,10 +167,7 @@ def _draw_verdict(experiment: Experiment, pending: bool) -> None:
         text += f" Within reach of these settings: {figures(verdict.reachable)}."
     with st.container(key="verdict"):
         if verdict.findings:
-            st.warning(
-                text + "".join(f"\n- {finding}" for finding in verdict.findings),
-                icon=":material/report:",
-            )
+            draw_warning(text, *verdict.findings, icon=":material/report:")
         else:
             st.caption(f":material/task_alt: {text}")
 

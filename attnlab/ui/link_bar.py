@@ -1,6 +1,5 @@
 """The experiment in the address bar: read from links, written at every change."""
 
-import re
 import time
 from urllib.parse import urlencode, urlsplit
 
@@ -16,8 +15,9 @@ from attnlab.links import (
     is_link,
     to_query,
 )
-from attnlab.options import OptionError
+from attnlab.options import OptionError, quoted
 from attnlab.ui.form_state import begin_form, fill_form, read_form
+from attnlab.ui.outside import as_text, draw_lesson_text, draw_warning
 
 _WRITTEN, _WRITTEN_AT, _NOTICES = "link_written", "link_written_at", "link_notices"
 _BARE = "address_is_bare"
@@ -30,7 +30,6 @@ _COMPLETE = """
 }
 """
 _LATENESS_SECONDS = 2.0
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!:$|~^&])")
 
 
 def follow_address(*, has_own_settings: bool) -> None:
@@ -51,7 +50,7 @@ def follow_address(*, has_own_settings: bool) -> None:
         st.session_state["lesson"] = link.lesson
         st.session_state[_NOTICES] = (
             *link.notices,
-            *(f"`{key}` is no setting of this experiment." for key in unknown),
+            *(f"{quoted(key)} is no setting of this experiment." for key in unknown),
         )
     form = read_form()
     if isinstance(form, OptionError):
@@ -92,9 +91,9 @@ def draw_notices() -> None:
     """What of the link was not understood, until it is dismissed by the next link."""
     notices = st.session_state.get(_NOTICES, ())
     if notices:
-        st.warning(
-            "Not everything in the link was understood; the rest was kept.\n"
-            + "\n".join(f"- {_plain(notice)}" for notice in notices),
+        draw_warning(
+            "Not everything in the link was understood; the rest was kept.",
+            *notices,
             icon=":material/link_off:",
         )
 
@@ -103,9 +102,9 @@ def draw_lesson() -> None:
     """The words that a teacher sent along."""
     lesson: Lesson = st.session_state.get("lesson", Lesson())
     if lesson.title:
-        st.subheader(_plain(lesson.title), anchor=False)
+        st.subheader(as_text(lesson.title), anchor=False)
     if lesson.text:
-        st.markdown(_plain(lesson.text))
+        draw_lesson_text(lesson.text)
 
 
 def draw_link_panel(form: Experiment | OptionError) -> None:
@@ -146,8 +145,3 @@ def draw_link_panel(form: Experiment | OptionError) -> None:
 def _address(form: Experiment, lesson: Lesson) -> str:
     here = urlsplit(st.context.url or "")
     return here._replace(query=urlencode(to_query(form, lesson)), fragment="").geturl()
-
-
-def _plain(text: str) -> str:
-    """Text from outside, as text: nothing in it is taken for layout."""
-    return _MARKDOWN.sub(r"\\\1", text)

@@ -5,6 +5,9 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from attnlab.options import quoted
+from attnlab.ui.outside import draw_warning
+
 _Value = TypeVar("_Value")
 
 
@@ -34,9 +37,8 @@ def linked(
 
 def draw_refused(key: str, text: str, instead: str) -> None:
     """Say that the address holds a value that cannot be had, and what is shown `instead`."""
-    shown = text if len(text) <= 40 else f"{text[:37]}..."
-    st.warning(
-        f"The address asks for `{key}` = {shown!r}, which is not possible here. {instead}.",
+    draw_warning(
+        f"The address asks for `{key}` = {quoted(text)}, which is not possible here. {instead}.",
         icon=":material/link_off:",
     )
 

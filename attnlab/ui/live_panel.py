@@ -13,6 +13,7 @@ from attnlab.ui.fragments import fragment
 from attnlab.ui.inside_panel import draw_inside, draw_sequence_choice
 from attnlab.ui.knowledge import is_answered
 from attnlab.ui.loss_panel import draw_loss, draw_reference_choice, draw_target
+from attnlab.ui.outside import draw_error
 from attnlab.ui.past import past_runs
 from attnlab.ui.shown import session_shown
 from attnlab.ui.transport import draw_status
@@ -48,7 +49,7 @@ def _draw(run: LiveRun, was_waiting: bool) -> None:
     # Always there, so that what stands behind it never changes its place.
     with st.container():
         if snapshot.state == "failed":
-            st.error(snapshot.message, icon=":material/error:")
+            draw_error(snapshot.message)
     st.progress(snapshot.step / snapshot.experiment.training.steps)
     if snapshot.latest is None:
         _draw_instructions(snapshot)

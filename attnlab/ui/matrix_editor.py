@@ -6,6 +6,7 @@ import streamlit as st
 from attnlab.number_text import EMPTY_CELL, read_cells, read_matrix, show_matrix
 from attnlab.options import OptionError
 from attnlab.ui.linked import linked
+from attnlab.ui.outside import draw_error
 from attnlab.worked_examples import Rows
 
 MOST_ROWS, MOST_COLUMNS = 8, 16
@@ -39,7 +40,7 @@ def edit_matrix(name: str, title: str, default: Rows, *, key: str, more_rows: bo
 
 def draw_fault(error: OptionError) -> None:
     """Say at the table what is wrong with it."""
-    st.error(str(error), icon=":material/error:")
+    draw_error(str(error))
 
 
 def _draw_grid(name: str, text: str, key: str, *, more_rows: bool) -> None:

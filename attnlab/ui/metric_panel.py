@@ -29,6 +29,7 @@ from attnlab.regression_data import PLANES, Sample, draw_sample
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
 from attnlab.ui.linked import linked
+from attnlab.ui.outside import draw_error
 from attnlab.ui.session_work import (
     draw_while_working,
     draw_work_buttons,
@@ -120,7 +121,7 @@ def _start(sample: Sample, start: float) -> None:
 def _draw_work(work: Background | None, *, task: _Task, start: float) -> None:
     state = None if work is None else work.state()
     if state is not None and state.error:
-        st.error(f"Training ended by an error. {state.error}", icon=":material/error:")
+        draw_error(f"Training ended by an error. {state.error}")
     progress = None if state is None else state.latest
     if progress is None:
         progress = MetricProgress(0, isotropic(2, start), np.zeros(0))

@@ -9,6 +9,7 @@ from attnlab.options import OptionError
 from attnlab.points_text import MOST, read_points
 from attnlab.regression_data import Sample
 from attnlab.ui.linked import linked
+from attnlab.ui.outside import draw_error
 
 _EXAMPLE = "0.0, 0.1\n0.5, 0.9\n1.0, 0.4\n1.5, -0.6\n2.0, -0.9\n2.5, 0.2\n3.0, 0.8"
 _KEY, _LAST = "own_points", "last_points"
@@ -23,7 +24,7 @@ def read_own_points() -> Sample:
     try:
         st.session_state[_LAST] = np.stack(read_points("points", text))
     except OptionError as error:
-        st.error(f"{error} The last good points are shown.", icon=":material/error:")
+        draw_error(f"{error} The last good points are shown.")
     x, y = st.session_state.get(_LAST, np.stack(read_points("points", _EXAMPLE)))
     return Sample(x[:, None], y)
 

@@ -7,6 +7,7 @@ from attnlab.limits import check_limit
 from attnlab.options import OptionError
 from attnlab.ui.form import draw_process_form, probability_options
 from attnlab.ui.hosting import limits
+from attnlab.ui.outside import draw_error
 from attnlab.ui.rule_panel import draw_formula
 from attnlab.ui.table_editor import draw_process_tables
 
@@ -54,7 +55,7 @@ def _checked(
         check_limit("length", length, limits())
         return generator.at_length(length)
     except OptionError as error:
-        st.error(str(error), icon=":material/error:")
+        draw_error(str(error))
         return error
 
 

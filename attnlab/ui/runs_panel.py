@@ -6,10 +6,12 @@ import streamlit as st
 from attnlab.differences import differing_settings, label_of_change
 from attnlab.live import LiveRun
 from attnlab.number_text import show_measured
+from attnlab.options import quoted
 from attnlab.past_runs import PastRun, changed_run, may_be_kept, steps_to, without_run
 from attnlab.snapshot import Snapshot
 from attnlab.ui.form_state import fill_form
 from attnlab.ui.loss_panel import TARGET, target_of
+from attnlab.ui.outside import draw_toast
 from attnlab.ui.past import past_runs, set_past_runs, shelve_run
 
 _PRESENT = "(present run)"
@@ -140,7 +142,7 @@ def _rename(number: int) -> None:
     if name and name not in taken:
         _change(number, name=name)
     else:
-        st.toast(f"`name` is {name!r}: empty or taken. Choose another.", icon=":material/error:")
+        draw_toast(f"`name` is {quoted(name)}: empty or taken. Choose another.")
 
 
 def _change(number: int, **changes: object) -> None:

@@ -1,7 +1,5 @@
 """Sequences that a process drew, and how often each token came in many of them."""
 
-import re
-
 import numpy as np
 import streamlit as st
 
@@ -11,6 +9,7 @@ from attnlab.number_text import show_measured
 from attnlab.optimum import Agreement, Counted, Frequencies
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
+from attnlab.ui.outside import as_text
 
 _SEED = "sample_seed"
 # A narrower axis would make hills of rounding.
@@ -29,14 +28,14 @@ def draw_sample(generator: AbstractGenerator, counted: Counted | None) -> None:
     if counted is None:
         st.caption(_WAITING)
         return
-    symbols = [_plain(symbol) for symbol in generator.vocabulary.symbols]
+    symbols = generator.vocabulary.symbols
     # Emoji stand apart by themselves, words do not.
     between = "" if all(len(symbol) <= 2 for symbol in symbols) else " "
     length = counted.sequences.shape[1] - 1
     lines = [f"| days 1 to {length} | day {length + 1} |", "|:---|:---:|"]
     for row in counted.sequences:
         *seen, final = (symbols[token] for token in row)
-        lines.append(f"| {between.join(seen)} | {final} |")
+        lines.append(f"| {as_text(between.join(seen))} | {as_text(final)} |")
     with st.container(key="sample"):
         st.markdown("\n".join(lines))
     st.caption(
@@ -132,7 +131,7 @@ def _draw_bars(
 def _about_days(known: Frequencies, symbols: tuple[str, ...]) -> str:
     def law(day: int) -> str:
         return ", ".join(
-            f"{_plain(symbol)} {share:.3f}"
+            f"{as_text(symbol)} {share:.3f}"
             for symbol, share in zip(symbols, known.days[day], strict=True)
         )
 
@@ -143,8 +142,3 @@ def _about_days(known: Frequencies, symbols: tuple[str, ...]) -> str:
 
 def _next_seed() -> None:
     st.session_state[_SEED] += 1
-
-
-def _plain(symbol: str) -> str:
-    """The symbol with nothing in it that Markdown would act on."""
-    return re.sub(r"([\\`*_{}\[\]<>()#+\-.!|~$:])", r"\\\1", symbol)

@@ -9,6 +9,7 @@ from attnlab.generation import beam_search, generate
 from attnlab.generators import continue_sequence
 from attnlab.live import LiveRun
 from attnlab.models import AbstractModel
+from attnlab.ui.outside import as_text
 
 _ROWS = 6
 _DAYS = 10
@@ -56,7 +57,9 @@ def draw_sequences(run: LiveRun) -> None:
 def _side_by_side(
     experiment: Experiment, model: AbstractModel, probes: np.ndarray, temperature: float
 ) -> str:
-    render = experiment.generator.vocabulary.render
+    def render(days: np.ndarray) -> str:
+        return as_text(experiment.generator.vocabulary.render(days))
+
     lines = ["| visible days | the process goes on | the model goes on |", "|---|---|---|"]
     for row, key in zip(probes[:_ROWS], jr.split(jr.key(experiment.seed), _ROWS), strict=True):
         process_key, model_key = jr.split(key)
@@ -74,7 +77,9 @@ def _side_by_side(
 
 
 def _likeliest(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> str:
-    render = experiment.generator.vocabulary.render
+    def render(days: np.ndarray) -> str:
+        return as_text(experiment.generator.vocabulary.render(days))
+
     beam = beam_search(
         model, tokens, readout=experiment.training.readout, days=_BEAM_DAYS, width=_BEAM_WIDTH
     )

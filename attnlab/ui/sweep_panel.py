@@ -11,6 +11,7 @@ from attnlab.presets import PRESETS
 from attnlab.sweep import Sweep, SweepProgress, check_sweep, run_sweep, target_gap
 from attnlab.ui.hosting import limits
 from attnlab.ui.linked import linked
+from attnlab.ui.outside import draw_error
 from attnlab.ui.session_work import (
     draw_while_working,
     draw_work_buttons,
@@ -41,7 +42,7 @@ def draw_sweep() -> None:
             on_start=partial(_start, sweep),
         )
     if refusal:
-        st.error(refusal, icon=":material/error:")
+        draw_error(refusal)
     if state is None:
         runs = 2 * len(sweep.widths) * len(sweep.gains) * seeds
         st.info(
@@ -106,7 +107,7 @@ def _draw_work(work: Background, *, plan: Sweep, gain: int, share: float) -> Non
     progress: SweepProgress = state.latest or SweepProgress(0.0, "", ())
     with st.container(key="sweep_status"):
         if state.error:
-            st.error(f"The runs ended by an error. {state.error}", icon=":material/error:")
+            draw_error(f"The runs ended by an error. {state.error}")
         else:
             words = work_in_words(state, progress.share)
             st.progress(progress.share, " · ".join(filter(None, (words, progress.doing))))

@@ -12,6 +12,7 @@ from attnlab.links import control_key
 from attnlab.number_text import read_numbers, show_numbers
 from attnlab.options import OptionError, default_of, label_of, options_of
 from attnlab.ui.form import probability_options
+from attnlab.ui.outside import as_text, draw_error
 
 _NAME_WIDTH = 125
 
@@ -33,7 +34,7 @@ def draw_process_tables(
     except OptionError as error:
         # The name of a row begins with that of its table.
         with places.get(error.name.split()[0], st.container()):
-            st.error(str(error), icon=":material/error:")
+            draw_error(str(error))
         return error
 
 
@@ -84,7 +85,7 @@ def _draw_grid(key: str, rows: tuple[tuple[float, ...], ...], outline: Outline) 
             "_index": st.column_config.Column(outline.row_title, width=_NAME_WIDTH, pinned=True),
             **{
                 column: st.column_config.NumberColumn(
-                    format="%.4g", width=80, help=f"{outline.column_title}: {column}"
+                    format="%.4g", width=80, help=f"{outline.column_title}: {as_text(column)}"
                 )
                 for column in outline.columns
             },

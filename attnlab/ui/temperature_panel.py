@@ -11,6 +11,7 @@ from attnlab.ui.drawn import draw_chart
 from attnlab.ui.fragments import fragment
 from attnlab.ui.ground import on_dark
 from attnlab.ui.linked import linked
+from attnlab.ui.outside import draw_error
 
 _VECTOR = "0.1, -0.2, 0.3, -0.2, 0.5"
 _PRESETS = {
@@ -54,7 +55,7 @@ def draw_temperature() -> None:
         logits = st.session_state[_LAST] = read_logits(text)
     except OptionError as error:
         with fault:
-            st.error(f"{error} The last good logits are shown.", icon=":material/error:")
+            draw_error(f"{error} The last good logits are shown.")
     _draw_softmax(np.array(logits, dtype=np.float32), temperature)
 
 

@@ -10,6 +10,7 @@ from attnlab.live import LiveRun
 from attnlab.options import OptionError
 from attnlab.snapshot import STATES, Snapshot
 from attnlab.training import AMENDABLE
+from attnlab.ui.outside import draw_toast
 from attnlab.ui.past import shelve_run
 
 _COMMANDS = "commands"
@@ -48,7 +49,7 @@ def _amend(run: LiveRun, form: Experiment | OptionError) -> None:
     try:
         run.amend(form)
     except ValueError as error:
-        st.toast(str(error), icon=":material/error:")
+        draw_toast(str(error))
 
 
 def needs_reset(form: Experiment | OptionError, snapshot: Snapshot) -> bool:

@@ -82,3 +82,22 @@ def test_a_run_at_hand_survives_bad_settings(app):
     assert run.wait(120.0)
     assert run.snapshot().step == 2
     assert not app.run().exception
+
+
+@pytest.mark.parametrize(
+    ("generator", "key", "text"),
+    [
+        ("markov", "markov_transition", "0.5 0.3 0.1\n0.3 0.4 0.3\n0.2 0.3 0.5"),
+        ("hmm", "hmm_showing", "0.5 0.3 0.1\n0.3 0.4 0.3"),
+        ("custom", "custom_table", "1 1 1\n1 0 0\n0 1 0"),
+        ("custom", "custom_symbols", "A"),
+    ],
+)
+def test_a_problem_is_told_once(app, generator, key, text):
+    app.selectbox(key="generator").select(generator).run()
+    app.session_state[key] = text
+    for page in ("pages/train.py", "pages/generators.py"):
+        app.switch_page(page).run()
+        told = [error.value for error in app.error if " is " in error.value]
+        assert len(told) == 1, told
+        assert len(app.error) == 1 + (page == "pages/train.py")

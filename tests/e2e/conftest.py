@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Error, Page, expect, sync_playwright
@@ -15,6 +16,8 @@ DESKTOP = {"width": 1400, "height": 900}
 _PATIENCE = 60_000
 # Letters of a log or a page that a failed test repeats.
 _TOLD = 1500
+# In what a browser says of anything that a page was not allowed.
+_POLICY = "Content Security Policy"
 expect.set_options(timeout=_PATIENCE)
 
 
@@ -86,16 +89,26 @@ def fresh_server(tmp_path):
 
 @pytest.fixture
 def new_page(browser):
-    """Opens a tab of a visitor of their own; none of them may have seen an error at the end."""
+    """Opens a tab of a visitor of their own.
+
+    At the end none of them may have seen an error, have asked anybody for anything but the server
+    that it was opened on, or have been kept from something by the policy of its page.
+    """
     pages: list[Page] = []
     errors: list[str] = []
+    asked: list[list[str]] = []
 
     def open_page(**options) -> Page:
         context = browser.new_context(**{"viewport": DESKTOP, **options})
         context.set_default_timeout(_PATIENCE)
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda said: _POLICY in said.text and errors.append(said.text))
+        requests: list[str] = []
+        context.on("request", lambda request: requests.append(request.url))
+        page.on("websocket", lambda socket: requests.append(socket.url))
         pages.append(page)
+        asked.append(requests)
         return page
 
     open_page.pages = pages
@@ -110,6 +123,12 @@ def new_page(browser):
         page.context.close()
     assert exceptions == []
     assert errors == []
+    assert [url for urls in asked for url in urls if _host(url) not in ("", _host(urls[0]))] == []
+
+
+def _host(url: str) -> str:
+    """Empty for what a page makes itself, such as data: and blob: addresses."""
+    return urlsplit(url).netloc
 
 
 @pytest.fixture

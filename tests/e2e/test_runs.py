@@ -20,15 +20,6 @@ def _legend(bench) -> list[str]:
     return labels.all_text_contents()
 
 
-def _choose_first_row(bench) -> None:
-    grid = bench.part("runs_table").locator("canvas").first
-    grid.scroll_into_view_if_needed()
-    # The table is a picture; its first row's box is below its head, at the left.
-    box = grid.bounding_box()
-    bench.page.mouse.click(box["x"] + 16, box["y"] + 53)
-    expect(bench.part("run_actions")).to_be_visible()
-
-
 def test_runs_before_stay_on_the_chart_and_come_back(bench):
     bench.fill("steps", 60)
     bench.press("start")
@@ -37,7 +28,7 @@ def test_runs_before_stay_on_the_chart_and_come_back(bench):
     _again(bench, "learning_rate", 0.05)
     expect(bench.part("chart_loss")).to_contain_text("brisk otter")
     bench.open_panel("runs")
-    _choose_first_row(bench)
+    bench.choose_run(0)
     bench.part("run_hide").get_by_role("button").click()
     expect(bench.part("chart_loss")).not_to_contain_text("brisk otter")
     bench.part("run_return").get_by_role("button").click()
@@ -56,7 +47,7 @@ def test_a_run_is_renamed_and_deleted(bench):
     bench.press("step")
     bench.wait_for("paused")
     bench.open_panel("runs")
-    _choose_first_row(bench)
+    bench.choose_run(0)
     name = bench.part("run_actions").get_by_label("name")
     name.fill("the first")
     name.press("Enter")

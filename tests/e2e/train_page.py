@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
+from tests.e2e.grid import ROW
+
 STATES = ("idle", "compiling", "running", "paused", "done", "failed")
 # States in which the page is drawn again and again.
 _ACTIVE = frozenset({"compiling", "running"})
@@ -73,6 +75,15 @@ class TrainPage:
         """Open an expander; what it holds."""
         self.part(key).locator("summary").click()
         return self.part(key).get_by_test_id("stExpanderDetails")
+
+    def choose_run(self, row: int) -> None:
+        """Choose one of the runs so far, whose panel is open, by its place from 0."""
+        grid = self.part("runs_table").locator("canvas").first
+        grid.scroll_into_view_if_needed()
+        # The table is a picture; the boxes of its rows are below its head, at the left.
+        box = grid.bounding_box()
+        self.page.mouse.click(box["x"] + 16, box["y"] + (row + 1.5) * ROW)
+        expect(self.part("run_actions")).to_be_visible()
 
     def status(self) -> Status:
         """State, step and the last step."""

@@ -12,8 +12,8 @@ ROOT = Path(attnlab.__file__).parent
 
 # Lowest first: a part may import those before it and nothing behind it.
 LAYERS = (
-    "vocabulary",
     "options",
+    "vocabulary",
     "number_text",
     "records",
     "compilation",
@@ -182,6 +182,7 @@ WRAPPED = {
     "fragment": "fragments.py",
     "vega_lite_chart": "drawn.py",
     "altair_chart": "drawn.py",
+    **dict.fromkeys(("error", "warning", "toast", "exception", "write"), "outside.py"),
 }
 
 

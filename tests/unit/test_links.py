@@ -95,11 +95,28 @@ def test_a_lesson_is_bounded():
 )
 def test_a_bad_value_falls_back_and_is_named(changed, named):
     link = from_query({**to_query(Experiment()), **changed})
-    assert any(named in notice for notice in link.notices)
+    (notice,) = link.notices
+    assert named in notice
     # All that was not asked for anew is as it was.
     kept = to_query(link.experiment)
     before = to_query(Experiment())
     assert {key for key in before if kept.get(key, before[key]) != before[key]} <= set(changed)
+
+
+@pytest.mark.parametrize("words", ["x" * 500, "`" * 500, "![](http://b.co) " * 40])
+def test_a_notice_repeats_no_more_than_sixty_letters_of_a_link(words):
+    changed = {"d_attn": words, "mask": words, "hide": words, "markov_transition": words}
+    link = from_query({**to_query(Experiment()), **changed})
+    assert len(link.notices) == len(changed)
+    for notice in link.notices:
+        assert len(notice) < 60 + 200
+        assert words[:70] not in notice
+
+
+def test_a_bad_row_of_a_table_leaves_the_other_table_as_asked():
+    changed = {"markov_initial": "0.2,0.3,0.5", "markov_transition": "1,1,1;1,0,0;1,0,0"}
+    link = from_query({**to_query(Experiment()), **changed})
+    assert link.experiment.generator.initial == (0.2, 0.3, 0.5)
 
 
 def test_links_of_another_version_are_not_guessed_at():

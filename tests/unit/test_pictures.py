@@ -11,6 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from attnlab.charts import (
+    PastCurve,
     as_picture,
     loss_chart,
     loss_table,
@@ -140,3 +141,25 @@ def test_letters_say_what_they_stand_for():
     assert in_any_font(pets) == Vocabulary(
         symbols=("A", "B", "C"), names=("cat face", "black sun with rays", "rainstorm")
     )
+
+
+@pytest.mark.parametrize("name", ["a:b", "www.b.c", "a[0]", 'a"b', "a\\'b", "step", "series:N"])
+def test_the_name_of_a_run_means_nothing_else_to_the_loss_chart(name):
+    past = [PastCurve(name, "#888888", [(0, 1.1), (10, 1.0)])]
+    history = empty_history().with_losses(np.linspace(1.1, 0.9, 30).astype(np.float32))
+    history = history.with_test(0, Evaluation(1.2, 0.01, 0.3, 0.01))
+    table = loss_table(history, known={}, last_step=30, latest=None, cursor=None, past=past)
+    chart = loss_chart(table, last_step=30, dark=False, height=200, past=((name, "#888888"),))
+    assert name in texts_of(to_svg(as_picture(chart, title="A", subtitles=[], width=300)))
+    (told,) = (row for row in table.to_dict("records") if row["series"] == "place")
+    assert "1.1000" in told.values()
+    assert told["step"] == 0
+
+
+@pytest.mark.parametrize("symbol", ["'", '"', "\\", "a']+[", "www.b.c"])
+def test_symbols_mean_nothing_else_to_the_chart_of_weights(symbol):
+    vocabulary = Vocabulary(symbols=(symbol, "b"), names=(symbol, "b"))
+    table = weight_table(np.ones((LENGTH, 2, 2)), vocabulary)
+    chart = weight_chart(table, length=LENGTH, vocabulary=vocabulary, dark=False, height=200)
+    svg = to_svg(as_picture(chart, title="A", subtitles=[], width=300))
+    assert f"{symbol} → b" in texts_of(svg)

@@ -38,7 +38,7 @@ def test_the_mark_of_the_emoji_form_may_be_left_out(text):
 
 
 def test_an_unknown_symbol_is_named_with_its_place_and_the_remedy():
-    with pytest.raises(ValueError, match=r"snowman.* after 2 symbols.*Use 🌧️ ☁️ ☀️\."):
+    with pytest.raises(ValueError, match=r"snowman.* after 2 symbols.*Use '🌧️ ☁️ ☀️'\."):
         WEATHER.parse("☀️☀️⛄☀️".replace("⛄", "☃"))
 
 

@@ -1,0 +1,265 @@
+"""Words from outside: shown letter by letter, in every place, and nobody is asked for anything.
+
+The pages are opened without their Content-Security-Policy, so that what holds is not that alone.
+"""
+
+import http.server
+import json
+import threading
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from attnlab.experiment import Experiment
+from attnlab.generators import Custom
+from attnlab.links import Lesson, to_query
+from attnlab.options import quoted
+from attnlab.training import Training
+from tests.e2e.menu import go_to
+from tests.e2e.train_page import TrainPage
+
+pytestmark = pytest.mark.e2e
+
+# What Streamlit's Markdown, and HTML, can make of words; of ours there are no such elements.
+_FOREIGN = """() => [
+    ...[...document.querySelectorAll('a[href]')].filter(link => link.origin !== location.origin),
+    ...[...document.querySelectorAll('img')].filter(image => !image.src.startsWith('data:')),
+    ...document.querySelectorAll('iframe, object, embed, [aria-label="home icon"]'),
+    ...[...document.querySelectorAll('.katex')].filter(it => it.textContent.includes('evil')),
+].map(element => element.outerHTML)"""
+_UNSEEN = "\N{WORD JOINER}"
+
+
+class Outside(NamedTuple):
+    """A server that no page should know of, and words that name it."""
+
+    host: str
+    first: str
+    second: str
+
+
+@pytest.fixture
+def outside() -> Iterator[Outside]:
+    asked: list[str] = []
+
+    class Listener(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_error(404)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Listener) as server:
+        host = f"127.0.0.1:{server.server_port}"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        # No longer than what a message repeats.
+        first = rf"![](http://{host}/x) www.evil.co $\href{{evil}}$"
+        second = f"<img src=//{host}/y> [a](//b.c) m@b.co :material/home:"
+        yield Outside(host, first, second)
+        server.shutdown()
+    assert asked == []
+
+
+@pytest.fixture
+def open_bare(new_page, server) -> Callable[..., TrainPage]:
+    """Opens a page of the app that trusts in nothing but its own words."""
+
+    def open_it(path: str = "", **query: str) -> TrainPage:
+        train = TrainPage(new_page(bypass_csp=True))
+        train.page.goto(f"{server.url}/{path}?{urlencode(query)}")
+        return train
+
+    return open_it
+
+
+def _assert_told(page: Page, *words: str) -> None:
+    """The words can be read as they are, and are nothing else than words."""
+    page.wait_for_function(
+        """([words, unseen]) => {
+            const text = document.body.innerText.replaceAll(unseen, '')
+            return words.every(one => text.includes(one))
+        }""",
+        arg=[words, _UNSEEN],
+    )
+    assert page.evaluate(_FOREIGN) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "rest"),
+    [
+        ("softmax_scaling", "sweep_process", {}),
+        ("softmax_scaling", "logits", {}),
+        ("kernel_regression", "curve", {}),
+        ("kernel_regression", "own_points", {"curve": "own points"}),
+        ("step_by_step", "step_example", {}),
+        ("step_by_step", "step_inputs", {}),
+        ("positional_encodings", "pe_trained", {}),
+    ],
+)
+def test_values_of_links_to_lessons(open_bare, outside, path, key, rest):
+    for words in (outside.first, outside.second):
+        # A space begins another cell of a table.
+        words = words.replace(" ", "_") if key == "step_inputs" else words
+        train = open_bare(path, **rest, **{key: words})
+        _assert_told(train.page, quoted(words))
+
+
+def test_notices_of_a_link(open_bare, outside):
+    first, second = outside.first, outside.second
+    train = open_bare(v="1", d_attn=first, mask=second, hide=second, **{first: "1"})
+    _assert_told(train.page, f"d_attn is {quoted(first)}", f"mask is {quoted(second)}")
+    _assert_told(train.page, f"names {quoted(second)}", f"{quoted(first)} is no setting")
+
+
+def test_a_lesson(open_bare, outside):
+    first, second = outside.first, outside.second
+    text = f"{first}\n{second}\n\n- *seen* https://evil.co\n- `{first}`"
+    train = open_bare(**to_query(Experiment(), Lesson(title=first, text=text)))
+    _assert_told(train.page, first, second, "seen https://evil.co")
+    expect(train.page.locator("h3").filter(has_text="![](http")).to_be_visible()
+    words = train.part("lesson_words")
+    expect(words.locator("p br")).to_have_count(1)
+    expect(words.locator("ul li")).to_have_count(2)
+    expect(words.locator("em")).to_have_text("seen")
+    expect(words.locator("code")).to_have_text(first)
+
+
+def test_typed_text(open_bare, outside):
+    train = open_bare()
+    train.wait_for("idle")
+    for words in (outside.first, outside.second):
+        train.fill("markov_transition", words)
+        _assert_told(train.page, quoted(words))
+    train = open_bare("softmax_scaling")
+    for words in (outside.first, outside.second):
+        train.fill("logits", words)
+        _assert_told(train.page, quoted(words))
+
+
+def test_symbols_that_make_no_alphabet(open_bare, outside):
+    train = open_bare(**to_query(Experiment(generator=Custom())))
+    train.wait_for("idle")
+    for words in (outside.first, outside.second):
+        one = words.replace(" ", "_")
+        train.fill("custom_symbols", one)
+        _assert_told(train.page, quoted(one))
+
+
+def test_run_files(open_bare, outside):
+    train = open_bare()
+    train.wait_for("idle")
+    train.press("step")
+    train.wait_for_step(1)
+    train.wait_for("paused")
+    train.open_panel("files")
+    with train.page.expect_download() as download:
+        train.part("run_save").get_by_role("button").click()
+    content = download.value.path().read_bytes()
+
+    def with_kind(header: dict) -> None:
+        header["arrays"][0][1] = outside.first
+
+    def with_option(header: dict) -> None:
+        header["experiment"][outside.second] = 1
+
+    # The name of a file has no slash.
+    name = "www.evil.co ![](m@evil.co) $x$ <img src=x>.run"
+    for change, told in (
+        (with_kind, quoted(outside.first)),
+        (with_option, outside.second.partition("material")[0]),
+    ):
+        _load(train, name, _changed(content, change))
+        _assert_told(train.page, told, quoted(name))
+
+
+def _changed(content: bytes, change: Callable[[dict], None]) -> bytes:
+    """A run file with another header."""
+    magic, brace, rest = content.partition(b"{")
+    line, end, payload = (brace + rest).partition(b"\n")
+    header = json.loads(line)
+    change(header)
+    return magic + json.dumps(header).encode() + end + payload
+
+
+def _load(train: TrainPage, name: str, content: bytes) -> None:
+    file = {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+    train.part("run_file").locator("input[type=file]").set_input_files(file)
+
+
+def test_symbols_of_a_process(open_bare, outside):
+    symbols = (
+        f"![](http://{outside.host}/x)",
+        f"[a](http://{outside.host}/y)",
+        f"<img/src=//{outside.host}/z>",
+        "www.evil.co",
+        "m@evil.co",
+        r"$\href{evil}'$:material/home:",
+    )
+    # Round and round, so that every day that is changed cannot follow the one before.
+    size = len(symbols)
+    table = tuple(tuple(float(j == (i + 1) % size) for j in range(size)) for i in range(size))
+    generator = Custom(symbols=" ".join(symbols), table=table)
+    experiment = Experiment(generator=generator, length=6, training=Training(steps=20))
+    train = open_bare(**to_query(experiment))
+    train.wait_for("idle")
+    train.press("start")
+    train.wait_for("done")
+    train.open_panel("sequences")
+    _assert_told(train.page, *symbols)
+    go_to(train.page, "Laboratory", "Inspect")
+    _assert_told(train.page, *(f"{symbol} " for symbol in symbols))
+    train.part("edit_day_3").get_by_role("button").click()
+    expect(train.message("cannot happen")).to_be_visible()
+    _assert_told(train.page, "is never", *(f"{symbol} 0." for symbol in symbols))
+    go_to(train.page, "Laboratory", "Generators")
+    expect(train.part("sample")).to_be_visible()
+    _assert_told(train.page, " ".join(symbols), "The process is stationary")
+
+
+def test_names_of_runs(open_bare):
+    train = open_bare()
+    train.wait_for("idle")
+    for _ in range(2):
+        train.press("step")
+        train.wait_for("paused")
+        train.press("reset")
+        train.wait_for("idle")
+    train.press("step")
+    train.wait_for("paused")
+    # To a chart, too, signs can mean more than themselves.
+    name = "m@b.co www.b.c :+1:\"\\'"
+    train.open_panel("runs")
+    for row in range(2):
+        train.choose_run(row)
+        field = train.part("run_actions").get_by_label("name")
+        field.fill(name)
+        field.press("Enter")
+        train.settle()
+    # A legend cuts long names.
+    expect(train.part("chart_loss")).to_contain_text(name[:15])
+    expect(train.page.get_by_test_id("stToast")).to_be_visible()
+    _assert_told(train.page, f"name is {quoted(name)}")
+
+
+def test_pages_say_whom_they_may_ask(new_page, server):
+    for path in ("", "generators"):
+        answer = new_page().goto(f"{server.url}/{path}")
+        assert "default-src 'self'" in answer.headers["content-security-policy"]
+
+
+def test_a_page_cannot_ask_anybody_else(browser, server, outside):
+    page = browser.new_page()
+    page.goto(server.url)
+    ask = """host => Promise.allSettled([
+        fetch(`http://${host}/fetched`, {mode: 'no-cors'}),
+        new Promise((fine, refused) => {
+            const image = new Image()
+            Object.assign(image, {onload: fine, onerror: refused, src: `http://${host}/image`})
+        }),
+    ]).then(results => results.map(result => result.status))"""
+    assert page.evaluate(ask, outside.host) == ["rejected", "rejected"]
+    page.close()
