@@ -19,7 +19,7 @@ class OptionError(ValueError):
     def __init__(self, name: str, value: Any, problem: str, remedy: str):
         self.name, self.value = name, value
         # A file or an address may name options that nobody has, at any length.
-        shown = _shortened(repr(name)[1:-1])
+        shown = _shortened(repr(str(name))[1:-1])
         super().__init__(f"`{shown}` is {quoted(value)}: {problem}. {remedy}.")
 
 
@@ -92,9 +92,9 @@ def check_option(name: str, spec: Option, value: Any, default: Any) -> None:
         if value not in spec.choices:
             raise OptionError(name, value, "not a choice", _one_of(spec.choices))
     elif isinstance(default, str):
+        short = isinstance(value, str) and len(value) <= _MOST_CHARACTERS
         # Halves of characters, which JSON can write, have no place in a link or on a page.
-        whole = isinstance(value, str) and not any("\ud800" <= part <= "\udfff" for part in value)
-        if not whole or len(value) > _MOST_CHARACTERS:
+        if not short or any("\ud800" <= part <= "\udfff" for part in value):
             problem = f"not a text of at most {_MOST_CHARACTERS} characters"
             raise OptionError(name, value, problem, "Type a short text")
     elif isinstance(default, int | float):
