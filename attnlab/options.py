@@ -98,9 +98,9 @@ def check_option(name: str, spec: Option, value: Any, default: Any) -> None:
         if value not in spec.choices:
             raise OptionError(name, value, "not a choice", _one_of(spec.choices))
     elif isinstance(default, str):
+        short = isinstance(value, str) and len(value) <= _MOST_CHARACTERS
         # Halves of characters, which JSON can write, have no place in a link or on a page.
-        whole = isinstance(value, str) and not any("\ud800" <= part <= "\udfff" for part in value)
-        if not whole or len(value) > _MOST_CHARACTERS:
+        if not short or any("\ud800" <= part <= "\udfff" for part in value):
             problem = f"not a text of at most {_MOST_CHARACTERS} characters"
             raise OptionError(name, value, problem, "Type a short text")
     elif isinstance(default, int | float):
