@@ -53,7 +53,7 @@ def shown_moment(snapshot: Snapshot) -> Moment:
     step = _hovered_step()
     if step not in tests:
         step = st.session_state.get("shown_step", NOW)
-    if step not in tests:
+    if step not in tests or not models:
         latest = snapshot.latest
         return Moment(latest.step, latest.evaluation, latest.model, latest.step, is_now=True)
     place = bisect.bisect_right([kept for kept, _ in models], step) - 1

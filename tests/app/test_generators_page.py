@@ -1,15 +1,17 @@
 """The Generators page without a browser."""
 
 import json
+import threading
 import time
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnlab.generators import GENERATORS, Custom, Markov
+from attnlab.answers import Answers
+from attnlab.generators import GENERATORS, Custom, HiddenMarkov, Markov
 from attnlab.number_text import show_numbers
-from attnlab.optimum import ladder, optimum
+from attnlab.optimum import FEW_BELIEFS, ladder, optimum
 from tests.app.lessons import code
 
 _APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -144,6 +146,38 @@ def test_a_stream_that_does_not_settle_is_an_answer(page):
         time.sleep(0.05)
         page.run()
     assert "does not settle" in page.error[0].value
+    assert not page.exception
+
+
+def test_figures_are_stopped_and_worked_out_later(page, monkeypatch):
+    gate, answers = threading.Event(), Answers()
+    monkeypatch.setattr("attnlab.ui.knowledge._answers", lambda: answers)
+    answers.ask(gate.wait, _PATIENCE)
+    try:
+        page.run()
+        assert "counted, 1 of 6" in "\n".join(caption.value for caption in page.caption)
+        page.button(key="figures_stop").click().run()
+        assert any("Stopped" in caption.value for caption in page.caption)
+    finally:
+        gate.set()
+    # Nothing is asked for while it stands.
+    page.run()
+    answers.ask(int).result(_PATIENCE)
+    assert answers.known(optimum, Markov(), 10, FEW_BELIEFS) is None
+    page.button(key="figures_go_on").click().run()
+    assert _figures(_settled(page))["ceiling"] == f"{optimum(Markov(), 10).final.accuracy:.3f}"
+
+
+def test_what_takes_long_to_enumerate_is_estimated_first(page):
+    page.selectbox(key="generator").select("hmm").run()
+    page.slider(key="length").set_value(11).run()
+    assert _figures(_settled(page))["these are"] == "estimated"
+    page.button(key="enumerate_start").click().run()
+    assert page.session_state["session_work"].of("enumeration").wait(_PATIENCE)
+    _settled(page.run())
+    exact = optimum(HiddenMarkov(), 11).final
+    assert _figures(page)["these are"] == "exact"
+    assert _figures(page)["floor (nats)"] == f"{exact.nll:.3f}"
     assert not page.exception
 
 

@@ -112,6 +112,45 @@ def test_who_waits_can_pause_and_come_back(visitor):
     second.wait_for_step(1)
 
 
+def test_all_long_work_stands_in_one_queue(visitor, new_page, hosted_server):
+    first = visitor()
+    _start(first)
+
+    def press(page, key):
+        page.locator(f".st-key-{key} button").click()
+
+    def begin(page_name, key, place):
+        page = new_page()
+        page.goto(f"{hosted_server.url}/{page_name}", wait_until="commit")
+        press(page, f"{key}_{'start' if key == 'sweep' else 'train'}")
+        status = page.locator(f".st-key-{key}_status")
+        expect(status).to_contain_text(f"waiting: place {place} in the queue")
+        return page, status
+
+    sweep, sweep_status = begin("softmax_scaling", "sweep", 1)
+    _, metric_status = begin("kernel_regression", "metric", 2)
+    first.press("pause")
+    expect(sweep_status).to_contain_text("running")
+    expect(metric_status).to_contain_text("waiting: place 1 in the queue")
+    press(sweep, "sweep_stop")
+    expect(sweep_status).to_contain_text("stopped")
+    expect(metric_status).to_contain_text("done")
+    press(sweep, "sweep_go_on")
+    expect(sweep_status).to_contain_text("running")
+    sweep.close()
+    # Who closes the tab gives the place back.
+    first.press("start")
+    expect(first.part("run_status")).to_contain_text("running")
+
+
+def test_a_sweep_above_the_cap_is_refused_in_words(new_page, hosted_server):
+    page = new_page()
+    page.goto(f"{hosted_server.url}/softmax_scaling?sweep_steps=1000&sweep_seeds=6")
+    expect(page.get_by_test_id("stAlert").filter(has_text="more than the cap")).to_be_visible()
+    page.locator(".st-key-sweep_start button").click()
+    expect(page.locator(".st-key-sweep_status")).to_have_count(0)
+
+
 @pytest.mark.parametrize(("key", "value", "cap"), [("steps", 20_001, "20,000"),
                                                    ("batch", 1_001, "1,000")])  # fmt: skip
 def test_a_value_above_its_cap_is_refused_in_words(visitor, key, value, cap):

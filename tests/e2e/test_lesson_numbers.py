@@ -94,15 +94,18 @@ def test_softmax_scaling_is_turned(new_page, server):
 
 
 def test_runs_are_started_and_stopped(new_page, server):
-    page = _open(new_page(), server, "softmax_scaling")
+    page = _open(new_page(), server, "softmax_scaling", "?sweep_steps=1000&sweep_seeds=6")
     page.locator(".st-key-sweep_start button").click()
     status = page.locator(".st-key-sweep_status")
     expect(status).to_contain_text("running")
+    expect(status).to_contain_text("s left", timeout=_LONG)
     expect(page.locator(".st-key-chart_training_gap svg.marks")).to_be_visible(timeout=_LONG)
     page.locator(".st-key-sweep_stop button").click()
-    expect(status).to_contain_text(re.compile("stopped|done"), timeout=_LONG)
+    expect(status).to_contain_text("stopped", timeout=_LONG)
     expect(page.locator(".st-key-sweep_start button")).to_be_enabled()
     expect(page.locator(".st-key-chart_training_gap svg.marks")).to_be_visible()
+    page.locator(".st-key-sweep_go_on button").click()
+    expect(status).to_contain_text("running")
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads Linux's /proc")

@@ -119,3 +119,15 @@ def test_what_cannot_be_compiled_is_told(monkeypatch):
     monkeypatch.setattr("attnlab.programs.prepare", broken)
     with pytest.raises(MemoryError, match="too large"):
         Programs().wait_for(Experiment(length=9, seed=1, training=Training(test_size=315)))
+
+
+def test_compiled_programs_have_a_bound(monkeypatch):
+    made, dropped = [], []
+    monkeypatch.setattr("attnlab.programs._COMPILE", (lambda experiment: made.append(experiment),))
+    monkeypatch.setattr("attnlab.programs.jax.clear_caches", lambda: dropped.append(len(made)))
+    programs = Programs()
+    for length in range(2, 20):
+        programs.want(Experiment(length=length))
+        programs.wait_for(Experiment(length=length))
+    # Before the ninth shape and the seventeenth.
+    assert dropped == [8, 16]
