@@ -105,8 +105,7 @@ def test_ctrl_c_ends_with_one_line_that_says_how_far_it_came(arguments, after, s
         assert rest == "100,000; nothing was saved."
 
 
-@pytest.mark.parametrize("arguments", [("--help",), LONG], ids=["help", "train"])
-@pytest.mark.parametrize("wait", [0.0, 0.3])
+@pytest.mark.parametrize(("arguments", "wait"), [(("--help",), 0.0), (LONG, 0.3)])
 def test_ctrl_c_while_the_engine_is_imported(tmp_path, arguments, wait):
     (tmp_path / "jax.py").write_text(ANNOUNCED_JAX.format(folder=str(tmp_path)))
     with started(*arguments, path=tmp_path) as process:
@@ -144,9 +143,7 @@ def test_who_was_told_to_ignore_ctrl_c_does():
 
 COMMANDS = {
     "help": ("--help",),
-    "presets": ("train", "--list-presets"),
     "sample": ("sample", "markov"),
-    "sample json": ("sample", "markov", "--json"),
     "optimum json": ("optimum", "markov", "--length", "3", "--json"),
     "train": ("train", "--steps", "2", "--train-size", "50", "--test-size", "100"),
 }
@@ -188,9 +185,9 @@ def test_a_write_that_fails_is_told_in_one_line(command):
 
 @needs_full
 @pytest.mark.parametrize(
-    "arguments", [LONG, ("train", "--colour"), ("sample", "markov", "--n", "3")]
+    ("arguments", "unbuffered"),
+    [(LONG, False), (("train", "--colour"), True), (("sample", "markov", "--n", "3"), False)],
 )
-@pytest.mark.parametrize("unbuffered", [False, True])
 def test_progress_that_cannot_be_written_ends_it_too(arguments, unbuffered):
     with (
         FULL.open("w") as full,
