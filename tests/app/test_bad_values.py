@@ -94,10 +94,12 @@ def test_a_run_at_hand_survives_bad_settings(app):
     ],
 )
 def test_a_problem_is_told_once(app, generator, key, text):
-    app.selectbox(key="generator").select(generator).run()
-    app.session_state[key] = text
     for page in ("pages/train.py", "pages/generators.py"):
         app.switch_page(page).run()
+        app.selectbox(key="generator").select(generator).run()
+        app.session_state[key] = text
+        app.run()
         told = [error.value for error in app.error if " is " in error.value]
         assert len(told) == 1, told
+        # The place of the buttons points to what is said at the control.
         assert len(app.error) == 1 + (page == "pages/train.py")
