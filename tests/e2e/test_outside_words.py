@@ -233,9 +233,10 @@ def test_names_of_runs(open_bare):
     # To a chart, too, signs can mean more than themselves.
     name = "m@b.co www.b.c :+1:\"\\'"
     train.open_panel("runs")
-    for row in range(2):
+    for row, before in enumerate(("brisk otter", "calm finch")):
         train.choose_run(row)
         field = train.part("run_actions").get_by_label("name")
+        expect(field).to_have_value(before)
         field.fill(name)
         field.press("Enter")
         train.settle()
