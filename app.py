@@ -1,9 +1,9 @@
 """attnlab in the browser: `streamlit run app.py`."""
 
 if __name__ == "__main__":
-    from first_paint.picture import draw_until_engine_is_here
+    from first_paint.waiting import wait_for_engine
 
-    draw_until_engine_is_here()
+    wait_for_engine()
 
     from attnlab.ui.shell import run_shell
 
@@ -20,9 +20,8 @@ else:
     from starlette.middleware import Middleware
 
     from first_paint.errors import tell_calmly
-    from first_paint.modules import EarlyModules
-    from first_paint.picture import engine_is_here
     from first_paint.policy import OwnServerOnly
+    from first_paint.waiting import engine_is_here
 
     # XLA reports every program that it takes from the cache, in a screenful of letters, as
     # perhaps made for another processor, for two features that only the compiler knows of.
@@ -52,7 +51,7 @@ else:
     # Scripts that serve the app in another way, such as those of the benchmarks, take it from here.
     SERVING = {
         "lifespan": with_engine,
-        "middleware": [Middleware(EarlyModules), Middleware(OwnServerOnly)],
+        "middleware": [Middleware(OwnServerOnly)],
         "on_script_error": tell_calmly,
     }
     app = st.App(__file__, **SERVING)

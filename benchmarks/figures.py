@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 from benchmarks import (
     attention_memory,
-    first_picture,
+    first_chart,
     first_point,
     pytorch,
     sampling,
@@ -18,7 +18,7 @@ FIGURES = MappingProxyType(
         "step-loop": step_loop.FIGURE,
         "pytorch": pytorch.FIGURE,
         "sampling": sampling.FIGURE,
-        "first-picture": first_picture.FIGURE,
+        "first-chart": first_chart.FIGURE,
         "first-point": first_point.FIGURE,
         "watched": watched.FIGURE,
         "slider": slider.FIGURE,

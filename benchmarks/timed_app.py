@@ -4,11 +4,11 @@ if __name__ == "__main__":
     import sys
     import time
 
-    from first_paint.picture import draw_until_engine_is_here
+    from first_paint.waiting import wait_for_engine
 
     began = time.perf_counter()
     try:
-        draw_until_engine_is_here()
+        wait_for_engine()
 
         from attnlab.ui.shell import run_shell
 

@@ -1,1 +1,1 @@
-"""What a visitor sees first, before the engine is there: nothing here imports `attnlab`."""
+"""What a server has before its engine is there: nothing here imports `attnlab`."""

@@ -19,7 +19,7 @@ POLICY = "; ".join(
         "script-src 'self' 'unsafe-inline'",
         # Streamlit's styles are made in the browser.
         "style-src 'self' 'unsafe-inline'",
-        # The first picture, and signs in Streamlit's tables.
+        # Signs in Streamlit's tables.
         "img-src 'self' data:",
         # A size of the signs in formulas.
         "font-src 'self' data:",

@@ -7,16 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
-from attnlab.charts import to_svg
 from attnlab.experiment import Experiment, from_json, to_json
 from attnlab.history import History, Picture, take_picture
 from attnlab.live import LiveRun
-from attnlab.optimum import optimum
 from attnlab.snapshot import Look, Snapshot
 from attnlab.training import Evaluation
-from attnlab.ui.knowledge import ask
-from attnlab.ui.loss_panel import loss_in_words
-from attnlab.ui.pictures import loss_picture
 
 EXAMPLE_FILE = Path(__file__).with_name("example.npz")
 
@@ -66,17 +61,6 @@ def make_example(experiment: Experiment) -> Example:
     run.wait(600.0)
     snapshot = run.snapshot()
     return Example(snapshot, take_picture(snapshot.latest.model, snapshot.probes))
-
-
-def picture_of(example: Example) -> dict[str, str]:
-    """What stands for the example while a page cannot be drawn yet: SVG by ground, and in words."""
-    snapshot = example.snapshot
-    ask(optimum, snapshot.experiment.generator, snapshot.experiment.length).result()
-    grounds = {"light": False, "dark": True}
-    pictures = {
-        ground: to_svg(loss_picture(snapshot, (), dark=dark)) for ground, dark in grounds.items()
-    }
-    return {"about": about(example), "alt": loss_in_words(snapshot), **pictures}
 
 
 def write_example(example: Example, file: Path) -> None:

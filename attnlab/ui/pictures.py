@@ -20,19 +20,18 @@ _WIDTH, _HEIGHT = 640, 400
 _DAY_WIDTH, _DAY_HEIGHT, _MOST_LABELS = 44, 22, 20
 
 
-def loss_picture(snapshot: Snapshot, rungs: Sequence[str], *, dark: bool = False) -> dict[str, Any]:
-    """The loss chart, with the reference predictors `rungs`; on white, or for a dark page."""
+def loss_picture(snapshot: Snapshot, rungs: Sequence[str]) -> dict[str, Any]:
+    """The loss chart, with the reference predictors `rungs`."""
     latest, test = snapshot.latest, snapshot.latest.evaluation
     figures = (
         f"after step {latest.step:,}: test loss {show_measured(test.nll, test.nll_stderr)} nats, "
         f"test accuracy {show_measured(test.accuracy, test.accuracy_stderr)}"
     )
     return as_picture(
-        loss_drawing(snapshot, rungs, dark=dark, height=_HEIGHT),
+        loss_drawing(snapshot, rungs, dark=False, height=_HEIGHT),
         title=f"Loss: {_settings(snapshot)}",
         subtitles=[_details(snapshot), figures],
         width=_WIDTH,
-        dark=dark,
     )
 
 

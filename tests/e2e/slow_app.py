@@ -1,9 +1,9 @@
 """The app on a server that is always behind: it takes milliseconds over every message."""
 
 if __name__ == "__main__":
-    from first_paint.picture import draw_until_engine_is_here
+    from first_paint.waiting import wait_for_engine
 
-    draw_until_engine_is_here()
+    wait_for_engine()
 
     from attnlab.ui.shell import run_shell
 

@@ -1,11 +1,8 @@
 """A link to any page works as the first request that a fresh server gets."""
 
-import re
-
 import pytest
 from playwright.sync_api import expect
 
-from first_paint.modules import early_modules
 from tests.e2e.server import ROOT
 from tests.e2e.train_page import TrainPage
 
@@ -61,15 +58,3 @@ def test_first_request(name, fresh_server, new_page):
         assert train.wait_for("idle").step == 0
         for key in ("preset", "generator", "length", "model", "d_attn", "seed"):
             expect(train.part(key)).to_be_visible()
-
-
-def test_the_files_of_the_first_page_come_with_any_page_and_once(server, new_page):
-    page, fetched = new_page(), []
-    page.on("request", lambda request: fetched.append(request.url))
-    text = page.goto(f"{server.url}/softmax_scaling").text()
-    named = re.findall(r'rel="modulepreload" crossorigin fetchpriority="low" href="\./(.*?)"', text)
-    assert len(named) == len(early_modules())
-    page.locator(".st-key-chart_distribution svg.marks").wait_for()
-    # A file that the browser could not use as it came would be fetched a second time.
-    for name in named:
-        assert fetched.count(f"{server.url}/{name}") == 1, name

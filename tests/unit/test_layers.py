@@ -4,8 +4,6 @@ import ast
 import functools
 from pathlib import Path
 
-import pytest
-
 import attnlab
 
 ROOT = Path(attnlab.__file__).parent
@@ -105,9 +103,7 @@ RESERVED = {
 FILES = sorted(
     path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] != "__init__.py"
 )
-every_file = pytest.mark.parametrize(
-    "path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES]
-)
+PAGES = sorted((ROOT.parent / "pages").glob("*.py"))
 
 
 def layer_of(path):
@@ -142,41 +138,80 @@ def calls(path):
             yield node.func.id
 
 
+def assert_nothing(wrong, files=FILES):
+    """Fails with every file in which something is wrong, and what it is."""
+    found = [(path.relative_to(ROOT.parent), sorted(wrong(path))) for path in files]
+    told = [f"{file}: {', '.join(names)}" for file, names in found if names]
+    # As a message, since pytest shortens what it says of long lists.
+    assert not told, "\n".join(told)
+
+
+def test_there_are_files_to_look_at():
+    assert len(FILES) > len(LAYERS)
+    assert PAGES
+
+
 def test_every_part_has_its_place_in_the_table():
     assert {layer_of(path) for path in FILES} - {"__main__"} <= set(LAYERS)
 
 
-@every_file
-def test_imports_point_down(path):
-    layer = layer_of(path)
-    allowed = set(LAYERS[: LAYERS.index(layer) + 1]) if layer != "__main__" else {"cli", "ending"}
-    own = {name.split(".")[1] for name in imported(path) if name.startswith("attnlab.")}
-    assert own <= allowed
-    assert "attnlab" not in set(imported(path))
+def test_imports_point_down():
+    def wrong(path):
+        layer = layer_of(path)
+        if layer == "__main__":
+            allowed = {"cli", "ending"}
+        else:
+            allowed = set(LAYERS[: LAYERS.index(layer) + 1])
+        return {
+            name
+            for name in imported(path)
+            if name == "attnlab"
+            or (name.startswith("attnlab.") and name.split(".")[1] not in allowed)
+        }
+
+    assert_nothing(wrong)
 
 
-@every_file
-def test_nothing_imports_the_parts_that_read_everything(path):
-    tops = {name.split(".")[0] for name in imported(path)}
-    assert not tops & {"app", "pages", "tests", "benchmarks", "tools"}
+def test_nothing_imports_the_parts_that_read_everything():
+    readers = {"app", "pages", "tests", "benchmarks", "tools"}
+
+    def wrong(path):
+        return {name for name in imported(path) if name.split(".")[0] in readers}
+
+    assert_nothing(wrong)
 
 
-@every_file
-def test_reserved_modules_stay_in_their_parts(path):
-    layer = layer_of(path)
-    for name in imported(path):
-        assert layer in RESERVED.get(name.split(".")[0], {layer}), name
+def test_reserved_modules_stay_in_their_parts():
+    def wrong(path):
+        layer = layer_of(path)
+        return {
+            name
+            for name in imported(path)
+            if layer not in RESERVED.get(name.split(".")[0], {layer})
+        }
+
+    assert_nothing(wrong)
 
 
-@every_file
-def test_only_the_command_line_prints_and_only_storage_opens_files(path):
-    called = set(calls(path))
-    assert "print" not in called or layer_of(path) == "cli"
-    assert "open" not in called or layer_of(path) in {"storage", "ui"}
-    assert not called & {"input", "breakpoint", "exec", "eval"}
+# Functions that only some parts may call, and which.
+CALLED_IN = {
+    "print": {"cli"},
+    "open": {"storage", "ui"},
+    "input": set(),
+    "breakpoint": set(),
+    "exec": set(),
+    "eval": set(),
+}
 
 
-PAGES = sorted((ROOT.parent / "pages").glob("*.py"))
+def test_only_the_command_line_prints_and_only_storage_opens_files():
+    def wrong(path):
+        layer = layer_of(path)
+        return {name for name in calls(path) if layer not in CALLED_IN.get(name, {layer})}
+
+    assert_nothing(wrong)
+
+
 # What of Streamlit is called through a part of ours, and the file that has it.
 WRAPPED = {
     "fragment": "fragments.py",
@@ -186,11 +221,17 @@ WRAPPED = {
 }
 
 
-@pytest.mark.parametrize("path", [*FILES, *PAGES], ids=lambda path: path.name)
-def test_streamlit_is_called_through_the_parts_that_wrap_it(path):
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "st":
-            assert WRAPPED.get(node.attr, path.name) == path.name, node.attr
+def test_streamlit_is_called_through_the_parts_that_wrap_it():
+    def wrong(path):
+        return {
+            ast.unparse(node)
+            for node in ast.walk(tree_of(path))
+            if isinstance(node, ast.Attribute)
+            and ast.unparse(node.value) == "st"
+            and WRAPPED.get(node.attr, path.name) != path.name
+        }
+
+    assert_nothing(wrong, [*FILES, *PAGES])
 
 
 def test_the_package_itself_only_exports():

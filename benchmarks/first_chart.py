@@ -1,7 +1,4 @@
-"""How soon a visitor sees the first picture of the Train page.
-
-On a server that has just started it is a picture of the example's chart, later the chart itself.
-"""
+"""How soon a visitor sees the first chart of the Train page."""
 
 import importlib.util
 import math
@@ -31,10 +28,8 @@ window.WebSocket = class extends Native {
 };
 const look = () => {
     const chart = document.querySelector('[data-testid="stVegaLiteChart"]');
-    const picture = document.querySelector('[data-testid="stHtml"] img');
     if (chart?.querySelector('canvas, svg')) { window.drawn = performance.now(); }
     else { requestAnimationFrame(look); }
-    if (window.drawn || picture?.naturalWidth) { window.seen ??= performance.now(); }
 };
 requestAnimationFrame(look);
 """
@@ -44,25 +39,25 @@ class _Visit(NamedTuple):
     """Seconds from opening the address."""
 
     began: float
-    seen: float
     drawn: float
 
 
 def _visits(browser: "Browser", url: str) -> list[_Visit]:
     """Somebody's first visit, and one soon afterwards."""
-    context = browser.new_context()
+    # To wait for a value Playwright evaluates text, which the policy of the page forbids.
+    context = browser.new_context(bypass_csp=True)
     visits = [_visit(context, url) for _ in range(2)]
     context.close()
     return visits
 
 
 def _visit(context: "BrowserContext", url: str) -> _Visit:
-    """When the page's script began, and when the first picture and the first chart stood there."""
+    """When the page's script began, and when the first chart stood there."""
     page = context.new_page()
     page.add_init_script(_WATCH)
     page.goto(url)
     page.wait_for_function("window.drawn", timeout=_PATIENCE)
-    milliseconds = page.evaluate("[window.began, window.seen, window.drawn]")
+    milliseconds = page.evaluate("[window.began, window.drawn]")
     # A visit that ends before its script has ended would spend the time of the next one.
     page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
     page.close()
@@ -100,17 +95,16 @@ def _rows() -> Iterator[str]:
         ("a later visitor", started),
         ("the same one again, who has Streamlit's files", again),
     ):
-        picture = [visit.seen - visit.began for visit in visits]
-        seen = [visit.seen for visit in visits]
-        chart = [visit.drawn - visit.began for visit in visits]
+        from_script = [visit.drawn - visit.began for visit in visits]
+        from_opening = [visit.drawn for visit in visits]
         yield (
-            f"{name:<46} {spread(picture, '.2f')} s, from opening the address "
-            f"{spread(seen, '.2f')} s; the chart {spread(chart, '.2f')} s"
+            f"{name:<46} {spread(from_script, '.2f')} s, from opening the address "
+            f"{spread(from_opening, '.2f')} s"
         )
 
 
 FIGURE = Figure(
-    "from the start of the Train page's script to its first picture in a browser on the same "
+    "from the start of the Train page's script to its first chart in a browser on the same "
     "machine, target ≤ 1 s",
     _rows,
 )
