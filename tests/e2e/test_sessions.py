@@ -70,7 +70,8 @@ def test_a_dropped_connection_loses_nothing(new_page, server):
     page.wait_for_timeout(3000)
     page.context.set_offline(False)
     # Which of the two depends on whether the server noticed.
-    page.wait_for_function("window.sockets.some(socket => socket.readyState === 1)")
+    # A function, since the policy of the page keeps an expression from being read again.
+    page.wait_for_function("() => window.sockets.some(socket => socket.readyState === 1)")
     back = train.wait_for("paused", "running")
     assert back.step >= before.step
     expect(train.part("figures")).to_be_visible()
