@@ -3,6 +3,7 @@
 The pages are opened without their Content-Security-Policy, so that what holds is not that alone.
 """
 
+import hashlib
 import http.server
 import json
 import threading
@@ -160,8 +161,8 @@ def test_run_files(open_bare, outside):
         train.part("run_save").get_by_role("button").click()
     content = download.value.path().read_bytes()
 
-    def with_kind(header: dict) -> None:
-        header["arrays"][0][1] = outside.first
+    def with_figure(header: dict) -> None:
+        header["tests"][0][1] = outside.first
 
     def with_option(header: dict) -> None:
         header["experiment"][outside.second] = 1
@@ -169,7 +170,7 @@ def test_run_files(open_bare, outside):
     # The name of a file has no slash.
     name = "www.evil.co ![](m@evil.co) $x$ <img src=x>.run"
     for change, told in (
-        (with_kind, quoted(outside.first)),
+        (with_figure, quoted(outside.first)),
         (with_option, outside.second.partition("material")[0]),
     ):
         _load(train, name, _changed(content, change))
@@ -177,12 +178,12 @@ def test_run_files(open_bare, outside):
 
 
 def _changed(content: bytes, change: Callable[[dict], None]) -> bytes:
-    """A run file with another header."""
-    magic, brace, rest = content.partition(b"{")
-    line, end, payload = (brace + rest).partition(b"\n")
+    """A run file with another header, and the checksum of that."""
+    magic, _, line, payload = content.split(b"\n", 3)
     header = json.loads(line)
     change(header)
-    return magic + json.dumps(header).encode() + end + payload
+    rest = json.dumps(header).encode() + b"\n" + payload
+    return b"\n".join([magic, hashlib.sha256(rest).hexdigest().encode(), rest])
 
 
 def _load(train: TrainPage, name: str, content: bytes) -> None:
