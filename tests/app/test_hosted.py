@@ -131,7 +131,7 @@ def test_a_run_file_above_a_cap_is_refused_and_one_below_is_taken(hosted_app):
     hosted_app.run()
     wide, good = (to_bytes(_untrained(d_attn)) for d_attn in (65, 6))
     hosted_app.file_uploader(key="run_file").set_value(("wide.run", wide, "")).run()
-    assert re.search(r"wide\.run: `d_attn` is 65: more than the cap of 64", _errors(hosted_app))
+    assert re.search(r"'wide\.run': `d_attn` is 65: more than the cap of 64", _errors(hosted_app))
     assert hosted_app.session_state["live_run"].snapshot().state == "idle"
     hosted_app.file_uploader(key="run_file").set_value(("good.run", good, "")).run()
     assert _errors(hosted_app) == ""

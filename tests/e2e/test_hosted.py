@@ -141,7 +141,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(visitor):
     assert sent == []
     # A small one is sent, read and refused by its content.
     load(100)
-    expect(train.message("100.run: This is not a run file")).to_be_visible()
+    expect(train.message("'100.run': This is not a run file")).to_be_visible()
     upload = next(request for request in sent if request.method == "PUT")
     headers = {"X-Xsrftoken": upload.headers.get("x-xsrftoken", "")}
     for megabytes, status in ((1, 204), (3, 413), (30, 413)):
