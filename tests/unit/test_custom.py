@@ -127,7 +127,7 @@ def test_a_cycle_is_as_likely_to_begin_anywhere():
 def test_a_stream_has_left_for_good_what_it_never_comes_back_to():
     generator = Custom(symbols="a b", table=((0.5, 0.5), (0.0, 1.0)))
     np.testing.assert_allclose(next_day(generator, ()), (0, 1), atol=1e-6)
-    with pytest.raises(ValueError, match="day 1 is never a"):
+    with pytest.raises(ValueError, match="day 1 is never 'a'"):
         next_day(generator, (0,))
 
 

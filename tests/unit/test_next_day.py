@@ -52,13 +52,13 @@ def test_probabilities_of_all_short_sequences_sum_to_one(name):
 
 def test_the_refusal_names_the_first_day_that_cannot_be():
     cycle = Custom(symbols="🌱 🌻 🍂", table=CYCLE)
-    with pytest.raises(ValueError, match="day 3 is never 🌱 after the days before it") as refusal:
+    with pytest.raises(ValueError, match="day 3 is never '🌱' after the days before it") as refusal:
         next_day(cycle, (0, 1, 0, 0))
     assert "Change day 3 or an earlier one" in str(refusal.value)
 
 
 def test_an_impossible_first_day_is_named_too():
-    with pytest.raises(ValueError, match="day 1 is never ☀️"):
+    with pytest.raises(ValueError, match="day 1 is never '☀️'"):
         next_day(Markov(initial=(0.5, 0.5, 0.0)), (2, 0))
 
 
