@@ -11,6 +11,8 @@ from tests.e2e.train_page import TrainPage
 pytestmark = pytest.mark.e2e
 
 _LONG = 20_000
+# Milliseconds that a page of many figures may take on a busy machine.
+_PATIENCE = 180_000
 # Sends a file as Streamlit's own page does, past the size that the page itself would refuse.
 _SEND = """async ([url, headers, megabytes]) => {
     const form = new FormData();
@@ -113,33 +115,40 @@ def test_who_waits_can_pause_and_come_back(visitor):
 
 
 def test_all_long_work_stands_in_one_queue(visitor, new_page, hosted_server):
-    first = visitor()
-    _start(first)
+    def opened(name, button):
+        page = new_page()
+        page.goto(f"{hosted_server.url}/{name}", wait_until="commit")
+        expect(page.locator(f".st-key-{button} button")).to_be_enabled(timeout=_PATIENCE)
+        return page
 
     def press(page, key):
         page.locator(f".st-key-{key} button").click()
 
-    def begin(page_name, key, place):
-        page = new_page()
-        page.goto(f"{hosted_server.url}/{page_name}", wait_until="commit")
-        press(page, f"{key}_{'start' if key == 'sweep' else 'train'}")
-        status = page.locator(f".st-key-{key}_status")
-        expect(status).to_contain_text(f"waiting: place {place} in the queue")
-        return page, status
-
-    sweep, sweep_status = begin("softmax_scaling", "sweep", 1)
-    _, metric_status = begin("kernel_regression", "metric", 2)
+    # Before anything trains, which would make the pages late.
+    sweep = opened("softmax_scaling", "sweep_start")
+    metric = opened("kernel_regression", "metric_train")
+    sweep_status, metric_status = (
+        page.locator(f".st-key-{key}_status")
+        for page, key in ((sweep, "sweep"), (metric, "metric"))
+    )
+    first = visitor()
+    _start(first)
+    press(sweep, "sweep_start")
+    expect(sweep_status).to_contain_text("waiting: place 1 in the queue")
+    press(metric, "metric_train")
+    expect(metric_status).to_contain_text("waiting: place 2 in the queue")
     first.press("pause")
     expect(sweep_status).to_contain_text("running")
     expect(metric_status).to_contain_text("waiting: place 1 in the queue")
     press(sweep, "sweep_stop")
     expect(sweep_status).to_contain_text("stopped")
-    expect(metric_status).to_contain_text("done")
+    expect(metric_status).to_contain_text("done", timeout=_PATIENCE)
     press(sweep, "sweep_go_on")
     expect(sweep_status).to_contain_text("running")
-    sweep.close()
     # Who closes the tab gives the place back.
     first.press("start")
+    expect(first.part("run_status")).to_contain_text("waiting")
+    sweep.close()
     expect(first.part("run_status")).to_contain_text("running")
 
 
