@@ -80,7 +80,7 @@ class Background:
                 self._latest,
                 running=self._thread is not None,
                 done=self._done,
-                message=self._message or (place.message() if place else ""),
+                message=self._message or (self._waits_for(place) if place else ""),
                 error=self._error,
                 seconds=self._seconds,
             )
@@ -91,6 +91,9 @@ class Background:
         if thread is not None:
             thread.join(timeout)
         return thread is None or not thread.is_alive()
+
+    def _waits_for(self, place: Place) -> str:
+        return "stopping" if self._pausing.is_set() else place.message()
 
     def _begin(self) -> None:
         self._message = ""
