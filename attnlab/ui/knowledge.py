@@ -123,6 +123,14 @@ def draw_waiting(*questions: tuple[Any, ...]) -> None:
     fragment(_draw_waiting, key="waiting", seconds=0.5 if pending else None)(pending, questions)
 
 
+def draw_gap() -> None:
+    """In the place of a figure that is not there: that it is worked out, or why not."""
+    if _STOPPED in st.session_state:
+        st.caption("Not worked out: it was stopped above.")
+    else:
+        st.caption(":material/hourglass_top: Working it out …")
+
+
 def _draw_waiting(pending: tuple[Any, ...] | None, questions: tuple[tuple[Any, ...], ...]) -> None:
     if pending is None:
         return
@@ -132,7 +140,7 @@ def _draw_waiting(pending: tuple[Any, ...] | None, questions: tuple[tuple[Any, .
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
             ":material/hourglass_top: Working out the figures below: "
-            f"{pending[0].__name__}, {number} of {len(questions)} …"
+            f"{number} of {len(questions)} …"
         )
         st.button(
             "Stop",

@@ -8,8 +8,8 @@ from attnlab.number_text import show_measured
 from attnlab.optimum import Best, Dependence, Optimum, Rung
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import CHART_HEIGHT, on_dark
+from attnlab.ui.knowledge import draw_gap
 
-_WAITING = ":material/hourglass_top: Working it out …"
 _KNOWS = {
     "uniform": "nothing: every token alike",
     "unigram": "how common each token is on the final day",
@@ -25,7 +25,7 @@ _MEASURES = {"replacement": "how far it moves", "information": "what it is worth
 def draw_optimum(best: Optimum | None, vocab: int) -> None:
     """Floor and ceiling of the final day, and of every day before it."""
     if best is None:
-        st.caption(_WAITING)
+        draw_gap()
         return
     final, days = best.final, np.arange(1, len(best.per_day) + 1)
     how = "exact" if final.exact else "estimated, ± one standard error"
@@ -86,7 +86,7 @@ def _draw_days(
 def draw_ladder(rungs: tuple[Rung, ...] | None) -> None:
     """Reference predictors, each knowing more than the one before it."""
     if rungs is None:
-        st.caption(_WAITING)
+        draw_gap()
         return
     # Three columns, since a fourth would not fit a phone.
     lines = ["| predictor, and what it knows | accuracy | loss (nats) |", "|:--|:--|:--|"]
@@ -113,7 +113,7 @@ def draw_dependence(dependence: Dependence | None, vocab: int) -> None:
         persist_state="session",
     )
     if dependence is None:
-        st.caption(_WAITING)
+        draw_gap()
         return
     length = len(dependence.replacement)
     if measure == "replacement":

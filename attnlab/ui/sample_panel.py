@@ -9,12 +9,12 @@ from attnlab.number_text import show_measured
 from attnlab.optimum import Agreement, Counted, Frequencies
 from attnlab.ui.drawn import draw_chart
 from attnlab.ui.ground import on_dark
+from attnlab.ui.knowledge import draw_gap
 from attnlab.ui.outside import as_text
 
 _SEED = "sample_seed"
 # A narrower axis would make hills of rounding.
 _LEAST_SPAN = 0.05
-_WAITING = ":material/hourglass_top: Working it out …"
 
 
 def sample_seed() -> int:
@@ -26,7 +26,7 @@ def draw_sample(generator: AbstractGenerator, counted: Counted | None) -> None:
     """A few sequences, the day to predict set apart."""
     st.button("New sample", key="new_sample", on_click=_next_seed, icon=":material/casino:")
     if counted is None:
-        st.caption(_WAITING)
+        draw_gap()
         return
     symbols = generator.vocabulary.symbols
     # Emoji stand apart by themselves, words do not.
@@ -49,7 +49,7 @@ def draw_frequencies(
 ) -> None:
     """The final day, and the step from one day to the next: the process beside the sample."""
     if known is None or counted is None:
-        st.caption(_WAITING)
+        draw_gap()
         return
     symbols, length = generator.vocabulary.symbols, len(known.days) - 1
     pairs = tuple(f"{first} → {second}" for first in symbols for second in symbols)
@@ -80,7 +80,7 @@ def draw_frequencies(
 def draw_agreement(agreement: Agreement | None) -> None:
     """How far apart two days still resemble each other."""
     if agreement is None:
-        st.caption(_WAITING)
+        draw_gap()
         return
     lags, values = np.arange(1, len(agreement.values) + 1), agreement.values
     low = float(np.nan_to_num(values - agreement.stderr).min())

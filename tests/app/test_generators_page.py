@@ -155,9 +155,12 @@ def test_figures_are_stopped_and_worked_out_later(page, monkeypatch):
     answers.ask(gate.wait, _PATIENCE)
     try:
         page.run()
-        assert "counted, 1 of 6" in "\n".join(caption.value for caption in page.caption)
+        assert "figures below: 1 of 6" in "\n".join(caption.value for caption in page.caption)
         page.button(key="figures_stop").click().run()
-        assert any("Stopped" in caption.value for caption in page.caption)
+        captions = [caption.value for caption in page.caption]
+        assert any("Stopped" in caption for caption in captions)
+        assert sum("it was stopped above" in caption for caption in captions) == 6
+        assert not any("Working" in caption for caption in captions)
     finally:
         gate.set()
     # Nothing is asked for while it stands.
