@@ -5,7 +5,7 @@ if __name__ == "__main__":
 
     wait_for_engine()
 
-    from attnlab.ui.shell import run_shell
+    from attnlab.ui.core.shell import run_shell
 
     run_shell()
 else:
@@ -29,11 +29,11 @@ else:
 
     def _warm_up(loop: asyncio.AbstractEventLoop) -> None:
         # Here and not above: the server answers while the engine is still being imported.
-        from attnlab.ui.fragments import keep_loop
+        from attnlab.ui.core.fragments import keep_loop
 
         keep_loop(loop)
 
-        from attnlab.ui.warm_up import compile_first_experiment, prepare_first_page
+        from attnlab.ui.core.warm_up import compile_first_experiment, prepare_first_page
 
         prepare_first_page()
         engine_is_here().set()

@@ -2,16 +2,16 @@
 
 import sys
 
-from attnlab.ending import Doing, end_when_interrupted
+from attnlab.command_line.ending import Doing, end_when_interrupted
 
 # While Python looks for the file behind `-m`. It imports this one first, and with it the engine,
 # which takes a while in which Ctrl-C may be pressed.
 if sys.argv[:1] == ["-m"]:
     end_when_interrupted(Doing())
 
-from attnlab.attention import attend
-from attnlab.experiment import Experiment, Progress, Setup, from_json, prepare, to_json, train
-from attnlab.generation import beam_search, generate
+from attnlab.attention.head import attend
+from attnlab.configuration.options import OptionError
+from attnlab.earlier_names import EarlierNames
 from attnlab.generators import (
     GENERATORS,
     DotMod,
@@ -22,15 +22,25 @@ from attnlab.generators import (
     log_predictives,
     sample,
 )
-from attnlab.live import LiveRun
-from attnlab.losses import LOSSES, READOUTS
+from attnlab.generators.vocabulary import WEATHER, Vocabulary
+from attnlab.live.live_run import LiveRun
 from attnlab.models import MODELS, AttentionOptions, LinearOptions, parameter_count
-from attnlab.options import OptionError
+from attnlab.models.generation import beam_search, generate
+from attnlab.models.readout import READOUTS
 from attnlab.positions import POSITIONS
-from attnlab.presets import PRESETS
-from attnlab.storage import Run, RunFileError, load_run, save_run
-from attnlab.training import Evaluation, Training, advance, evaluate
-from attnlab.vocabulary import WEATHER, Vocabulary
+from attnlab.runs.storage import Run, RunFileError, load_run, save_run
+from attnlab.training.experiment import (
+    Experiment,
+    Progress,
+    Setup,
+    from_json,
+    prepare,
+    to_json,
+    train,
+)
+from attnlab.training.losses import LOSSES
+from attnlab.training.presets import PRESETS
+from attnlab.training.steps import Evaluation, Training, advance, evaluate
 
 __all__ = [
     "GENERATORS",
@@ -72,3 +82,5 @@ __all__ = [
     "to_json",
     "train",
 ]
+
+sys.meta_path.append(EarlierNames())

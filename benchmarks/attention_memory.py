@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 
-from attnlab.attention import MASKS, attend
-from attnlab.chunked_attention import chunked_attend
+from attnlab.attention.chunked import chunked_attend
+from attnlab.attention.head import MASKS, attend
 from benchmarks.timing import Figure, in_turns, seconds_of
 
 _LENGTHS = (256, 512, 1024, 2048, 4096, 8192)

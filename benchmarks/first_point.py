@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from attnlab import Experiment, LiveRun
-from attnlab.snapshot import Snapshot
+from attnlab.runs.snapshot import Snapshot
 from benchmarks.timing import Figure, in_turns, spread
 
 _ROUNDS = 5

@@ -10,7 +10,7 @@ if __name__ == "__main__":
     try:
         wait_for_engine()
 
-        from attnlab.ui.shell import run_shell
+        from attnlab.ui.core.shell import run_shell
 
         run_shell()
     finally:

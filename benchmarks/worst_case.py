@@ -16,14 +16,14 @@ from urllib.parse import urlencode
 import numpy as np
 from playwright.sync_api import Page
 
-from attnlab.experiment import Experiment
+from attnlab.configuration.number_text import show_matrix
 from attnlab.generators import DotMod, HiddenMarkov, NDays
-from attnlab.limits import HOSTED, check_limits, work
-from attnlab.links import to_query
 from attnlab.models import AttentionOptions
-from attnlab.number_text import show_matrix
 from attnlab.positions import Learned
-from attnlab.training import Training
+from attnlab.runs.links import to_query
+from attnlab.training.experiment import Experiment
+from attnlab.training.limits import HOSTED, check_limits, work
+from attnlab.training.steps import Training
 from benchmarks.visitors import Visitor, server_and_browser
 from tests.e2e.menu import go_to
 from tests.e2e.server import AppServer

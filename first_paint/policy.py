@@ -1,6 +1,6 @@
 """The second wall: a page loads from its own server alone, whatever stands on it.
 
-The first is `attnlab/ui/outside.py`, which keeps words from outside from naming what to load.
+The first is `attnlab/ui/core/outside.py`, which keeps words from outside from naming what to load.
 """
 
 from collections.abc import Awaitable, Callable, MutableMapping

@@ -36,4 +36,4 @@ def engine_is_here() -> threading.Event:
 
 
 def _import_shell() -> ModuleType:
-    return importlib.import_module("attnlab.ui.shell")
+    return importlib.import_module("attnlab.ui.core.shell")

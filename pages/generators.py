@@ -3,14 +3,19 @@
 import streamlit as st
 
 from attnlab.optimum import agreement, counted, dependence, frequencies, ladder, optimum
-from attnlab.ui.enumeration_panel import draw_enumeration
-from attnlab.ui.in_code import draw_in_code
-from attnlab.ui.knowledge import answers_in_turn, draw_waiting
-from attnlab.ui.optimum_panel import draw_dependence, draw_ladder, draw_optimum
-from attnlab.ui.process_panel import draw_process
-from attnlab.ui.rule_panel import draw_rule_tables
-from attnlab.ui.sample_panel import draw_agreement, draw_frequencies, draw_sample, sample_seed
-from attnlab.ui.shell import ensure_shell
+from attnlab.ui.core.in_code import draw_in_code
+from attnlab.ui.core.process_figures import answers_in_turn, draw_waiting
+from attnlab.ui.core.shell import ensure_shell
+from attnlab.ui.generators.enumeration_panel import draw_enumeration
+from attnlab.ui.generators.optimum_panel import draw_dependence, draw_ladder, draw_optimum
+from attnlab.ui.generators.process_panel import draw_process
+from attnlab.ui.generators.rule_panel import draw_rule_tables
+from attnlab.ui.generators.sample_panel import (
+    draw_agreement,
+    draw_frequencies,
+    draw_sample,
+    sample_seed,
+)
 
 ensure_shell()
 st.title("Generators", anchor=False)

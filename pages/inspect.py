@@ -3,17 +3,17 @@
 import numpy as np
 import streamlit as st
 
-from attnlab.ui.bench import session_run
-from attnlab.ui.cursor import draw_scrubber, shown_moment
-from attnlab.ui.files_panel import draw_files
-from attnlab.ui.in_code import draw_in_code
-from attnlab.ui.inspect_maps import draw_maps
-from attnlab.ui.inspect_quality import draw_quality
-from attnlab.ui.inspect_sequence import draw_sequence, edited_days
-from attnlab.ui.shell import ensure_shell
-from attnlab.ui.shown import session_shown
-from attnlab.ui.transport import draw_status
-from attnlab.ui.untrained import draw_untrained
+from attnlab.ui.core.in_code import draw_in_code
+from attnlab.ui.core.session_run import session_run
+from attnlab.ui.core.shell import ensure_shell
+from attnlab.ui.inspect.maps_panel import draw_maps
+from attnlab.ui.inspect.quality_panel import draw_quality
+from attnlab.ui.inspect.sequence_panel import draw_sequence, edited_days
+from attnlab.ui.inspect.untrained_panel import draw_untrained
+from attnlab.ui.train.cursor import draw_scrubber, shown_moment
+from attnlab.ui.train.files_panel import draw_files
+from attnlab.ui.train.session_view import session_shown
+from attnlab.ui.train.transport import draw_status
 
 ensure_shell()
 run = session_run()

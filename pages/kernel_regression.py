@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from attnlab.ui.curve_panel import draw_controls, draw_equalities, draw_fit
-from attnlab.ui.in_code import draw_in_code
-from attnlab.ui.metric_panel import draw_metric
-from attnlab.ui.shell import ensure_shell
+from attnlab.ui.core.in_code import draw_in_code
+from attnlab.ui.core.shell import ensure_shell
+from attnlab.ui.lessons.regression.curve_panel import draw_controls, draw_equalities, draw_fit
+from attnlab.ui.lessons.regression.metric_panel import draw_metric
 
 ensure_shell()
 st.title("Kernel regression", anchor=False)
@@ -48,11 +48,11 @@ st.markdown(
 draw_in_code(
     "import jax.random as jr\n"
     "import numpy as np\n\n"
-    "from attnlab.kernel_regression import (\n"
+    "from attnlab.lessons.kernel_regression import (\n"
     "    agreement_with_formula, attention_fit, dot_product, leave_one_out, on_circle\n"
     ")\n"
-    "from attnlab.learned_kernel import isotropic, learn_metric\n"
-    "from attnlab.regression_data import CURVES, PLANES, draw_sample\n\n"
+    "from attnlab.lessons.learned_kernel import isotropic, learn_metric\n"
+    "from attnlab.lessons.regression_data import CURVES, PLANES, draw_sample\n\n"
     "x, y = draw_sample(CURVES['waves'], key=jr.key(0))\n"
     "queries = np.linspace(0, 1, 201)[:, None]\n"
     "output, pattern = attention_fit(queries, x, y, 0.05)\n"

@@ -2,17 +2,22 @@
 
 import streamlit as st
 
-from attnlab.ui.aliasing_panel import draw_waves
-from attnlab.ui.encoding_controls import (
+from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.core.in_code import draw_in_code
+from attnlab.ui.core.shell import ensure_shell
+from attnlab.ui.lessons.encodings.aliasing_panel import draw_waves
+from attnlab.ui.lessons.encodings.encoding_controls import (
     MOST_FEATURES,
     MOST_POSITIONS,
     draw_encoding,
     draw_presets,
 )
-from attnlab.ui.encoding_sections import draw_lengths, draw_pictures, draw_scores, draw_shifts
-from attnlab.ui.in_code import draw_in_code
-from attnlab.ui.linked import linked
-from attnlab.ui.shell import ensure_shell
+from attnlab.ui.lessons.encodings.encoding_sections import (
+    draw_lengths,
+    draw_pictures,
+    draw_scores,
+    draw_shifts,
+)
 
 ensure_shell()
 st.title("Positional encodings", anchor=False)
@@ -64,7 +69,7 @@ st.header("Beyond the trained length", anchor=False, divider="gray")
 draw_lengths(one, other, length)
 
 draw_in_code(
-    "from attnlab.geometry import closest_pair, encoding_rows, fit_shift, similarity\n"
+    "from attnlab.lessons.geometry import closest_pair, encoding_rows, fit_shift, similarity\n"
     f"from attnlab.positions import {type(one.position).__name__}\n\n"
     f"rows = encoding_rows({one.position!r}, length={length}, width={width})\n"
     f"print(similarity(rows), fit_shift(rows, 3).error, closest_pair(rows))",

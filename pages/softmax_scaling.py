@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from attnlab.ui.in_code import draw_in_code
-from attnlab.ui.safety_panel import draw_safety
-from attnlab.ui.saturation_panel import draw_dot_products, draw_saturation
-from attnlab.ui.shell import ensure_shell
-from attnlab.ui.sweep_panel import draw_sweep
-from attnlab.ui.temperature_panel import draw_temperature
+from attnlab.ui.core.in_code import draw_in_code
+from attnlab.ui.core.shell import ensure_shell
+from attnlab.ui.lessons.scaling.safety_panel import draw_safety
+from attnlab.ui.lessons.scaling.saturation_panel import draw_dot_products, draw_saturation
+from attnlab.ui.lessons.scaling.sweep_panel import draw_sweep
+from attnlab.ui.lessons.scaling.temperature_panel import draw_temperature
 
 ensure_shell()
 st.title("Softmax scaling", anchor=False)
@@ -62,9 +62,9 @@ draw_in_code(
     "import jax.random as jr\n"
     "import numpy as np\n\n"
     "from attnlab import Experiment\n"
-    "from attnlab.attention import masked_softmax\n"
-    "from attnlab.saturation import draw_scores, patterns, saturation, variance_and_error\n"
-    "from attnlab.sweep import Sweep, over_seeds, run_sweep, steps_to, target_gap\n\n"
+    "from attnlab.attention.head import masked_softmax\n"
+    "from attnlab.lessons.saturation import draw_scores, patterns, saturation, variance_and_error\n"
+    "from attnlab.lessons.sweep import Sweep, over_seeds, run_sweep, steps_to, target_gap\n\n"
     "drawn = draw_scores((4, 64), draws=2_000, queries=100, keys=16, key=jr.key(0))\n"
     "print(variance_and_error(drawn.products[1]))  # near 64\n"
     "open_keys = np.ones(16, dtype=bool)\n"

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from attnlab.ui.averages_panel import draw_averages
-from attnlab.ui.fragments import fragment
-from attnlab.ui.head_controls import code_of, draw_bench, run_bench
-from attnlab.ui.in_code import draw_in_code
-from attnlab.ui.sets_panel import draw_sets
-from attnlab.ui.shell import ensure_shell
-from attnlab.ui.stage_panel import draw_stages
+from attnlab.ui.core.fragments import fragment
+from attnlab.ui.core.in_code import draw_in_code
+from attnlab.ui.core.shell import ensure_shell
+from attnlab.ui.lessons.head.averages_panel import draw_averages
+from attnlab.ui.lessons.head.head_controls import code_of, draw_bench, run_bench
+from attnlab.ui.lessons.head.sets_panel import draw_sets
+from attnlab.ui.lessons.head.stage_panel import draw_stages
 
 ensure_shell()
 st.title("Step by step", anchor=False)

@@ -2,20 +2,20 @@
 
 import streamlit as st
 
-from attnlab.options import OptionError
-from attnlab.script import to_script
-from attnlab.ui.bench import get_ready_for, session_run
-from attnlab.ui.files_panel import draw_files
-from attnlab.ui.form import draw_form
-from attnlab.ui.in_code import draw_in_code
-from attnlab.ui.knowledge import draw_verdict
-from attnlab.ui.link_bar import draw_lesson, draw_link_panel, draw_notices
-from attnlab.ui.live_panel import draw_live
-from attnlab.ui.outside import draw_error
-from attnlab.ui.runs_panel import draw_runs
-from attnlab.ui.sequences_panel import draw_sequences
-from attnlab.ui.shell import ensure_shell
-from attnlab.ui.transport import draw_difference, draw_transport, obey, settings_differ
+from attnlab.configuration.options import OptionError
+from attnlab.runs.script import to_script
+from attnlab.ui.controls.form import draw_form
+from attnlab.ui.controls.link_bar import draw_lesson, draw_link_panel, draw_notices
+from attnlab.ui.core.in_code import draw_in_code
+from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.process_figures import draw_verdict
+from attnlab.ui.core.session_run import get_ready_for, session_run
+from attnlab.ui.core.shell import ensure_shell
+from attnlab.ui.train.files_panel import draw_files
+from attnlab.ui.train.live_panel import draw_live
+from attnlab.ui.train.runs_panel import draw_runs
+from attnlab.ui.train.sequences_panel import draw_sequences
+from attnlab.ui.train.transport import draw_difference, draw_transport, obey, settings_differ
 
 ensure_shell()
 run = session_run()

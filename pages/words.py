@@ -2,12 +2,13 @@
 
 import streamlit as st
 
-from attnlab.attention import MASKS
+from attnlab.attention.head import MASKS
 from attnlab.generators import GENERATORS
-from attnlab.losses import LOSSES, READOUTS
 from attnlab.models import MODELS
+from attnlab.models.readout import READOUTS
 from attnlab.positions import POSITIONS
-from attnlab.ui.shell import ensure_shell
+from attnlab.training.losses import LOSSES
+from attnlab.ui.core.shell import ensure_shell
 
 ensure_shell()
 st.title("Words", anchor=False)

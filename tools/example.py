@@ -10,8 +10,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from attnlab.experiment import Experiment
-from attnlab.ui.example import EXAMPLE_FILE, make_example, write_example
+from attnlab.training.experiment import Experiment
+from attnlab.ui.train.example import EXAMPLE_FILE, make_example, write_example
 
 if __name__ == "__main__":
     write_example(make_example(Experiment()), EXAMPLE_FILE)

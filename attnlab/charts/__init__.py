@@ -1,17 +1,11 @@
 """Results as Altair charts. No Streamlit and no number crunching."""
 
-from attnlab.charts.colours import past_hue
-from attnlab.charts.curve import curve_chart, curve_table
-from attnlab.charts.dependence import dependence_chart, dependence_table
-from attnlab.charts.difference import (
-    days_chart,
-    days_table,
-    difference_chart,
-    difference_table,
-)
-from attnlab.charts.distribution import distribution_chart, distribution_table
-from attnlab.charts.drawing import Drawing
-from attnlab.charts.encoding import (
+from attnlab.charts.core.colours import past_hue
+from attnlab.charts.core.drawing import Drawing
+from attnlab.charts.core.picture import as_picture, to_png, to_svg
+from attnlab.charts.core.series import SCALED, UNSCALED, level_table, series_chart, series_table
+from attnlab.charts.lessons.distribution import distribution_chart, distribution_table
+from attnlab.charts.lessons.encoding import (
     component_chart,
     component_table,
     encoding_lines_chart,
@@ -20,21 +14,9 @@ from attnlab.charts.encoding import (
     profile_chart,
     profile_table,
 )
-from attnlab.charts.frequency import frequency_chart, frequency_table
-from attnlab.charts.loss import HOVER, PastCurve, loss_chart, loss_table
-from attnlab.charts.matrix import Lit, matrix_chart, matrix_table
-from attnlab.charts.pattern import pattern_chart, pattern_table
-from attnlab.charts.picture import as_picture, to_png, to_svg
-from attnlab.charts.plane import plane_chart, plane_table
-from attnlab.charts.predictions import (
-    calibration_chart,
-    calibration_table,
-    confusion_chart,
-    confusion_table,
-    next_day_chart,
-    next_day_table,
-)
-from attnlab.charts.regression import (
+from attnlab.charts.lessons.matrix import Lit, matrix_chart, matrix_table
+from attnlab.charts.lessons.plane import plane_chart, plane_table
+from attnlab.charts.lessons.regression import (
     CLICKED,
     fit_chart,
     fit_table,
@@ -43,10 +25,8 @@ from attnlab.charts.regression import (
     leave_one_out_chart,
     points_table,
 )
-from attnlab.charts.rule import rule_chart, rule_table
-from attnlab.charts.series import SCALED, UNSCALED, level_table, series_chart, series_table
-from attnlab.charts.softmax import softmax_chart, softmax_table
-from attnlab.charts.sweep import (
+from attnlab.charts.lessons.softmax import softmax_chart, softmax_table
+from attnlab.charts.lessons.sweep import (
     gap_map_chart,
     gap_map_table,
     reached_chart,
@@ -54,7 +34,27 @@ from attnlab.charts.sweep import (
     training_chart,
     training_table,
 )
-from attnlab.charts.weights import weight_chart, weight_table
+from attnlab.charts.processes.curve import curve_chart, curve_table
+from attnlab.charts.processes.frequency import frequency_chart, frequency_table
+from attnlab.charts.processes.rule import rule_chart, rule_table
+from attnlab.charts.runs.dependence import dependence_chart, dependence_table
+from attnlab.charts.runs.difference import (
+    days_chart,
+    days_table,
+    difference_chart,
+    difference_table,
+)
+from attnlab.charts.runs.loss import HOVER, PastCurve, loss_chart, loss_table
+from attnlab.charts.runs.pattern import pattern_chart, pattern_table
+from attnlab.charts.runs.predictions import (
+    calibration_chart,
+    calibration_table,
+    confusion_chart,
+    confusion_table,
+    next_day_chart,
+    next_day_table,
+)
+from attnlab.charts.runs.weights import weight_chart, weight_table
 
 __all__ = [
     "CLICKED",

@@ -11,8 +11,9 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from attnlab.configuration.options import Options
 from attnlab.generators.rule_table import Outline, RuleTable
-from attnlab.vocabulary import Vocabulary
+from attnlab.generators.vocabulary import Vocabulary
 
 
 class Shared(eqx.Module):
@@ -21,7 +22,7 @@ class Shared(eqx.Module):
     value: PyTree
 
 
-class AbstractGenerator(abc.ABC):
+class AbstractGenerator(Options, abc.ABC):
     """A token process as a predictive state machine over a belief.
 
     Concrete generators are frozen dataclasses: their fields are their options, and they are
@@ -49,12 +50,13 @@ class AbstractGenerator(abc.ABC):
         """
         return None
 
-    @abc.abstractmethod
     def at_length(self, length: int) -> "AbstractGenerator":
         """The process when `length` days are visible and day `length` + 1 is to be predicted.
 
-        Refused, with an `OptionError`: a length at which the process makes no sense.
+        Most are the same at any length. Refused, with an `OptionError`: a length at which the
+        process makes no sense.
         """
+        return self
 
     @abc.abstractmethod
     def start(self) -> PyTree:

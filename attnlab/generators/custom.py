@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from attnlab.configuration.options import OptionError, option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.probability import check_table
 from attnlab.generators.rule_table import Outline, RuleTable, lines_latex, matrix_latex
@@ -21,8 +22,7 @@ from attnlab.generators.stream import (
     stream_log_probs,
     update_stream,
 )
-from attnlab.options import OptionError, check_options, option
-from attnlab.vocabulary import Vocabulary
+from attnlab.generators.vocabulary import Vocabulary
 
 _FEWEST_SYMBOLS, _MOST_SYMBOLS = 2, 6
 
@@ -57,7 +57,7 @@ class Custom(AbstractGenerator):
     )
 
     def __post_init__(self):
-        check_options(self)
+        super().__post_init__()
         size = _checked_vocabulary(self.symbols).size
         check_table("table", self.table, size**self.order, size)
 
@@ -84,9 +84,6 @@ class Custom(AbstractGenerator):
     def tables(self) -> tuple[RuleTable, ...]:
         values = {"symbols": self.symbols, "order": self.order}
         return (RuleTable("table", self.outline("table", values), self.table),)
-
-    def at_length(self, length: int) -> "AbstractGenerator":
-        return self
 
     def start(self) -> StreamBelief:
         return start_stream(_beginnings(self))

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from attnlab.configuration.options import option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.rule_table import lines_latex, vector_latex
 from attnlab.generators.stream import (
@@ -17,8 +18,7 @@ from attnlab.generators.stream import (
     stream_log_probs,
     update_stream,
 )
-from attnlab.options import check_options, option
-from attnlab.vocabulary import WEATHER, Vocabulary
+from attnlab.generators.vocabulary import WEATHER, Vocabulary
 
 _VALUES = {"described": (0, 1, 2), "published": (1, 2, 3)}
 _WEIGHTS = (0, 1, 2, 3, 2, 1)
@@ -51,9 +51,6 @@ class DotMod(AbstractGenerator):
         choices=("described", "published"),
     )
 
-    def __post_init__(self):
-        check_options(self)
-
     @property
     def formula(self) -> str:
         weights, other = np.resize(_WEIGHTS, self.n), self.noise / (self.vocabulary.size - 1)
@@ -65,9 +62,6 @@ class DotMod(AbstractGenerator):
             rf"p(\text{{next day}} = z) = {1 - self.noise:g}, \quad "
             rf"\text{{each other }} {other:g}",
         )
-
-    def at_length(self, length: int) -> "AbstractGenerator":
-        return self
 
     def start(self) -> StreamBelief:
         return start_stream(_table(self))

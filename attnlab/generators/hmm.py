@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from attnlab.configuration.options import OptionError, option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.probability import check_distribution, check_table
 from attnlab.generators.rule_table import (
@@ -17,8 +18,7 @@ from attnlab.generators.rule_table import (
     matrix_latex,
     vector_latex,
 )
-from attnlab.options import OptionError, check_options, option
-from attnlab.vocabulary import Vocabulary
+from attnlab.generators.vocabulary import Vocabulary
 
 _MOODS = Vocabulary(symbols=("😊", "😐", "😢"), names=("glad", "calm", "sad"))
 _MOST_STATES = 6
@@ -50,7 +50,7 @@ class HiddenMarkov(AbstractGenerator):
     )
 
     def __post_init__(self):
-        check_options(self)
+        super().__post_init__()
         states = len(self.initial) if isinstance(self.initial, tuple) else 0
         if not 1 <= states <= _MOST_STATES:
             problem = f"not 1 to {_MOST_STATES} hidden states"
@@ -87,9 +87,6 @@ class HiddenMarkov(AbstractGenerator):
             RuleTable(name, self.outline(name, values), getattr(self, name))
             for name in ("moving", "showing")
         )
-
-    def at_length(self, length: int) -> "AbstractGenerator":
-        return self
 
     def start(self) -> Float[Array, " states"]:
         return jnp.log(jnp.array(self.initial))

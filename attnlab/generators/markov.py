@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from attnlab.configuration.options import option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.probability import check_distribution, check_table
 from attnlab.generators.rule_table import (
@@ -16,8 +17,7 @@ from attnlab.generators.rule_table import (
     matrix_latex,
     vector_latex,
 )
-from attnlab.options import check_options, option
-from attnlab.vocabulary import WEATHER, Vocabulary
+from attnlab.generators.vocabulary import WEATHER, Vocabulary
 
 INITIAL = (0.3, 0.4, 0.3)
 TRANSITION = ((0.6, 0.3, 0.1), (0.3, 0.4, 0.3), (0.2, 0.3, 0.5))
@@ -47,7 +47,7 @@ class Markov(AbstractGenerator):
     )
 
     def __post_init__(self):
-        check_options(self)
+        super().__post_init__()
         check_distribution("initial", self.initial, self.vocabulary.size)
         check_table("transition", self.transition, self.vocabulary.size, self.vocabulary.size)
 
@@ -69,9 +69,6 @@ class Markov(AbstractGenerator):
     @property
     def tables(self) -> tuple[RuleTable, ...]:
         return (RuleTable("transition", self.outline("transition", {}), self.transition),)
-
-    def at_length(self, length: int) -> "AbstractGenerator":
-        return self
 
     def start(self) -> MarkovBelief:
         return MarkovBelief(seen=jnp.int32(0), last=jnp.int32(0))

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from attnlab.configuration.options import option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.rule_table import lines_latex
 from attnlab.generators.stream import (
@@ -18,8 +19,7 @@ from attnlab.generators.stream import (
     stream_log_probs,
     update_stream,
 )
-from attnlab.options import check_options, option
-from attnlab.vocabulary import WEATHER, Vocabulary
+from attnlab.generators.vocabulary import WEATHER, Vocabulary
 
 
 class NDaysBelief(NamedTuple):
@@ -44,18 +44,12 @@ class NDays(AbstractGenerator):
     # 3^14 changes are the most whose exact law is found in seconds.
     n: int = option(10, "How many past days are counted.", low=1, high=15, unit="days")
 
-    def __post_init__(self):
-        check_options(self)
-
     @property
     def formula(self) -> str:
         return lines_latex(
             rf"p(\text{{next day}} = w) = \frac{{{self.n} - c(w)}}{{{2 * self.n}}}",
             rf"c(w) = \text{{how often }} w \text{{ came in the last {self.n} days}}",
         )
-
-    def at_length(self, length: int) -> "AbstractGenerator":
-        return self
 
     def start(self) -> NDaysBelief:
         changes = start_stream(_change_table(self))

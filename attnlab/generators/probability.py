@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from attnlab.options import OptionError, quoted
+from attnlab.configuration.options import OptionError, quoted
 
 # Wide enough for rows typed with six decimals, far too narrow to hide a wrong row.
 _SUM_TOLERANCE = 1e-6

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from attnlab.configuration.options import OptionError, option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.markov import INITIAL, TRANSITION
 from attnlab.generators.rule_table import (
@@ -18,8 +19,7 @@ from attnlab.generators.rule_table import (
     matrix_latex,
     vector_latex,
 )
-from attnlab.options import OptionError, check_options, option
-from attnlab.vocabulary import WEATHER, Vocabulary
+from attnlab.generators.vocabulary import WEATHER, Vocabulary
 
 _MOST_DAYS = 4
 
@@ -76,7 +76,7 @@ class Recall(AbstractGenerator):
     hidden: int = dataclasses.field(default=0)
 
     def __post_init__(self):
-        check_options(self)
+        super().__post_init__()
         if not isinstance(self.days, tuple):
             raise OptionError("days", self.days, "not a row of days", "Try 1, 4, 8")
         whole = all(isinstance(day, int) and not isinstance(day, bool) for day in self.days)

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from attnlab.generators.base import Shared
-from attnlab.interruption import check_in
+from attnlab.generators.interruption import check_in
 
 # Largest relative change of any window between two rounds at which the law counts as found; the
 # conditional probabilities are then exact to about the precision of the float32 they become.

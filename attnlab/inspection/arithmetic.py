@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from attnlab.attention import attend
+from attnlab.attention.head import attend
 from attnlab.models import Attention
 
 

@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from attnlab.experiment import Experiment
-from attnlab.history import take_picture
 from attnlab.inspection.predictions import final_probs, probs_by_query
-from attnlab.losses import readout_position
 from attnlab.models import AbstractModel
+from attnlab.models.picture import take_picture
+from attnlab.models.readout import readout_position
 from attnlab.optimum import Dependence, influence
+from attnlab.training.experiment import Experiment
 
 # A day that carries less than this share of what the most informative day does is not counted.
 _INFORMATIVE = 0.05

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from attnlab.losses import final_logits
 from attnlab.models import AbstractModel
+from attnlab.models.readout import final_logits
 
 _BLOCK = 1_000
 

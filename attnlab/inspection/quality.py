@@ -8,12 +8,12 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Int, Key
 
-from attnlab.experiment import Experiment
-from attnlab.generation import generate
 from attnlab.generators import continue_sequence
 from attnlab.inspection.predictions import Calibration, calibration, confusion, final_probs
 from attnlab.inspection.transitions import TransitionTest, transition_test
 from attnlab.models import AbstractModel
+from attnlab.models.generation import generate
+from attnlab.training.experiment import Experiment
 
 _BINS = 10
 _CONTINUED = 2_000

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from attnlab.attention import MASKS, SCALES, attend, scale_factor
+from attnlab.attention.head import MASKS, SCALES, attend, scale_factor
+from attnlab.configuration.options import option
 from attnlab.models.base import AbstractModel, AbstractModelOptions, Trace
 from attnlab.models.embedding import Embedding, added, project_days, side_by_side
 from attnlab.models.initialisation import (
@@ -18,7 +19,6 @@ from attnlab.models.initialisation import (
     Projection,
     initial_projection,
 )
-from attnlab.options import check_options, option
 from attnlab.positions import (
     POSITIONS,
     AbstractPosition,
@@ -65,9 +65,6 @@ class AttentionOptions(AbstractModelOptions):
         1.0, "With scale “temperature”: scores are divided by it.", low=0.01, high=100.0
     )
     initialisation: str = option("scaled", INITIALISATION_HELP, choices=INITIALISATIONS)
-
-    def __post_init__(self):
-        check_options(self)
 
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "Attention":
         token_key, position_key, query_key, key_key, value_key = jr.split(key, 5)

@@ -7,6 +7,8 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, Int, Key
 
+from attnlab.configuration.options import Options
+
 
 class Trace(NamedTuple):
     """The inside of a model on one sequence.
@@ -30,7 +32,7 @@ class AbstractModel(eqx.Module):
         """Logits at the positions `queries`, and the inside. Nothing else is computed."""
 
 
-class AbstractModelOptions(abc.ABC):
+class AbstractModelOptions(Options, abc.ABC):
     """The options of a model family: a frozen dataclass that builds models.
 
     `losses` and `readouts` are the names of those the family can be trained and read with;

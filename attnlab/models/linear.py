@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
+from attnlab.configuration.options import option
 from attnlab.models.base import AbstractModel, AbstractModelOptions, Trace
 from attnlab.models.initialisation import (
     INITIALISATION_HELP,
@@ -16,7 +17,6 @@ from attnlab.models.initialisation import (
     initial_projection,
     project,
 )
-from attnlab.options import check_options, option
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,9 +39,6 @@ class LinearOptions(AbstractModelOptions):
         "with: each day also carries its number over 20, as in the blog.",
         choices=("without", "with"),
     )
-
-    def __post_init__(self):
-        check_options(self)
 
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "Linear":
         features = vocab + (self.day_feature == "with")

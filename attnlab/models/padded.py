@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from attnlab.attention import attend, scale_factor
+from attnlab.attention.head import attend, scale_factor
 from attnlab.models.attention import Attention, HeadParts
 from attnlab.models.base import AbstractModel, Trace
 from attnlab.models.initialisation import Projection

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from attnlab.generators import AbstractGenerator
-from attnlab.interruption import check_in
+from attnlab.generators.interruption import check_in
 from attnlab.optimum.best import entropy
 from attnlab.optimum.sampled import predictives
 from attnlab.optimum.sequences import Weighted, log_weights, weighted_sequences

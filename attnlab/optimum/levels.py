@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int, PyTree
 
 from attnlab.generators import AbstractGenerator, Shared
-from attnlab.interruption import check_in
+from attnlab.generators.interruption import check_in
 
 # Beliefs are advanced in blocks of one size, so that one compiled program serves every level.
 _BLOCK = 4_096

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from scipy.optimize import minimize
 
 from attnlab.generators import AbstractGenerator
-from attnlab.interruption import check_in
+from attnlab.generators.interruption import check_in
 from attnlab.optimum.best import Best
 from attnlab.optimum.sampled import SAMPLES, mean_and_error
 from attnlab.optimum.sequences import weighted_sequences

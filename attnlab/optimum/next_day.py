@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from attnlab.configuration.options import quoted
 from attnlab.generators import AbstractGenerator, log_predictives
-from attnlab.options import quoted
 
 
 def next_day(generator: AbstractGenerator, days: Sequence[int]) -> Float[np.ndarray, " vocab"]:

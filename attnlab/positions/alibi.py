@@ -6,7 +6,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from attnlab.options import check_options, option
+from attnlab.configuration.options import option
 from attnlab.positions.base import AbstractScorePosition
 
 
@@ -30,9 +30,6 @@ class Alibi(AbstractScorePosition):
         high=10.0,
         logarithmic=True,
     )
-
-    def __post_init__(self):
-        check_options(self)
 
     def turn(self, vectors: Float[Array, "some d_attn"], positions: Int[Array, " some"]):
         return vectors

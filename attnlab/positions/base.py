@@ -6,8 +6,10 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
+from attnlab.configuration.options import Options
 
-class AbstractPosition(abc.ABC):
+
+class AbstractPosition(Options, abc.ABC):
     """An encoding of the positions of a sequence; its fields are its options."""
 
     name: ClassVar[str]

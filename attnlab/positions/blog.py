@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from attnlab.options import check_options, option
+from attnlab.configuration.options import option
 from attnlab.positions.base import AbstractInputPosition
 from attnlab.positions.waves import days, waves
 
@@ -24,9 +24,6 @@ class BlogDescribed(AbstractInputPosition):
     trainable: ClassVar[bool] = False
 
     base: float = option(20.0, "The blog's L.", low=2.0, high=1_000_000.0, logarithmic=True)
-
-    def __post_init__(self):
-        check_options(self)
 
     def table(self, *, length: int, width: int, key: Key[Array, ""]):
         angle = waves(days(length), self.base, self.exponents(width))
@@ -49,9 +46,6 @@ class BlogPublished(AbstractInputPosition):
     trainable: ClassVar[bool] = False
 
     base: float = option(20.0, "The blog's L.", low=2.0, high=1_000_000.0, logarithmic=True)
-
-    def __post_init__(self):
-        check_options(self)
 
     def table(self, *, length: int, width: int, key: Key[Array, ""]):
         angle = waves(days(length), self.base, self.exponents(width))

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from attnlab.options import check_options, option
+from attnlab.configuration.options import option
 from attnlab.positions.base import AbstractScorePosition
 from attnlab.positions.waves import waves
 
@@ -28,9 +28,6 @@ class Rotary(AbstractScorePosition):
     base: float = option(
         10_000.0, "Longest wavelength over 2π.", low=2.0, high=1_000_000.0, logarithmic=True
     )
-
-    def __post_init__(self):
-        check_options(self)
 
     def turn(self, vectors: Float[Array, "some d_attn"], positions: Int[Array, " some"]):
         pairs = vectors.shape[1] // 2

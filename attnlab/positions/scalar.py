@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from jaxtyping import Array, Key
 
-from attnlab.options import check_options, option
+from attnlab.configuration.options import option
 from attnlab.positions.base import AbstractInputPosition
 from attnlab.positions.waves import days
 
@@ -19,9 +19,6 @@ class Scalar(AbstractInputPosition):
     trainable: ClassVar[bool] = False
 
     period: float = option(20.0, "Day number is divided by this.", low=1.0, high=1000.0)
-
-    def __post_init__(self):
-        check_options(self)
 
     def table(self, *, length: int, width: int, key: Key[Array, ""]):
         return days(length)[:, None] / self.period

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from attnlab.options import check_options, option
+from attnlab.configuration.options import option
 from attnlab.positions.base import AbstractInputPosition
 from attnlab.positions.waves import waves
 
@@ -26,9 +26,6 @@ class Sinusoidal(AbstractInputPosition):
     base: float = option(
         10_000.0, "Longest wavelength over 2π.", low=2.0, high=1_000_000.0, logarithmic=True
     )
-
-    def __post_init__(self):
-        check_options(self)
 
     def table(self, *, length: int, width: int, key: Key[Array, ""]):
         angle = waves(jnp.arange(length), self.base, self.exponents(width))

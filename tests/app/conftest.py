@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnlab.programs import Programs
+from attnlab.live.programs import Programs
 
 _APP = Path(__file__).resolve().parents[2] / "app.py"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnlab.answers import Answers
+from attnlab.configuration.number_text import show_numbers
 from attnlab.generators import GENERATORS, Custom, HiddenMarkov, Markov
-from attnlab.number_text import show_numbers
+from attnlab.live.answers import Answers
 from attnlab.optimum import FEW_BELIEFS, ladder, optimum
 from tests.app.lessons import code
 
@@ -151,7 +151,7 @@ def test_a_stream_that_does_not_settle_is_an_answer(page):
 
 def test_figures_are_stopped_and_worked_out_later(page, monkeypatch):
     gate, answers = threading.Event(), Answers()
-    monkeypatch.setattr("attnlab.ui.knowledge._answers", lambda: answers)
+    monkeypatch.setattr("attnlab.ui.core.process_figures._answers", lambda: answers)
     answers.ask(gate.wait, _PATIENCE)
     try:
         page.run()

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnlab.experiment import Experiment, prepare
-from attnlab.history import empty_history
-from attnlab.limits import HOSTED, OPEN
-from attnlab.live import LiveRun
+from attnlab.live.live_run import LiveRun
+from attnlab.live.queueing import WorkQueue
 from attnlab.models import AttentionOptions
-from attnlab.presets import PRESETS
-from attnlab.queueing import WorkQueue
-from attnlab.storage import Run, to_bytes
-from attnlab.training import Training, advance
+from attnlab.runs.history import empty_history
+from attnlab.runs.storage import Run, to_bytes
+from attnlab.training.experiment import Experiment, prepare
+from attnlab.training.limits import HOSTED, OPEN
+from attnlab.training.presets import PRESETS
+from attnlab.training.steps import Training, advance
 from attnlab.ui import hosting
 
 _APP = Path(__file__).resolve().parents[2] / "app.py"

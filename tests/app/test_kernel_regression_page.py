@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnlab.regression_data import CURVES, PLANES
+from attnlab.lessons.regression_data import CURVES, PLANES
 from tests.app.lessons import charts, code, figures, open_page, texts
 
 PATIENCE = 120

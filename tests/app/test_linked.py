@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 def _page():
     import streamlit as st
 
-    from attnlab.ui.linked import linked
+    from attnlab.ui.controls.address_controls import linked
 
     linked(st.slider, "rows", 1, 9, 4, key="rows")
     linked(st.number_input, "base", 2.0, 100.0, 10.0, key="base")

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnlab.charts import to_png, to_svg
-from attnlab.ui.pictures_panel import chart_picture
+from attnlab.ui.core.chart_files import chart_picture
 
 _PAGES = Path(__file__).resolve().parents[2] / "pages"
 # Their charts are the run's, whose files hold them; the other page has none.
@@ -50,8 +50,8 @@ def _page_of_one_part():
     import streamlit as st
 
     from attnlab.charts import Drawing
-    from attnlab.ui.drawn import charts_on_page, draw_chart
-    from attnlab.ui.fragments import fragment
+    from attnlab.ui.core.fragments import fragment
+    from attnlab.ui.core.page_charts import charts_on_page, draw_chart
 
     chart = Drawing('{"mark": "point", "data": {"values": []}}', {})
 

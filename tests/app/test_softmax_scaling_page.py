@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
-from attnlab.limits import HOSTED
-from attnlab.queueing import WorkQueue
-from attnlab.safety import CASES
-from attnlab.sweep import SweepProgress
+from attnlab.lessons.safety import CASES
+from attnlab.lessons.sweep import SweepProgress
+from attnlab.live.queueing import WorkQueue
+from attnlab.training.limits import HOSTED
 from tests.app.lessons import charts, code, figures, open_page, texts
 
 PATIENCE = 300
@@ -117,7 +117,7 @@ def test_charts_say_what_they_show(page):
 
 def small_sweep(page, monkeypatch):
     """The page's sweep with runs small enough for a test."""
-    import attnlab.ui.sweep_panel as panel
+    import attnlab.ui.lessons.scaling.sweep_panel as panel
 
     whole = panel._sweep
 
@@ -161,7 +161,7 @@ def test_runs_are_stopped(page, monkeypatch):
         while True:
             yield SweepProgress(0.5, "d_attn 2", ())
 
-    monkeypatch.setattr("attnlab.ui.sweep_panel.run_sweep", endless)
+    monkeypatch.setattr("attnlab.ui.lessons.scaling.sweep_panel.run_sweep", endless)
     page.button(key="sweep_start").click().run()
     work = page.session_state["session_work"].of("sweep")
     assert work.state().running
@@ -180,7 +180,7 @@ def _progress(page) -> str:
 
 def test_runs_stand_in_the_queue_of_the_server(page, monkeypatch):
     queue = WorkQueue(1)
-    monkeypatch.setattr("attnlab.ui.session_work.work_queue", lambda: queue)
+    monkeypatch.setattr("attnlab.ui.core.session_work.work_queue", lambda: queue)
     before = queue.join()
     small_sweep(page, monkeypatch)
     page.button(key="sweep_start").click().run()
@@ -193,7 +193,7 @@ def test_runs_stand_in_the_queue_of_the_server(page, monkeypatch):
 
 
 def test_more_runs_than_a_shared_server_allows_are_refused(page, monkeypatch):
-    monkeypatch.setattr("attnlab.ui.sweep_panel.limits", lambda: HOSTED)
+    monkeypatch.setattr("attnlab.ui.lessons.scaling.sweep_panel.limits", lambda: HOSTED)
     page.slider(key="sweep_steps").set_value(1_000).run()
     page.slider(key="sweep_seeds").set_value(6).run()
     assert "more than the cap" in page.error[0].value

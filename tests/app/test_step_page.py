@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from attnlab.scores import SCORES
-from attnlab.ui.stage_arithmetic import STAGES
-from attnlab.worked_examples import WORKED_EXAMPLES
+from attnlab.attention.scores import SCORES
+from attnlab.lessons.worked_examples import WORKED_EXAMPLES
+from attnlab.ui.lessons.head.stage_arithmetic import STAGES
 
 _REFERENCE = json.loads(
     (Path(__file__).resolve().parents[1] / "unit" / "worked_example.json").read_text()

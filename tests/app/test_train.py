@@ -2,12 +2,12 @@
 
 import pytest
 
-from attnlab.experiment import Experiment
+from attnlab.configuration.options import options_of
 from attnlab.generators import GENERATORS
 from attnlab.models import MODELS
-from attnlab.options import options_of
 from attnlab.positions import POSITIONS
-from attnlab.presets import PRESETS
+from attnlab.training.experiment import Experiment
+from attnlab.training.presets import PRESETS
 from tests.app.lessons import code
 from tests.unit.scripts import experiment_of
 

@@ -5,7 +5,7 @@ if __name__ == "__main__":
 
     wait_for_engine()
 
-    from attnlab.ui.shell import run_shell
+    from attnlab.ui.core.shell import run_shell
 
     run_shell()
 else:

@@ -7,9 +7,9 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from attnlab.experiment import Experiment
-from attnlab.links import Lesson, to_query
-from attnlab.presets import PRESETS
+from attnlab.runs.links import Lesson, to_query
+from attnlab.training.experiment import Experiment
+from attnlab.training.presets import PRESETS
 from tests.e2e.menu import go_to
 from tests.e2e.train_page import TrainPage
 

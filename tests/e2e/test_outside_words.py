@@ -14,11 +14,11 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from attnlab.experiment import Experiment
+from attnlab.configuration.options import quoted
 from attnlab.generators import Custom
-from attnlab.links import Lesson, to_query
-from attnlab.options import quoted
-from attnlab.training import Training
+from attnlab.runs.links import Lesson, to_query
+from attnlab.training.experiment import Experiment
+from attnlab.training.steps import Training
 from tests.e2e.menu import go_to
 from tests.e2e.train_page import TrainPage
 

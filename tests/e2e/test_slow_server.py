@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from attnlab.experiment import Experiment
-from attnlab.links import to_query
+from attnlab.runs.links import to_query
+from attnlab.training.experiment import Experiment
 from tests.e2e.server import ROOT, AppServer
 from tests.e2e.train_page import TrainPage
 

@@ -5,8 +5,8 @@ import threading
 import jaxtyping
 import pytest
 
-import attnlab.trainer
-from attnlab.live import LiveRun
+import attnlab.live.trainer
+from attnlab.live.live_run import LiveRun
 from tests.unit.live_runs import PATIENCE, training_threads, until
 from tests.unit.small_experiments import SMALL
 
@@ -38,12 +38,12 @@ def live():
 @pytest.fixture
 def held(monkeypatch):
     """Holds runs back at the beginning of their compilation until it is set."""
-    gate, prepare = threading.Event(), attnlab.trainer.prepare
+    gate, prepare = threading.Event(), attnlab.live.trainer.prepare
 
     def held_prepare(experiment):
         assert gate.wait(PATIENCE)
         return prepare(experiment)
 
-    monkeypatch.setattr(attnlab.trainer, "prepare", held_prepare)
+    monkeypatch.setattr(attnlab.live.trainer, "prepare", held_prepare)
     yield gate
     gate.set()

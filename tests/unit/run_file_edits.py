@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 
-from attnlab.history import MOST_CHANGES, MOST_CHECKPOINTS, MOST_TESTS
+from attnlab.runs.history import MOST_CHANGES, MOST_CHECKPOINTS, MOST_TESTS
 
 STEPS = 3
 VERSIONS = (1, 2)

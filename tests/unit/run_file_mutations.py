@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from attnlab.configuration.records import to_record
 from attnlab.generators import GENERATORS
 from attnlab.models import MODELS
 from attnlab.positions import POSITIONS
-from attnlab.records import to_record
-from attnlab.run_file_header import MOST_HEADER_BYTES
-from attnlab.storage import RunFileError, from_bytes, to_bytes
+from attnlab.runs.run_file_header import MOST_HEADER_BYTES
+from attnlab.runs.storage import RunFileError, from_bytes, to_bytes
 from tests.unit.run_file_edits import VERSIONS, in_version, joined, parts_of
 
 MEMORY = 200_000_000

@@ -2,10 +2,10 @@
 
 import dataclasses
 
-from attnlab.experiment import Experiment
 from attnlab.generators import Markov
 from attnlab.models import AttentionOptions, LinearOptions
-from attnlab.training import Training
+from attnlab.training.experiment import Experiment
+from attnlab.training.steps import Training
 
 SMALL = Experiment(
     generator=Markov(),

@@ -7,8 +7,8 @@ import weakref
 
 import pytest
 
-from attnlab.answers import Answers
-from attnlab.interruption import check_in
+from attnlab.generators.interruption import check_in
+from attnlab.live.answers import Answers
 
 PATIENCE = 20
 

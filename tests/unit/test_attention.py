@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.attention import MASKS, SCALES, attend, scale_factor
+from attnlab.attention.head import MASKS, SCALES, attend, scale_factor
 
 QUERIES, KEYS, D_ATTN, D_VALUE = 4, 5, 3, 2
 

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from attnlab.background import Background
-from attnlab.interruption import check_in
-from attnlab.queueing import WorkQueue
+from attnlab.generators.interruption import check_in
+from attnlab.live.background import Background
+from attnlab.live.queueing import WorkQueue
 
 PATIENCE = 30.0
 

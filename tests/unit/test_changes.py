@@ -9,9 +9,9 @@ import jax
 import numpy as np
 import pytest
 
-from attnlab.changes import Change, after_change, before_changes, change_between
-from attnlab.experiment import prepare, train
-from attnlab.training import Training
+from attnlab.training.changes import Change, after_change, before_changes, change_between
+from attnlab.training.experiment import prepare, train
+from attnlab.training.steps import Training
 from tests.unit.small_experiments import SMALL, small
 
 settings = st.builds(

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.attention import MASKS, attend
-from attnlab.chunked_attention import chunked_attend
+from attnlab.attention.chunked import chunked_attend
+from attnlab.attention.head import MASKS, attend
 from tests.unit.test_attention import draws, loop_attention
 
 

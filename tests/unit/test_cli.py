@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from attnlab.cli import main
-from attnlab.experiment import from_json_record
+from attnlab.command_line.cli import main
 from attnlab.generators import GENERATORS
-from attnlab.presets import PRESETS
+from attnlab.training.experiment import from_json_record
+from attnlab.training.presets import PRESETS
 
 QUICK = ("train", "--json", "--length", "4", "--steps", "20", "--batch", "20", "--train-size",
          "200", "--test-size", "100", "--d-attn", "2", "--d-model", "2")  # fmt: skip

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from attnlab.cli import main
+from attnlab.command_line.cli import main
 from attnlab.generators import GENERATORS, DotMod, NDays, Recall
 from attnlab.optimum import dependence, ladder, optimum
 from tests.unit import optimum_oracles as oracles

@@ -6,10 +6,10 @@ import jax.random as jr
 import numpy as np
 import pytest
 
+from attnlab.configuration.options import OptionError
+from attnlab.configuration.records import from_record, to_record
 from attnlab.generators import GENERATORS, Custom, sample
 from attnlab.optimum import next_day, optimum
-from attnlab.options import OptionError
-from attnlab.records import from_record, to_record
 from tests.unit import optimum_oracles as oracles
 from tests.unit.optimum_cases import CYCLE, PAIRS
 

@@ -25,7 +25,10 @@ EXAMPLES = {
 
 
 def test_there_are_examples():
-    assert {"attnlab.experiment.train", "attnlab.vocabulary.Vocabulary"} <= EXAMPLES.keys()
+    assert {
+        "attnlab.training.experiment.train",
+        "attnlab.generators.vocabulary.Vocabulary",
+    } <= EXAMPLES.keys()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

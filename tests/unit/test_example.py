@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from attnlab.experiment import Experiment
-from attnlab.ui.example import make_example, read_example, write_example
+from attnlab.training.experiment import Experiment
+from attnlab.ui.train.example import make_example, read_example, write_example
 
 # Another processor rounds differently, and 500 steps carry that on.
 _TOLERANCE = 0.01

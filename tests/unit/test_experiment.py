@@ -6,15 +6,15 @@ import jax
 import numpy as np
 import pytest
 
-from attnlab.experiment import (
+from attnlab.configuration.options import OptionError, options_of
+from attnlab.generators import Recall
+from attnlab.models import AttentionOptions, LinearOptions
+from attnlab.training.experiment import (
     Experiment,
     build_model,
     prepare,
 )
-from attnlab.generators import Recall
-from attnlab.models import AttentionOptions, LinearOptions
-from attnlab.options import OptionError, options_of
-from attnlab.training import Training
+from attnlab.training.steps import Training
 from tests.unit.small_experiments import SMALL, small
 
 

@@ -6,18 +6,18 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.experiment import (
+from attnlab.configuration.options import OptionError, default_of, options_of
+from attnlab.generators import GENERATORS, Recall
+from attnlab.models import AttentionOptions, LinearOptions
+from attnlab.positions import POSITIONS
+from attnlab.training.experiment import (
     Experiment,
     from_json,
     from_json_record,
     to_json,
 )
-from attnlab.generators import GENERATORS, Recall
-from attnlab.models import AttentionOptions, LinearOptions
-from attnlab.options import OptionError, default_of, options_of
-from attnlab.positions import POSITIONS
-from attnlab.presets import PRESETS
-from attnlab.training import Training
+from attnlab.training.presets import PRESETS
+from attnlab.training.steps import Training
 
 
 @pytest.mark.parametrize("name", POSITIONS)

@@ -4,14 +4,14 @@ import dataclasses
 
 import pytest
 
-from attnlab.experiment import Experiment, prepare, train
-from attnlab.feasibility import feasibility
 from attnlab.generators import DotMod, Markov, NDays, Recall
 from attnlab.models import AttentionOptions, LinearOptions
 from attnlab.optimum import optimum
 from attnlab.positions import NoPosition
-from attnlab.presets import PRESETS
-from attnlab.training import Training, evaluate
+from attnlab.training.experiment import Experiment, prepare, train
+from attnlab.training.feasibility import feasibility
+from attnlab.training.presets import PRESETS
+from attnlab.training.steps import Training, evaluate
 from tests.unit import optimum_oracles as oracles
 from tests.unit.optimum_cases import case
 from tests.unit.sampled_figures import sampled

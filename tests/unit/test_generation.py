@@ -8,8 +8,8 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from attnlab.generation import beam_search, generate
 from attnlab.models import AttentionOptions
+from attnlab.models.generation import beam_search, generate
 from tests.unit.model_oracles import as_float64, attention_forward, log_softmax
 
 LENGTH, DAYS = 4, 3

@@ -3,8 +3,8 @@
 import jax.random as jr
 import pytest
 
+from attnlab.configuration.options import OptionError, options_of
 from attnlab.generators import GENERATORS, DotMod, Markov, NDays, Recall, sample
-from attnlab.options import OptionError, options_of
 
 pytestmark = pytest.mark.usefixtures("as_users_run")
 

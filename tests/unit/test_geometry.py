@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from attnlab.geometry import (
+from attnlab.lessons.geometry import (
     closest_pair,
     distances,
     encoding_rows,

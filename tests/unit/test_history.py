@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.changes import Change
-from attnlab.history import (
+from attnlab.models import MODELS
+from attnlab.runs.history import (
     MOST_CHANGES,
     MOST_CHECKPOINTS,
     MOST_POINTS,
@@ -21,8 +21,8 @@ from attnlab.history import (
     schedule,
     take_picture,
 )
-from attnlab.models import MODELS
-from attnlab.training import Evaluation
+from attnlab.training.changes import Change
+from attnlab.training.steps import Evaluation
 
 MOST_PICTURES = 64
 

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from attnlab.configuration.options import OptionError
+from attnlab.configuration.records import from_record, to_record
 from attnlab.generators import GENERATORS, HiddenMarkov
 from attnlab.optimum import next_day, optimum
-from attnlab.options import OptionError
-from attnlab.records import from_record, to_record
 from tests.unit import optimum_oracles as oracles
 
 pytestmark = pytest.mark.usefixtures("as_users_run")

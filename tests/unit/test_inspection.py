@@ -9,7 +9,7 @@ import pytest
 import scipy.stats
 
 from attnlab import PRESETS, Experiment, prepare
-from attnlab.attention import MASKS
+from attnlab.attention.head import MASKS
 from attnlab.generators import Markov, Recall
 from attnlab.inspection import (
     calibration,
@@ -22,10 +22,10 @@ from attnlab.inspection import (
     surprise,
     transition_test,
 )
-from attnlab.learned import learned_share
 from attnlab.models import MODELS, AttentionOptions, LinearOptions
 from attnlab.optimum import Best, day_laws, dependence, true_influence
-from attnlab.training import Evaluation, Training
+from attnlab.training.learned_share import learned_share
+from attnlab.training.steps import Evaluation, Training
 
 LENGTH = 4
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.kernel_regression import (
+from attnlab.lessons.kernel_regression import (
     agreement_with_formula,
     attention_fit,
     dot_product,
@@ -15,14 +15,14 @@ from attnlab.kernel_regression import (
     leave_one_out,
     on_circle,
 )
-from attnlab.learned_kernel import (
+from attnlab.lessons.learned_kernel import (
     error_against_truth,
     isotropic,
     learn_metric,
     left_out_error,
     metric_loss,
 )
-from attnlab.regression_data import CURVES, PLANES, draw_sample
+from attnlab.lessons.regression_data import CURVES, PLANES, draw_sample
 
 POINTS, QUERIES = 7, 5
 

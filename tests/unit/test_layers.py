@@ -2,95 +2,47 @@
 
 import ast
 import functools
+import re
 from pathlib import Path
 
 import attnlab
 
 ROOT = Path(attnlab.__file__).parent
 
-# Lowest first: a part may import those before it and nothing behind it.
+# Lowest first: a package may import those before it and nothing behind it. The README shows it.
 LAYERS = (
-    "options",
-    "vocabulary",
-    "number_text",
-    "records",
-    "compilation",
-    "interruption",
+    "configuration",
     "generators",
     "optimum",
-    "positions",
-    "geometry",
-    "scores",
     "attention",
-    "averages",
-    "chunked_attention",
+    "positions",
     "models",
-    "stages",
-    "worked_examples",
-    "losses",
-    "sources",
     "training",
-    "changes",
-    "experiment",
-    "presets",
-    "limits",
-    "script",
-    "generation",
-    "history",
-    "loss_file",
-    "feasibility",
-    "learned",
     "inspection",
-    "run_file_header",
-    "storage",
-    "answers",
-    "programs",
-    "saturation",
-    "safety",
-    "sweep",
-    "regression_data",
-    "kernel_regression",
-    "learned_kernel",
-    "points_text",
-    "pace",
-    "queueing",
-    "background",
-    "snapshot",
-    "attempt",
-    "trainer",
+    "runs",
     "live",
+    "lessons",
     "charts",
-    "flags",
-    "links",
-    "differences",
-    "past_runs",
-    "ending",
-    "cli",
+    "command_line",
     "ui",
 )
-# What only some parts may import, and which.
+# Modules beside the packages, which nothing below them imports.
+ENTRANCES = {"__main__", "earlier_names"}
+# What only some files may import: packages, or single modules of them.
 RESERVED = {
     "streamlit": {"ui"},
     "altair": {"charts", "ui"},
-    "threading": {
-        "attempt",
-        "trainer",
-        "live",
-        "answers",
-        "background",
-        "queueing",
-        "ending",
-        "ui",
-    },
-    "concurrent": {"answers", "programs", "ui"},
-    "time": {"pace", "queueing", "background", "answers", "cli", "ui"},
+    "threading": {"live", "command_line.ending", "ui"},
+    "concurrent": {"live", "ui"},
+    "time": {"live", "command_line.cli", "ui"},
     "datetime": {"ui"},
-    "os": {"storage", "ending", "ui"},
-    "signal": {"ending"},
-    "socket": {"ending"},
-    "pathlib": {"storage", "ui"},
-    "tempfile": {"storage", "ui"},
-    "argparse": {"cli", "flags"},
+    "os": {"runs.storage", "command_line.ending", "ui"},
+    "signal": {"command_line.ending"},
+    "socket": {"command_line.ending"},
+    "pathlib": {"runs.storage", "ui"},
+    "tempfile": {"runs.storage", "ui"},
+    "argparse": {"command_line"},
+    "importlib": {"earlier_names", "runs.script", "ui"},
     "subprocess": set(),
     "pickle": set(),
     "marshal": set(),
@@ -103,11 +55,18 @@ RESERVED = {
 FILES = sorted(
     path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] != "__init__.py"
 )
+NOT_ROOMS = {"__init__.py", "__main__.py", "__pycache__"}
 PAGES = sorted((ROOT.parent / "pages").glob("*.py"))
 
 
 def layer_of(path):
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def is_in(path, parts):
+    """Whether a file is one of these packages or modules, or stands in one."""
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    return any(f"{name}.".startswith(f"{part}.") for part in parts)
 
 
 @functools.cache
@@ -152,14 +111,26 @@ def test_there_are_files_to_look_at():
 
 
 def test_every_part_has_its_place_in_the_table():
-    assert {layer_of(path) for path in FILES} - {"__main__"} <= set(LAYERS)
+    assert {layer_of(path) for path in FILES} == {*LAYERS, *ENTRANCES}
+    assert all((ROOT / layer / "__init__.py").exists() for layer in LAYERS)
+
+
+def test_the_table_of_the_readme_is_the_list_of_layers():
+    readme = (ROOT.parent / "README.md").read_text(encoding="utf-8")
+    assert tuple(re.findall(r"^\| `attnlab/([a-z_]+)/` \|", readme, re.MULTILINE)) == LAYERS
+
+
+def test_no_floor_is_crowded():
+    for folder in {path.parent for path in FILES}:
+        rooms = [child for child in folder.iterdir() if child.name not in NOT_ROOMS]
+        assert len(rooms) <= 15, folder
 
 
 def test_imports_point_down():
     def wrong(path):
         layer = layer_of(path)
-        if layer == "__main__":
-            allowed = {"cli", "ending"}
+        if layer in ENTRANCES:
+            allowed = {"command_line"}
         else:
             allowed = set(LAYERS[: LAYERS.index(layer) + 1])
         return {
@@ -183,11 +154,10 @@ def test_nothing_imports_the_parts_that_read_everything():
 
 def test_reserved_modules_stay_in_their_parts():
     def wrong(path):
-        layer = layer_of(path)
         return {
             name
             for name in imported(path)
-            if layer not in RESERVED.get(name.split(".")[0], {layer})
+            if not is_in(path, RESERVED.get(name.split(".")[0], {layer_of(path)}))
         }
 
     assert_nothing(wrong)
@@ -195,8 +165,8 @@ def test_reserved_modules_stay_in_their_parts():
 
 # Functions that only some parts may call, and which.
 CALLED_IN = {
-    "print": {"cli"},
-    "open": {"storage", "ui"},
+    "print": {"command_line.cli"},
+    "open": {"runs.storage", "ui"},
     "input": set(),
     "breakpoint": set(),
     "exec": set(),
@@ -206,8 +176,9 @@ CALLED_IN = {
 
 def test_only_the_command_line_prints_and_only_storage_opens_files():
     def wrong(path):
-        layer = layer_of(path)
-        return {name for name in calls(path) if layer not in CALLED_IN.get(name, {layer})}
+        return {
+            name for name in calls(path) if not is_in(path, CALLED_IN.get(name, {layer_of(path)}))
+        }
 
     assert_nothing(wrong)
 
@@ -215,8 +186,8 @@ def test_only_the_command_line_prints_and_only_storage_opens_files():
 # What of Streamlit is called through a part of ours, and the file that has it.
 WRAPPED = {
     "fragment": "fragments.py",
-    "vega_lite_chart": "drawn.py",
-    "altair_chart": "drawn.py",
+    "vega_lite_chart": "page_charts.py",
+    "altair_chart": "page_charts.py",
     **dict.fromkeys(("error", "warning", "toast", "exception", "write"), "outside.py"),
 }
 
@@ -240,7 +211,9 @@ def test_the_package_itself_only_exports():
     # It is imported before the entry point of the command line, which Ctrl-C does not wait for.
     (early,) = (one for one in statements if isinstance(one, ast.If))
     assert ast.unparse(early) == "if sys.argv[:1] == ['-m']:\n    end_when_interrupted(Doing())"
-    rest = [one for one in statements if one is not early]
+    (finder,) = (one for one in statements if isinstance(one, ast.Expr))
+    assert ast.unparse(finder) == "sys.meta_path.append(EarlierNames())"
+    rest = [one for one in statements if one not in (early, finder)]
     assert all(isinstance(one, ast.Import | ast.ImportFrom | ast.Assign) for one in rest)
     for name in attnlab.__all__:
         assert hasattr(attnlab, name)

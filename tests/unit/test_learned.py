@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from attnlab.learned import learned_share
 from attnlab.optimum import Best
-from attnlab.training import Evaluation
+from attnlab.training.learned_share import learned_share
+from attnlab.training.steps import Evaluation
 
 UNIFORM = float(np.log(3))
 

@@ -4,13 +4,13 @@ import dataclasses
 
 import pytest
 
-from attnlab.experiment import Experiment
+from attnlab.configuration.options import OptionError, options_of
 from attnlab.generators import NDays
-from attnlab.limits import HOSTED, OPEN, Limits, check_limit, check_limits, work
 from attnlab.models import AttentionOptions, LinearOptions
-from attnlab.options import OptionError, options_of
-from attnlab.presets import PRESETS
-from attnlab.training import Training
+from attnlab.training.experiment import Experiment
+from attnlab.training.limits import HOSTED, OPEN, Limits, check_limit, check_limits, work
+from attnlab.training.presets import PRESETS
+from attnlab.training.steps import Training
 
 OWNERS = (Experiment, AttentionOptions, Training)
 # Each option at the most that it can be on a machine of one's own.

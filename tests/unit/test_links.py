@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnlab.experiment import Experiment, from_json, to_json
 from attnlab.generators import GENERATORS, Custom
-from attnlab.links import (
+from attnlab.models import MODELS, AttentionOptions
+from attnlab.positions import POSITIONS
+from attnlab.runs.links import (
     Lesson,
     control_values,
     from_query,
@@ -18,10 +19,9 @@ from attnlab.links import (
     is_link,
     to_query,
 )
-from attnlab.models import MODELS, AttentionOptions
-from attnlab.positions import POSITIONS
-from attnlab.presets import PRESETS
-from attnlab.training import Training
+from attnlab.training.experiment import Experiment, from_json, to_json
+from attnlab.training.presets import PRESETS
+from attnlab.training.steps import Training
 
 FROZEN = json.loads(Path(__file__).with_name("frozen_links.json").read_text(encoding="utf-8"))
 

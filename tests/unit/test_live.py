@@ -6,8 +6,8 @@ import threading
 import numpy as np
 import pytest
 
-from attnlab.programs import Programs
-from attnlab.snapshot import STATES
+from attnlab.live.programs import Programs
+from attnlab.runs.snapshot import STATES
 from tests.unit.live_runs import LONG, PATIENCE, finished, paused_after, training_threads, until
 from tests.unit.small_experiments import small
 

@@ -6,11 +6,11 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from attnlab.changes import Change
-from attnlab.history import MOST_CHANGES
+from attnlab.configuration.options import OptionError
 from attnlab.models import AttentionOptions
-from attnlab.options import OptionError
-from attnlab.storage import from_bytes, to_bytes
+from attnlab.runs.history import MOST_CHANGES
+from attnlab.runs.storage import from_bytes, to_bytes
+from attnlab.training.changes import Change
 from tests.unit.live_runs import PATIENCE, assert_same_run, finished, paused_after, weights_of
 from tests.unit.small_experiments import small
 

@@ -9,18 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import attnlab.pace
-import attnlab.trainer
-from attnlab.history import schedule
-from attnlab.live import LiveRun
-from attnlab.training import Losses
+import attnlab.live.pace
+import attnlab.live.trainer
+from attnlab.live.live_run import LiveRun
+from attnlab.runs.history import schedule
+from attnlab.training.steps import Losses
 from tests.unit.small_experiments import SMALL, small
 
 PATIENCE = 60.0
 BAD_STEP = 7
 LONG = small(steps=100_000)
 
-REAL_ADVANCE = attnlab.trainer.advance
+REAL_ADVANCE = attnlab.live.trainer.advance
 
 
 @pytest.fixture(autouse=True)
@@ -93,8 +93,8 @@ def test_a_bad_loss_within_a_chunk_keeps_the_step_before(monkeypatch):
     begin = next(a for a, b in itertools.pairwise(due) if b - a > 8)
     run = stepped(LONG, begin)
     with monkeypatch.context() as patch:
-        patch.setattr(attnlab.pace, "_CHUNK_SECONDS", PATIENCE)
-        patch.setattr(attnlab.trainer, "advance", bad_loss_at(begin + 5))
+        patch.setattr(attnlab.live.pace, "_CHUNK_SECONDS", PATIENCE)
+        patch.setattr(attnlab.live.trainer, "advance", bad_loss_at(begin + 5))
         run.start()
         assert run.wait(PATIENCE)
     assert_failed(run, LONG, bad_step=begin + 5)
@@ -103,7 +103,7 @@ def test_a_bad_loss_within_a_chunk_keeps_the_step_before(monkeypatch):
 def test_a_bad_loss_at_the_start_of_a_chunk_keeps_the_step_before(monkeypatch):
     run = stepped(SMALL, BAD_STEP)
     with monkeypatch.context() as patch:
-        patch.setattr(attnlab.trainer, "advance", bad_loss_at(BAD_STEP))
+        patch.setattr(attnlab.live.trainer, "advance", bad_loss_at(BAD_STEP))
         run.step()
         assert run.wait(PATIENCE)
     assert_failed(run, SMALL, bad_step=BAD_STEP)
@@ -112,7 +112,7 @@ def test_a_bad_loss_at_the_start_of_a_chunk_keeps_the_step_before(monkeypatch):
 def test_weights_that_are_not_finite_are_not_kept(monkeypatch):
     run = stepped(SMALL, BAD_STEP - 1)
     with monkeypatch.context() as patch:
-        patch.setattr(attnlab.trainer, "advance", bad_weights_after(BAD_STEP))
+        patch.setattr(attnlab.live.trainer, "advance", bad_weights_after(BAD_STEP))
         run.step()
         assert run.wait(PATIENCE)
     assert_failed(run, SMALL, bad_step=BAD_STEP)
@@ -121,7 +121,7 @@ def test_weights_that_are_not_finite_are_not_kept(monkeypatch):
 def test_a_failed_run_only_begins_again_by_a_reset(monkeypatch):
     run = LiveRun(SMALL)
     with monkeypatch.context() as patch:
-        patch.setattr(attnlab.trainer, "advance", bad_loss_at(BAD_STEP))
+        patch.setattr(attnlab.live.trainer, "advance", bad_loss_at(BAD_STEP))
         run.start()
         assert run.wait(PATIENCE)
     run.start()
@@ -143,7 +143,7 @@ def test_any_error_in_the_thread_is_shown_and_not_lost(monkeypatch, part):
 
     run = LiveRun(SMALL)
     with monkeypatch.context() as patch:
-        patch.setattr(attnlab.trainer, part, broken)
+        patch.setattr(attnlab.live.trainer, part, broken)
         run.start()
         assert run.wait(PATIENCE)
     seen = run.snapshot()

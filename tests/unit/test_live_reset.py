@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attnlab.storage import from_bytes, to_bytes
+from attnlab.runs.storage import from_bytes, to_bytes
 from tests.unit.live_runs import (
     LONG,
     PATIENCE,

@@ -4,16 +4,16 @@ import json
 
 import pytest
 
-from attnlab.cli import main
-from attnlab.experiment import VERSION, Experiment, from_json
-from attnlab.flags import read_experiment, read_generator
+from attnlab.command_line.cli import main
+from attnlab.command_line.flags import read_experiment, read_generator
+from attnlab.configuration.number_text import read_matrix, read_numbers
+from attnlab.configuration.options import OptionError
+from attnlab.configuration.records import from_record
 from attnlab.generators import GENERATORS, Markov
-from attnlab.number_text import read_matrix, read_numbers
+from attnlab.lessons.points_text import read_points
 from attnlab.optimum import next_day
-from attnlab.options import OptionError
-from attnlab.points_text import read_points
-from attnlab.records import from_record
-from attnlab.training import Training
+from attnlab.training.experiment import VERSION, Experiment, from_json
+from attnlab.training.steps import Training
 
 MOST = 400
 LENGTHS = (100_000, 3_000_000)

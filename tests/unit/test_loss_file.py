@@ -6,9 +6,9 @@ import io
 import numpy as np
 import pytest
 
-from attnlab.history import MOST_POINTS, empty_history
-from attnlab.loss_file import COLUMNS, to_csv
-from attnlab.training import Evaluation
+from attnlab.runs.history import MOST_POINTS, empty_history
+from attnlab.runs.loss_file import COLUMNS, to_csv
+from attnlab.training.steps import Evaluation
 from tests.unit.live_runs import finished
 from tests.unit.small_experiments import small
 

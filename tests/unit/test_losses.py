@@ -5,8 +5,9 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from attnlab.losses import LOSSES, READOUTS, final_logits, readout_position, sequence_loss
 from attnlab.models import AttentionOptions
+from attnlab.models.readout import READOUTS, final_logits, readout_position
+from attnlab.training.losses import LOSSES, sequence_loss
 from tests.unit.model_oracles import as_float64, attention_forward, log_softmax, loss_of
 
 DAYS = (2, 0, 1, 1, 0, 2)

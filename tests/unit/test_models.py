@@ -10,7 +10,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from attnlab.attention import MASKS, SCALES
+from attnlab.attention.head import MASKS, SCALES
 from attnlab.models import MODELS, AttentionOptions, LinearOptions, parameter_count
 from attnlab.positions import POSITIONS
 from tests.unit.model_oracles import as_float64, attention_forward, linear_logits

@@ -4,8 +4,8 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.number_text import read_numbers, show_measured, show_numbers
-from attnlab.options import OptionError
+from attnlab.configuration.number_text import read_numbers, show_measured, show_numbers
+from attnlab.configuration.options import OptionError
 
 ROW, TABLE, DAYS = (0.5, 0.5), ((0.5, 0.5), (0.25, 0.75)), (1, 4, 8)
 

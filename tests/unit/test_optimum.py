@@ -6,9 +6,9 @@ import itertools
 import numpy as np
 import pytest
 
+from attnlab.configuration.options import OptionError
 from attnlab.generators import Markov, NDays, Recall
 from attnlab.optimum import Best, entropy, optimum
-from attnlab.options import OptionError
 from tests.unit import optimum_oracles as oracles
 from tests.unit.optimum_cases import NAMES, case
 

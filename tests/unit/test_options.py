@@ -7,10 +7,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.experiment import Experiment
-from attnlab.generators import GENERATORS
-from attnlab.models import MODELS
-from attnlab.options import (
+from attnlab.configuration.options import (
     Option,
     OptionError,
     check_option,
@@ -20,8 +17,11 @@ from attnlab.options import (
     option,
     options_of,
 )
+from attnlab.generators import GENERATORS
+from attnlab.models import MODELS
 from attnlab.positions import POSITIONS
-from attnlab.training import Training
+from attnlab.training.experiment import Experiment
+from attnlab.training.steps import Training
 
 KINDS = (Experiment, Training, *GENERATORS.values(), *POSITIONS.values(), *MODELS.values())
 EVERY_OPTION = [(kind, name) for kind in KINDS for name in options_of(kind)]

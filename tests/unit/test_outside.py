@@ -7,8 +7,8 @@ import pytest
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from attnlab.options import OptionError, quoted
-from attnlab.ui.outside import as_message, as_text
+from attnlab.configuration.options import OptionError, quoted
+from attnlab.ui.core.outside import as_message, as_text
 
 UNSEEN = "\N{WORD JOINER}"
 # What Streamlit's front end looks for in the text that Markdown leaves.

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import strategies as st
 
 import attnlab
-from attnlab.pace import Pace
-from attnlab.training import CHUNK_CAPACITY
+from attnlab.live.pace import Pace
+from attnlab.training.steps import CHUNK_CAPACITY
 
 HOUR = 3600.0
 

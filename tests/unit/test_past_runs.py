@@ -4,12 +4,12 @@ import dataclasses
 
 import pytest
 
-from attnlab.differences import differing_settings, label_of_change
-from attnlab.experiment import Experiment
 from attnlab.generators import DotMod, NDays
-from attnlab.history import empty_history
 from attnlab.models import AttentionOptions, LinearOptions
-from attnlab.past_runs import (
+from attnlab.positions import Scalar
+from attnlab.runs.differences import differing_settings, label_of_change
+from attnlab.runs.history import empty_history
+from attnlab.runs.past_runs import (
     MOST_KEPT,
     MOST_RECENT,
     changed_run,
@@ -19,10 +19,10 @@ from attnlab.past_runs import (
     with_run,
     without_run,
 )
-from attnlab.positions import Scalar
-from attnlab.snapshot import Snapshot
-from attnlab.storage import Run
-from attnlab.training import Evaluation, Training
+from attnlab.runs.snapshot import Snapshot
+from attnlab.runs.storage import Run
+from attnlab.training.experiment import Experiment
+from attnlab.training.steps import Evaluation, Training
 
 _FIRST = Experiment()
 

@@ -22,9 +22,9 @@ from attnlab.charts import (
     weight_chart,
     weight_table,
 )
-from attnlab.history import empty_history
-from attnlab.training import Evaluation
-from attnlab.vocabulary import WEATHER, Vocabulary, in_any_font
+from attnlab.generators.vocabulary import WEATHER, Vocabulary, in_any_font
+from attnlab.runs.history import empty_history
+from attnlab.training.steps import Evaluation
 
 LENGTH = 4
 TRIANGLE = np.tril(np.ones((LENGTH, LENGTH), dtype=bool))

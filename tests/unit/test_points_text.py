@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attnlab.options import OptionError
-from attnlab.points_text import MOST, read_points
+from attnlab.configuration.options import OptionError
+from attnlab.lessons.points_text import MOST, read_points
 
 
 @pytest.mark.parametrize(

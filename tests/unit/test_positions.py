@@ -9,15 +9,15 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from attnlab.experiment import Experiment, from_json, to_json
+from attnlab.configuration.options import OptionError, options_of
 from attnlab.models import AttentionOptions
-from attnlab.options import OptionError, options_of
 from attnlab.positions import (
     POSITIONS,
     AbstractInputPosition,
     AbstractScorePosition,
     position_table,
 )
+from attnlab.training.experiment import Experiment, from_json, to_json
 from tests.unit.model_oracles import attention_forward
 from tests.unit.position_oracles import SCORES, TABLES, alibi, rotary
 

@@ -6,12 +6,12 @@ import threading
 import jax
 import pytest
 
-import attnlab.programs
-from attnlab.experiment import Experiment, build_model, prepare
-from attnlab.history import take_picture
+import attnlab.live.programs
+from attnlab.live.programs import Programs
 from attnlab.models import LinearOptions
-from attnlab.programs import Programs
-from attnlab.training import Training, advance, evaluate
+from attnlab.models.picture import take_picture
+from attnlab.training.experiment import Experiment, build_model, prepare
+from attnlab.training.steps import Training, advance, evaluate
 
 # Sizes that no other test uses, so that nothing is compiled before.
 CASES = {
@@ -71,8 +71,8 @@ def test_a_run_can_begin_before_the_training_program_is_there(monkeypatch):
         may_go_on.wait(60.0)
         made.append(experiment)
 
-    beginning = attnlab.programs._COMPILE_BEGINNING
-    monkeypatch.setattr("attnlab.programs._COMPILE", (*beginning, compile_steps))
+    beginning = attnlab.live.programs._COMPILE_BEGINNING
+    monkeypatch.setattr("attnlab.live.programs._COMPILE", (*beginning, compile_steps))
     programs, experiment = Programs(), CASES["linear"]
     try:
         programs.wait_to_begin(experiment)
@@ -98,7 +98,9 @@ def test_what_is_given_up_can_be_waited_for(monkeypatch):
         may_go_on.wait(60.0)
         made.append(experiment.length)
 
-    monkeypatch.setattr("attnlab.programs._COMPILE", (make, lambda experiment: make(experiment)))
+    monkeypatch.setattr(
+        "attnlab.live.programs._COMPILE", (make, lambda experiment: make(experiment))
+    )
     programs = Programs()
     for length in (3, 4, 5):
         programs.want(Experiment(length=length))
@@ -116,15 +118,17 @@ def test_what_cannot_be_compiled_is_told(monkeypatch):
     def broken(*_arguments):
         raise MemoryError("too large")
 
-    monkeypatch.setattr("attnlab.programs.prepare", broken)
+    monkeypatch.setattr("attnlab.live.programs.prepare", broken)
     with pytest.raises(MemoryError, match="too large"):
         Programs().wait_for(Experiment(length=9, seed=1, training=Training(test_size=315)))
 
 
 def test_compiled_programs_have_a_bound(monkeypatch):
     made, dropped = [], []
-    monkeypatch.setattr("attnlab.programs._COMPILE", (lambda experiment: made.append(experiment),))
-    monkeypatch.setattr("attnlab.programs.jax.clear_caches", lambda: dropped.append(len(made)))
+    monkeypatch.setattr(
+        "attnlab.live.programs._COMPILE", (lambda experiment: made.append(experiment),)
+    )
+    monkeypatch.setattr("attnlab.live.programs.jax.clear_caches", lambda: dropped.append(len(made)))
     programs = Programs()
     for length in range(2, 20):
         programs.want(Experiment(length=length))

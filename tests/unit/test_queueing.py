@@ -7,7 +7,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.queueing import WorkQueue
+from attnlab.live.queueing import WorkQueue
 from tests.unit.live_runs import PATIENCE, until
 
 

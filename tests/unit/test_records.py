@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from attnlab.configuration.options import OptionError, options_of
+from attnlab.configuration.records import from_record, to_record
 from attnlab.generators import GENERATORS, Markov, Recall
 from attnlab.models import MODELS, AttentionOptions
-from attnlab.options import OptionError, options_of
 from attnlab.positions import POSITIONS, Scalar
-from attnlab.records import from_record, to_record
 
 REGISTRIES = {"generator": GENERATORS, "position": POSITIONS, "model": MODELS}
 EVERY_NAME = [(option, name) for option, registry in REGISTRIES.items() for name in registry]

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from attnlab.configuration.options import OptionError
 from attnlab.generators import GENERATORS, Custom, HiddenMarkov, Markov, Recall
-from attnlab.options import OptionError
 
 
 @pytest.mark.parametrize("kind", GENERATORS.values(), ids=GENERATORS)

@@ -9,10 +9,10 @@ import jax
 import numpy as np
 import pytest
 
-from attnlab.experiment import prepare
 from attnlab.generators import Recall
-from attnlab.storage import from_bytes, to_bytes
-from attnlab.training import evaluate
+from attnlab.runs.storage import from_bytes, to_bytes
+from attnlab.training.experiment import prepare
+from attnlab.training.steps import evaluate
 
 # Written by the last attnlab of version 1: three steps, then another rate; a fourth, then another
 # batch and number of steps; and on to the end.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnlab.safety import CASES, answer
+from attnlab.lessons.safety import CASES, answer
 
 E = float(np.exp(-1.0))
 NAN = float("nan")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
-from attnlab.attention import masked_softmax
-from attnlab.saturation import (
+from attnlab.attention.head import masked_softmax
+from attnlab.lessons.saturation import (
     HEALTHY,
     SATURATED,
     draw_scores,

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from attnlab.attention import attend
-from attnlab.options import OptionError
-from attnlab.scores import SCORES, GaussianKernel
+from attnlab.attention.head import attend
+from attnlab.attention.scores import SCORES, GaussianKernel
+from attnlab.configuration.options import OptionError
 
 ORACLES = {
     "dot": lambda q, k: sum(a * b for a, b in zip(q, k, strict=True)),

@@ -10,14 +10,14 @@ import hypothesis
 import pytest
 
 import attnlab
-from attnlab.experiment import Experiment
+from attnlab.configuration.number_text import show_measured
 from attnlab.generators import GENERATORS, Custom, Recall
 from attnlab.models import MODELS, AttentionOptions
-from attnlab.number_text import show_measured
 from attnlab.positions import POSITIONS
-from attnlab.presets import PRESETS
-from attnlab.script import to_script
-from attnlab.training import Training
+from attnlab.runs.script import to_script
+from attnlab.training.experiment import Experiment
+from attnlab.training.presets import PRESETS
+from attnlab.training.steps import Training
 from tests.unit.live_runs import finished, paused_after
 from tests.unit.scripts import experiment_of
 from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small

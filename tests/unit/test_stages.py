@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from attnlab.attention import attend
+from attnlab.attention.head import attend
+from attnlab.attention.scores import SCORES, DotProduct
+from attnlab.lessons.stages import Head, Stages, compiled_stages, stages
+from attnlab.lessons.worked_examples import WORKED_EXAMPLES
 from attnlab.models.initialisation import Projection
-from attnlab.scores import SCORES, DotProduct
-from attnlab.stages import Head, Stages, compiled_stages, stages
-from attnlab.worked_examples import WORKED_EXAMPLES
 
 REFERENCE = json.loads((Path(__file__).parent / "worked_example.json").read_text())
 EXAMPLE = WORKED_EXAMPLES["worked example"]

@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.changes import Change
-from attnlab.experiment import Experiment, prepare, starting_state
 from attnlab.generators import Custom
-from attnlab.history import (
+from attnlab.models import MODELS, AttentionOptions
+from attnlab.positions import Alibi, Rotary
+from attnlab.runs.history import (
     MOST_CHANGES,
     MOST_CHECKPOINTS,
     MOST_TESTS,
     History,
     empty_history,
 )
-from attnlab.models import MODELS, AttentionOptions
-from attnlab.positions import Alibi, Rotary
-from attnlab.storage import Run, RunFileError, from_bytes, load_run, save_run, to_bytes
-from attnlab.training import Evaluation, Training, advance, evaluate
+from attnlab.runs.storage import Run, RunFileError, from_bytes, load_run, save_run, to_bytes
+from attnlab.training.changes import Change
+from attnlab.training.experiment import Experiment, prepare, starting_state
+from attnlab.training.steps import Evaluation, Training, advance, evaluate
 from tests.unit.run_file_edits import (
     EDITS,
     STEPS,

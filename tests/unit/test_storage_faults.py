@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.experiment import prepare
-from attnlab.history import empty_history
-from attnlab.storage import Run, RunFileError, from_bytes, load_run, save_run, to_bytes
-from attnlab.training import advance, evaluate
+from attnlab.runs.history import empty_history
+from attnlab.runs.storage import Run, RunFileError, from_bytes, load_run, save_run, to_bytes
+from attnlab.training.experiment import prepare
+from attnlab.training.steps import advance, evaluate
 from tests.unit.run_file_edits import VERSIONS, in_version, joined, parts_of
 from tests.unit.small_experiments import SMALL, small
 
@@ -52,14 +52,14 @@ def data(runs):
 SAVES_UNTIL_KILLED = """
 import os, signal, sys
 from pathlib import Path
-from attnlab.storage import load_run, save_run
+from attnlab.runs.storage import load_run, save_run
 
 folder, moment = Path(sys.argv[1]), sys.argv[2]
 first, second = load_run(folder / "first"), load_run(folder / "second")
 save_run(first, folder / "target")
 die = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 if moment == "half written":
-    import attnlab.storage as storage
+    import attnlab.runs.storage as storage
     real = storage.open if hasattr(storage, "open") else open
     def half(path, mode):
         file = real(path, mode)

@@ -8,14 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from attnlab.experiment import build_model, prepare, train
+from attnlab.configuration.options import OptionError
 from attnlab.generators import Markov
 from attnlab.inspection import final_probs
-from attnlab.models import LinearOptions
-from attnlab.models.padded import padded
-from attnlab.optimum import next_day, optimum
-from attnlab.options import OptionError
-from attnlab.sweep import (
+from attnlab.lessons.sweep import (
     SCALED,
     UNSCALED,
     Sweep,
@@ -26,7 +22,11 @@ from attnlab.sweep import (
     steps_to,
     target_gap,
 )
-from attnlab.training import initial_state
+from attnlab.models import LinearOptions
+from attnlab.models.padded import padded
+from attnlab.optimum import next_day, optimum
+from attnlab.training.experiment import build_model, prepare, train
+from attnlab.training.steps import initial_state
 from tests.unit.small_experiments import SMALL, small
 
 STEPS = 40

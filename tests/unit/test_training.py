@@ -9,10 +9,10 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from attnlab.experiment import prepare, train
 from attnlab.generators import NDays
-from attnlab.losses import LOSSES
-from attnlab.training import CHUNK_CAPACITY, Evaluation, advance, evaluate, initial_state
+from attnlab.training.experiment import prepare, train
+from attnlab.training.losses import LOSSES
+from attnlab.training.steps import CHUNK_CAPACITY, Evaluation, advance, evaluate, initial_state
 from tests.unit.model_oracles import (
     as_float64,
     attention_inputs,

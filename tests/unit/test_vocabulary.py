@@ -4,7 +4,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.vocabulary import WEATHER, Vocabulary
+from attnlab.generators.vocabulary import WEATHER, Vocabulary
 
 CARDS = Vocabulary(symbols=("1", "10", "J"), names=("one", "ten", "jack"))
 

@@ -2,7 +2,7 @@
 
 import threading
 
-from attnlab.answers import Answers
+from attnlab.live.answers import Answers
 
 
 def test_a_waiting_question_is_dropped_and_may_be_asked_anew():

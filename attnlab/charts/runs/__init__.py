@@ -1,0 +1,1 @@
+"""Charts of runs: losses, what is inside, what was predicted."""

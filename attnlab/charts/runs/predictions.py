@@ -1,0 +1,152 @@
+"""Predictions against the truth: one distribution, a confusion matrix, a calibration curve."""
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+
+from attnlab.charts.core.colours import hues, share_ramp
+from attnlab.charts.core.drawing import Rows, drawn_once
+from attnlab.charts.core.legend import ramp_legend
+from attnlab.generators.vocabulary import Vocabulary
+
+_LAWS = ["true", "model"]
+
+
+def next_day_table(
+    true: Float[np.ndarray, " vocab"], model: Float[np.ndarray, " vocab"], vocabulary: Vocabulary
+) -> pd.DataFrame:
+    """A row for every token by either law."""
+    return pd.DataFrame(
+        {
+            "token": list(vocabulary.symbols) * 2,
+            "law": np.repeat(_LAWS, vocabulary.size),
+            "probability": np.concatenate([true, model]),
+        }
+    )
+
+
+@drawn_once
+def next_day_chart(table: Rows, *, symbols: tuple[str, ...], dark: bool, height: int) -> alt.Chart:
+    """The true law of the next day beside the model's, as bars from 0 to 1."""
+    hue = hues(dark=dark)
+    return (
+        alt.Chart(table)
+        .mark_bar(aria=False)
+        .encode(
+            x=alt.X(
+                "token:N",
+                title="next day",
+                sort=list(symbols),
+                axis=alt.Axis(labelAngle=0, labelFontSize=16),
+            ),
+            xOffset=alt.XOffset("law:N", sort=_LAWS),
+            y=alt.Y("probability:Q", scale=alt.Scale(domain=[0, 1])),
+            color=alt.Color(
+                "law:N",
+                title=None,
+                legend=alt.Legend(orient="top"),
+                scale=alt.Scale(domain=_LAWS, range=[hue.truth, hue.learned]),
+            ),
+            tooltip=["token:N", "law:N", alt.Tooltip("probability:Q", format=".3f")],
+        )
+        .properties(height=height)
+    )
+
+
+def confusion_table(
+    counts: Int[np.ndarray, "came predicted"], vocabulary: Vocabulary
+) -> pd.DataFrame:
+    """A row for every pair of what came and what was the likeliest."""
+    came, predicted = (index.ravel() for index in np.indices(counts.shape))
+    total = np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    symbols = np.array(vocabulary.symbols)
+    return pd.DataFrame(
+        {
+            "came": symbols[came],
+            "predicted": symbols[predicted],
+            "count": counts.ravel(),
+            "share": (counts / total).ravel(),
+        }
+    )
+
+
+@drawn_once
+def confusion_chart(
+    table: Rows, *, symbols: tuple[str, ...], dark: bool, height: int
+) -> alt.LayerChart:
+    """Counts of what came (rows) and what was the likeliest (columns), coloured by row share."""
+    order = list(symbols)
+    base = alt.Chart(table).encode(
+        x=alt.X(
+            "predicted:N",
+            title="predicted",
+            sort=order,
+            axis=alt.Axis(labelAngle=0, labelFontSize=16),
+        ),
+        y=alt.Y("came:N", title="came", sort=order, axis=alt.Axis(labelFontSize=16)),
+        tooltip=[
+            "came:N",
+            "predicted:N",
+            alt.Tooltip("count:Q", format=",d"),
+            alt.Tooltip("share:Q", format=".3f"),
+        ],
+    )
+    cells = base.mark_rect(aria=False).encode(
+        color=alt.Color(
+            "share:Q",
+            title="share of row",
+            scale=alt.Scale(domain=[0, 1], range=list(share_ramp(dark=dark))),
+            legend=ramp_legend(values=[0, 0.5, 1]),
+        )
+    )
+    ink = ("#12151c", "#e6e9f0") if dark else ("#ffffff", "#1d2433")
+    text = base.mark_text(aria=False).encode(
+        text=alt.Text("count:Q", format=",d"),
+        color=alt.condition(alt.datum.share > 0.5, alt.value(ink[0]), alt.value(ink[1])),
+    )
+    return alt.layer(cells, text).properties(height=height)
+
+
+def calibration_table(
+    said: Float[np.ndarray, " bins"],
+    came: Float[np.ndarray, " bins"],
+    stderr: Float[np.ndarray, " bins"],
+    count: Int[np.ndarray, " bins"],
+) -> pd.DataFrame:
+    """A row for every bin; its bar reaches one standard error to both sides."""
+    return pd.DataFrame(
+        {
+            "said": said,
+            "came": came,
+            "low": np.clip(came - stderr, 0, 1),
+            "high": np.clip(came + stderr, 0, 1),
+            "count": count,
+        }
+    )
+
+
+@drawn_once
+def calibration_chart(table: Rows, *, dark: bool, height: int) -> alt.LayerChart:
+    """How often a token came against the probability it was given; the diagonal is perfect."""
+    hue = hues(dark=dark)
+    unit = alt.Scale(domain=[0, 1])
+    corners = [{"said": 0.0, "came": 0.0}, {"said": 1.0, "came": 1.0}]
+    diagonal = (
+        alt.Chart(alt.InlineData(values=corners))
+        .mark_line(color=hue.truth, strokeDash=[5, 4], aria=False)
+        .encode(x=alt.X("said:Q", scale=unit), y=alt.Y("came:Q", scale=unit))
+    )
+    base = alt.Chart(table).encode(
+        x=alt.X("said:Q", title="probability given", scale=unit),
+        tooltip=[
+            alt.Tooltip("said:Q", format=".3f"),
+            alt.Tooltip("came:Q", format=".3f"),
+            alt.Tooltip("count:Q", title="predictions", format=",d"),
+        ],
+    )
+    points = base.mark_point(filled=True, size=60, color=hue.learned, aria=False).encode(
+        y=alt.Y("came:Q", title="share that came", scale=unit)
+    )
+    bars = base.mark_rule(color=hue.learned, aria=False).encode(y="low:Q", y2="high:Q")
+    return alt.layer(diagonal, bars, points).properties(height=height)

@@ -1,0 +1,116 @@
+"""Numbers as people type them and as they are shown."""
+
+import math
+from typing import Any
+
+from attnlab.configuration.options import Option, OptionError
+
+EMPTY_CELL = "?"
+
+
+def read_numbers(name: str, text: str, default: tuple) -> tuple:
+    """A list or a table of numbers, whichever `default` is, with its kind of numbers.
+
+    Numbers stand apart by spaces or commas, rows by new lines or semicolons. Refused, with an
+    `OptionError` for `name`: text that is not numbers, or no numbers.
+    """
+    is_table = isinstance(default[0], tuple)
+    number = type(default[0][0] if is_table else default[0])
+    lines = text.replace(";", "\n").splitlines()
+    try:
+        rows = [tuple(number(part) for part in line.replace(",", " ").split()) for line in lines]
+    except ValueError:
+        kind = "whole numbers" if number is int else "numbers"
+        remedy = "Put spaces or commas between them, and each row on a line or behind a semicolon"
+        raise OptionError(name, text, f"not {kind}", remedy) from None
+    rows = [row for row in rows if row]
+    if not rows:
+        raise OptionError(name, text, "empty", f"Try {show_numbers(default)!r}")
+    return tuple(rows) if is_table else tuple(part for row in rows for part in row)
+
+
+def read_matrix(name: str, text: str, *, most_rows: int, most_columns: int) -> tuple:
+    """A matrix of finite numbers: rows of equal length, of at most a million in size.
+
+    Numbers stand apart by spaces or commas, rows by new lines or semicolons; `?` stands for an
+    empty cell. Refused, with an `OptionError` that names the row and column: anything else.
+    """
+    cells = read_cells(text)
+    if not cells:
+        raise OptionError(name, text, "empty", "Type a row of numbers, such as 1 0 1")
+    if len(cells) > most_rows or max(map(len, cells)) > most_columns:
+        size = f"{len(cells)} × {max(map(len, cells))}"
+        remedy = f"Keep to {most_rows} rows and {most_columns} columns"
+        raise OptionError(name, size, "larger than what fits the page", remedy)
+    for number, row in enumerate(cells, start=1):
+        if len(row) != len(cells[0]):
+            problem = f"of length {len(row)}, where row 1 is of length {len(cells[0])}"
+            raise OptionError(f"{name} row {number}", " ".join(row), problem, "Make rows alike")
+    return tuple(
+        tuple(
+            _read_cell(f"{name} row {row}, column {column}", cell)
+            for column, cell in enumerate(parts, start=1)
+        )
+        for row, parts in enumerate(cells, start=1)
+    )
+
+
+def _read_cell(name: str, cell: str) -> float:
+    remedy = "Type a number from -1,000,000 to 1,000,000"
+    if cell == EMPTY_CELL:
+        raise OptionError(name, "", "empty", remedy)
+    try:
+        number = float(cell)
+    except ValueError:
+        raise OptionError(name, cell, "not a number", remedy) from None
+    if not math.isfinite(number):
+        raise OptionError(name, cell, "not finite", remedy)
+    if abs(number) > 1_000_000:
+        raise OptionError(name, cell, "too large", remedy)
+    return number
+
+
+def read_cells(text: str) -> list[list[str]]:
+    """The texts between the spaces or commas of every row that has any."""
+    lines = text.replace(";", "\n").splitlines()
+    return [parts for line in lines if (parts := line.replace(",", " ").split())]
+
+
+def show_matrix(rows: Any) -> str:
+    """The text that `read_matrix` reads back, whole numbers without a fraction."""
+    return "\n".join(" ".join(f"{number:.12g}" for number in row) for row in rows)
+
+
+def show_numbers(value: tuple[Any, ...]) -> str:
+    """The text that `read_numbers` reads back to the last digit."""
+    rows = value if isinstance(value[0], tuple) else (value,)
+    return "\n".join("  ".join(repr(part) for part in row) for row in rows)
+
+
+def show_measured(value: float, stderr: float, *, most_places: int = 3) -> str:
+    """`value ± stderr`, the error to two digits and the value to no more places than it.
+
+    >>> show_measured(299.977, 3.728)
+    '300.0 ± 3.7'
+    >>> show_measured(0.50587, 0.00499)
+    '0.506 ± 0.005'
+    """
+    places = most_places
+    if stderr > 0 and math.isfinite(stderr):
+        places = min(most_places, max(0, 1 - math.floor(math.log10(stderr))))
+    # An error below the last place is not shown as none.
+    shown = max(stderr, 10.0**-places) if stderr > 0 else stderr
+    return f"{value:,.{places}f} ± {shown:,.{places}f}".replace("-", "−")
+
+
+def read_value(name: str, spec: Option, text: str, default: Any) -> Any:
+    """What a flag's text means for an option of this default."""
+    if isinstance(default, tuple):
+        return read_numbers(name, text, default)
+    if isinstance(default, str):
+        return text
+    try:
+        return int(text) if isinstance(default, int) else float(text)
+    except ValueError:
+        kind = "a whole number" if isinstance(default, int) else "a number"
+        raise OptionError(name, text, f"not {kind}", f"Write {kind}") from None

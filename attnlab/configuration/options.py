@@ -1,0 +1,136 @@
+"""What a user may set: an option's default, bounds and one-line help, and the errors that name it.
+
+Every configuration class of attnlab is a frozen dataclass whose fields are made by `option`.
+Controls on the pages, flags of the command line and checks of values are all drawn from here.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+_MOST_CHARACTERS = 200
+_MOST_QUOTED = 60
+
+
+class OptionError(ValueError):
+    """A value that an option may not have. Says which option, which value, and the remedy."""
+
+    def __init__(self, name: str, value: Any, problem: str, remedy: str):
+        self.name, self.value = name, value
+        # A file or an address may name options that nobody has, at any length.
+        shown = _shortened(_written(name)[1:-1])
+        super().__init__(f"`{shown}` is {quoted(value)}: {problem}. {remedy}.")
+
+
+def quoted(value: Any) -> str:
+    """A value that may come from outside, for a message: as Python writes it, 60 letters at most.
+
+    A backtick is written as its code: those of a message stand around names of ours.
+
+    >>> quoted("a" * 100)
+    "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
+    """
+    return _shortened(_written(value))
+
+
+def _written(value: Any) -> str:
+    return repr(value).replace("`", r"\x60")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MOST_QUOTED else f"{text[: _MOST_QUOTED - 3]}..."
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """The part of an option that its default value does not say.
+
+    `registry` marks an option that is itself one of several configurations, such as a positional
+    encoding. `unit` is shown behind the label. `logarithmic` asks for a control in decades.
+    """
+
+    help: str
+    label: str = ""
+    low: int | float | None = None
+    high: int | float | None = None
+    choices: tuple[str, ...] = ()
+    registry: Mapping[str, type] | None = None
+    unit: str = ""
+    logarithmic: bool = False
+
+
+def option(default: Any, help: str, **rest: Any) -> Any:
+    """A dataclass field that is an option; `rest` are the other fields of `Option`."""
+    metadata = {"option": Option(help=help, **rest)}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+class Options:
+    """What a frozen dataclass whose fields are options inherits: they are checked when it is made.
+
+    A class with more to refuse calls this `__post_init__` first.
+    """
+
+    def __post_init__(self):
+        check_options(self)
+
+
+def options_of(configuration: Any) -> dict[str, Option]:
+    """The options of a configuration class or instance by name, in the order they are declared."""
+    fields = dataclasses.fields(configuration)
+    return {f.name: f.metadata["option"] for f in fields if "option" in f.metadata}
+
+
+def default_of(configuration: Any, name: str) -> Any:
+    """The declared default of the option `name`."""
+    return next(f.default for f in dataclasses.fields(configuration) if f.name == name)
+
+
+def label_of(name: str, spec: Option) -> str:
+    """What a control for the option is called on screen, unit included."""
+    label = spec.label or name.replace("_", " ")
+    return f"{label} ({spec.unit})" if spec.unit else label
+
+
+def check_options(configuration: Any) -> None:
+    """Raise `OptionError` for the first option of wrong type, out of bounds or not a choice."""
+    for name, spec in options_of(configuration).items():
+        check_option(name, spec, getattr(configuration, name), default_of(configuration, name))
+
+
+def check_option(name: str, spec: Option, value: Any, default: Any) -> None:
+    """Raise `OptionError` unless `value` is of the kind of `default` and within `spec`."""
+    if spec.registry is not None:
+        if type(value) not in spec.registry.values():
+            raise OptionError(name, value, "not a registered choice", _one_of(spec.registry))
+    elif spec.choices:
+        if value not in spec.choices:
+            raise OptionError(name, value, "not a choice", _one_of(spec.choices))
+    elif isinstance(default, str):
+        short = isinstance(value, str) and len(value) <= _MOST_CHARACTERS
+        # Halves of characters, which JSON can write, have no place in a link or on a page.
+        if not short or any("\ud800" <= part <= "\udfff" for part in value):
+            problem = f"not a text of at most {_MOST_CHARACTERS} characters"
+            raise OptionError(name, value, problem, "Type a short text")
+    elif isinstance(default, int | float):
+        _check_number(name, spec, value, whole=isinstance(default, int))
+
+
+def _one_of(names: Any) -> str:
+    return "Choose one of " + ", ".join(f"'{name}'" for name in names)
+
+
+def _check_number(name: str, spec: Option, value: Any, *, whole: bool) -> None:
+    kind = "a whole number" if whole else "a number"
+    remedy = f"Choose {kind} from {spec.low:,} to {spec.high:,}"
+    accepted = int if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, accepted):
+        raise OptionError(name, value, f"not {kind}", remedy)
+    # A whole number may be too large for `math.isfinite`, and is finite in any case.
+    if isinstance(value, float) and not math.isfinite(value):
+        raise OptionError(name, value, "not finite", remedy)
+    if value > spec.high:
+        raise OptionError(name, value, f"more than the cap of {spec.high:,}", remedy)
+    if value < spec.low:
+        raise OptionError(name, value, f"less than the least, {spec.low:,}", remedy)

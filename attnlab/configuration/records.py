@@ -1,0 +1,61 @@
+"""Configurations as plain JSON values and back: `to_record` and `from_record`."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from attnlab.configuration.options import Option, OptionError, default_of, options_of
+
+
+def to_record(configuration: Any) -> dict[str, Any]:
+    """A registered configuration as JSON values: its registered name, then every option."""
+    record = {name: _encode(getattr(configuration, name)) for name in options_of(configuration)}
+    return {"name": configuration.name, **record}
+
+
+def _encode(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return to_record(value)
+    return [_encode(part) for part in value] if isinstance(value, tuple) else value
+
+
+def from_record(registry: Mapping[str, type], record: Any, *, option_name: str) -> Any:
+    """The configuration that `to_record` wrote. Options that are missing take their defaults.
+
+    Refused, with an `OptionError`: something else than an object, a name that `registry` lacks,
+    an option that the class lacks, and whatever the class itself refuses.
+    """
+    if not isinstance(record, dict):
+        raise OptionError(option_name, record, "not an object", 'Write {"name": …}')
+    kind = registry.get(record.get("name")) if isinstance(record.get("name"), str) else None
+    if kind is None:
+        names = ", ".join(f"'{name}'" for name in registry)
+        raise OptionError(option_name, record.get("name"), "unknown", f"Choose one of {names}")
+    specs = options_of(kind)
+    unknown = sorted(record.keys() - specs.keys() - {"name"}, key=str)
+    if unknown:
+        known = ", ".join(f"`{name}`" for name in specs) or "none"
+        problem = f"'{kind.name}' has no such option"
+        raise OptionError(unknown[0], record[unknown[0]], problem, f"Its options: {known}")
+    given = {name: record[name] for name in specs if name in record}
+    decoded = {
+        name: _decode(name, specs[name], value, default_of(kind, name))
+        for name, value in given.items()
+    }
+    return kind(**decoded)
+
+
+def _decode(name: str, spec: Option, value: Any, default: Any) -> Any:
+    if spec.registry is not None:
+        return from_record(spec.registry, value, option_name=name)
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except OverflowError:
+            # The class refuses it as more than the cap.
+            return value
+    return _as_tuple(value)
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(_as_tuple(part) for part in value) if isinstance(value, list) else value

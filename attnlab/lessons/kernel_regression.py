@@ -1,0 +1,206 @@
+"""Nadaraya–Watson regression, and that attention is the same thing."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from attnlab.attention.head import Attended, attend
+from attnlab.optimum.sampled import mean_and_error
+
+
+def kernel_formula(
+    queries: Float[np.ndarray, "query features"],
+    keys: Float[np.ndarray, "key features"],
+    values: Float[np.ndarray, " key"],
+    bandwidth: float,
+) -> Attended:
+    """f(x) = Σᵢ K(x, xᵢ) yᵢ / Σᵢ K(x, xᵢ) with K = exp(-‖x - xᵢ‖²/2h²), as it is written.
+
+    In float64 NumPy, apart from all attention. NaN where every K is below the least number, far
+    from all data. Nadaraya (1964), "On estimating regression"; Watson (1964), "Smooth regression
+    analysis".
+    """
+    queries, keys = np.asarray(queries, np.float64), np.asarray(keys, np.float64)
+    squared = ((queries[:, None, :] - keys[None, :, :]) ** 2).sum(axis=-1)
+    kernel = np.exp(-squared / (2 * bandwidth**2))
+    with np.errstate(invalid="ignore"):
+        pattern = kernel / kernel.sum(axis=1, keepdims=True)
+    return Attended(output=(pattern @ np.asarray(values, np.float64))[:, None], pattern=pattern)
+
+
+def gaussian_scores(
+    queries: Float[Array, "query features"],
+    keys: Float[Array, "key features"],
+    bandwidth: float | Float[Array, ""],
+) -> Float[Array, "query key"]:
+    """-‖x - xᵢ‖²/2h²."""
+    squared = ((queries[:, None, :] - keys[None, :, :]) ** 2).sum(axis=-1)
+    return -squared / (2 * bandwidth**2)
+
+
+def gaussian_attention(
+    queries: Float[Array, "query features"],
+    keys: Float[Array, "key features"],
+    values: Float[Array, " key"],
+    bandwidth: float | Float[Array, ""],
+    *,
+    mask: Bool[Array, "query key"],
+) -> Attended:
+    """Attention whose scores are `gaussian_scores`: the kernel is the softmax, the fit its output.
+
+    Queries and keys of `attend` itself are empty, so that its bias is all there is to the scores.
+    """
+    return attend(
+        queries[:, :0],
+        keys[:, :0],
+        values[:, None],
+        mask=mask,
+        scale=1.0,
+        bias=gaussian_scores(queries, keys, bandwidth),
+    )
+
+
+def attention_fit(
+    queries: Float[np.ndarray, "query features"],
+    keys: Float[np.ndarray, "key features"],
+    values: Float[np.ndarray, " key"],
+    bandwidth: float,
+) -> Attended:
+    """`gaussian_attention` with every key admitted, in the precision of `queries`."""
+    with jax.enable_x64(queries.dtype == np.float64):
+        output, pattern = _fit(queries, keys, values, queries.dtype.type(bandwidth))
+        return Attended(np.asarray(output), np.asarray(pattern))
+
+
+@jax.jit
+def _fit(queries, keys, values, bandwidth):
+    everything = jnp.ones((len(queries), len(keys)), dtype=bool)
+    return gaussian_attention(queries, keys, values, bandwidth, mask=everything)
+
+
+class Agreement(NamedTuple):
+    """Largest differences of the weights of `attention_fit` from those of `kernel_formula`.
+
+    `undefined` counts the queries for which the formula is 0/0; they are not compared.
+    """
+
+    float64: float
+    float32: float
+    undefined: int
+
+
+def agreement_with_formula(
+    queries: Float[np.ndarray, "query features"],
+    keys: Float[np.ndarray, "key features"],
+    values: Float[np.ndarray, " key"],
+    bandwidth: float,
+) -> Agreement:
+    """Both ways in both precisions."""
+    formula = kernel_formula(queries, keys, values, bandwidth).pattern
+    defined = np.isfinite(formula).all(axis=1)
+    differences = []
+    for dtype in (np.float64, np.float32):
+        arrays = (np.asarray(part, dtype) for part in (queries, keys, values))
+        ours = attention_fit(*arrays, bandwidth).pattern
+        apart = np.abs(ours - formula)[defined]
+        differences.append(float(apart.max()) if apart.size else 0.0)
+    return Agreement(*differences, undefined=int((~defined).sum()))
+
+
+def on_circle(x: Float[np.ndarray, " points"], low: float, high: float) -> np.ndarray:
+    """Points of a line as points of the unit circle: from `low` to `high` half a turn.
+
+    Vectors of one norm, for which Gaussian scores are dot products.
+    """
+    angle = np.pi * (np.asarray(x, np.float64) - low) / (high - low)
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+class DotProduct(NamedTuple):
+    """Gaussian scores beside scaled dot products of the same queries and keys.
+
+    With keys of one norm r, -‖q - k‖²/2h² = q · k/h² - (‖q‖² + r²)/2h². The last term is the same
+    for all keys of a query, and no softmax sees it. `pattern_difference` is the largest between
+    the two patterns, and `constant_error` by how much the difference of scores varies over keys.
+    """
+
+    gaussian: Float[np.ndarray, "query key"]
+    dot: Float[np.ndarray, "query key"]
+    gaussian_pattern: Float[np.ndarray, "query key"]
+    dot_pattern: Float[np.ndarray, "query key"]
+
+    @property
+    def pattern_difference(self) -> float:
+        return float(np.abs(self.gaussian_pattern - self.dot_pattern).max())
+
+    @property
+    def constant_error(self) -> float:
+        apart = self.dot - self.gaussian
+        return float((apart.max(axis=1) - apart.min(axis=1)).max())
+
+
+def dot_product(
+    queries: Float[np.ndarray, "query features"],
+    keys: Float[np.ndarray, "key features"],
+    bandwidth: float,
+) -> DotProduct:
+    """Both kinds of attention in float64: Gaussian, and by dot products with scale 1/h²."""
+    with jax.enable_x64(True):
+        parts = _both(np.asarray(queries, np.float64), np.asarray(keys, np.float64), bandwidth)
+        return DotProduct(*(np.asarray(part) for part in parts))
+
+
+@jax.jit
+def _both(queries, keys, bandwidth):
+    everything = jnp.ones((len(queries), len(keys)), dtype=bool)
+    none, scale = jnp.zeros((len(keys), 0)), bandwidth**-2
+    gaussian = gaussian_scores(queries, keys, bandwidth)
+    one = gaussian_attention(queries, keys, jnp.zeros(len(keys)), bandwidth, mask=everything)
+    other = attend(queries, keys, none, mask=everything, scale=scale)
+    return gaussian, scale * (queries @ keys.T), one.pattern, other.pattern
+
+
+class LeaveOneOut(NamedTuple):
+    """Squared error of predicting each point from the others, as a mean with its standard error."""
+
+    bandwidths: Float[np.ndarray, " candidates"]
+    loss: Float[np.ndarray, " candidates"]
+    stderr: Float[np.ndarray, " candidates"]
+
+    @property
+    def best(self) -> int:
+        """The candidate with the least loss."""
+        return int(self.loss.argmin())
+
+
+def others(points: int) -> Bool[Array, "points points"]:
+    """The mask of leaving one out: a point sees every point but itself."""
+    return ~jnp.eye(points, dtype=bool)
+
+
+def leave_one_out(
+    x: Float[np.ndarray, "points features"],
+    y: Float[np.ndarray, " points"],
+    bandwidths: Float[np.ndarray, " candidates"],
+) -> LeaveOneOut:
+    """The loss of Gaussian attention with each bandwidth, the diagonal masked.
+
+    The standard errors treat the points as independent, which nearly holds for many points.
+    """
+    arrays = (np.asarray(part, np.float32) for part in (x, y, bandwidths))
+    squared = np.asarray(_squared_errors(*arrays), np.float64)
+    figures = np.array([mean_and_error(row) for row in squared])
+    return LeaveOneOut(np.asarray(bandwidths), figures[:, 0], figures[:, 1])
+
+
+@jax.jit
+def _squared_errors(x, y, bandwidths):
+    mask = others(len(x))
+
+    def one(bandwidth):
+        return (gaussian_attention(x, x, y, bandwidth, mask=mask).output[:, 0] - y) ** 2
+
+    return jax.lax.map(one, bandwidths)

@@ -1,0 +1,137 @@
+"""How dot products grow with their width, and what a softmax makes of that."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Bool, Float, Key
+
+from attnlab.attention.head import masked_softmax
+from attnlab.optimum import entropy
+
+# Shares of the Jacobian norm of an even pattern, at which a softmax changes its name.
+HEALTHY, SATURATED = 0.6, 0.25
+
+
+class DrawnScores(NamedTuple):
+    """Dot products of random vectors with independent N(0, 1) components, for several widths.
+
+    `products` holds one q · k for every draw, all independent; `scores` whole rows, in which a
+    query meets several keys.
+    """
+
+    widths: tuple[int, ...]
+    products: Float[np.ndarray, "widths draws"]
+    scores: Float[np.ndarray, "widths queries keys"]
+
+
+def draw_scores(
+    widths: Sequence[int], *, draws: int, queries: int, keys: int, key: Key[Array, ""]
+) -> DrawnScores:
+    """Random dot products of every width. No draw serves two widths."""
+    widths = tuple(widths)
+    products, scores = _draw(widths, draws, queries, keys, key)
+    return DrawnScores(widths, np.asarray(products), np.asarray(scores))
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2, 3))
+def _draw(widths, draws, queries, keys, key):
+    of_query, of_key, of_row_query, of_row_key = jr.split(key, 4)
+    # One draw for all widths: every further draw would be compiled alone. A product with 0s and
+    # 1s adds up the components of each width.
+    owner = np.repeat(np.arange(len(widths)), widths)
+    adds = jnp.asarray(owner[:, None] == np.arange(len(widths)), dtype=jnp.float32)
+    total = owner.size
+    pairs = jr.normal(of_query, (draws, total)) * jr.normal(of_key, (draws, total))
+    rows = jr.normal(of_row_query, (queries, 1, total)) * jr.normal(
+        of_row_key, (queries, keys, total)
+    )
+    return (pairs @ adds).T, jnp.moveaxis(rows @ adds, -1, 0)
+
+
+def variance_and_error(values: Float[np.ndarray, " draws"]) -> tuple[float, float]:
+    """The sample variance s² of independent values, and its standard error.
+
+    Var(s²) = (μ₄ - s⁴ (n - 3)/(n - 1)) / n with the fourth central moment μ₄: Mood, Graybill and
+    Boes (1974), "Introduction to the theory of statistics", theorem VI.2.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    size, variance = values.size, values.var(ddof=1)
+    fourth = ((values - values.mean()) ** 4).mean()
+    squared = (fourth - variance**2 * (size - 3) / (size - 1)) / size
+    return float(variance), float(np.sqrt(max(squared, 0.0)))
+
+
+class Histogram(NamedTuple):
+    """Share of the values per unit, in bins of one width, and that of a normal law beside it."""
+
+    centres: Float[np.ndarray, " bins"]
+    density: Float[np.ndarray, " bins"]
+    normal: Float[np.ndarray, " bins"]
+
+
+def histogram(
+    values: Float[np.ndarray, " draws"], *, variance: float, reach: float, bins: int
+) -> Histogram:
+    """The distribution of `values` from -`reach` to `reach`, beside N(0, variance)."""
+    edges = np.linspace(-reach, reach, bins + 1)
+    counts, _ = np.histogram(values, edges)
+    width, centres = edges[1] - edges[0], (edges[1:] + edges[:-1]) / 2
+    normal = np.exp(-(centres**2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
+    return Histogram(centres, counts / (len(values) * width), normal)
+
+
+class Saturation(NamedTuple):
+    """Of each row of a pattern, how far it has gone from even to a single key.
+
+    `entropy` in nats: log n for n even weights, 0 for one. `effective` is exp(entropy), the number
+    of keys that as many even weights would have. `largest` is the largest weight. `jacobian` is
+    the nuclear norm of the softmax's Jacobian diag(p) - p pᵀ, which is its trace 1 - Σ p², since
+    it has no negative eigenvalue: every gradient that reaches the scores has passed through it.
+    `surviving` is that norm as a share of the 1 - 1/n of an even pattern, its largest value.
+    """
+
+    entropy: Float[np.ndarray, "*rows"]
+    effective: Float[np.ndarray, "*rows"]
+    largest: Float[np.ndarray, "*rows"]
+    jacobian: Float[np.ndarray, "*rows"]
+    surviving: Float[np.ndarray, "*rows"]
+
+
+def saturation(
+    pattern: Float[np.ndarray, "*rows keys"], admitted: Bool[np.ndarray, " keys"] | None = None
+) -> Saturation:
+    """The figures of every row; an even pattern spreads over the `admitted` keys, else over all."""
+    pattern = np.asarray(pattern, dtype=np.float64)
+    keys = pattern.shape[-1] if admitted is None else int(admitted.sum())
+    jacobian = 1 - (pattern**2).sum(axis=-1)
+    nats = entropy(pattern)
+    # A single key has a Jacobian of 0 however it is asked: nothing could survive.
+    most = 1 - 1 / keys if keys > 1 else 1.0
+    return Saturation(nats, np.exp(nats), pattern.max(axis=-1), jacobian, jacobian / most)
+
+
+def verdict(surviving: float) -> str:
+    """`healthy`, `fading` or `saturated`, by the mean surviving share of the Jacobian norm.
+
+    healthy: at least 0.6; saturated: less than 0.25; fading: between the two.
+    """
+    if surviving >= HEALTHY:
+        return "healthy"
+    return "fading" if surviving >= SATURATED else "saturated"
+
+
+def patterns(
+    scores: Float[np.ndarray, "*rows keys"], admitted: Bool[np.ndarray, " keys"]
+) -> Float[np.ndarray, "*rows keys"]:
+    """The softmax of every row over the admitted keys, by the function that models train with."""
+    flat = np.asarray(scores, dtype=np.float32).reshape(-1, scores.shape[-1])
+    mask = np.broadcast_to(admitted, flat.shape)
+    return np.asarray(_masked_softmax(flat, mask)).reshape(scores.shape)
+
+
+_masked_softmax = jax.jit(masked_softmax)

@@ -1,0 +1,281 @@
+"""Matched runs over widths, scales and starting sizes: what 1/√d does to a model that learns."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from attnlab.configuration.options import OptionError
+from attnlab.models import AttentionOptions
+from attnlab.models.padded import PaddedHead, padded
+from attnlab.models.readout import readout_position
+from attnlab.optimum import entropy, optimum
+from attnlab.optimum.sampled import mean_and_error, predictives
+from attnlab.training.experiment import Experiment, Setup, build_model, prepare
+from attnlab.training.limits import Limits, check_work
+from attnlab.training.steps import TrainState, initial_state, take_steps
+
+SCALED, UNSCALED = _SCALES = ("1/sqrt(d)", "none")
+_CHECKS = 20
+# A stop is obeyed between two chunks.
+_MOST_STEPS_A_CHUNK = 100
+_MOST_SEEDS, _MOST_WIDTH, _MOST_STEPS = 16, 128, 5_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Sweep:
+    """Runs of one experiment that differ in `d_attn`, scale, starting size and seed alone.
+
+    `gains` are factors on the starting weights and biases of queries and keys; scores grow with
+    their square. Each seed has one set of data, the same for every run. Refused: a model that is
+    not one attention head, no width or gain, a width above 128, steps or seeds out of bounds.
+    """
+
+    experiment: Experiment
+    widths: tuple[int, ...] = (4, 8, 16, 32, 64, 128)
+    gains: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0)
+    seeds: int = 3
+
+    def __post_init__(self):
+        if not isinstance(self.experiment.model, AttentionOptions):
+            name = self.experiment.model.name
+            raise OptionError("model", name, "has no scores", "Choose the model 'attention'")
+        steps = self.experiment.training.steps
+        for name, values, most in (
+            ("widths", self.widths, _MOST_WIDTH),
+            ("seeds", (self.seeds,), _MOST_SEEDS),
+            ("steps", (steps,), _MOST_STEPS),
+        ):
+            if not values or not all(1 <= value <= most for value in values):
+                remedy = f"Choose whole numbers from 1 to {most:,}"
+                raise OptionError(name, values, "out of bounds", remedy)
+        if not self.gains or not all(0 < gain <= 100 for gain in self.gains):
+            raise OptionError("gains", self.gains, "out of bounds", "Choose numbers up to 100")
+
+
+def check_sweep(sweep: Sweep, limits: Limits) -> None:
+    """Raise `OptionError` for more work in all than a machine's `limits` allow.
+
+    Every run computes with the largest of the widths, see `padded`.
+    """
+    model = dataclasses.replace(sweep.experiment.model, d_attn=max(sweep.widths))
+    runs = len(_SCALES) * len(sweep.widths) * len(sweep.gains) * sweep.seeds
+    check_work(dataclasses.replace(sweep.experiment, model=model), limits, runs=runs)
+
+
+class Track(NamedTuple):
+    """The runs of one width and scale, looked at after each of `steps`, on test sequences.
+
+    Figures of the row that makes the prediction, as means over the sequences: `spread`, the
+    standard deviation of its admitted scores before the softmax; `entropy` of its pattern, in
+    nats. `gap` is the mean of KL(true law ‖ model) in nats, the expected loss less the floor.
+    """
+
+    d_attn: int
+    scale: str
+    steps: Int[np.ndarray, " checks"]
+    spread: Float[np.ndarray, "gains seeds checks"]
+    entropy: Float[np.ndarray, "gains seeds checks"]
+    gap: Float[np.ndarray, "gains seeds checks"]
+
+
+class SweepProgress(NamedTuple):
+    """The share of all steps that is done, the runs at hand, and the tracks so far."""
+
+    share: float
+    doing: str
+    tracks: tuple[Track, ...]
+
+
+def run_sweep(sweep: Sweep) -> Iterator[SweepProgress]:
+    """Train width after width, both scales, all gains and all seeds of it at once.
+
+    Progress comes after every hundred steps at the latest; the last two tracks may be unfinished.
+    """
+    yield SweepProgress(0.0, "drawing the data", ())
+    data = _data(sweep)
+    checks = check_steps(sweep.experiment.training.steps)
+    total = len(sweep.widths) * sweep.experiment.training.steps
+    done, tracks = 0, ()
+    for d_attn in sweep.widths:
+        doing = f"d_attn {d_attn}"
+        yield SweepProgress(done / total, doing, tracks)
+        states = _starting_states(sweep, d_attn)
+        pair = _pair(d_attn, 0, _look(sweep, states, data))
+        for before, after in itertools.pairwise(checks):
+            for steps in _chunks(int(after - before)):
+                yield SweepProgress(done / total, doing, (*tracks, *pair))
+                states = _advance(sweep, states, data, steps)
+                done += steps
+            later = _pair(d_attn, int(after), _look(sweep, states, data))
+            pair = [_joined(*both) for both in zip(pair, later, strict=True)]
+        tracks = (*tracks, *pair)
+    yield SweepProgress(1.0, "", tracks)
+
+
+def check_steps(steps: int) -> Int[np.ndarray, " checks"]:
+    """0 and about twenty steps up to the last, each about a third behind the one before."""
+    later = np.unique(np.rint(np.geomspace(min(4, steps), steps, _CHECKS)).astype(int))
+    return np.concatenate([[0], later])
+
+
+def target_gap(experiment: Experiment, share: float) -> float:
+    """The gap at which `share` of what can be learned is learned, in nats.
+
+    (1 - share) · (log vocabulary - floor), the span from a uniform guess to the floor.
+    """
+    floor = optimum(experiment.generator, experiment.length).final.nll
+    return (1 - share) * (float(np.log(experiment.generator.vocabulary.size)) - floor)
+
+
+def steps_to(track: Track, gap: float) -> Float[np.ndarray, "gains seeds"]:
+    """The first step looked at with a gap of at most `gap`; infinite where there was none."""
+    reached = track.gap <= gap
+    return np.where(reached.any(axis=-1), track.steps[reached.argmax(axis=-1)], np.inf)
+
+
+def over_seeds(values: Float[np.ndarray, " seeds"]) -> tuple[float, float]:
+    """Mean over seeds and its standard error; the error of a single seed is not known: NaN."""
+    return mean_and_error(values) if values.size > 1 else (float(values[0]), float("nan"))
+
+
+class _Data(NamedTuple):
+    """What every run of a seed shares; `laws` are the true laws of the days to predict."""
+
+    setups: Setup
+    visible: Int[Array, "seeds size length"]
+    laws: Float[np.ndarray, "seeds size vocab"]
+
+
+def _data(sweep: Sweep) -> _Data:
+    setups = [prepare(_of_seed(sweep.experiment, seed)) for seed in range(sweep.seeds)]
+    visible = [np.asarray(setup.test[:, :-1]) for setup in setups]
+    laws = [predictives(sweep.experiment.generator, days)[:, -1] for days in visible]
+    # The models in it are not those of the sweep.
+    shared = [setup._replace(state=None) for setup in setups]
+    return _Data(_stacked(shared), jnp.stack(visible), np.stack(laws))
+
+
+def _of_seed(experiment: Experiment, seed: int) -> Experiment:
+    return dataclasses.replace(experiment, seed=experiment.seed + seed)
+
+
+def _starting_states(sweep: Sweep, d_attn: int) -> TrainState:
+    """The same weights with either scale, of every gain and seed: three leading axes."""
+    options = dataclasses.replace(sweep.experiment.model, d_attn=d_attn, scale=SCALED)
+    experiment = dataclasses.replace(sweep.experiment, model=options)
+    models = [build_model(_of_seed(experiment, seed)) for seed in range(sweep.seeds)]
+    width = max(sweep.widths)
+
+    def heads(scale: str, gain: float) -> PaddedHead:
+        return _stacked([padded(model, width, scale=scale, gain=gain) for model in models])
+
+    return _initial_states(
+        _stacked([_stacked([heads(scale, gain) for gain in sweep.gains]) for scale in _SCALES])
+    )
+
+
+@eqx.filter_jit
+def _initial_states(models):
+    return eqx.filter_vmap(eqx.filter_vmap(eqx.filter_vmap(initial_state)))(models)
+
+
+def _stacked(trees: list) -> Any:
+    """Trees of one structure, their arrays stacked."""
+
+    def stacked(*leaves):
+        if not eqx.is_array(leaves[0]):
+            return leaves[0]
+        if jnp.issubdtype(leaves[0].dtype, jax.dtypes.prng_key):
+            return jnp.stack(leaves)
+        # By NumPy, since JAX would compile a program for every shape there is.
+        return jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves]))
+
+    return jax.tree.map(stacked, *trees)
+
+
+def _chunks(steps: int) -> Iterator[int]:
+    while steps > 0:
+        yield min(steps, _MOST_STEPS_A_CHUNK)
+        steps -= _MOST_STEPS_A_CHUNK
+
+
+def _advance(sweep: Sweep, states: TrainState, data: _Data, steps: int) -> TrainState:
+    training = sweep.experiment.training
+    return _advance_all(
+        states,
+        data.setups.source,
+        data.setups.key,
+        training.loss,
+        training.readout,
+        jnp.float32(training.learning_rate),
+        jnp.int32(steps),
+    )
+
+
+@eqx.filter_jit
+def _advance_all(states, sources, keys, loss, readout, learning_rate, steps):
+    def one(state, source, key):
+        rest = {"learning_rate": learning_rate, "key": key, "steps": steps}
+        return take_steps(state, source, loss, readout, **rest)[0]
+
+    return _over_runs(one)(states, sources, keys)
+
+
+def _over_runs(one):
+    """`one(state, …data of its seed)` for every scale, gain and seed."""
+    same_data = (eqx.if_array(0), None, None)
+    over_gains = eqx.filter_vmap(eqx.filter_vmap(one), in_axes=same_data)
+    return eqx.filter_vmap(over_gains, in_axes=same_data)
+
+
+def _look(sweep: Sweep, states: TrainState, data: _Data) -> tuple[np.ndarray, ...]:
+    """Spread, entropy and gap of every scale, gain and seed, with an axis for the check."""
+    readout = sweep.experiment.training.readout
+    spread, nats, cross = _look_all(
+        states.model, data.visible, jnp.asarray(data.laws, jnp.float32), readout
+    )
+    gap = np.asarray(cross, np.float64) - entropy(data.laws).mean(axis=-1)
+    return tuple(np.asarray(part, np.float64)[..., None] for part in (spread, nats, gap))
+
+
+@eqx.filter_jit
+def _look_all(models, visible, laws, readout):
+    def one(model, sequences, laws):
+        each = jax.vmap(partial(_row, model, readout))(sequences)
+        # The true law times -log p rather than the day that came: no chance of the draw is left.
+        cross = -(laws * jax.nn.log_softmax(each[2])).sum(axis=-1)
+        return each[0].mean(), each[1].mean(), cross.mean()
+
+    return _over_runs(one)(models, visible, laws)
+
+
+def _row(model: PaddedHead, readout: str, tokens: Int[Array, " length"]):
+    """Spread of the scores, entropy of the pattern and logits of the row that is read out."""
+    queries = jnp.array([readout_position(readout, tokens.size)])
+    parts = model.parts(tokens, queries)
+    scores = (parts.scale * (parts.query @ parts.key.T) + parts.bias)[0]
+    logits, trace = model(tokens, queries)
+    pattern = trace.patterns[0, 0, 0]
+    nats = -(pattern * jnp.log(jnp.where(pattern > 0, pattern, 1.0))).sum()
+    return jnp.std(scores, where=parts.mask[0]), nats, logits[0]
+
+
+def _pair(d_attn: int, step: int, look: tuple[np.ndarray, ...]) -> list[Track]:
+    """The tracks of both scales with this one look."""
+    return [
+        Track(d_attn, scale, np.array([step]), *(part[number] for part in look))
+        for number, scale in enumerate(_SCALES)
+    ]
+
+
+def _joined(track: Track, later: Track) -> Track:
+    parts = zip(track[2:], later[2:], strict=True)
+    return Track(*track[:2], *(np.concatenate(both, axis=-1) for both in parts))

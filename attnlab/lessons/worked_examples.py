@@ -1,0 +1,114 @@
+"""Small heads that can be followed by hand, by name."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from attnlab.configuration.options import OptionError
+
+Rows = tuple[tuple[float, ...], ...]
+
+
+class WorkedExample(NamedTuple):
+    """Inputs and the weights of one head, rows as lists, and what to see in them."""
+
+    inputs: Rows
+    w_query: Rows
+    w_key: Rows
+    w_value: Rows
+    lesson: str
+
+
+_CLASSIC = WorkedExample(
+    inputs=((1, 0, 1, 0), (0, 2, 0, 2), (1, 1, 1, 1)),
+    w_query=((1, 0, 1), (1, 0, 0), (0, 0, 1), (0, 1, 1)),
+    w_key=((0, 0, 1), (1, 1, 0), (0, 1, 0), (1, 1, 0)),
+    w_value=((0, 2, 0), (0, 3, 0), (1, 0, 3), (1, 1, 0)),
+    lesson="An example in common use: three inputs of width four, a head of width three. Inputs 2 "
+    "and 3 have large keys, and every query prefers them.",
+)
+_FOUR = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
+_ONES = ((1, 1, 1),) * 4
+
+
+def _drawn(rng: np.random.Generator, rows: int, columns: int, spread: float) -> Rows:
+    # Two decimals, so that what is on screen is all there is.
+    numbers = np.round(rng.normal(scale=spread, size=(rows, columns)), 2)
+    return tuple(tuple(float(number) for number in row) for row in numbers)
+
+
+def _random_head() -> WorkedExample:
+    rng = np.random.default_rng(0)
+    return WorkedExample(
+        inputs=_drawn(rng, 5, 4, 1.0),
+        # Inputs of width 4 and spread 1 give queries and keys of spread 1.
+        w_query=_drawn(rng, 4, 16, 0.5),
+        w_key=_drawn(rng, 4, 16, 0.5),
+        w_value=_drawn(rng, 4, 16, 0.5),
+        lesson="Weights drawn at random, a head of width 16. Without scaling the scores spread "
+        "over about ±4, and the softmax is already close to a choice of one key. Switch scaling "
+        "on and see it soften.",
+    )
+
+
+WORKED_EXAMPLES = MappingProxyType(
+    {
+        "worked example": _CLASSIC,
+        "one-hot keys": WorkedExample(
+            inputs=_FOUR,
+            w_query=((0, 6, 0, 0), (0, 0, 6, 0), (0, 0, 0, 6), (6, 0, 0, 0)),
+            w_key=_FOUR,
+            w_value=((1, 0), (0, 1), (-1, 0), (0, -1)),
+            lesson="A dictionary. Every key is one-hot, so that a score reads off one component of "
+            "the query; each query asks for the next input and gets very nearly its value.",
+        ),
+        "all-ones weights": _CLASSIC._replace(
+            w_query=_ONES,
+            w_key=_ONES,
+            w_value=_ONES,
+            lesson="Why equal weights break attention: all components of a query, a key or a value "
+            "are the same number, the sum of its input. A score is the product of two sums, so "
+            "that every query (of positive sum) ranks the keys alike and no query can ask for "
+            "anything of its own. Equal components get equal gradients, and training keeps them "
+            "equal.",
+        ),
+        "identical inputs": _CLASSIC._replace(
+            inputs=((1, 0, 1, 0),) * 3,
+            lesson="Inputs that are alike have keys that are alike: every share is the same, and "
+            "the output is the value that all of them have. Attention cannot tell equal inputs "
+            "apart; that takes positions.",
+        ),
+        "random head of width 16": _random_head(),
+    }
+)
+
+
+def check_shapes(tables: Mapping[str, Rows]) -> None:
+    """Raise `OptionError` for the first table that does not fit the others.
+
+    `tables` are `inputs`, `w_query`, `w_key` and `w_value`; if wanted, `asking`, which are the
+    inputs of the queries alone, and the biases `b_query`, `b_key` and `b_value`, a row each.
+    """
+    shapes = {name: (len(rows), len(rows[0])) for name, rows in tables.items()}
+    features, d_attn = shapes["inputs"][1], shapes["w_query"][1]
+    for name in ("w_query", "w_key", "w_value"):
+        if shapes[name][0] != features:
+            problem = f"{shapes[name][0]} rows, where the inputs have {features} columns"
+            raise _shape_error(name, shapes[name], problem, f"Give it {features} rows")
+    if shapes["w_key"][1] != d_attn:
+        problem = f"{shapes['w_key'][1]} columns, where `w_query` has {d_attn}"
+        raise _shape_error("w_key", shapes["w_key"], problem, f"Give it {d_attn} columns")
+    if "asking" in shapes and shapes["asking"][1] != features:
+        problem = f"{shapes['asking'][1]} columns, where the inputs have {features}"
+        raise _shape_error("asking", shapes["asking"], problem, f"Give it {features} columns")
+    for name in ("query", "key", "value"):
+        bias, columns = f"b_{name}", shapes[f"w_{name}"][1]
+        if bias in shapes and shapes[bias] != (1, columns):
+            problem = f"not one row of {columns}, the columns of `w_{name}`"
+            raise _shape_error(bias, shapes[bias], problem, f"Give it {columns} numbers")
+
+
+def _shape_error(name: str, shape: tuple[int, int], problem: str, remedy: str) -> OptionError:
+    return OptionError(name, f"{shape[0]} × {shape[1]}", problem, remedy)

@@ -1,0 +1,146 @@
+"""An iterator at work in a background thread, so that whoever watches never waits."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from attnlab.generators.interruption import Stopped, listening
+from attnlab.live.queueing import Place, WorkQueue
+
+_LOG = logging.getLogger(__name__)
+
+
+class BackgroundState(NamedTuple):
+    """What there is to see now.
+
+    `latest` is the newest item, None before the first. `running` says whether more comes by
+    itself; `done` that there is no more. Work that is neither was paused, and can be gone on with.
+    `message` is its place in the queue or why it was paused; `error` what it ended by, or empty.
+    `seconds` is how long it has worked, waiting left out.
+    """
+
+    latest: Any
+    running: bool
+    done: bool
+    message: str
+    error: str
+    seconds: float
+
+
+class Background:
+    """Works an iterator off in a daemon thread, when its turn in `queue` has come.
+
+    `make` is called once, in the thread. `rest` is the least number of seconds between two items,
+    for work too quick to watch. A pause comes after the item at hand or, within it, where the work
+    checks in (`generators.interruption`), which ends it. Methods may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Iterator[Any]],
+        *,
+        queue: WorkQueue | None = None,
+        rest: float = 0.0,
+    ):
+        self._make, self._rest = make, rest
+        self._queue = queue or WorkQueue()
+        self._lock = threading.Lock()
+        self._pausing = threading.Event()
+        self._items: Iterator[Any] | None = None
+        self._thread: threading.Thread | None = None
+        self._place: Place | None = None
+        self._latest: Any = None
+        self._done, self._message, self._error = False, "", ""
+        self._seconds = 0.0
+
+    def start(self) -> None:
+        """Begin, or go on after a pause; nothing happens to work that goes on or is done."""
+        with self._lock:
+            self._pausing.clear()
+            if self._thread is None and not self._done:
+                self._begin()
+
+    def pause(self) -> None:
+        """Make a pause soon, and keep what there is. May be called at any time, and again."""
+        with self._lock:
+            self._pausing.set()
+            # One that still waits has nothing to finish.
+            if self._place is not None and self._place.number:
+                self._place.leave()
+
+    def state(self) -> BackgroundState:
+        """What there is to see now. Work that nobody looks at may have to make way."""
+        with self._lock:
+            place = self._place
+            if place is not None:
+                place.watch()
+            return BackgroundState(
+                self._latest,
+                running=self._thread is not None,
+                done=self._done,
+                message=self._message or (self._waits_for(place) if place else ""),
+                error=self._error,
+                seconds=self._seconds,
+            )
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until no thread is at work; False if that takes longer than `timeout` seconds."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(timeout)
+        return thread is None or not thread.is_alive()
+
+    def _waits_for(self, place: Place) -> str:
+        return "stopping" if self._pausing.is_set() else place.message()
+
+    def _begin(self) -> None:
+        self._message = ""
+        self._place = self._queue.join()
+        # A daemon, so that a page left open never keeps the server from ending.
+        self._thread = threading.Thread(
+            target=self._work, args=(self._place,), name="attnlab-background", daemon=True
+        )
+        self._thread.start()
+
+    def _work(self, place: Place) -> None:
+        message, error, done = "", "", False
+        try:
+            if place.wait():
+                with listening(lambda: self._check_in(place)):
+                    done, message = self._work_off(place)
+        except Stopped as stop:
+            # Cut off within an item, it begins anew when it is gone on with.
+            message, self._items = str(stop), None
+        # Whatever goes wrong belongs on the page that watches, not in a dead thread.
+        except Exception as problem:
+            _LOG.exception("Work in the background ended by an error.")
+            error, done = f"{type(problem).__name__}: {problem}", True
+        with self._lock:
+            place.leave()
+            self._place = self._thread = None
+            self._message, self._error, self._done = message, error, done
+            if not done and not message and not self._pausing.is_set():
+                # Paused and started again before this thread could hear of it.
+                self._begin()
+
+    def _work_off(self, place: Place) -> tuple[bool, str]:
+        """Take items until a pause; whether there are no more, and why the queue wanted a pause."""
+        self._items = self._items or self._make()
+        before = time.monotonic()
+        for item in self._items:
+            now = time.monotonic()
+            self._latest, self._seconds = item, self._seconds + now - before
+            before = now
+            if self._pausing.wait(self._rest):
+                return False, ""
+            if reason := place.reason_to_end():
+                return False, reason
+        return True, ""
+
+    def _check_in(self, place: Place) -> None:
+        if self._pausing.is_set():
+            raise Stopped
+        if reason := place.reason_to_end():
+            raise Stopped(reason)

@@ -1,0 +1,119 @@
+"""The compiled programs of a run, made ready before it is started."""
+
+import dataclasses
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Array, Int
+
+from attnlab.configuration.options import default_of
+from attnlab.live.answers import Answers
+from attnlab.models.picture import take_picture
+from attnlab.training.experiment import PROBES, Experiment, prepare, source_of, starting_form
+from attnlab.training.steps import Training, TrainState, advance, evaluate
+
+_MOST_SHAPES = 8
+
+
+class Programs:
+    """Compiles what experiments need, two programs at a time, in the background.
+
+    Compiled programs belong to the process and serve every run whose shapes fit. Before those of
+    a ninth shape are made all are dropped, since each shape's hold some 30 MB; a run that still
+    trains then compiles its own anew.
+    """
+
+    def __init__(self):
+        self._answers = Answers(
+            workers=2, most=_MOST_SHAPES * len(_COMPILE), renew=jax.clear_caches
+        )
+        self._wanted: Experiment | None = None
+
+    def want(self, experiment: Experiment) -> None:
+        """Begin with the programs of an experiment that is likely to be run.
+
+        What was wanted before and nobody has begun with is given up.
+        """
+        shapes = _shapes_of(experiment)
+        before, self._wanted = self._wanted, shapes
+        if before is not None and before != shapes:
+            for question in _COMPILE:
+                self._answers.withdraw(question, before)
+        self._ask(shapes)
+
+    def wait_for(self, experiment: Experiment) -> None:
+        """Return when they are ready. Raises what compiling them raised."""
+        self._wait_for(experiment, _COMPILE)
+
+    def wait_to_begin(self, experiment: Experiment) -> None:
+        """As `wait_for`, of what comes before the first step; the rest is begun with."""
+        self._wait_for(experiment, _COMPILE_BEGINNING)
+
+    def _wait_for(self, experiment: Experiment, needed: tuple[Callable, ...]) -> None:
+        shapes = _shapes_of(experiment)
+        while True:
+            try:
+                futures = self._ask(shapes)
+                for make in needed:
+                    futures[make].result()
+                return
+            except CancelledError:
+                # Given up on behalf of somebody else, who had wanted the same.
+                continue
+
+    def _ask(self, shapes: Experiment) -> dict[Callable, Future]:
+        return {make: self._answers.ask(make, shapes) for make in _COMPILE}
+
+
+def _shapes_of(experiment: Experiment) -> Experiment:
+    """The experiment with everything at its default that no program depends on."""
+    free = {name: default_of(Training, name) for name in ("learning_rate", "steps")}
+    training = dataclasses.replace(experiment.training, **free)
+    return dataclasses.replace(experiment, training=training, seed=default_of(Experiment, "seed"))
+
+
+def _compile_steps(experiment: Experiment) -> None:
+    training = experiment.training
+    source = source_of(experiment, _blank_sequences(training.train_size, experiment.length + 1))
+    advance(_blank_state(experiment), source, training, key=jax.random.key(0), steps=0)
+
+
+def _compile_drawing(experiment: Experiment) -> None:
+    prepare(experiment)
+
+
+def _compile_looks(experiment: Experiment) -> None:
+    training, model = experiment.training, _blank_state(experiment).model
+    test = _blank_sequences(training.test_size, experiment.length + 1)
+    evaluate(model, test, readout=training.readout)
+    take_picture(model, _blank_sequences(PROBES, experiment.length))
+
+
+# A run that begins has something to show before the training program, the largest, is there.
+_COMPILE_BEGINNING = (_compile_drawing, _compile_looks)
+_COMPILE = (*_COMPILE_BEGINNING, _compile_steps)
+
+
+# Blank weights and data have the shapes of the real ones, and are there before them. They are
+# filled by NumPy, since JAX would compile a program for every shape.
+def _blank_state(experiment: Experiment) -> TrainState:
+    return jax.tree.map(
+        lambda leaf: _zeros(leaf) if _is_shape(leaf) else leaf,
+        starting_form(experiment),
+        is_leaf=_is_shape,
+    )
+
+
+def _blank_sequences(size: int, days: int) -> Int[Array, "size days"]:
+    return _zeros(jax.ShapeDtypeStruct((size, days), np.int32))
+
+
+def _zeros(form: jax.ShapeDtypeStruct) -> Array:
+    return jax.device_put(np.zeros(form.shape, form.dtype))
+
+
+def _is_shape(leaf: Any) -> bool:
+    return isinstance(leaf, jax.ShapeDtypeStruct)

@@ -1,0 +1,205 @@
+"""A whole experiment as the query string of a link, and back.
+
+Every option stands in a link under the key of its control, defaults included: so a link keeps its
+meaning when a default changes. A link may also carry a lesson: words to the reader, and controls
+to leave out.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from attnlab.configuration.number_text import read_value, show_numbers
+from attnlab.configuration.options import OptionError, check_option, default_of, options_of, quoted
+from attnlab.generators import GENERATORS
+from attnlab.positions import POSITIONS
+from attnlab.training.experiment import Experiment
+
+LINK_VERSION = "1"
+MOST_TITLE_CHARACTERS = 80
+MOST_TEXT_CHARACTERS = 600
+
+_VERSION, _TITLE, _TEXT, _HIDDEN = "v", "title", "text", "hide"
+# Families whose options of the same name mean different things, with bounds of their own.
+_PREFIXED = (*GENERATORS.values(), *POSITIONS.values())
+# More than the longest table of probabilities; nobody waits for the reading of more.
+_MOST_CHARACTERS = 10_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Lesson:
+    """What a teacher adds to a link: a title, a paragraph, and the keys of controls to hide."""
+
+    title: str = ""
+    text: str = ""
+    hidden: tuple[str, ...] = ()
+
+
+class Link(NamedTuple):
+    """What a query string asks for, what of it was not understood, a line each, and what it left.
+
+    `unknown` are keys that are no setting of this experiment; a page may have a use for them.
+    """
+
+    experiment: Experiment
+    lesson: Lesson
+    notices: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
+
+
+def control_key(owner: type, name: str) -> str:
+    """The key of an option's control, which is also its name in a link."""
+    return f"{owner.name}_{name}" if owner in _PREFIXED else name
+
+
+def control_values(configuration: Any) -> Iterator[tuple[str, Any]]:
+    """Key and value of every option of a configuration, those of its parts included.
+
+    The value of an option that is one of several parts is the part's registered name.
+    """
+    for name, spec in options_of(configuration).items():
+        key, value = control_key(type(configuration), name), getattr(configuration, name)
+        if spec.registry is None:
+            yield key, value
+            continue
+        if len(spec.registry) > 1:
+            yield key, value.name
+        yield from control_values(value)
+
+
+def to_query(experiment: Experiment, lesson: Lesson | None = None) -> dict[str, str]:
+    """The parameters of a link, in the order of the controls.
+
+    >>> to_query(Experiment())["d_attn"]
+    '6'
+    """
+    query = {_VERSION: LINK_VERSION}
+    query |= {key: _to_text(value) for key, value in control_values(experiment)}
+    if lesson is not None:
+        words = {_TITLE: lesson.title, _TEXT: lesson.text, _HIDDEN: ",".join(lesson.hidden)}
+        query |= {key: text for key, text in words.items() if text}
+    return query
+
+
+def _to_text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return show_numbers(value).replace("  ", ",").replace("\n", ";")
+    return value if isinstance(value, str) else repr(value)
+
+
+def is_link(query: Mapping[str, str]) -> bool:
+    """Whether a query string speaks of an experiment at all."""
+    return _VERSION in query
+
+
+def from_query(query: Mapping[str, str]) -> Link:
+    """What a link asks for. What is missing, unknown or refused takes its default.
+
+    Nothing raises: each thing that was not understood adds a line to the notices.
+
+    >>> link = from_query({"v": "1", "d_attn": "1000"})
+    >>> link.experiment.model.d_attn
+    6
+    >>> link.notices
+    ('`d_attn` is 1000: more than the cap of 128. Choose a whole number from 1 to 128.',)
+    """
+    if query.get(_VERSION) != LINK_VERSION:
+        notice = f"This attnlab reads links of version {LINK_VERSION}; the settings are its own."
+        return Link(Experiment(), Lesson(), (notice,))
+    if sum(map(len, query.values())) > _MOST_CHARACTERS:
+        notice = f"A link has at most {_MOST_CHARACTERS:,} characters; this one has more."
+        return Link(Experiment(), Lesson(), (notice,))
+    reading = _Reading(query)
+    experiment = reading.part(Experiment)
+    lesson = reading.lesson(experiment)
+    return Link(experiment, lesson, tuple(reading.notices), reading.unknown())
+
+
+class _Reading:
+    """A query string while it is read."""
+
+    def __init__(self, query: Mapping[str, str]):
+        self._query = query
+        self._known = {_VERSION}
+        self.notices: list[str] = []
+
+    def part(self, kind: type) -> Any:
+        """The configuration of that class that the query describes."""
+        values = {name: self._value(kind, name) for name in options_of(kind)}
+        # Each option that is refused beside the others falls back, until none is left.
+        for _ in range(len(values) + 1):
+            try:
+                return kind(**values)
+            except OptionError as error:
+                self.notices.append(str(error))
+                # The name of a row begins with that of its table.
+                values = _without(kind, values, error.name.split()[0])
+        return kind()
+
+    def lesson(self, experiment: Experiment) -> Lesson:
+        """The words to the reader, and the controls left out."""
+        self._known |= {_TITLE, _TEXT, _HIDDEN}
+        hidden = tuple(key for key in self._query.get(_HIDDEN, "").split(",") if key)
+        controls = hideable_controls(experiment)
+        for key in hidden:
+            if key not in controls:
+                self.notices.append(f"`{_HIDDEN}` names {quoted(key)}, which is no control here.")
+        return Lesson(
+            title=self._words(_TITLE, MOST_TITLE_CHARACTERS),
+            text=self._words(_TEXT, MOST_TEXT_CHARACTERS),
+            hidden=tuple(key for key in controls if key in hidden),
+        )
+
+    def unknown(self) -> tuple[str, ...]:
+        """The keys that nothing asked for."""
+        return tuple(key for key in self._query if key not in self._known)
+
+    def _words(self, key: str, most: int) -> str:
+        text = self._query.get(key, "")
+        if len(text) > most:
+            self.notices.append(f"`{key}` is cut to its first {most} characters.")
+        return text[:most]
+
+    def _value(self, kind: type, name: str) -> Any:
+        spec, default = options_of(kind)[name], default_of(kind, name)
+        key = control_key(kind, name)
+        if spec.registry is not None and len(spec.registry) == 1:
+            return self.part(type(default))
+        self._known.add(key)
+        text = self._query.get(key)
+        if spec.registry is not None:
+            chosen = default.name if text is None else text
+            if chosen not in spec.registry:
+                names = ", ".join(f"'{choice}'" for choice in spec.registry)
+                self.notices.append(
+                    str(OptionError(key, chosen, "unknown", f"Choose one of {names}"))
+                )
+                chosen = default.name
+            return self.part(spec.registry[chosen])
+        if text is None:
+            return default
+        try:
+            value = read_value(name, spec, text, default)
+            check_option(name, spec, value, default)
+        except OptionError as error:
+            self.notices.append(str(error))
+            return default
+        return value
+
+
+def _without(kind: type, values: Mapping[str, Any], refused: str) -> dict[str, Any]:
+    """The values with the refused option, or the part that it belongs to, at its default."""
+    if refused in values:
+        return {**values, refused: default_of(kind, refused)}
+    return {
+        name: type(value)() if _has(value, refused) else value for name, value in values.items()
+    }
+
+
+def _has(value: Any, option_name: str) -> bool:
+    return dataclasses.is_dataclass(value) and option_name in options_of(value)
+
+
+def hideable_controls(experiment: Experiment) -> tuple[str, ...]:
+    """The keys of the controls that a lesson can leave out."""
+    return ("preset", *(key for key, _ in control_values(experiment)))

@@ -1,0 +1,98 @@
+"""The header of a run file: all of a run but its arrays, which it lists."""
+
+import math
+from typing import Any, NamedTuple
+
+from attnlab.configuration.options import quoted
+from attnlab.runs.history import MOST_CHANGES, MOST_CHECKPOINTS, MOST_TESTS
+from attnlab.training.changes import Change, before_changes
+from attnlab.training.experiment import Experiment, from_json_record
+from attnlab.training.steps import AMENDABLE, Evaluation
+
+# The largest that attnlab writes, of a run changed as often as can be, has about half as much.
+MOST_HEADER_BYTES = 256_000
+_MOST_ENTRIES = (
+    ("tests", MOST_TESTS),
+    ("checkpoints", MOST_CHECKPOINTS),
+    ("changes", MOST_CHANGES),
+)
+_PARTS = {"experiment", "arrays", *(name for name, _ in _MOST_ENTRIES)}
+_REMEDY = "Choose a file that attnlab saved."
+
+
+class RunFileError(ValueError):
+    """Bytes that are not a whole run file. Says what is wrong, and the remedy."""
+
+    def __init__(self, problem: str):
+        super().__init__(f"{problem} {_REMEDY}")
+
+
+class Header(NamedTuple):
+    """What the header says, checked in itself.
+
+    `steps` is how many were made, `checkpoints` are the steps at which models were kept, and
+    `arrays` is the list of arrays as it stands in the header, of which only `steps` is known to
+    be right.
+    """
+
+    experiment: Experiment
+    steps: int
+    tests: tuple[tuple[int, Evaluation], ...]
+    checkpoints: tuple[int, ...]
+    changes: tuple[Change, ...]
+    arrays: list[Any]
+
+
+def read_header(record: Any) -> Header:
+    """The header in a JSON value; lists are counted before anything is made of their entries.
+
+    Refused, with a `RunFileError` or another `ValueError`, `TypeError` or `KeyError`: whatever
+    is not the header of a run.
+    """
+    if not isinstance(record, dict) or record.keys() != _PARTS:
+        raise RunFileError("The header of this run file does not have the parts of one.")
+    for name, most in _MOST_ENTRIES:
+        if not isinstance(record[name], list) or len(record[name]) > most:
+            raise RunFileError(f"This run file has no list of at most {most:,} {name}.")
+    experiment = from_json_record(record["experiment"])
+    (steps,) = {name: shape for name, _, shape in record["arrays"]}["losses"]
+    if type(steps) is not int or not 0 <= steps <= experiment.training.steps:
+        raise RunFileError(f"This run file has losses of {quoted(steps)} steps.")
+    tests = tuple((step, _evaluation(figures)) for step, *figures in record["tests"])
+    changes = tuple(_change(*entry) for entry in record["changes"])
+    _check_steps([step for step, _ in tests], steps)
+    _check_steps(record["checkpoints"], steps)
+    _check_steps([change.step for change in changes], steps, repeat=True)
+    try:
+        before_changes(experiment.training, changes)
+    except ValueError as error:
+        raise RunFileError(f"The changes in this run file do not fit. {error}") from None
+    checkpoints = tuple(record["checkpoints"])
+    return Header(experiment, steps, tests, checkpoints, changes, record["arrays"])
+
+
+def _check_steps(entries: list[Any], made: int, *, repeat: bool = False) -> None:
+    """Refuse steps that are not whole, not in order, or not among those that were made."""
+    for step in entries:
+        if type(step) is not int or not 0 <= step <= made:
+            raise RunFileError(
+                f"This run file has {quoted(step)} where it has a step up to {made}."
+            )
+    if sorted(entries if repeat else set(entries)) != entries:
+        raise RunFileError("The steps in this run file are not in order.")
+
+
+def _change(step: Any, *options: Any) -> Change:
+    if len(options) > len(AMENDABLE):
+        raise RunFileError("A change in this run file has more options than a run may change.")
+    return Change(step, tuple((name, old, new) for name, old, new in options))
+
+
+def _evaluation(figures: list[Any]) -> Evaluation:
+    for figure in figures:
+        if type(figure) not in (int, float) or not math.isfinite(figure):
+            raise RunFileError(f"A test in this run file has the figure {quoted(figure)}.")
+    evaluation = Evaluation(*map(float, figures))
+    if min(evaluation) < 0 or evaluation.accuracy > 1:
+        raise RunFileError("A test in this run file has figures that no test has.")
+    return evaluation

@@ -1,0 +1,98 @@
+"""An experiment as a short Python script that repeats it with attnlab alone."""
+
+import dataclasses
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from attnlab.training.changes import Change, before_changes
+from attnlab.training.experiment import Experiment
+
+_WIDTH = 88
+_INDENT = "    "
+
+_RUN = """\
+setup = prepare(experiment)
+for progress in train(%s):
+    state = progress.state
+test = evaluate(state.model, setup.test, readout=experiment.training.readout)
+print("step", f"{int(state.step):,}")
+print("test accuracy", show_measured(test.accuracy, test.accuracy_stderr))
+print("test loss (nats)", show_measured(test.nll, test.nll_stderr))
+"""
+
+
+def to_script(experiment: Experiment, changes: Sequence[Change] = ()) -> str:
+    """A script that makes the experiment, trains it to its last step and prints its test figures.
+
+    It names what differs from the defaults; `experiment` in it equals the given one, or what that
+    was before the `changes` that were made on the way, which the script repeats. It prints the
+    step, then accuracy and loss with their standard errors, to the digits that the app shows.
+
+    >>> "experiment = Experiment(seed=7)" in to_script(Experiment(seed=7)).splitlines()
+    True
+    """
+    imports = {
+        "attnlab": {"Experiment", "evaluate", "prepare", "train"},
+        "attnlab.configuration.number_text": {"show_measured"},
+    }
+    training = before_changes(experiment.training, changes)
+    begun = dataclasses.replace(experiment, training=training)
+    made = f"experiment = {_expression(begun, len('experiment = '), '', imports)}\n"
+    if changes:
+        made += f"changes = {_expression(tuple(changes), len('changes = '), '', imports)}\n"
+    lines = [
+        f"from {module} import {', '.join(sorted(names))}\n"
+        for module, names in sorted(imports.items())
+    ]
+    run = _RUN % ("experiment, setup, changes=changes" if changes else "experiment, setup")
+    return f"{_heading(experiment)}\n{''.join(lines)}\n{made}{run}"
+
+
+def _heading(experiment: Experiment) -> str:
+    what = f'"""`{experiment.model.name}` on `{experiment.generator.name}`, seed {experiment.seed}.'
+    try:
+        author = f"attnlab {version('attnlab')}"
+    # A copy that runs from its own folder need not be installed.
+    except PackageNotFoundError:
+        author = "attnlab"
+    return (
+        f"{what}\n\n"
+        f"Written by {author}, which it needs on Python's path and nothing else. Options that\n"
+        f'are not named have their defaults.\n"""\n'
+    )
+
+
+def _expression(value: Any, column: int, indent: str, imports: dict[str, set[str]]) -> str:
+    """Python for a value that begins at `column`: on one line, or one part on each."""
+    if dataclasses.is_dataclass(value):
+        kind = type(value)
+        # Each class is offered by its part of attnlab, wherever in it the file stands.
+        offered = "attnlab" if kind is Experiment else ".".join(kind.__module__.split(".")[:2])
+        imports.setdefault(offered, set()).add(kind.__name__)
+        parts = [
+            (f"{field.name}=", getattr(value, field.name))
+            for field in dataclasses.fields(value)
+            if getattr(value, field.name) != field.default
+        ]
+        opening, closing = f"{kind.__name__}(", ")"
+    elif isinstance(value, tuple):
+        parts = [("", part) for part in value]
+        opening, closing = "(", ",)" if len(value) == 1 else ")"
+    else:
+        return _literal(value)
+    inner = indent + _INDENT
+    texts = [
+        name + _expression(part, len(inner) + len(name), inner, imports) for name, part in parts
+    ]
+    line = opening + ", ".join(texts) + closing
+    if "\n" not in line and column + len(line) < _WIDTH:
+        return line
+    body = "".join(f"{inner}{text},\n" for text in texts)
+    return f"{opening}\n{body}{indent})"
+
+
+def _literal(value: Any) -> str:
+    text = repr(value)
+    plain = isinstance(value, str) and not {"'", '"'} & set(value)
+    return f'"{text[1:-1]}"' if plain else text

@@ -1,0 +1,198 @@
+"""Runs in files: a checksum, a line of JSON, then the arrays it lists. Never pickle.
+
+The file begins with `attnlab run 2` and a line with the SHA-256 of all that follows it. Then comes
+the header, one line of JSON: the experiment, the tests, the steps of the checkpoints, the changes,
+and name, type and shape of every array of the state and of the losses. The bytes of these follow
+in that order, little-endian, and those of the model of every checkpoint, whose arrays are as the
+first of the state.
+
+In files of version 1, which are still read, the header itself lists the arrays of checkpoints too,
+and has the SHA-256, of the arrays alone.
+"""
+
+import hashlib
+import json
+import math
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import PyTree
+
+from attnlab.configuration.options import OptionError
+from attnlab.runs.history import History
+from attnlab.runs.run_file_header import MOST_HEADER_BYTES, Header, RunFileError, read_header
+from attnlab.training.experiment import Experiment, starting_form, to_json
+from attnlab.training.steps import TrainState
+
+_MAGIC = b"attnlab run 2\n"
+_MAGIC_OF_VERSION_1 = b"attnlab run 1\n"
+_CHECKSUM_BYTES = len(f"{hashlib.sha256().hexdigest()}\n")
+
+
+class Run(NamedTuple):
+    """A run that can be looked at and continued."""
+
+    experiment: Experiment
+    state: TrainState
+    history: History
+
+
+def to_bytes(run: Run) -> bytes:
+    """The run as the bytes of a file."""
+    state, history = run.state, run.history
+    header = {
+        "experiment": json.loads(to_json(run.experiment)),
+        "tests": [[step, *evaluation] for step, evaluation in history.tests],
+        "checkpoints": [step for step, _ in history.checkpoints],
+        "changes": [[change.step, *change.options] for change in history.changes],
+        "arrays": _listed(_arrays(state, history.losses)),
+    }
+    line = json.dumps(header, allow_nan=False).encode()
+    arrays = _arrays(state, history.losses, history.checkpoints).values()
+    payload = (np.asarray(array, dtype=_little_endian(array)).tobytes() for array in arrays)
+    rest = b"".join([line, b"\n", *payload])
+    return _MAGIC + _checksum(rest) + rest
+
+
+def from_bytes(data: bytes) -> Run:
+    """The run that `to_bytes` wrote.
+
+    Refused, with a `RunFileError` that says what is wrong: foreign or truncated bytes, anything
+    damaged, and a header or arrays that are not those of a run. No array is made before the header
+    is known to be right.
+    """
+    old = data.startswith(_MAGIC_OF_VERSION_1)
+    if not old and not data.startswith(_MAGIC):
+        raise RunFileError("This is not a run file of attnlab.")
+    start = len(_MAGIC) + (0 if old else _CHECKSUM_BYTES)
+    end = data.find(b"\n", start, start + MOST_HEADER_BYTES + 1)
+    if end < 0:
+        raise RunFileError("The header of this run file is cut off or too long.")
+    signed = memoryview(data)[end + 1 if old else start :]
+    try:
+        record = json.loads(data[start:end])
+        checksum = f"{record.pop('sha256')}\n".encode() if old else data[len(_MAGIC) : start]
+        if checksum != _checksum(signed):
+            raise RunFileError("This run file is damaged or cut off.")
+        header = read_header({"changes": [], **record} if old else record)
+        return _assemble(header, data[end + 1 :], lists_checkpoints=old)
+    except RunFileError:
+        raise
+    except OptionError as error:
+        raise RunFileError(f"The experiment in this run file does not fit. {error}") from error
+    # The texts of these are for programmers, and may quote the file at length.
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
+        raise RunFileError("This run file does not fit together.") from error
+
+
+def _checksum(data: bytes | memoryview) -> bytes:
+    """The line that a file of version 2 has for the data after it."""
+    return f"{hashlib.sha256(data).hexdigest()}\n".encode()
+
+
+def save_run(run: Run, path: Path) -> None:
+    """Write the run; the file is either whole or, if anything fails, as it was before.
+
+    A disk that is full, a folder that may not be written and the like raise an `OSError` that
+    names the file. A process that is killed meanwhile leaves the old file, and a part of the new
+    one beside it under a name that ends in `.part`.
+    """
+    path = Path(path)
+    # Not by `tempfile`, whose files nobody else may read even after they are renamed.
+    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
+    try:
+        with open(part, "xb") as file:
+            file.write(to_bytes(run))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except OSError as error:
+        problem = f"the run was not saved, and the file is as it was: {error.strerror or error}"
+        raise OSError(error.errno, problem, str(path)) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load_run(path: Path) -> Run:
+    """The run that `save_run` wrote."""
+    return from_bytes(Path(path).read_bytes())
+
+
+def _arrays(
+    state: TrainState, losses: Any, checkpoints: Iterable[tuple[int, PyTree]] = ()
+) -> dict[str, Any]:
+    """The arrays of a run, or their forms, by name and in the order they have in a file."""
+    arrays = {**_leaves("state", state), "losses": losses}
+    for step, model in checkpoints:
+        arrays |= _leaves(f"checkpoint {step}", model)
+    return arrays
+
+
+def _leaves(name: str, tree: PyTree) -> dict[str, Any]:
+    """The arrays of a tree, or their forms, numbered in its order."""
+    return {f"{name} {i}": leaf for i, leaf in enumerate(jax.tree.leaves(_only_arrays(tree)))}
+
+
+def _only_arrays(tree: PyTree, *, inverse: bool = False) -> PyTree:
+    return eqx.filter(tree, lambda leaf: hasattr(leaf, "dtype"), inverse=inverse)
+
+
+def _listed(arrays: dict[str, Any]) -> list[list[Any]]:
+    """Name, type and shape of every array, as the header has them."""
+    return [[name, _little_endian(a).str, list(a.shape)] for name, a in arrays.items()]
+
+
+def _little_endian(array: Any) -> np.dtype:
+    return np.dtype(array.dtype).newbyteorder("<")
+
+
+def _assemble(header: Header, payload: bytes, *, lists_checkpoints: bool) -> Run:
+    # Shapes and types of all arrays, without computing any of them.
+    form = starting_form(header.experiment)
+    losses = jax.ShapeDtypeStruct((header.steps,), np.float32)
+    forms = _arrays(form, losses, [(step, form.model) for step in header.checkpoints])
+    listed = _listed(forms if lists_checkpoints else _arrays(form, losses))
+    # As texts, in which 1, 1.0 and true differ.
+    if json.dumps(header.arrays) != json.dumps(listed):
+        raise RunFileError("The arrays in this run file are of another model.")
+    arrays, offset = {}, 0
+    for name, one in forms.items():
+        kind, size = _little_endian(one), math.prod(one.shape)
+        if offset + size * kind.itemsize > len(payload):
+            raise RunFileError("This run file has fewer arrays than its header says.")
+        flat = np.frombuffer(payload, dtype=kind, count=size, offset=offset)
+        arrays[name] = flat.reshape(one.shape)
+        offset += flat.nbytes
+    if offset != len(payload):
+        raise RunFileError("This run file has bytes that nothing names.")
+    if not all(np.isfinite(array).all() for array in arrays.values()):
+        raise RunFileError("The numbers in this run file are not finite.")
+    state = _fill(form, "state", arrays)
+    if int(state.step) != header.steps:
+        raise RunFileError("The steps in this run file do not add up.")
+    checkpoints = tuple(
+        (step, _fill(form.model, f"checkpoint {step}", arrays)) for step in header.checkpoints
+    )
+    history = History(arrays["losses"], header.tests, checkpoints, header.changes)
+    return Run(header.experiment, state, history)
+
+
+def _fill(form: PyTree, name: str, arrays: dict[str, np.ndarray]) -> PyTree:
+    """The tree of this form with the arrays of that name in the places of its leaves."""
+    structure = jax.tree.structure(_only_arrays(form))
+    found = [arrays[f"{name} {i}"] for i in range(structure.num_leaves)]
+    filled = jax.tree.unflatten(structure, jax.device_put(found))
+    return eqx.combine(filled, _only_arrays(form, inverse=True))

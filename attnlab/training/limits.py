@@ -1,0 +1,118 @@
+"""How much one experiment may ask of the machine it runs on."""
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import equinox as eqx
+import jax
+
+from attnlab.configuration.options import OptionError, options_of
+from attnlab.training.experiment import Experiment, starting_form
+
+_ELSEWHERE = "or run attnlab on a machine of your own, where the cap is higher"
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """What a run may ask for at most, beside the bounds that options have of their own.
+
+    `caps` holds the most for options of these names, wherever in an experiment they stand; `work`
+    is the most of `work(experiment)`. `seconds` is how long a run trains before it makes way for
+    others, and `patience` how many seconds it goes on with nobody watching.
+    """
+
+    caps: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    work: float = math.inf
+    seconds: float = math.inf
+    patience: float = math.inf
+
+
+# On a machine of one's own.
+OPEN = Limits()
+# On a machine that strangers share: a run of the most work takes a few minutes on one core.
+HOSTED = Limits(
+    caps=MappingProxyType(
+        {
+            "length": 32,
+            "d_attn": 64,
+            "d_model": 64,
+            "batch": 1_000,
+            "steps": 20_000,
+            "train_size": 20_000,
+            "test_size": 20_000,
+        }
+    ),
+    work=5e11,
+    seconds=120.0,
+    patience=60.0,
+)
+
+
+def check_limits(experiment: Experiment, limits: Limits) -> None:
+    """Raise `OptionError` for the first option above its cap, or for too much work in all."""
+    for name, value in _options_in(experiment):
+        check_limit(name, value, limits)
+    check_work(experiment, limits)
+
+
+def check_work(experiment: Experiment, limits: Limits, *, runs: int = 1) -> None:
+    """Raise `OptionError` if `runs` runs like this one ask for too much work in all."""
+    # Without a cap the size of the model need not be known, which takes a moment to trace.
+    if limits.work == math.inf:
+        return
+    asked, steps = runs * work(experiment), experiment.training.steps
+    if asked > limits.work:
+        most = int(steps * limits.work / asked)
+        fewer = f"at most {most:,} steps, " if most else ""
+        raise OptionError(
+            "steps",
+            steps,
+            f"at these sizes about {asked:.1e} multiplications, more than the cap of "
+            f"{limits.work:.1e} on this server",
+            f"Choose {fewer}{'fewer runs, ' if runs > 1 else ''}a smaller model or batch, "
+            f"{_ELSEWHERE}",
+        )
+
+
+def check_limit(name: str, value: Any, limits: Limits) -> None:
+    """Raise `OptionError` if the option of that name has a cap and the value is above it."""
+    cap = limits.caps.get(name)
+    if cap is not None and value > cap:
+        raise OptionError(
+            name,
+            value,
+            f"more than the cap of {cap:,} on this server",
+            f"Choose at most {cap:,}, {_ELSEWHERE}",
+        )
+
+
+def work(experiment: Experiment) -> float:
+    """About how many multiplications a run's forward passes take, on the high side.
+
+    steps × batch × length × (parameters + 2 × length × width): every day meets every parameter
+    and is weighed against all days, where width counts the components of a key and of a value.
+    """
+    training, length = experiment.training, experiment.length
+    batch = training.train_size if training.batch_mode == "full" else training.batch
+    width = getattr(experiment.model, "d_attn", 0) + experiment.generator.vocabulary.size
+    each_day = _parameters(experiment) + 2 * length * width
+    return float(training.steps * batch * length * each_day)
+
+
+def _parameters(experiment: Experiment) -> int:
+    form = starting_form(experiment).model
+    leaves = jax.tree.leaves(eqx.filter(form, lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct)))
+    return sum(math.prod(leaf.shape) for leaf in leaves)
+
+
+def _options_in(configuration: Any) -> Iterator[tuple[str, Any]]:
+    """Every option with its value, those of nested configurations included."""
+    for name in options_of(configuration):
+        value = getattr(configuration, name)
+        if dataclasses.is_dataclass(value):
+            yield from _options_in(value)
+        else:
+            yield name, value

@@ -1,0 +1,230 @@
+"""Training as compiled chunks of steps. No threads, no files, no clock."""
+
+import dataclasses
+from functools import partial
+from typing import ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import optax
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+from attnlab.configuration.options import OptionError, Options, option, options_of, quoted
+from attnlab.models import AbstractModel
+from attnlab.models.readout import READOUTS, final_logits
+from attnlab.training.losses import LOSSES, sequence_loss
+from attnlab.training.sources import AbstractSource
+
+# The most steps of one compiled chunk; longer waits for an answer than this would be felt.
+CHUNK_CAPACITY = 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class Training(Options):
+    """How a model is trained and tested.
+
+    Refused: a full batch of fresh samples, and a full batch above the cap of `batch`.
+    """
+
+    name: ClassVar[str] = "adam"
+
+    loss: str = option(
+        "last",
+        "; ".join(f"{name}: {text}" for name, text in LOSSES.items()) + ".",
+        choices=tuple(LOSSES),
+    )
+    readout: str = option(
+        "last",
+        "; ".join(f"{name}: {text}" for name, text in READOUTS.items()) + ".",
+        choices=tuple(READOUTS),
+    )
+    # The high cap lets a person see a run that diverges.
+    learning_rate: float = option(
+        0.005, "Step size of Adam.", low=1e-6, high=1000.0, logarithmic=True
+    )
+    batch_mode: str = option(
+        "minibatch",
+        "minibatch: a new random draw each step; full: the whole training set each step.",
+        choices=("minibatch", "full"),
+    )
+    batch: int = option(100, "Sequences in a minibatch.", low=1, high=5_000)
+    steps: int = option(500, "Updates until the run is done.", low=1, high=100_000)
+    data: str = option(
+        "fixed",
+        "fixed: one training set, drawn once; fresh: new sequences every step.",
+        choices=("fixed", "fresh"),
+    )
+    train_size: int = option(
+        5_000, "Sequences in the fixed training set.", low=1, high=100_000, label="data set size"
+    )
+    test_size: int = option(
+        10_000, "Sequences that loss and accuracy are measured on.", low=100, high=100_000
+    )
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.batch_mode != "full":
+            return
+        if self.data == "fresh":
+            raise OptionError(
+                "batch_mode",
+                "full",
+                "there is no whole set when `data` is fresh",
+                "Choose minibatch, or fixed data",
+            )
+        cap = options_of(self)["batch"].high
+        if self.train_size > cap:
+            raise OptionError(
+                "train_size",
+                self.train_size,
+                f"more than the cap of {cap:,} for a full batch",
+                "Choose a smaller set, or minibatches",
+            )
+
+
+# What a run can go on with in another value: nothing that it has learned depends on them.
+AMENDABLE = ("learning_rate", "batch", "steps")
+
+
+class TrainState(NamedTuple):
+    """All that changes from step to step; `step` counts the updates made."""
+
+    model: AbstractModel
+    optimiser: PyTree
+    step: Int[Array, ""]
+
+
+class Losses(NamedTuple):
+    """Of each step, before its update, the batch means in nats: see `SequenceLoss`."""
+
+    objective: Float[np.ndarray, " steps"]
+    nll: Float[np.ndarray, " steps"]
+
+
+class Evaluation(NamedTuple):
+    """Test figures with their standard errors over the test sequences."""
+
+    nll: float
+    nll_stderr: float
+    accuracy: float
+    accuracy_stderr: float
+
+
+def initial_state(model: AbstractModel) -> TrainState:
+    """Before the first step."""
+    parameters = eqx.filter(model, eqx.is_array)
+    return TrainState(model, optax.adam(0.0).init(parameters), jnp.int32(0))
+
+
+def advance(
+    state: TrainState,
+    source: AbstractSource,
+    training: Training,
+    *,
+    key: Key[Array, ""],
+    steps: int,
+) -> tuple[TrainState, Losses]:
+    """`steps` updates by Adam (Kingma and Ba 2015), at most `CHUNK_CAPACITY` of them.
+
+    Step s draws its batch with `fold_in(key, s)`, so the result does not depend on how a run is
+    cut into chunks. The number of steps is an argument of one compiled loop rather than its
+    shape: the same program serves a single step and a chunk of any length.
+    """
+    if not 0 <= steps <= CHUNK_CAPACITY:
+        raise ValueError(
+            f"`steps` is {quoted(steps)}: a chunk has 0 to {CHUNK_CAPACITY}. "
+            "Call `advance` repeatedly."
+        )
+    state, (objective, nll) = _advance(
+        state,
+        source,
+        training.loss,
+        training.readout,
+        learning_rate=np.float32(training.learning_rate),
+        key=key,
+        steps=np.int32(steps),
+    )
+    return state, Losses(np.asarray(objective)[:steps], np.asarray(nll)[:steps])
+
+
+def take_steps(
+    state: TrainState,
+    source: AbstractSource,
+    loss: str,
+    readout: str,
+    *,
+    learning_rate: Float[Array, ""],
+    key: Key[Array, ""],
+    steps: Int[Array, ""],
+) -> tuple[TrainState, tuple[Float[Array, " capacity"], Float[Array, " capacity"]]]:
+    """The loop of `advance` before it is compiled, so that many runs can be mapped over.
+
+    The losses are filled up to `CHUNK_CAPACITY` with zeros.
+    """
+    optimiser = optax.adam(learning_rate)
+    parameters, rest = eqx.partition(state.model, eqx.is_array)
+
+    def mean_loss(parameters, sequences):
+        model = eqx.combine(parameters, rest)
+        each = jax.vmap(partial(sequence_loss, model, loss=loss, readout=readout))(sequences)
+        return each.objective.mean(), each.nll.mean()
+
+    def one_step(i, carry):
+        parameters, memory, step, (objectives, nlls) = carry
+        sequences = source.draw(jr.fold_in(key, step))
+        (objective, nll), gradient = jax.value_and_grad(mean_loss, has_aux=True)(
+            parameters, sequences
+        )
+        updates, memory = optimiser.update(gradient, memory)
+        parameters = optax.apply_updates(parameters, updates)
+        return parameters, memory, step + 1, (objectives.at[i].set(objective), nlls.at[i].set(nll))
+
+    empty = jnp.zeros(CHUNK_CAPACITY)
+    start = (parameters, state.optimiser, state.step, (empty, empty))
+    parameters, memory, step, losses = jax.lax.fori_loop(0, steps, one_step, start)
+    return TrainState(eqx.combine(parameters, rest), memory, step), losses
+
+
+_advance = eqx.filter_jit(take_steps)
+
+
+# Sequences evaluated together: bounds the memory of a test at any length and width.
+_EVALUATION_BLOCK = 1_000
+
+
+def evaluate(
+    model: AbstractModel, sequences: Int[Array, "size days"], *, readout: str
+) -> Evaluation:
+    """Loss and accuracy of predicting the final day, at the readout, on test sequences.
+
+    The standard error of an accuracy p over n sequences is √(p(1-p)/n) with p moved half a
+    sequence away from 0 and 1, so that it is never zero.
+    """
+    nll, right = (np.asarray(part, dtype=np.float64) for part in _test(model, sequences, readout))
+    size = nll.size
+    accuracy = right.mean()
+    safe = np.clip(accuracy, 0.5 / size, 1 - 0.5 / size)
+    return Evaluation(
+        nll=float(nll.mean()),
+        nll_stderr=float(nll.std() / np.sqrt(size)),
+        accuracy=float(accuracy),
+        accuracy_stderr=float(np.sqrt(safe * (1 - safe) / size)),
+    )
+
+
+@eqx.filter_jit
+def _test(model, sequences, readout):
+    def one(days):
+        log_probs = jax.nn.log_softmax(final_logits(model, days[:-1], readout))
+        return -log_probs[days[-1]], jnp.argmax(log_probs) == days[-1]
+
+    return jax.lax.map(one, sequences, batch_size=_EVALUATION_BLOCK)
+
+
+def is_finite(model: AbstractModel) -> bool:
+    """Whether every parameter is a finite number."""
+    leaves = jax.tree.leaves(eqx.filter(model, eqx.is_array))
+    return all(bool(np.isfinite(leaf).all()) for leaf in leaves)

@@ -1,0 +1,132 @@
+"""What the controls say: the state behind the form, which lives on every page."""
+
+import dataclasses
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from attnlab.configuration.number_text import read_numbers, show_numbers
+from attnlab.configuration.options import OptionError, default_of, options_of
+from attnlab.runs.links import control_key, control_values
+from attnlab.training.experiment import Experiment
+from attnlab.training.limits import check_limits
+from attnlab.ui.core.hosting import limits
+
+OWN_SETTINGS = "(own settings)"
+_FIRST_PRESET = "corrected-markov"
+_FILLING = "form_filling"
+# A busy server takes as long to tell the browser.
+_LATENESS_SECONDS = 3.0
+
+
+class _Filling(NamedTuple):
+    """When all controls were set, and their values before and after."""
+
+    at: float
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+
+def fill_form(experiment: Experiment, *, preset: str = OWN_SETTINGS) -> None:
+    """Set every control to the experiment. For callbacks, before the controls are drawn."""
+    after = {
+        key: show_numbers(value) if isinstance(value, tuple) else value
+        for part in (*_other_choices(experiment), experiment)
+        for key, value in control_values(part)
+    }
+    before = {key: st.session_state.get(key) for key in after}
+    st.session_state.update(after)
+    st.session_state["preset"] = preset
+    st.session_state[_FILLING] = _Filling(time.monotonic(), before, after)
+
+
+def begin_form() -> None:
+    """Set the controls of a visitor who has not seen any yet. Before the controls are drawn.
+
+    A click that comes on the heels of a chosen preset brings along the values of all controls
+    from before, of which the browser has not heard yet that they have changed. They are put right.
+    """
+    if "generator" not in st.session_state:
+        fill_form(Experiment(), preset=_FIRST_PRESET)
+    filling: _Filling | None = st.session_state.get(_FILLING)
+    if filling is None or time.monotonic() - filling.at > _LATENESS_SECONDS:
+        return
+    late = {
+        key: after
+        for key, after in filling.after.items()
+        if st.session_state.get(key) == filling.before[key] != after
+    }
+    if len(late) == 1:
+        # The visitor's own change back: the browser has heard.
+        del st.session_state[_FILLING]
+    else:
+        st.session_state.update(late)
+
+
+def read_form() -> Experiment | OptionError:
+    """The experiment that the controls describe, or what is wrong with it on this server."""
+    try:
+        experiment = read_part(Experiment)
+        check_limits(experiment, limits())
+        return experiment
+    except OptionError as error:
+        return error
+
+
+def read_part(kind: type) -> Any:
+    """The configuration of that class that the controls describe.
+
+    Refused, with an `OptionError`: what the controls or the class refuse.
+    """
+    return kind(**{name: read_option(kind, name) for name in options_of(kind)})
+
+
+def read_option(kind: type, name: str) -> Any:
+    """The value of one option; its default where it means nothing beside the others.
+
+    Refused, with an `OptionError`: text that is not the numbers it should be.
+    """
+    spec, default = options_of(kind)[name], default_of(kind, name)
+    if spec.registry is not None:
+        return read_part(chosen_part(kind, name))
+    if not applies(kind, name):
+        return default
+    state = st.session_state[control_key(kind, name)]
+    return read_numbers(name, state, default) if isinstance(default, tuple) else state
+
+
+def chosen_part(kind: type, name: str) -> type:
+    """The class that is chosen for an option that is one of several."""
+    registry = options_of(kind)[name].registry
+    if len(registry) == 1:
+        return next(iter(registry.values()))
+    return registry[st.session_state[control_key(kind, name)]]
+
+
+def applies(kind: type, name: str) -> bool:
+    """Whether an option has a meaning beside the values of the others."""
+    ruled_by, value = _RULED.get(name, (None, None))
+    if ruled_by is None or ruled_by not in options_of(kind):
+        return True
+    return st.session_state[control_key(kind, ruled_by)] == value
+
+
+_RULED: Mapping[str, tuple[str, str]] = {
+    "temperature": ("scale", "temperature"),
+    "batch": ("batch_mode", "minibatch"),
+    "train_size": ("data", "fixed"),
+}
+
+
+def _other_choices(configuration: Any) -> Iterator[Any]:
+    """Parts that stand ready for the day another class of their registry is chosen."""
+    for name, spec in options_of(configuration).items():
+        value = getattr(configuration, name)
+        if not dataclasses.is_dataclass(value):
+            continue
+        for kind in spec.registry.values():
+            part = value if kind is type(value) else kind()
+            yield from _other_choices(part)
+            yield part

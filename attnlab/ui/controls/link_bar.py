@@ -1,0 +1,147 @@
+"""The experiment in the address bar: read from links, written at every change."""
+
+import time
+from urllib.parse import urlencode, urlsplit
+
+import streamlit as st
+
+from attnlab.configuration.options import OptionError, quoted
+from attnlab.runs.links import (
+    MOST_TEXT_CHARACTERS,
+    MOST_TITLE_CHARACTERS,
+    Lesson,
+    from_query,
+    hideable_controls,
+    is_link,
+    to_query,
+)
+from attnlab.training.experiment import Experiment
+from attnlab.ui.controls.form_state import begin_form, fill_form, read_form
+from attnlab.ui.core.outside import as_text, draw_lesson_text, draw_warning
+
+_WRITTEN, _WRITTEN_AT, _NOTICES = "link_written", "link_written_at", "link_notices"
+_BARE = "address_is_bare"
+# The controls of a lesson may have put theirs there meanwhile.
+_COMPLETE = """
+{
+    const query = new URLSearchParams(location.search)
+    new URLSearchParams('%s').forEach((value, key) => query.set(key, value))
+    history.replaceState(history.state, '', '?' + query + location.hash)
+}
+"""
+_LATENESS_SECONDS = 2.0
+
+
+def follow_address(*, has_own_settings: bool) -> None:
+    """Make the controls and the address agree. First thing on every page.
+
+    An address that is not the one last written here, by a link or the browser's back button, sets
+    the controls; otherwise the controls set the address. A page that `has_own_settings` keeps
+    further ones in the address.
+    """
+    begin_form()
+    query = st.query_params.to_dict()
+    written: dict[str, str] = st.session_state.get(_WRITTEN, {})
+    unknown: tuple[str, ...] = ()
+    if is_link(query) and not _is_known(query, written):
+        link = from_query(query)
+        unknown = () if has_own_settings else link.unknown
+        fill_form(link.experiment)
+        st.session_state["lesson"] = link.lesson
+        st.session_state[_NOTICES] = (
+            *link.notices,
+            *(f"{quoted(key)} is no setting of this experiment." for key in unknown),
+        )
+    form = read_form()
+    if isinstance(form, OptionError):
+        return
+    own = to_query(form, st.session_state.get("lesson"))
+    dropped = written.keys() | own.keys() | set(unknown)
+    wanted = {**own, **{key: query[key] for key in query if key not in dropped}}
+    st.session_state[_BARE] = not is_link(query) and own == written
+    if wanted != query and not st.session_state[_BARE]:
+        st.query_params.from_dict(wanted)
+    if own != written:
+        st.session_state[_WRITTEN], st.session_state[_WRITTEN_AT] = own, time.monotonic()
+
+
+def complete_address() -> None:
+    """Give the settings to the address of whoever came by the menu. Last thing on every page.
+
+    Streamlit can only add to the browser's history, and the back button would lead from the new
+    entry to the one without settings, which would add it again.
+    """
+    if st.session_state.get(_BARE):
+        # Letters with a meaning in HTML are written as codes in an address.
+        st.html(
+            f"<script>{_COMPLETE % urlencode(st.session_state[_WRITTEN])}</script>",
+            unsafe_allow_javascript=True,
+        )
+
+
+def _is_known(query: dict[str, str], written: dict[str, str]) -> bool:
+    if not written:
+        return False
+    # A click may come before the browser has heard of the address written a moment ago.
+    is_late = time.monotonic() - st.session_state[_WRITTEN_AT] < _LATENESS_SECONDS
+    return is_late or written.items() <= query.items()
+
+
+def draw_notices() -> None:
+    """What of the link was not understood, until it is dismissed by the next link."""
+    notices = st.session_state.get(_NOTICES, ())
+    if notices:
+        draw_warning(
+            "Not everything in the link was understood; the rest was kept.",
+            *notices,
+            icon=":material/link_off:",
+        )
+
+
+def draw_lesson() -> None:
+    """The words that a teacher sent along."""
+    lesson: Lesson = st.session_state.get("lesson", Lesson())
+    if lesson.title:
+        st.subheader(as_text(lesson.title), anchor=False)
+    if lesson.text:
+        draw_lesson_text(lesson.text)
+
+
+def draw_link_panel(form: Experiment | OptionError) -> None:
+    """The link to copy, and what a teacher may add to it."""
+    panel = st.expander(
+        "Link and lesson", key="link_panel", on_change="rerun", icon=":material/link:"
+    )
+    if not panel.open:
+        return
+    with panel:
+        if isinstance(form, OptionError):
+            st.info("These settings cannot run, and have no link.", icon=":material/link_off:")
+            return
+        st.markdown("Whoever opens this link meets these settings and this seed.")
+        st.code(_address(form, Lesson()), language=None, wrap_lines=True)
+        st.markdown(
+            "**Lesson.** Say what to find out, and hide the controls that would distract: the link "
+            "below carries both."
+        )
+        lesson = Lesson(
+            title=st.text_input("title", key="lesson_title", max_chars=MOST_TITLE_CHARACTERS),
+            text=st.text_area(
+                "exercise",
+                key="lesson_text",
+                max_chars=MOST_TEXT_CHARACTERS,
+                placeholder="Find the mask that makes dotmod learnable.",
+            ),
+            hidden=tuple(
+                st.multiselect(
+                    "controls to hide", hideable_controls(form), key="lesson_hidden", placeholder=""
+                )
+            ),
+        )
+        if lesson != Lesson():
+            st.code(_address(form, lesson), language=None, wrap_lines=True)
+
+
+def _address(form: Experiment, lesson: Lesson) -> str:
+    here = urlsplit(st.context.url or "")
+    return here._replace(query=urlencode(to_query(form, lesson)), fragment="").geturl()

@@ -1,0 +1,88 @@
+"""Parts of a page that are drawn again without the rest, and how their pictures arrive whole.
+
+The script of a page runs in a thread of its own and leaves what it draws to the server's event
+loop. If a request of the browser comes between the end of a script and the last of its messages,
+Streamlit takes the next script for the only one and drops those messages. A request for the whole
+page draws them anew; one for a fragment, by a timer or by one of its controls, would leave the
+page torn. So scripts end when the event loop has taken their messages.
+"""
+
+import asyncio
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import streamlit as st
+
+from attnlab.ui.core.page_charts import PICTURES, charts_on_page, part_of_page
+
+# Of the thread that a script runs in.
+_DELIVERING = ContextVar("delivering", default=False)
+# Longer than any event loop is busy; a script that waits for more has lost its server.
+_PATIENCE_SECONDS = 10.0
+
+
+class _Server:
+    """What scripts know of the server that they run in; nothing in tests without one."""
+
+    loop: asyncio.AbstractEventLoop | None = None
+
+
+@st.cache_resource(show_spinner=False)
+def _server() -> _Server:
+    return _Server()
+
+
+def keep_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Tell scripts of the event loop that sends their messages."""
+    _server().loop = loop
+
+
+@contextmanager
+def delivered() -> Iterator[None]:
+    """What is drawn within it is on its way when it ends. Within another one it does nothing."""
+    if _DELIVERING.get():
+        yield
+        return
+    token = _DELIVERING.set(True)
+    try:
+        yield
+    finally:
+        _DELIVERING.reset(token)
+        _wait_for_loop(_server().loop)
+
+
+def _wait_for_loop(loop: asyncio.AbstractEventLoop | None) -> None:
+    if loop is None or not loop.is_running():
+        return
+    taken = threading.Event()
+    # It takes calls in their order, so this one after all messages.
+    loop.call_soon_threadsafe(taken.set)
+    taken.wait(_PATIENCE_SECONDS)
+
+
+def fragment(
+    draw: Callable[..., None], *, key: str | None = None, seconds: float | None = None
+) -> Callable[..., None]:
+    """`draw` as a part of its own: its controls draw nothing else anew. Also as a decorator.
+
+    With `seconds` it is drawn again by itself every so many seconds. Two parts of a page with
+    charts must differ in their function or `key`.
+    """
+    part = key or f"{draw.__module__}.{draw.__qualname__}"
+
+    @functools.wraps(draw)
+    def draw_delivered(*arguments: Any) -> None:
+        is_alone = not _DELIVERING.get()
+        with delivered():
+            before = set(charts_on_page())
+            with part_of_page(part):
+                draw(*arguments)
+            if is_alone and st.session_state.get(PICTURES) and before != set(charts_on_page()):
+                # The panel that lists them stands in the rest of the page.
+                st.rerun()
+
+    return st.fragment(draw_delivered, key=key, run_every=seconds)

@@ -1,0 +1,45 @@
+"""What the server's environment says: whether strangers share it, and how many train at once.
+
+`ATTNLAB_HOSTED=1` sets the limits of a shared server. `ATTNLAB_TRAININGS` is how many runs train
+at the same time; without it a hosted server leaves one of its cores to the pages, and a machine
+of one's own has no limit.
+"""
+
+import math
+import os
+
+import streamlit as st
+
+from attnlab.live.queueing import WorkQueue
+from attnlab.training.limits import HOSTED, OPEN, Limits
+
+_YES = ("1", "true", "yes", "on")
+_NO = ("", "0", "false", "no", "off")
+
+
+def hosted() -> bool:
+    """Whether strangers share this server."""
+    text = os.environ.get("ATTNLAB_HOSTED", "")
+    if text.lower() not in _YES + _NO:
+        raise ValueError(f"`ATTNLAB_HOSTED` is {text!r}. Set it to 1 or 0.")
+    return text.lower() in _YES
+
+
+def limits() -> Limits:
+    """The limits of every run on this server."""
+    return HOSTED if hosted() else OPEN
+
+
+@st.cache_resource(show_spinner=False)
+def work_queue() -> WorkQueue:
+    """The one queue in which all runs of this server stand."""
+    return WorkQueue(_places(), seconds=limits().seconds, patience=limits().patience)
+
+
+def _places() -> float:
+    text = os.environ.get("ATTNLAB_TRAININGS", "")
+    if not text:
+        return max(1, (os.cpu_count() or 1) - 1) if hosted() else math.inf
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"`ATTNLAB_TRAININGS` is {text!r}. Set it to a whole number from 1.")
+    return int(text)

@@ -1,0 +1,89 @@
+"""What every page stands in: page configuration and navigation."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+import streamlit as st
+
+from attnlab.ui.controls.link_bar import complete_address, follow_address
+from attnlab.ui.core.chart_files import draw_pictures
+from attnlab.ui.core.fragments import delivered
+from attnlab.ui.core.page_charts import forget_charts
+
+_PAGES = Path(__file__).parents[3] / "pages"
+_STYLE = Path(__file__).with_name("style.css")
+# Of the thread that a script runs in: an older one of the same session may still be ending.
+_IN_SHELL = ContextVar("in_shell", default=False)
+
+TRAIN_PAGE = _PAGES / "train.py"
+
+
+def run_shell() -> None:
+    """Set the page up, draw the navigation and run the chosen page. For app.py alone."""
+    with delivered():
+        _configure()
+        page, is_lesson = _navigation()
+        follow_address(has_own_settings=is_lesson)
+        forget_charts()
+        with _shell():
+            page.run()
+        draw_pictures()
+        complete_address()
+
+
+def ensure_shell() -> None:
+    """First call of every page. Starts over within the shell if the page runs without it.
+
+    Until somebody has opened the app, Streamlit takes the files of `pages/` for pages of their
+    own and runs a deep link's file alone. Calling `st.navigation` once ends that.
+    """
+    if not _IN_SHELL.get():
+        _configure()
+        _navigation()
+        st.rerun()
+
+
+def _configure() -> None:
+    # Without an icon of its own a page takes the one of its navigation, which a browser would
+    # fetch from a server on the internet.
+    st.set_page_config(
+        page_title="attnlab", page_icon="🔬", layout="wide", initial_sidebar_state="auto"
+    )
+    st.html(_STYLE)
+
+
+@contextmanager
+def _shell() -> Iterator[None]:
+    token = _IN_SHELL.set(True)
+    try:
+        yield
+    finally:
+        _IN_SHELL.reset(token)
+
+
+def _navigation():
+    """The chosen page, and whether it is a lesson."""
+    laboratory = [
+        st.Page(TRAIN_PAGE, title="Train", icon=":material/model_training:", default=True),
+        st.Page(_PAGES / "inspect.py", title="Inspect", icon=":material/search:"),
+        st.Page(_PAGES / "generators.py", title="Generators", icon=":material/casino:"),
+    ]
+    lessons = [
+        st.Page(_PAGES / "step_by_step.py", title="Step by step", icon=":material/steps:"),
+        st.Page(
+            _PAGES / "positional_encodings.py",
+            title="Positional encodings",
+            icon=":material/waves:",
+        ),
+        st.Page(_PAGES / "softmax_scaling.py", title="Softmax scaling", icon=":material/tune:"),
+        st.Page(
+            _PAGES / "kernel_regression.py",
+            title="Kernel regression",
+            icon=":material/show_chart:",
+        ),
+        st.Page(_PAGES / "words.py", title="Words", icon=":material/menu_book:"),
+    ]
+    page = st.navigation({"Laboratory": laboratory, "Lessons": lessons}, position="top")
+    return page, page in lessons

@@ -1,0 +1,26 @@
+"""What the server does when it starts, before anybody has asked for a page."""
+
+import importlib
+
+from attnlab.training.experiment import Experiment
+from attnlab.ui.core.compile_cache import switch_on_cache
+from attnlab.ui.core.session_run import shared_programs
+from attnlab.ui.train.example import read_example
+from attnlab.ui.train.inside_panel import pattern_drawing
+from attnlab.ui.train.loss_panel import loss_drawing
+
+
+def prepare_first_page() -> None:
+    """Import what a page needs, and build the charts of the first one."""
+    # Before the first program is compiled, however small.
+    switch_on_cache()
+    importlib.import_module("attnlab.ui.core.shell")
+    example = read_example()
+    for dark in (False, True):
+        loss_drawing(example.snapshot, dark=dark)
+        pattern_drawing(example.snapshot, example.picture, 0, dark=dark)
+
+
+def compile_first_experiment() -> None:
+    """Begin to compile what everybody meets first."""
+    shared_programs().want(Experiment())

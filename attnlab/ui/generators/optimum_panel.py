@@ -1,0 +1,181 @@
+"""What could be learned of a process at best, by whom, and from which days."""
+
+import numpy as np
+import streamlit as st
+
+from attnlab.charts import curve_chart, curve_table, dependence_chart, dependence_table
+from attnlab.configuration.number_text import show_measured
+from attnlab.optimum import Best, Dependence, Optimum, Rung
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.core.page_theme import CHART_HEIGHT, on_dark
+from attnlab.ui.core.process_figures import draw_gap
+
+_KNOWS = {
+    "uniform": "nothing: every token alike",
+    "unigram": "how common each token is on the final day",
+    "order-1": "the last visible day",
+    "linear": "all visible days, each adding to the log-odds on its own",
+    "optimal": "all visible days, and the process itself",
+}
+# Rounding leaves less than this where there is no dependence.
+_NOTHING = 5e-4
+_MEASURES = {"replacement": "how far it moves", "information": "what it is worth"}
+
+
+def draw_optimum(best: Optimum | None, vocab: int) -> None:
+    """Floor and ceiling of the final day, and of every day before it."""
+    if best is None:
+        draw_gap()
+        return
+    final, days = best.final, np.arange(1, len(best.per_day) + 1)
+    how = "exact" if final.exact else "estimated, ± one standard error"
+    with st.container(horizontal=True, gap="medium", key="optimum"):
+        st.metric(
+            "ceiling",
+            _accuracy(final),
+            width="content",
+            help=f"Accuracy of the best possible prediction of day {days[-1]}: {how}.",
+        )
+        st.metric(
+            "floor (nats)",
+            _nll(final),
+            width="content",
+            help=f"Least possible mean of -log p(day {days[-1]}): {how}.",
+        )
+        st.metric("these are", "exact" if final.exact else "estimated", width="content")
+    ceilings = np.array([[b.accuracy, b.accuracy_stderr] for b in best.per_day])
+    floors = np.array([[b.nll, b.nll_stderr] for b in best.per_day])
+    left, right = st.columns(2, gap="medium")
+    with left, st.container(key="chart_ceiling"):
+        _draw_days(days, ceilings, "ceiling (accuracy)", (0, 1), 1 / vocab, above=False)
+    with right, st.container(key="chart_floor"):
+        top = float(np.log(vocab))
+        _draw_days(days, floors, "floor (nats)", (0, 1.15 * top), top, above=True)
+    st.caption(
+        "How to read it: the best that can be done on each day by someone who saw the days before "
+        "it. Where the ceiling rises and the floor falls, the past tells more."
+    )
+
+
+def _draw_days(
+    days: np.ndarray,
+    figures: np.ndarray,
+    name: str,
+    domain: tuple[float, float],
+    uniform: float,
+    *,
+    above: bool,
+) -> None:
+    values, stderr = figures.T
+    draw_chart(
+        curve_chart(
+            curve_table(days, values, stderr),
+            x_title="day predicted",
+            y_title=name,
+            domain=domain,
+            reference=("a uniform guess", uniform),
+            named_above=above,
+            dark=on_dark(),
+            height=260,
+        ),
+        name=f"{name.capitalize()} of each day",
+        alt=f"{name} of each day: {values[0]:.3f} on day 1, {values[-1]:.3f} on day {days[-1]}.",
+    )
+
+
+def draw_ladder(rungs: tuple[Rung, ...] | None) -> None:
+    """Reference predictors, each knowing more than the one before it."""
+    if rungs is None:
+        draw_gap()
+        return
+    # Three columns, since a fourth would not fit a phone.
+    lines = ["| predictor, and what it knows | accuracy | loss (nats) |", "|:--|:--|:--|"]
+    for rung in rungs:
+        figures = f"{_accuracy(rung.best)} | {_nll(rung.best)}"
+        lines.append(f"| **{rung.name}** · {_knowledge(rung.name)} | {figures} |")
+    with st.container(key="ladder"):
+        st.markdown("\n".join(lines))
+    st.caption(
+        "How to read it: each row is the best predictor with that knowledge. Where the loss drops "
+        "from one row to the next, that knowledge is worth something."
+    )
+
+
+def draw_dependence(dependence: Dependence | None, vocab: int) -> None:
+    """The true map from days to predictions."""
+    measure = st.segmented_control(
+        "measure",
+        list(_MEASURES),
+        default="replacement",
+        required=True,
+        format_func=lambda name: f"{name}: {_MEASURES[name]}",
+        key="dependence_measure",
+        persist_state="session",
+    )
+    if dependence is None:
+        draw_gap()
+        return
+    length = len(dependence.replacement)
+    if measure == "replacement":
+        values, stderr = dependence.replacement, dependence.replacement_stderr
+        title, most = "total variation", 1.0
+        meaning = (
+            "how far the prediction moves, in total variation from 0 to 1, when that day is "
+            "replaced by another draw of it"
+        )
+    else:
+        values, stderr = dependence.information, dependence.information_stderr
+        title, most = "information (nats)", float(np.log(vocab))
+        meaning = (
+            "how much the best loss grows, in nats, when that day alone is hidden; a day that "
+            "others repeat is worth nothing"
+        )
+    final = values[-1]
+    order = np.argsort(-final, kind="stable")
+    strongest = ", ".join(
+        f"**{day + 1}** ({_figure(final[day], stderr[-1, day], exact=dependence.exact)})"
+        for day in order[:3]
+        if final[day] > _NOTHING
+    )
+    st.markdown(
+        f"Day {length + 1} is predicted in the last row, at day {length}. "
+        + (f"By {measure} it depends most on day {strongest}." if strongest else "No day matters.")
+    )
+    with st.container(key="chart_dependence"):
+        draw_chart(
+            dependence_chart(
+                dependence_table(values, stderr),
+                length=length,
+                title=title,
+                most=most,
+                dark=on_dark(),
+                height=CHART_HEIGHT,
+            ),
+            name=f"True dependence by {measure}",
+            alt=f"True dependence by {measure}, {length} days. Day {length + 1} depends most on "
+            f"day {order[0] + 1}: {final[order[0]]:.3f}.",
+        )
+    source = "Exact." if dependence.exact else "Estimated from 1,000 sequences."
+    st.caption(
+        f"How to read it: a row is the prediction of the day after its query day, a cell "
+        f"{meaning}. Colours follow the square root, so that weak dependence shows. Laid out "
+        f"like an attention pattern, to hold one beside the other. {source}"
+    )
+
+
+def _knowledge(name: str) -> str:
+    if name in _KNOWS:
+        return _KNOWS[name]
+    return f"the last {name.removeprefix('order-')} visible days"
+
+
+def _accuracy(best: Best) -> str:
+    return _figure(best.accuracy, best.accuracy_stderr, exact=best.exact)
+
+
+def _nll(best: Best) -> str:
+    return _figure(best.nll, best.nll_stderr, exact=best.exact)
+
+
+def _figure(value: float, stderr: float, *, exact: bool) -> str:
+    return f"{value:.3f}" if exact else show_measured(value, stderr)

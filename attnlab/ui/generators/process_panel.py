@@ -1,0 +1,72 @@
+"""The process that a page is about: chosen in the sidebar, its numbers edited on the page."""
+
+import streamlit as st
+
+from attnlab.configuration.options import OptionError
+from attnlab.generators import AbstractGenerator
+from attnlab.training.limits import check_limit
+from attnlab.ui.controls.form import draw_process_form, probability_options
+from attnlab.ui.controls.table_editor import draw_process_tables
+from attnlab.ui.core.hosting import limits
+from attnlab.ui.core.outside import draw_error
+from attnlab.ui.generators.rule_panel import draw_formula
+
+_LAST_GOOD = "last_good_process"
+
+
+def draw_process() -> tuple[AbstractGenerator, int] | None:
+    """Controls and formula; the process and its length.
+
+    While the settings make no process it is the last good one of the same kind, and None if there
+    was none.
+    """
+    problems: list[OptionError] = []
+    with st.sidebar:
+        kind, values, length = draw_process_form(problems)
+        train = st.container()
+    formula, tables = st.columns(2, gap="large") if probability_options(kind) else [st] * 2
+    with tables.container():
+        chosen = problems[0] if problems else _checked(draw_process_tables(kind, values), length)
+    is_good = not isinstance(chosen, OptionError)
+    with train:
+        _draw_train_button(is_good)
+    if is_good:
+        st.session_state[_LAST_GOOD] = (chosen, length)
+    generator, length = st.session_state.get(_LAST_GOOD, (None, length))
+    if type(generator) is not kind:
+        return None
+    with formula.container():
+        draw_formula(generator)
+        if not is_good:
+            st.info(
+                "Everything from here on is about the last numbers that made a process.",
+                icon=":material/history:",
+            )
+    return generator, length
+
+
+def _checked(
+    generator: AbstractGenerator | OptionError, length: int
+) -> AbstractGenerator | OptionError:
+    """The process at its length, or why it has none; the reason is shown."""
+    if isinstance(generator, OptionError):
+        return generator
+    try:
+        check_limit("length", length, limits())
+        return generator.at_length(length)
+    except OptionError as error:
+        draw_error(str(error))
+        return error
+
+
+def _draw_train_button(is_good: bool) -> None:
+    pressed = st.button(
+        "Train on this",
+        key="train_on_this",
+        type="primary",
+        disabled=not is_good,
+        icon=":material/model_training:",
+    )
+    if pressed:
+        # With its address, which the page would otherwise write anew: one step back more.
+        st.switch_page("pages/train.py", query_params=st.query_params.to_dict())

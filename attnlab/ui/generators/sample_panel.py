@@ -1,0 +1,144 @@
+"""Sequences that a process drew, and how often each token came in many of them."""
+
+import numpy as np
+import streamlit as st
+
+from attnlab.charts import curve_chart, curve_table, frequency_chart, frequency_table
+from attnlab.configuration.number_text import show_measured
+from attnlab.generators import AbstractGenerator
+from attnlab.optimum import Agreement, Counted, Frequencies
+from attnlab.ui.core.outside import as_text
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.core.page_theme import on_dark
+from attnlab.ui.core.process_figures import draw_gap
+
+_SEED = "sample_seed"
+# A narrower axis would make hills of rounding.
+_LEAST_SPAN = 0.05
+
+
+def sample_seed() -> int:
+    """The seed of the sample that is shown."""
+    return st.session_state.setdefault(_SEED, 0)
+
+
+def draw_sample(generator: AbstractGenerator, counted: Counted | None) -> None:
+    """A few sequences, the day to predict set apart."""
+    st.button("New sample", key="new_sample", on_click=_next_seed, icon=":material/casino:")
+    if counted is None:
+        draw_gap()
+        return
+    symbols = generator.vocabulary.symbols
+    # Emoji stand apart by themselves, words do not.
+    between = "" if all(len(symbol) <= 2 for symbol in symbols) else " "
+    length = counted.sequences.shape[1] - 1
+    lines = [f"| days 1 to {length} | day {length + 1} |", "|:---|:---:|"]
+    for row in counted.sequences:
+        *seen, final = (symbols[token] for token in row)
+        lines.append(f"| {as_text(between.join(seen))} | {as_text(final)} |")
+    with st.container(key="sample"):
+        st.markdown("\n".join(lines))
+    st.caption(
+        f"How to read it: each row is one sequence. A model sees days 1 to {length} and is asked "
+        f"for day {length + 1}. Can you?"
+    )
+
+
+def draw_frequencies(
+    generator: AbstractGenerator, known: Frequencies | None, counted: Counted | None
+) -> None:
+    """The final day, and the step from one day to the next: the process beside the sample."""
+    if known is None or counted is None:
+        draw_gap()
+        return
+    symbols, length = generator.vocabulary.symbols, len(known.days) - 1
+    pairs = tuple(f"{first} → {second}" for first in symbols for second in symbols)
+    shown, left_right = counted.frequencies, st.columns(2, gap="medium")
+    with left_right[0], st.container(key="chart_final_day"):
+        st.markdown(f"**Day {length + 1}, the one to predict**")
+        _draw_bars(
+            f"Day {length + 1}", known.days[-1], shown.days[-1], shown.days_stderr[-1], symbols
+        )
+        st.markdown(_about_days(known, symbols))
+    with left_right[1], st.container(key="chart_following"):
+        st.markdown(f"**From day {length - 1} to day {length}**")
+        _draw_bars(
+            f"From day {length - 1} to day {length}",
+            known.following.ravel(),
+            shown.following.ravel(),
+            shown.following_stderr.ravel(),
+            pairs,
+        )
+    exact = "exact" if known.exact else "itself a share in a larger sample"
+    st.caption(
+        f"How to read it: a grey bar is the probability ({exact}); a point is the share among "
+        f"{counted.size:,} sequences, its line one standard error to both sides. The points of "
+        "about two in three rows should lie within their line of the bar's end."
+    )
+
+
+def draw_agreement(agreement: Agreement | None) -> None:
+    """How far apart two days still resemble each other."""
+    if agreement is None:
+        draw_gap()
+        return
+    lags, values = np.arange(1, len(agreement.values) + 1), agreement.values
+    low = float(np.nan_to_num(values - agreement.stderr).min())
+    high = float(np.nan_to_num(values + agreement.stderr).max())
+    with st.container(key="chart_agreement"):
+        draw_chart(
+            curve_chart(
+                curve_table(lags, values, agreement.stderr),
+                x_title="days apart",
+                y_title="agreement above chance",
+                domain=(min(-_LEAST_SPAN, 1.1 * low), max(_LEAST_SPAN, 1.1 * high)),
+                reference=("chance", 0.0),
+                named_above=False,
+                dark=on_dark(),
+                height=260,
+            ),
+            name="Agreement above chance",
+            alt=f"Agreement above chance of two days by how far they are apart; one day apart it "
+            f"is {values[0]:.3f}, {lags[-1]} days apart {values[-1]:.3f}.",
+        )
+    source = "Exact." if agreement.exact else "Sampled; the band is one standard error."
+    st.caption(
+        "How to read it: 0 is what independent days would show, 1 is certainty; below 0 days "
+        f"avoid each other. Mean over all pairs of visible days so far apart. {source}"
+    )
+
+
+def _draw_bars(
+    title: str, known: np.ndarray, counted: np.ndarray, stderr: np.ndarray, names
+) -> None:
+    likeliest, gap = int(np.nanargmax(known)), np.abs(counted - known)
+    furthest = float(np.nanmax(np.where(stderr > 0, gap / np.where(stderr > 0, stderr, 1), 0)))
+    draw_chart(
+        frequency_chart(
+            frequency_table(known, counted, stderr, names),
+            names=names,
+            title="probability",
+            dark=on_dark(),
+        ),
+        name=title,
+        alt=f"Probabilities beside shares in the sample. The largest is that of "
+        f"{names[likeliest]}: {known[likeliest]:.3f}, in the sample "
+        f"{show_measured(counted[likeliest], stderr[likeliest])}. The largest gap is "
+        f"{furthest:.1f} standard errors.",
+    )
+
+
+def _about_days(known: Frequencies, symbols: tuple[str, ...]) -> str:
+    def law(day: int) -> str:
+        return ", ".join(
+            f"{as_text(symbol)} {share:.3f}"
+            for symbol, share in zip(symbols, known.days[day], strict=True)
+        )
+
+    if known.stationary:
+        return f"The process is **stationary**: every day has this same law, {law(-1)}."
+    return f"The law changes from day to day: day 1 has {law(0)}; day {len(known.days)} {law(-1)}."
+
+
+def _next_seed() -> None:
+    st.session_state[_SEED] += 1

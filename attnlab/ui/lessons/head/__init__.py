@@ -1,0 +1,1 @@
+"""One attention head taken apart."""

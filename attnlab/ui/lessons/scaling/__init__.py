@@ -1,0 +1,1 @@
+"""What the softmax does to large scores."""

@@ -1,0 +1,81 @@
+"""A finished small run that is on the screen before anything was trained."""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from attnlab.live.live_run import LiveRun
+from attnlab.models.picture import Picture, take_picture
+from attnlab.runs.history import History
+from attnlab.runs.snapshot import Look, Snapshot
+from attnlab.training.experiment import Experiment, from_json, to_json
+from attnlab.training.steps import Evaluation
+
+EXAMPLE_FILE = Path(__file__).with_name("example.npz")
+
+
+class Example(NamedTuple):
+    """A finished run without its model: what the page shows of it."""
+
+    snapshot: Snapshot
+    picture: Picture
+
+
+@st.cache_resource(show_spinner=False)
+def read_example(file: Path = EXAMPLE_FILE) -> Example:
+    """The example that comes with attnlab."""
+    with np.load(file, allow_pickle=False) as stored:
+        about = json.loads(str(stored["about"]))
+        tests = tuple((step, Evaluation(*figures)) for step, *figures in about["tests"])
+        step, evaluation = tests[-1]
+        snapshot = Snapshot(
+            experiment=from_json(about["experiment"]),
+            state="done",
+            step=step,
+            history=History(losses=stored["losses"], tests=tests),
+            latest=Look(step=step, evaluation=evaluation, model=None),
+            probes=stored["probes"],
+            parameters=about["parameters"],
+            steps_per_second=0.0,
+            seconds=0.0,
+            message="",
+        )
+        return Example(snapshot, Picture(stored["patterns"], stored["weights"]))
+
+
+def about(example: Example) -> str:
+    """The example in a sentence, in Markdown."""
+    snapshot = example.snapshot
+    return (
+        f"a run of `{snapshot.experiment.generator.name}` with all settings at their defaults, "
+        f"{snapshot.step:,} steps, trained beforehand."
+    )
+
+
+def make_example(experiment: Experiment) -> Example:
+    """Train the experiment to its end."""
+    run = LiveRun(experiment)
+    run.start()
+    run.wait(600.0)
+    snapshot = run.snapshot()
+    return Example(snapshot, take_picture(snapshot.latest.model, snapshot.probes))
+
+
+def write_example(example: Example, file: Path) -> None:
+    """What `read_example` reads."""
+    snapshot = example.snapshot
+    about = {
+        "experiment": to_json(snapshot.experiment),
+        "parameters": snapshot.parameters,
+        "tests": [[step, *evaluation] for step, evaluation in snapshot.history.tests],
+    }
+    np.savez_compressed(
+        file,
+        about=np.array(json.dumps(about)),
+        losses=snapshot.history.losses,
+        probes=snapshot.probes,
+        **example.picture._asdict(),
+    )

@@ -1,0 +1,104 @@
+"""The figures of a run: what was learned, next to what could be."""
+
+import numpy as np
+import streamlit as st
+
+from attnlab.configuration.number_text import show_measured
+from attnlab.optimum import ladder, optimum
+from attnlab.runs.snapshot import Snapshot
+from attnlab.training.learned_share import learned_share
+from attnlab.training.steps import Evaluation
+from attnlab.ui.core.outside import draw_warning
+from attnlab.ui.core.process_figures import answer_or_none
+
+# A loss this many times that of the start, or of chance, is no noise.
+_DIVERGED = 1.5
+# As far above chance as the floor is below it: a percentage would say no more than this.
+_HOPELESS = -1.0
+
+
+def draw_headline(snapshot: Snapshot) -> None:
+    """How much of what can be learned was learned."""
+    experiment = snapshot.experiment
+    best = answer_or_none(optimum, experiment.generator, experiment.length)
+    if best is None:
+        st.markdown(":material/hourglass_top: working out what can be learned …", width="content")
+        return
+    vocab = experiment.generator.vocabulary.size
+    learned = learned_share(snapshot.latest.evaluation, best.final, vocab)
+    with st.container(key="headline", width="content"):
+        if learned is None:
+            st.markdown("nothing can be learned here: a uniform guess is the best", width="content")
+        elif learned.share < _HOPELESS:
+            st.markdown("learned **nothing**: a uniform guess loses less", width="content")
+        else:
+            places = 1 if learned.stderr < 0.005 else 0
+            share = show_measured(100 * learned.share, 100 * learned.stderr, most_places=places)
+            st.markdown(
+                f"learned **{share} %** of what can be learned",
+                width="content",
+                help="(chance - loss) / (chance - floor) on the test set, ± one standard error. "
+                "A uniform guess has learned 0 %, the optimum 100 %.",
+            )
+
+
+def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
+    """Accuracy and loss of one test of a run, and the size of its model, each with its error."""
+    experiment = snapshot.experiment
+    # A run that a script saved need not have been tested at its start.
+    training, first = experiment.training, dict(snapshot.history.tests).get(0)
+    vocab = experiment.generator.vocabulary.size
+    best = answer_or_none(optimum, experiment.generator, experiment.length)
+    rungs = answer_or_none(ladder, experiment.generator, experiment.length)
+    with st.container(horizontal=True, gap="medium", key="figures"):
+        st.metric(
+            "test accuracy",
+            show_measured(test.accuracy, test.accuracy_stderr),
+            width="content",
+            help=f"Share of {training.test_size:,} test sequences whose next day is the likeliest "
+            f"one; ± one standard error.",
+        )
+        if best is not None:
+            final = best.final
+            estimate = show_measured(final.accuracy, final.accuracy_stderr)
+            st.metric(
+                "ceiling",
+                f"{final.accuracy:.3f}" if final.exact else estimate,
+                width="content",
+                help="Accuracy of the best possible prediction from the visible days: "
+                + ("exact." if final.exact else "estimated, ± one standard error."),
+            )
+        if rungs is not None:
+            unigram = next(rung for rung in rungs if rung.name == "unigram").best
+            st.metric(
+                "chance",
+                f"{unigram.accuracy:.3f}",
+                width="content",
+                help="Accuracy of always naming the commonest token.",
+            )
+        st.metric(
+            "test loss (nats)",
+            show_measured(test.nll, test.nll_stderr),
+            width="content",
+            help="Mean of -log p(next day); ± one standard error.",
+        )
+        if first is not None:
+            st.metric(
+                "test loss at step 0",
+                show_measured(first.nll, first.nll_stderr),
+                width="content",
+                help="The same seed always starts from the same weights, and so from this.",
+            )
+        st.metric(
+            "parameters",
+            f"{snapshot.parameters:,}",
+            width="content",
+            help="Numbers that are trained.",
+        )
+    at_first = np.log(vocab) if first is None else max(first.nll, np.log(vocab))
+    if test.nll > at_first * _DIVERGED:
+        draw_warning(
+            f"The loss is far above where it began: the run diverges. Lower the learning rate, "
+            f"which is {training.learning_rate:g}, and reset.",
+            icon=":material/trending_up:",
+        )

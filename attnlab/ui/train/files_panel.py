@@ -1,0 +1,125 @@
+"""Taking a run away, as files of several kinds, and loading one."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from attnlab.charts import to_png, to_svg
+from attnlab.configuration.options import OptionError, quoted
+from attnlab.live.live_run import LiveRun
+from attnlab.runs.loss_file import to_csv
+from attnlab.runs.script import to_script
+from attnlab.runs.storage import RunFileError, from_bytes, to_bytes
+from attnlab.training.limits import check_limits
+from attnlab.ui.controls.form_state import fill_form
+from attnlab.ui.core.fragments import fragment
+from attnlab.ui.core.hosting import limits
+from attnlab.ui.core.outside import draw_error
+from attnlab.ui.train.run_pictures import inside_picture, loss_picture
+from attnlab.ui.train.session_past_runs import shelve_run
+from attnlab.ui.train.session_view import Shown, session_shown
+
+
+def draw_files(run: LiveRun) -> None:
+    """Downloads of the run as it stands, and an upload that takes its place."""
+    panel = st.expander(
+        "Save, load, take away", key="files", on_change="rerun", icon=":material/save:"
+    )
+    if not panel.open:
+        return
+    with panel:
+        snapshot = run.snapshot()
+        waiting = snapshot.active and snapshot.latest is None
+        # Nothing else draws this panel again when the first figures come.
+        fragment(_draw_downloads, key="take_away", seconds=0.5 if waiting else None)(run, waiting)
+        st.file_uploader(
+            "Load a run",
+            key="run_file",
+            on_change=_load,
+            args=(run,),
+            help="A file that attnlab saved. It takes the place of the present run.",
+        )
+        if message := st.session_state.get("run_file_message"):
+            draw_error(message)
+
+
+class _Download(NamedTuple):
+    """A file to take away: its button, and what makes it."""
+
+    key: str
+    label: str
+    ending: str
+    mime: str
+    make: Callable[[], str | bytes]
+
+
+def _draw_downloads(run: LiveRun, was_waiting: bool) -> None:
+    """A button for every file, which is made when clicked, of the run as it then stands."""
+    if run.snapshot().latest is None:
+        st.caption("There is nothing to take away before the first Start.")
+        return
+    if was_waiting:
+        # The timer has done its work.
+        st.rerun()
+    experiment = run.experiment
+    name = f"attnlab-{experiment.generator.name}-{experiment.model.name}"
+    with st.container(horizontal=True, gap="small"):
+        for download in _downloads(run, session_shown()):
+            st.download_button(
+                download.label,
+                data=download.make,
+                file_name=f"{name}{download.ending}",
+                mime=download.mime,
+                key=download.key,
+                on_click="ignore",
+                icon=":material/download:",
+            )
+    st.caption(
+        "The run file holds everything and can be loaded again; the script repeats the run with "
+        "attnlab alone and prints its figures; the CSV has a row for every step that was "
+        "measured. Pictures show the charts as they are now, on white."
+    )
+
+
+def _downloads(run: LiveRun, shown: Shown) -> tuple[_Download, ...]:
+    def loss() -> dict[str, Any]:
+        return loss_picture(run.snapshot(), shown.rungs)
+
+    def inside() -> dict[str, Any]:
+        return inside_picture(run.snapshot(), shown.step, shown.sequence)
+
+    what = "pattern" if run.experiment.model.attends else "weights"
+    title, svg, png = what.capitalize(), "image/svg+xml", "image/png"
+    return (
+        _Download("run_save", "Run", ".run", "application/octet-stream",
+                  lambda: to_bytes(run.stored())),
+        _Download("take_csv", "Losses, CSV", "-loss.csv", "text/csv",
+                  lambda: to_csv(run.snapshot().history)),
+        _Download("take_script", "Script, Python", ".py", "text/x-python",
+                  lambda: to_script(run.experiment, run.snapshot().history.changes)),
+        _Download("take_loss_svg", "Loss, SVG", "-loss.svg", svg, lambda: to_svg(loss())),
+        _Download("take_loss_png", "Loss, PNG", "-loss.png", png, lambda: to_png(loss())),
+        _Download("take_inside_svg", f"{title}, SVG", f"-{what}.svg", svg,
+                  lambda: to_svg(inside())),
+        _Download("take_inside_png", f"{title}, PNG", f"-{what}.png", png,
+                  lambda: to_png(inside())),
+    )  # fmt: skip
+
+
+def _load(run: LiveRun) -> None:
+    file = st.session_state["run_file"]
+    st.session_state["run_file_message"] = None
+    if file is None:
+        return
+    try:
+        stored = from_bytes(file.getvalue())
+        check_limits(stored.experiment, limits())
+    except (RunFileError, OptionError) as error:
+        st.session_state["run_file_message"] = (
+            f"{quoted(file.name)}: {error} Your present run is kept."
+        )
+        return
+    shelve_run(run)
+    run.resume(stored)
+    fill_form(stored.experiment)

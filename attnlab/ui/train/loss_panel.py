@@ -1,0 +1,137 @@
+"""The loss chart, the reference lines on it, and the loss at which to stop."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from attnlab.charts import HOVER, Drawing, PastCurve, loss_chart, loss_table, past_hue
+from attnlab.configuration.number_text import show_measured
+from attnlab.live.live_run import LiveRun
+from attnlab.optimum import ladder, optimum
+from attnlab.runs.past_runs import PastRun
+from attnlab.runs.snapshot import Snapshot
+from attnlab.training.experiment import Experiment
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.core.page_theme import CHART_HEIGHT, on_dark
+from attnlab.ui.core.process_figures import answer_or_none
+from attnlab.ui.train.cursor import LOSS_CHART
+
+# How near to the floor is near enough to stop.
+TARGET = 1.01
+# A floor of nothing has no percent to come near by.
+_LEAST_TARGET = 0.01
+
+
+def draw_reference_choice(snapshot: Snapshot) -> Sequence[str]:
+    """Which rungs of the ladder stand on the chart, beside chance and floor."""
+    rungs = answer_or_none(ladder, snapshot.experiment.generator, snapshot.experiment.length)
+    if rungs is None:
+        return ()
+    names = [rung.name for rung in rungs[1:-1]]
+    return st.pills(
+        "reference predictors on the loss chart",
+        names,
+        selection_mode="multi",
+        key="rungs",
+        persist_state="session",
+        help="What could be had with less knowledge: unigram, the law of the final day; order-k, "
+        "the last k days; linear, the best linear predictor from all days.",
+    )
+
+
+def target_of(snapshot: Snapshot) -> float | None:
+    """The test loss that is near enough to the floor, or None while the floor is not known."""
+    known = answer_or_none(optimum, snapshot.experiment.generator, snapshot.experiment.length)
+    return None if known is None else max(TARGET * known.final.nll, _LEAST_TARGET)
+
+
+def draw_target(run: LiveRun, snapshot: Snapshot) -> None:
+    """A switch that pauses the run near the floor."""
+    wanted = st.toggle(
+        "stop within 1 % of the floor",
+        key="stop_at_target",
+        persist_state="session",
+        help="Pauses the run at the first test whose loss is at most 1.01 times the floor.",
+    )
+    run.stop_at(target_of(snapshot) if wanted else None)
+
+
+def known_losses(experiment: Experiment, rungs: Sequence[str]) -> dict[str, float]:
+    """Losses in nats that do not depend on the run, by name: chance, `rungs`, the floor."""
+    known = {"chance": float(np.log(experiment.generator.vocabulary.size))}
+    for rung in answer_or_none(ladder, experiment.generator, experiment.length) or ():
+        if rung.name in rungs:
+            known[rung.name] = rung.best.nll
+    best = answer_or_none(optimum, experiment.generator, experiment.length)
+    if best is not None:
+        known["floor" if best.final.exact else "floor (estimated)"] = best.final.nll
+    return known
+
+
+def draw_loss(
+    snapshot: Snapshot, rungs: Sequence[str], cursor: int | None, past: Sequence[PastRun] = ()
+) -> None:
+    """Training and test loss, between chance and the floor, and the runs before."""
+    curves = [_curve(run) for run in past if not run.hidden]
+    with st.container(key="chart_loss"):
+        draw_chart(
+            loss_drawing(snapshot, rungs, cursor, curves, dark=on_dark()),
+            name=None,
+            alt=loss_in_words(snapshot, curves),
+            key=LOSS_CHART,
+            on_select="rerun",
+            selection_mode=HOVER,
+        )
+    st.caption(
+        "How to read it: lower is better, and nothing gets below the floor but by luck. Training: "
+        "batches before their update; test: sequences never trained on. Point at a step to read "
+        "all curves there."
+    )
+
+
+def loss_drawing(
+    snapshot: Snapshot,
+    rungs: Sequence[str] = (),
+    cursor: int | None = None,
+    past: Sequence[PastCurve] = (),
+    *,
+    dark: bool,
+    height: int = CHART_HEIGHT,
+) -> Drawing:
+    """The chart of `draw_loss`."""
+    latest = snapshot.latest
+    ends = (step for curve in past for step, _ in curve.tests)
+    last_step = max([snapshot.experiment.training.steps, *ends])
+    table = loss_table(
+        snapshot.history,
+        known=known_losses(snapshot.experiment, rungs),
+        last_step=last_step,
+        latest=(latest.step, latest.evaluation),
+        cursor=cursor,
+        past=past,
+    )
+    names = tuple((curve.name, curve.colour) for curve in past)
+    return loss_chart(table, last_step=last_step, dark=dark, height=height, past=names)
+
+
+def loss_in_words(snapshot: Snapshot, past: Sequence[PastCurve] = ()) -> str:
+    """The chart's text alternative.
+
+    A text that changes draws the chart anew, so it names no figure that still moves.
+    """
+    if snapshot.active:
+        return "Loss against step."
+    experiment, latest = snapshot.experiment, snapshot.latest
+    best = answer_or_none(optimum, experiment.generator, experiment.length)
+    test = show_measured(latest.evaluation.nll, latest.evaluation.nll_stderr)
+    figures = [f"Test loss {test} nats at step {latest.step:,}."]
+    if best is not None:
+        figures.append(f"The floor is {best.final.nll:.3f} nats.")
+    figures += [f"Before: {curve.name}, {curve.tests[-1][1]:.3f} nats." for curve in past]
+    return " ".join(["Loss against step.", *figures])
+
+
+def _curve(run: PastRun) -> PastCurve:
+    tests = tuple((step, test.nll) for step, test in run.snapshot.history.tests)
+    return PastCurve(run.name, past_hue(run.number, dark=on_dark()), tests)

@@ -1,0 +1,32 @@
+"""The session's past runs."""
+
+import streamlit as st
+
+from attnlab.live.live_run import LiveRun
+from attnlab.runs.past_runs import PastRun, with_run
+
+_PAST, _COUNT = "past_runs", "count_of_runs"
+
+
+def past_runs() -> tuple[PastRun, ...]:
+    """The runs before the present one, oldest first."""
+    return st.session_state.get(_PAST, ())
+
+
+def set_past_runs(runs: tuple[PastRun, ...]) -> None:
+    """Put others in their place."""
+    st.session_state[_PAST] = runs
+
+
+def shelve_run(run: LiveRun) -> None:
+    """Keep the present run for comparison, before another takes its place.
+
+    A run without a step has nothing to compare.
+    """
+    run.pause()
+    snapshot, stored = run.snapshot(), run.stored()
+    if stored is None or snapshot.step == 0 or snapshot.latest is None:
+        return
+    number = st.session_state.get(_COUNT, 0) + 1
+    st.session_state[_COUNT] = number
+    set_past_runs(with_run(past_runs(), snapshot, stored, number=number))
