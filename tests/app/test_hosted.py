@@ -15,7 +15,7 @@ from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.limits import HOSTED, OPEN
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training, advance
-from attnlab.ui import hosting
+from attnlab.ui.core import hosting
 
 _APP = Path(__file__).resolve().parents[2] / "app.py"
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from attnlab.models import MODELS
+from attnlab.models.picture import take_picture
 from attnlab.runs.history import (
     MOST_CHANGES,
     MOST_CHECKPOINTS,
@@ -19,7 +20,6 @@ from attnlab.runs.history import (
     empty_history,
     loss_curve,
     schedule,
-    take_picture,
 )
 from attnlab.training.changes import Change
 from attnlab.training.steps import Evaluation
