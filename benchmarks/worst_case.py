@@ -241,6 +241,9 @@ def main() -> None:
     parser.add_argument("--cap", type=float, default=300.0, help="seconds a page (default 300)")
     parser.add_argument("pages", nargs="*", metavar="PAGE", help="their titles; all by default")
     arguments = parser.parse_args()
+    titles = {ask.page for ask in _asks()}
+    if unknown := set(arguments.pages) - titles:
+        parser.error(f"no page {', '.join(unknown)}. Choose of: {', '.join(sorted(titles))}.")
     print(f"{'page':21} {'asked':52} {'stands after':>15} {'last figure':>15} {'memory':>11}")
     for ask in _asks():
         if not arguments.pages or ask.page in arguments.pages:
