@@ -42,3 +42,15 @@ def test_a_frozen_generator_works():
 @pytest.mark.parametrize("name", EARLIER_NAMES)
 def test_an_earlier_name_is_the_same_module(name):
     assert importlib.import_module(name) is importlib.import_module(EARLIER_NAMES[name])
+
+
+@pytest.mark.parametrize(
+    ("package", "names"),
+    [
+        ("attnlab.attention", "MASKS SCALES Attended attend masked_softmax scale_factor"),
+        ("attnlab.live", "LiveRun"),
+        ("attnlab.training", "Change Evaluation Training advance evaluate"),
+    ],
+)
+def test_a_module_that_became_a_package_has_what_people_import(package, names):
+    assert set(names.split()) <= vars(importlib.import_module(package)).keys()
