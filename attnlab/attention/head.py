@@ -45,19 +45,11 @@ def masked_softmax(
     scores: Float[Array, "query key"], mask: Bool[Array, "query key"]
 ) -> Float[Array, "query key"]:
     """exp(scoreⱼ) / Σₖ exp(scoreₖ) over the admitted keys of each query; zeros where none is."""
-    admitted = jnp.where(mask, scores, -jnp.inf)
-    largest = jnp.max(admitted, axis=-1, keepdims=True)
-    # Any finite shift leaves the softmax as it is. A row with nothing admitted has none of its own.
-    shift = jax.lax.stop_gradient(jnp.where(jnp.isfinite(largest), largest, 0.0))
-    below = jnp.where(mask, scores - shift, -jnp.inf)
-    # The compiler may round `scores` differently here and in the maximum, by more than 1 where
-    # they are huge. A second shift puts the largest at 0; the gradient stays as it is.
-    rest = jnp.max(below, axis=-1, keepdims=True)
-    rest = jax.lax.stop_gradient(jnp.where(jnp.isfinite(rest), rest, 0.0))
-    below = jnp.where(mask, below - rest, 0.0)
-    weights = jnp.where(mask, jnp.exp(below), 0.0)
-    total = weights.sum(axis=-1, keepdims=True)
-    return weights / jnp.where(total > 0, total, 1.0)
+    # In a row without a possible key, JAX's softmax and its gradient would be no numbers.
+    possible = mask & (scores != -jnp.inf)
+    none = ~possible.any(axis=-1, keepdims=True)
+    finite = jnp.where(possible, scores, 0.0)
+    return jnp.where(possible, jax.nn.softmax(finite, axis=-1, where=possible | none), 0.0)
 
 
 def causal(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Array, "query key"]:

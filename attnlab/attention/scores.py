@@ -85,8 +85,17 @@ class GaussianKernel(AbstractScore):
         check_options(self)
 
     def scores(self, query, key):
-        apart = query[:, None, :] - key[None, :, :]
-        return -(apart**2).sum(axis=2) / (2 * self.bandwidth**2)
+        return gaussian_scores(query, key, self.bandwidth)
+
+
+def gaussian_scores(
+    query: Float[Array, "query d_attn"],
+    key: Float[Array, "key d_attn"],
+    bandwidth: float | Float[Array, ""],
+) -> Float[Array, "query key"]:
+    """-‖q - k‖² / 2h²; `bandwidth`, h, may be one that is trained."""
+    apart = query[:, None, :] - key[None, :, :]
+    return -(apart**2).sum(axis=2) / (2 * bandwidth**2)
 
 
 SCORES = MappingProxyType(

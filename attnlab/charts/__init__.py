@@ -54,6 +54,7 @@ from attnlab.charts.runs.predictions import (
     next_day_chart,
     next_day_table,
 )
+from attnlab.charts.runs.states import state_chart, state_table
 from attnlab.charts.runs.weights import weight_chart, weight_table
 
 __all__ = [
@@ -116,6 +117,8 @@ __all__ = [
     "series_table",
     "softmax_chart",
     "softmax_table",
+    "state_chart",
+    "state_table",
     "to_png",
     "to_svg",
     "training_chart",

@@ -1,6 +1,5 @@
 """A trained model looked into: what it predicts, what that depends on, how good it is."""
 
-from attnlab.inspection.arithmetic import CellArithmetic, cell_arithmetic
 from attnlab.inspection.comparison import Comparison, compare, informative_days
 from attnlab.inspection.predictions import (
     Calibration,
@@ -15,13 +14,11 @@ from attnlab.inspection.transitions import TransitionTest, transition_test
 
 __all__ = [
     "Calibration",
-    "CellArithmetic",
     "Comparison",
     "Quality",
     "Surprise",
     "TransitionTest",
     "calibration",
-    "cell_arithmetic",
     "compare",
     "confusion",
     "final_probs",

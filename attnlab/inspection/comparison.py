@@ -6,8 +6,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from attnlab.inspection.predictions import final_probs, probs_by_query
-from attnlab.models import AbstractModel
-from attnlab.models.picture import take_picture
+from attnlab.models import AbstractModel, AttentionMap
+from attnlab.models.inside import mean_trace
 from attnlab.models.readout import readout_position
 from attnlab.optimum import Dependence, influence
 from attnlab.training.experiment import Experiment
@@ -19,16 +19,21 @@ _INFORMATIVE = 0.05
 class Comparison(NamedTuple):
     """Rows are queries and columns days; each map is a mean over the same sequences.
 
-    `attends`: the attention pattern, or None for a model without. `depends`: how far the model's
-    prediction at a query moves, in total variation, when a day is drawn anew. `truth`: the same
-    of the true prediction. A model that reads the whole sequence at once has the last row only;
-    so has a model that is not read out at the last position.
+    `attention`: the patterns of every layer and head; none for a model without. `depends`: how far
+    the model's prediction at a query moves, in total variation, when a day is drawn anew. `truth`:
+    the same of the true prediction. A model that reads the whole sequence at once has the last row
+    only; so has a model that is not read out at the last position.
     """
 
-    attends: Float[np.ndarray, "query day"] | None
+    attention: tuple[AttentionMap, ...]
     depends: Float[np.ndarray, "query day"]
     depends_stderr: Float[np.ndarray, "query day"]
     truth: Float[np.ndarray, "query day"]
+
+    @property
+    def attends(self) -> Float[np.ndarray, "query day"] | None:
+        """The mean over the heads of the last layer, or None for a model without attention."""
+        return self.attention[-1].pattern.mean(axis=0) if self.attention else None
 
 
 def compare(
@@ -42,21 +47,21 @@ def compare(
 
     `truth` is the map of the process, such as `Dependence.replacement`; `laws` those of the days.
     """
-    attends = None
-    by_position = experiment.model.attends and experiment.training.readout == "last"
-    if experiment.model.attends:
-        attends = take_picture(model, sequences).patterns[:, 0, 0].mean(axis=0, dtype=np.float64)
-    if by_position:
+    attention, readout = mean_trace(model, sequences).attention, experiment.training.readout
+    if experiment.model.every_position and readout == "last":
         depends, stderr = influence(lambda days: probs_by_query(model, days), sequences, laws)
-        return Comparison(attends, depends, stderr, truth)
-    readout = experiment.training.readout
-    if attends is not None:
-        read = readout_position(readout, sequences.shape[1])
-        attends = attends[read : read + 1]
+        return Comparison(attention, depends, stderr, truth)
+    read = readout_position(readout, sequences.shape[1])
+    alone = tuple(_row(found, read) for found in attention)
     depends, stderr = influence(
         lambda days: final_probs(model, days, readout)[:, None], sequences, laws
     )
-    return Comparison(attends, depends, stderr, truth[-1:])
+    return Comparison(alone, depends, stderr, truth[-1:])
+
+
+def _row(found: AttentionMap, query: int) -> AttentionMap:
+    row = slice(query, query + 1)
+    return AttentionMap(found.pattern[:, row], found.mask[row], found.layer, found.kind)
 
 
 def informative_days(true: Dependence) -> Bool[np.ndarray, " day"]:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from attnlab.attention.head import Attended, attend
+from attnlab.attention.scores import gaussian_scores
 from attnlab.optimum.sampled import mean_and_error
 
 
@@ -29,16 +30,6 @@ def kernel_formula(
     with np.errstate(invalid="ignore"):
         pattern = kernel / kernel.sum(axis=1, keepdims=True)
     return Attended(output=(pattern @ np.asarray(values, np.float64))[:, None], pattern=pattern)
-
-
-def gaussian_scores(
-    queries: Float[Array, "query features"],
-    keys: Float[Array, "key features"],
-    bandwidth: float | Float[Array, ""],
-) -> Float[Array, "query key"]:
-    """-‖x - xᵢ‖²/2h²."""
-    squared = ((queries[:, None, :] - keys[None, :, :]) ** 2).sum(axis=-1)
-    return -squared / (2 * bandwidth**2)
 
 
 def gaussian_attention(

@@ -61,8 +61,8 @@ CASES = (
         "a row of -inf",
         (-_INF, -_INF, -_INF),
         (True, True, True),
-        "-inf - (-inf) is not a number, so a row without a finite score is not shifted. Its sum "
-        "is 0, and a sum of 0 is not divided by: the query attends to nothing.",
+        "-inf - (-inf) is not a number. A row without a possible key gets zeros in place of its "
+        "softmax: the query attends to nothing.",
     ),
     Case(
         "every key masked",

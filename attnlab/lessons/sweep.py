@@ -260,10 +260,9 @@ def _look_all(models, visible, laws, readout):
 def _row(model: PaddedHead, readout: str, tokens: Int[Array, " length"]):
     """Spread of the scores, entropy of the pattern and logits of the row that is read out."""
     queries = jnp.array([readout_position(readout, tokens.size)])
-    parts = model.parts(tokens, queries)
+    parts = model.parts(jax.nn.one_hot(tokens, model.vocab), queries)
     scores = (parts.scale * (parts.query @ parts.key.T) + parts.bias)[0]
-    logits, trace = model(tokens, queries)
-    pattern = trace.patterns[0, 0, 0]
+    logits, (pattern,) = parts.attended()
     nats = -(pattern * jnp.log(jnp.where(pattern > 0, pattern, 1.0))).sum()
     return jnp.std(scores, where=parts.mask[0]), nats, logits[0]
 

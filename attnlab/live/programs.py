@@ -11,7 +11,7 @@ from jaxtyping import Array, Int
 
 from attnlab.configuration.options import default_of
 from attnlab.live.answers import Answers
-from attnlab.models.picture import take_picture
+from attnlab.models.inside import mean_trace, trace_of
 from attnlab.training.experiment import PROBES, Experiment, prepare, source_of, starting_form
 from attnlab.training.steps import Training, TrainState, advance, evaluate
 
@@ -89,7 +89,9 @@ def _compile_looks(experiment: Experiment) -> None:
     training, model = experiment.training, _blank_state(experiment).model
     test = _blank_sequences(training.test_size, experiment.length + 1)
     evaluate(model, test, readout=training.readout)
-    take_picture(model, _blank_sequences(PROBES, experiment.length))
+    probes = _blank_sequences(PROBES, experiment.length)
+    trace_of(model, probes[0])
+    mean_trace(model, probes)
 
 
 # A run that begins has something to show before the training program, the largest, is there.

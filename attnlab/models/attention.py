@@ -1,18 +1,26 @@
 """`attention`: one head whose output is the logits, the blog's model."""
 
 import dataclasses
-from typing import ClassVar, NamedTuple
+from collections.abc import Iterator
+from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
-from attnlab.attention.head import MASKS, SCALES, attend, scale_factor
+from attnlab.attention.head import MASKS, SCALES, scale_factor
 from attnlab.configuration.options import option
-from attnlab.models.base import AbstractModel, AbstractModelOptions, Trace
-from attnlab.models.embedding import Embedding, added, project_days, side_by_side
+from attnlab.models.base import (
+    AbstractModel,
+    AbstractModelOptions,
+    AttentionMap,
+    CellArithmetic,
+    Trace,
+)
+from attnlab.models.embedding import Embedding, embedding_of, project_days, side_by_side
+from attnlab.models.head_parts import HeadParts, seen_through
 from attnlab.models.initialisation import (
     INITIALISATION_HELP,
     INITIALISATIONS,
@@ -22,8 +30,8 @@ from attnlab.models.initialisation import (
 from attnlab.positions import (
     POSITIONS,
     AbstractPosition,
-    AbstractScorePosition,
     Learned,
+    NoPosition,
     position_table,
 )
 
@@ -39,9 +47,6 @@ class AttentionOptions(AbstractModelOptions):
 
     name: ClassVar[str] = "attention"
     summary: ClassVar[str] = "One self-attention head; its output is the prediction."
-    losses: ClassVar[tuple[str, ...]] = ("last", "next", "published")
-    readouts: ClassVar[tuple[str, ...]] = ("last", "first")
-    attends: ClassVar[bool] = True
 
     d_attn: int = option(6, "Width of queries and keys.", low=1, high=128)
     embedding: str = option(
@@ -65,6 +70,28 @@ class AttentionOptions(AbstractModelOptions):
         1.0, "With scale “temperature”: scores are divided by it.", low=0.01, high=100.0
     )
     initialisation: str = option("scaled", INITIALISATION_HELP, choices=INITIALISATIONS)
+
+    @property
+    def causal(self) -> bool:
+        return self.mask == "causal"
+
+    def sees(self, position: int, length: int) -> tuple[int, ...]:
+        return seen_through(self.mask, position, length)
+
+    def sees_order(self) -> bool:
+        return not isinstance(self.position, NoPosition)
+
+    def work(self, *, vocab: int, length: int, parameters: int) -> float:
+        # Every day is weighed against all days, by keys of d_attn and values of vocab components.
+        return float(length * (parameters + 2 * length * (self.d_attn + vocab)))
+
+    def findings(self, *, loss: str, length: int) -> Iterator[str]:
+        if self.initialisation == "ones":
+            yield (
+                "With all weights 1 every component of a query and a key starts alike and stays "
+                "so: the model can use one of them only. Choose the initialisation `scaled`."
+            )
+        yield from super().findings(loss=loss, length=length)
 
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "Attention":
         token_key, position_key, query_key, key_key, value_key = jr.split(key, 5)
@@ -92,17 +119,6 @@ class AttentionOptions(AbstractModelOptions):
         )
 
 
-class HeadParts(NamedTuple):
-    """The arguments of `attend` for one sequence."""
-
-    query: Float[Array, "query d_attn"]
-    key: Float[Array, "key d_attn"]
-    value: Float[Array, "key vocab"]
-    mask: Bool[Array, "query key"]
-    scale: float
-    bias: Float[Array, "query key"]
-
-
 class Attention(AbstractModel):
     """The head that `AttentionOptions` describes, with its weights."""
 
@@ -115,37 +131,39 @@ class Attention(AbstractModel):
     key: Projection
     value: Projection
 
-    def __call__(
-        self, tokens: Int[Array, " length"], queries: Int[Array, " query"]
+    def read(
+        self,
+        days: Float[Array, "length vocab"],
+        queries: Int[Array, " query"],
+        *,
+        source: Float[Array, "source vocab"] | None = None,
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        parts = self.parts(tokens, queries)
-        logits, pattern = attend(
-            parts.query, parts.key, parts.value, mask=parts.mask, scale=parts.scale, bias=parts.bias
-        )
-        no_weights = jnp.zeros((tokens.size, self.vocab, 0))
-        return logits, Trace(patterns=pattern[None, None], weights=no_weights)
+        parts = self.parts(days, queries)
+        logits, pattern = parts.attended()
+        return logits, Trace((AttentionMap(pattern[None], parts.mask, layer=0),))
 
-    def parts(self, tokens: Int[Array, " length"], queries: Int[Array, " query"]) -> HeadParts:
-        """What `attend` is given for these days, at the positions `queries`."""
-        options, days = self.options, jnp.arange(tokens.size)
-        embedding, one_hot = self.embedding(), jax.nn.one_hot(tokens, self.vocab)
+    def cell(
+        self, tokens: Int[Array, " length"], *, layer: int, head: int, query: int, key: int
+    ) -> CellArithmetic:
+        parts = self.parts(jax.nn.one_hot(tokens, self.vocab), jnp.array([query]))
+        return parts.cell(key)
+
+    def parts(self, days: Float[Array, "length vocab"], queries: Int[Array, " query"]) -> HeadParts:
+        """What `attend` is given for these one-hot days, at the positions `queries`."""
+        options, embedding = self.options, self.embedding()
         asking = embedding._replace(positions=embedding.positions[queries])
-        (query,) = project_days((self.query,), asking, one_hot[queries])
-        key, value = project_days((self.key, self.value), embedding, one_hot)
-        bias = jnp.zeros((queries.size, tokens.size))
-        if isinstance(options.position, AbstractScorePosition):
-            query = options.position.turn(query, queries)
-            key = options.position.turn(key, days)
-            bias = options.position.bias(queries, days)
-        return HeadParts(
-            query=query,
-            key=key,
-            value=value,
-            mask=MASKS[options.mask](queries, days),
+        (query,) = project_days((self.query,), asking, days[queries])
+        key, value = project_days((self.key, self.value), embedding, days)
+        return HeadParts.of(
+            query,
+            key,
+            value,
+            queries=queries,
+            position=options.position,
+            mask=options.mask,
             scale=scale_factor(
                 options.scale, d_attn=options.d_attn, temperature=options.temperature
             ),
-            bias=bias,
         )
 
     def embedding(self) -> Embedding:
@@ -169,6 +187,4 @@ def _embedding(
 ) -> Embedding:
     if tokens is None:
         return side_by_side(jnp.eye(vocab), positions)
-    if tokens.shape[1] == positions.shape[1]:
-        return added(tokens, positions)
-    return side_by_side(tokens, positions)
+    return embedding_of(tokens, positions)

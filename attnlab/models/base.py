@@ -1,53 +1,173 @@
-"""What a model is, and what it lets the pages see."""
+"""What a model family is, what it builds, and what its models let the pages see."""
 
 import abc
+from collections.abc import Iterator, Mapping
+from dataclasses import field
 from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Float, Int, Key
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.configuration.options import Options
+from attnlab.generators import AbstractGenerator
+from attnlab.optimum import Best
+from attnlab.optimum.told import best_when_told
+
+# Names of values of a `Trace`.
+WEIGHTS_BY_DAY, HIDDEN_STATES = "weights by day", "hidden states"
+_LOSSES, _READOUTS = ("last", "next", "published"), ("last", "first")
 
 
-class Trace(NamedTuple):
-    """The inside of a model on one sequence.
+class AttentionMap(eqx.Module):
+    """How the heads of one layer divide the attention of each query among the keys.
 
-    `patterns`: what each query attends to, rows that sum to 1; models without attention have no
-    layers in it. `weights`: for a model that is a weight for every day, weather and outcome,
-    those weights; other models have no outcomes in it.
+    Rows of `pattern` sum to 1; a query whose `mask` admits no key has zeros. Layers count from 0.
+    `kind` is "self" where the keys are the sequence's own days, "cross" where they are those of
+    its source.
     """
 
-    patterns: Float[Array, "layers heads query key"]
-    weights: Float[Array, "length vocab outcomes"]
+    pattern: Float[Array | np.ndarray, "heads query key"]
+    mask: Bool[Array | np.ndarray, "query key"]
+    layer: int = eqx.field(static=True)
+    kind: str = eqx.field(static=True, default="self")
+
+
+class Trace(eqx.Module):
+    """The inside of a model on one sequence: what there is of it, and nothing else.
+
+    `values` are other arrays by name: `WEIGHTS_BY_DAY` (length × vocab × outcomes), where the
+    model is a weight for each; `HIDDEN_STATES` (length × width), where it reads day after day.
+    """
+
+    attention: tuple[AttentionMap, ...] = ()
+    values: Mapping[str, Array | np.ndarray] = field(default_factory=dict)
+
+
+class CellArithmetic(NamedTuple):
+    """How the share that a query gives to a key comes about.
+
+    score = query · key; scaled = scale · score + bias; the pattern is the softmax of the scaled
+    scores of the query's whole row, over the admitted keys.
+    """
+
+    query: Float[np.ndarray, " d_attn"]
+    key: Float[np.ndarray, " d_attn"]
+    score: float
+    scale: float
+    bias: float
+    scaled: Float[np.ndarray, " length"]
+    admitted: Bool[np.ndarray, " length"]
+    pattern: Float[np.ndarray, " length"]
 
 
 class AbstractModel(eqx.Module):
     """A trainable map from the visible days to logits; all its arrays are parameters."""
 
-    @abc.abstractmethod
+    vocab: eqx.AbstractVar[int]
+
     def __call__(
-        self, tokens: Int[Array, " length"], queries: Int[Array, " query"]
+        self,
+        tokens: Int[Array, " length"],
+        queries: Int[Array, " query"],
+        *,
+        source: Int[Array, " source"] | None = None,
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        """Logits at the positions `queries`, and the inside. Nothing else is computed."""
+        """Logits at the positions `queries`, and the inside. Nothing else is computed.
+
+        `source` is the sequence that is read before these days are written, if there is one.
+        """
+        rows = None if source is None else jax.nn.one_hot(source, self.vocab)
+        return self.read(jax.nn.one_hot(tokens, self.vocab), queries, source=rows)
+
+    @abc.abstractmethod
+    def read(
+        self,
+        days: Float[Array, "length vocab"],
+        queries: Int[Array, " query"],
+        *,
+        source: Float[Array, "source vocab"] | None = None,
+    ) -> tuple[Float[Array, "query vocab"], Trace]:
+        """As a call, of one-hot rows, which have gradients."""
+
+    def cell(
+        self, tokens: Int[Array, " length"], *, layer: int, head: int, query: int, key: int
+    ) -> CellArithmetic | None:
+        """The arithmetic of one cell of a pattern, or None where there is none to show."""
+        return None
 
 
 class AbstractModelOptions(Options, abc.ABC):
     """The options of a model family: a frozen dataclass that builds models.
 
-    `losses` and `readouts` are the names of those the family can be trained and read with;
-    `attends` says whether its models have attention patterns.
+    What a family knows of itself stands here, and the pages say it; where it says None or
+    nothing, they say nothing. `every_position`: its models have a prediction at each position,
+    rather than one for the whole sequence.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    losses: ClassVar[tuple[str, ...]]
-    readouts: ClassVar[tuple[str, ...]]
-    attends: ClassVar[bool]
+    every_position: ClassVar[bool] = True
+
+    @property
+    @abc.abstractmethod
+    def causal(self) -> bool:
+        """Whether the prediction at a position depends on it and earlier ones only."""
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """The names of the losses that its models can be trained with."""
+        return _LOSSES if self.every_position else ("last",)
+
+    @property
+    def readouts(self) -> tuple[str, ...]:
+        """The names of the positions where its models can be read out."""
+        return _READOUTS if self.every_position else ("last",)
 
     @abc.abstractmethod
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> AbstractModel:
         """A model at its starting values for `length` visible days over `vocab` tokens."""
+
+    def work(self, *, vocab: int, length: int, parameters: int) -> float:
+        """About how many multiplications its forward pass of a sequence takes, on the high side.
+
+        Every day meets every parameter, unless a family has more to do.
+        """
+        return float(length * parameters)
+
+    def sees(self, position: int, length: int) -> tuple[int, ...]:
+        """The positions that the prediction at `position` may depend on."""
+        return tuple(range(position + 1 if self.causal else length))
+
+    def sees_order(self) -> bool:
+        """Whether it can tell the order of the days that it sees, its own day's place aside."""
+        return True
+
+    def reachable(self, generator: AbstractGenerator, length: int, position: int) -> Best | None:
+        """What none of its models can exceed when read out at `position`; None: not known.
+
+        By default the best prediction from what the position is told, where that is less than all.
+        """
+        seen = self.sees(position, length)
+        if len(seen) == length and self.sees_order():
+            return None
+        return best_when_told(generator, length, position, seen, ordered=self.sees_order())
+
+    def findings(self, *, loss: str, length: int) -> Iterator[str]:
+        """What stands in the way of a training with that loss, in plain words."""
+        if loss == "next" and not self.causal:
+            yield (
+                "With the loss `next` a position of this model may look at the very day that it is "
+                "asked for. Choose the mask `causal`."
+            )
+        every_day = all(len(self.sees(position, length)) == length for position in range(length))
+        if loss == "published" and not every_day:
+            yield (
+                "The loss `published` asks every position for the final day, also those that do "
+                "not see the days it depends on; they pull the weights their way. Choose the loss "
+                "`last`."
+            )
 
 
 def parameter_count(model: AbstractModel) -> int:

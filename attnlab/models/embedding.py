@@ -28,11 +28,13 @@ def side_by_side(
     )
 
 
-def added(
-    tokens: Float[Array, "vocab features"], positions: Float[Array, "length features"]
+def embedding_of(
+    tokens: Float[Array, "vocab d_model"], positions: Float[Array, "length features"]
 ) -> Embedding:
-    """Token and position vectors of one width, added."""
-    return Embedding(tokens, positions)
+    """Token and position vectors: added where they have one width, else side by side."""
+    if tokens.shape[1] == positions.shape[1]:
+        return Embedding(tokens, positions)
+    return side_by_side(tokens, positions)
 
 
 def project_days(

@@ -4,12 +4,12 @@ import dataclasses
 from typing import ClassVar
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from attnlab.configuration.options import option
-from attnlab.models.base import AbstractModel, AbstractModelOptions, Trace
+from attnlab.generators import AbstractGenerator
+from attnlab.models.base import WEIGHTS_BY_DAY, AbstractModel, AbstractModelOptions, Trace
 from attnlab.models.initialisation import (
     INITIALISATION_HELP,
     INITIALISATIONS,
@@ -17,6 +17,8 @@ from attnlab.models.initialisation import (
     initial_projection,
     project,
 )
+from attnlab.optimum import Best
+from attnlab.optimum.linear import best_linear
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,9 +31,8 @@ class LinearOptions(AbstractModelOptions):
 
     name: ClassVar[str] = "linear"
     summary: ClassVar[str] = "Multinomial logistic regression on all days at once; no attention."
-    losses: ClassVar[tuple[str, ...]] = ("last",)
-    readouts: ClassVar[tuple[str, ...]] = ("last",)
-    attends: ClassVar[bool] = False
+    every_position: ClassVar[bool] = False
+    causal: ClassVar[bool] = False
 
     initialisation: str = option("scaled", INITIALISATION_HELP, choices=INITIALISATIONS)
     day_feature: str = option(
@@ -39,6 +40,9 @@ class LinearOptions(AbstractModelOptions):
         "with: each day also carries its number over 20, as in the blog.",
         choices=("without", "with"),
     )
+
+    def reachable(self, generator: AbstractGenerator, length: int, position: int) -> Best:
+        return best_linear(generator, length)
 
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "Linear":
         features = vocab + (self.day_feature == "with")
@@ -54,18 +58,20 @@ class Linear(AbstractModel):
     projection: Projection
     vocab: int = eqx.field(static=True)
 
-    def __call__(
-        self, tokens: Int[Array, " length"], queries: Int[Array, " query"]
+    def read(
+        self,
+        days: Float[Array, "length vocab"],
+        queries: Int[Array, " query"],
+        *,
+        source: Float[Array, "source vocab"] | None = None,
     ) -> tuple[Float[Array, "query vocab"], Trace]:
         """The same logits at every query: they come from the whole sequence."""
-        weight = self.projection.weight.reshape(tokens.size, -1, self.vocab)
-        inputs = jax.nn.one_hot(tokens, self.vocab)
+        length = days.shape[0]
+        weight = self.projection.weight.reshape(length, -1, self.vocab)
+        inputs = days
         if weight.shape[1] > self.vocab:
-            days = jnp.arange(1, tokens.size + 1)[:, None] / 20
-            inputs = jnp.concatenate([inputs, days], axis=1)
+            numbers = jnp.arange(1, length + 1)[:, None] / 20
+            inputs = jnp.concatenate([inputs, numbers], axis=1)
         logits = project(self.projection, inputs.reshape(1, -1))
-        no_patterns = jnp.zeros((0, 0, queries.size, tokens.size))
-        return (
-            jnp.tile(logits, (queries.size, 1)),
-            Trace(patterns=no_patterns, weights=weight[:, : self.vocab]),
-        )
+        trace = Trace(values={WEIGHTS_BY_DAY: weight[:, : self.vocab]})
+        return jnp.tile(logits, (queries.size, 1)), trace

@@ -2,19 +2,17 @@
 
 import dataclasses
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from attnlab.attention.head import attend, scale_factor
+from attnlab.attention.head import scale_factor
 from attnlab.models.attention import Attention, HeadParts
-from attnlab.models.base import AbstractModel, Trace
 from attnlab.models.initialisation import Projection
 
 
-class PaddedHead(AbstractModel):
+class PaddedHead(Attention):
     """An `Attention` whose queries and keys were widened by components that are always 0.
 
     Where both a query's and a key's component are 0, so are the gradients of their weights: Adam
@@ -22,22 +20,10 @@ class PaddedHead(AbstractModel):
     is an array, and no gradient reaches it.
     """
 
-    head: Attention
     factor: Float[Array, ""]
 
-    def parts(self, tokens: Int[Array, " length"], queries: Int[Array, " query"]) -> HeadParts:
-        """What `attend` is given for these days, at the positions `queries`."""
-        return self.head.parts(tokens, queries)._replace(scale=jax.lax.stop_gradient(self.factor))
-
-    def __call__(
-        self, tokens: Int[Array, " length"], queries: Int[Array, " query"]
-    ) -> tuple[Float[Array, "query vocab"], Trace]:
-        parts = self.parts(tokens, queries)
-        logits, pattern = attend(
-            parts.query, parts.key, parts.value, mask=parts.mask, scale=parts.scale, bias=parts.bias
-        )
-        no_weights = jnp.zeros((tokens.size, self.head.vocab, 0))
-        return logits, Trace(patterns=pattern[None, None], weights=no_weights)
+    def parts(self, days: Float[Array, "length vocab"], queries: Int[Array, " query"]) -> HeadParts:
+        return super().parts(days, queries)._replace(scale=jax.lax.stop_gradient(self.factor))
 
 
 def padded(model: Attention, width: int, *, scale: str, gain: float) -> PaddedHead:
@@ -59,10 +45,15 @@ def padded(model: Attention, width: int, *, scale: str, gain: float) -> PaddedHe
 
     # One name for all heads, since what is static takes part in what is compiled.
     wide = dataclasses.replace(options, d_attn=width, scale="none")
-    head = eqx.tree_at(
-        lambda head: (head.query, head.key),
-        dataclasses.replace(model, options=wide),
-        (widened(model.query), widened(model.key)),
-    )
     factor = scale_factor(scale, d_attn=options.d_attn, temperature=options.temperature)
-    return PaddedHead(head=head, factor=jnp.asarray(np.float32(factor)))
+    return PaddedHead(
+        options=wide,
+        vocab=model.vocab,
+        length=model.length,
+        tokens=model.tokens,
+        positions=model.positions,
+        query=widened(model.query),
+        key=widened(model.key),
+        value=model.value,
+        factor=jnp.asarray(np.float32(factor)),
+    )

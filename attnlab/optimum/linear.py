@@ -4,7 +4,6 @@ import functools
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.optimize import minimize
 
 from attnlab.generators import AbstractGenerator
 from attnlab.generators.interruption import check_in
@@ -72,6 +71,9 @@ def _minimise(
     weight: Float[np.ndarray, " sequences"],
 ) -> Float[np.ndarray, "features free"]:
     """argmin of Σ weight · -Σ target log softmax(features W), by L-BFGS."""
+    # It takes half a second to import, which only this predictor needs.
+    from scipy.optimize import minimize
+
     shape = features.shape[1], target.shape[1] - 1
 
     def loss_and_gradient(flat):

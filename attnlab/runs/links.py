@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from attnlab.configuration.number_text import read_value, show_numbers
 from attnlab.configuration.options import OptionError, check_option, default_of, options_of, quoted
 from attnlab.generators import GENERATORS
+from attnlab.models import MODELS, AttentionOptions, LinearOptions
 from attnlab.positions import POSITIONS
 from attnlab.training.experiment import Experiment
 
@@ -21,7 +22,12 @@ MOST_TEXT_CHARACTERS = 600
 
 _VERSION, _TITLE, _TEXT, _HIDDEN = "v", "title", "text", "hide"
 # Families whose options of the same name mean different things, with bounds of their own.
-_PREFIXED = (*GENERATORS.values(), *POSITIONS.values())
+# The two oldest models share theirs, as their links do.
+_PREFIXED = (
+    *GENERATORS.values(),
+    *POSITIONS.values(),
+    *(kind for kind in MODELS.values() if kind not in (AttentionOptions, LinearOptions)),
+)
 # More than the longest table of probabilities; nobody waits for the reading of more.
 _MOST_CHARACTERS = 10_000
 

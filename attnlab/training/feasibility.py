@@ -1,20 +1,12 @@
 """What an experiment could reach at best, told before it is trained."""
 
 import dataclasses
+from collections.abc import Iterator
 
-import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Int
-
-from attnlab.attention.head import MASKS
 from attnlab.generators import DotMod, NDays, Recall
 from attnlab.models.readout import readout_position
 from attnlab.optimum.best import Best, optimum
-from attnlab.optimum.grouped import best_from_groups
 from attnlab.optimum.ladder import ladder
-from attnlab.optimum.linear import best_linear
-from attnlab.optimum.sequences import Weighted, weighted_sequences
-from attnlab.positions import NoPosition
 from attnlab.training.experiment import Experiment
 
 _SAMPLED = 20_000
@@ -26,42 +18,47 @@ _NOTHING_TO_LEARN = 0.005
 class Verdict:
     """What an experiment can come to, and what stands in its way in plain words.
 
-    `best` is what the process allows from the visible days; `reachable` is what the experiment's
-    model could do with them at best. It bounds what the model is told and, for `linear`, what it
-    can compute; whether training gets there is another matter.
+    `best` is what the process allows from the visible days; `reachable` is what no model of the
+    experiment's family can exceed, or None where no such bound below `best` is known. Whether
+    training gets there is another matter.
     """
 
     best: Best
-    reachable: Best
+    reachable: Best | None
     findings: tuple[str, ...]
 
 
 def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
     """What stands in the way of an experiment, from its settings alone; `most` as in `optimum`."""
-    generator, length = experiment.generator, experiment.length
+    generator, length, model = experiment.generator, experiment.length, experiment.model
     best = optimum(generator, length, most).final
-    findings = [*_about_process(experiment, best, most), *_about_training(experiment)]
-    if not experiment.model.attends:
-        return Verdict(best, best_linear(generator, length), tuple(findings))
-    seen, ordered = _seen_days(experiment), not isinstance(experiment.model.position, NoPosition)
-    if len(seen) == length and ordered:
-        return Verdict(best, best, tuple(findings))
-    sequences = weighted_sequences(generator, length, sampled=_SAMPLED)
-    reachable = _best_from(sequences, _told(experiment, sequences.days, seen, ordered))
-    if len(seen) < length:
-        readout = readout_position(experiment.training.readout, length) + 1
+    position = readout_position(experiment.training.readout, length)
+    reachable = model.reachable(generator, length, position)
+    findings = [
+        *_about_process(experiment, best, most),
+        *model.findings(loss=experiment.training.loss, length=length),
+        *_about_sight(experiment, position, best, reachable),
+    ]
+    return Verdict(best, reachable, tuple(findings))
+
+
+def _about_sight(
+    experiment: Experiment, position: int, best: Best, reachable: Best | None
+) -> Iterator[str]:
+    """What the readout cannot see, of the days or of their order."""
+    seen = experiment.model.sees(position, experiment.length)
+    if len(seen) < experiment.length:
         days = "day " + ", ".join(str(day + 1) for day in seen)
-        findings.append(
-            f"The prediction is read out at day {readout}, which with the mask "
-            f"`{experiment.model.mask}` sees only {days}. Read out at the other end, or change "
-            "the mask."
+        yield (
+            f"The prediction is read out at day {position + 1}, where the model sees only {days}. "
+            "Read out at the other end, or change the mask."
         )
-    if not ordered and reachable.nll > best.nll + 1e-3 and len(seen) > 1:
-        findings.append(
+    known = reachable is not None and reachable.nll > best.nll + 1e-3
+    if not experiment.model.sees_order() and known and len(seen) > 1:
+        yield (
             "Without a positional encoding the order of the days is invisible, apart from which "
             "one is read out, and this process depends on it. Choose a `position`."
         )
-    return Verdict(best, reachable, tuple(findings))
 
 
 def _about_process(experiment: Experiment, best: Best, most: int | None) -> list[str]:
@@ -90,61 +87,3 @@ def _about_process(experiment: Experiment, best: Best, most: int | None) -> list
             f"{commonest.accuracy:.3f} of cases, the best prediction in {best.accuracy:.3f}."
         )
     return findings
-
-
-def _about_training(experiment: Experiment) -> list[str]:
-    model, training = experiment.model, experiment.training
-    findings = []
-    if not model.attends:
-        return findings
-    if model.initialisation == "ones":
-        findings.append(
-            "With all weights 1 every component of a query and a key starts alike and stays so: "
-            "the model can use one of them only. Choose the initialisation `scaled`."
-        )
-    if training.loss == "next" and model.mask != "causal":
-        findings.append(
-            f"With the loss `next` and the mask `{model.mask}` a position may look at the very "
-            "day that it is asked for. Choose the mask `causal`."
-        )
-    if training.loss == "published":
-        findings.append(
-            "The loss `published` asks every position for the final day, also those that do not "
-            "see the days it depends on; they pull the weights their way. Choose the loss `last`."
-        )
-    return findings
-
-
-def _seen_days(experiment: Experiment) -> list[int]:
-    """The positions that the readout may attend to."""
-    position = readout_position(experiment.training.readout, experiment.length)
-    days = jnp.arange(experiment.length)
-    mask = np.asarray(MASKS[experiment.model.mask](days, days))
-    return np.flatnonzero(mask[position]).tolist()
-
-
-def _told(
-    experiment: Experiment,
-    days: Int[np.ndarray, "sequences length"],
-    seen: list[int],
-    ordered: bool,
-) -> Int[np.ndarray, "sequences features"]:
-    """What the readout is told of each sequence: the days it sees, or their counts and its own."""
-    if ordered:
-        return days[:, seen]
-    own = days[:, [readout_position(experiment.training.readout, experiment.length)]]
-    vocab = experiment.generator.vocabulary.size
-    counts = (days[:, seen, None] == np.arange(vocab)).sum(axis=1)
-    return np.concatenate([own, counts], axis=1)
-
-
-def _best_from(sequences: Weighted, told: Int[np.ndarray, "sequences features"]) -> Best:
-    """The best prediction of the final day by someone who is told only this."""
-    possible = sequences.weight > 0
-    _, group = np.unique(told[possible], axis=0, return_inverse=True)
-    return best_from_groups(
-        group,
-        sequences.probs[possible, -1],
-        sequences.weight[possible],
-        exact=sequences.exact,
-    )

@@ -39,6 +39,10 @@ HOSTED = Limits(
             "length": 32,
             "d_attn": 64,
             "d_model": 64,
+            "layers": 4,
+            "heads": 8,
+            "mlp_width": 256,
+            "hidden_size": 64,
             "batch": 1_000,
             "steps": 20_000,
             "train_size": 20_000,
@@ -90,16 +94,15 @@ def check_limit(name: str, value: Any, limits: Limits) -> None:
 
 
 def work(experiment: Experiment) -> float:
-    """About how many multiplications a run's forward passes take, on the high side.
-
-    steps × batch × length × (parameters + 2 × length × width): every day meets every parameter
-    and is weighed against all days, where width counts the components of a key and of a value.
-    """
-    training, length = experiment.training, experiment.length
+    """About how many multiplications a run's forward passes take: steps × batch × one sequence."""
+    training = experiment.training
     batch = training.train_size if training.batch_mode == "full" else training.batch
-    width = getattr(experiment.model, "d_attn", 0) + experiment.generator.vocabulary.size
-    each_day = _parameters(experiment) + 2 * length * width
-    return float(training.steps * batch * length * each_day)
+    of_a_sequence = experiment.model.work(
+        vocab=experiment.generator.vocabulary.size,
+        length=experiment.length,
+        parameters=_parameters(experiment),
+    )
+    return training.steps * batch * of_a_sequence
 
 
 def _parameters(experiment: Experiment) -> int:

@@ -57,6 +57,76 @@ def attention_of(query, key, value, *, mask, scale, bias=None):
     return pattern @ value, pattern
 
 
+def layer_norm(rows, norm):
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    spread = np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5)
+    return centred / spread * as_float64(norm.weight) + as_float64(norm.bias)
+
+
+def gelu(x):
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def transformer_forward(model, tokens, *, positions, turn=None, bias=None):
+    """(logits, patterns by layer and head) of a stack, head after head."""
+    options = model.options
+    factor = {
+        "1/sqrt(d)": options.d_attn**-0.5, "none": 1.0, "temperature": 1 / options.temperature
+    }[options.scale]  # fmt: skip
+    rows, patterns = attention_inputs(tokens, as_float64(model.tokens), positions), []
+
+    def affine(inputs, projection):
+        return inputs @ as_float64(projection.weight) + as_float64(projection.bias)
+
+    for layer in model.layers:
+        pre, post = (options.normalisation == name for name in ("pre", "post"))
+        inputs = layer_norm(rows, layer.normalisations[0]) if pre else rows
+        mixed, of_layer = as_float64(layer.output.bias), []
+        for head in range(options.heads):
+            own = slice(head * options.d_attn, (head + 1) * options.d_attn)
+            query, key, value = (
+                affine(inputs, part)[:, own] for part in (layer.query, layer.key, layer.value)
+            )
+            if turn is not None:
+                query, key = turn(query), turn(key)
+            output, pattern = attention_of(
+                query, key, value, mask=options.mask, scale=factor, bias=bias
+            )
+            mixed = mixed + output @ as_float64(layer.output.weight)[own]
+            of_layer.append(pattern)
+        patterns.append(of_layer)
+        rows = rows + mixed if options.residual == "with" else mixed
+        rows = layer_norm(rows, layer.normalisations[0]) if post else rows
+        if options.mlp_width:
+            inputs = layer_norm(rows, layer.normalisations[1]) if pre else rows
+            wide, narrow = layer.mlp
+            made = affine(gelu(affine(inputs, wide)), narrow)
+            rows = rows + made if options.residual == "with" else made
+            rows = layer_norm(rows, layer.normalisations[1]) if post else rows
+    if options.normalisation == "pre":
+        rows = layer_norm(rows, model.normalisation)
+    return affine(rows, model.unembedding), patterns
+
+
+def gru_logits(model, tokens):
+    """Logits after every day, by the equations of Cho et al. (2014)."""
+    gates, size = model.gates, model.gates.hidden_size
+    from_day, from_state = as_float64(gates.weight_ih), as_float64(gates.weight_hh)
+    bias, bias_new = as_float64(gates.bias), as_float64(gates.bias_n)
+    state, logits = np.zeros(size), []
+    for token in tokens:
+        day, carried = from_day[:, token] + bias, from_state @ state
+        reset, update = (
+            1 / (1 + np.exp(-(day[part] + carried[part])))
+            for part in (slice(0, size), slice(size, 2 * size))
+        )
+        last = slice(2 * size, 3 * size)
+        new = np.tanh(day[last] + reset * (carried[last] + bias_new))
+        state = (1 - update) * new + update * state
+        logits.append(state @ as_float64(model.unembedding.weight) + model.unembedding.bias)
+    return np.array(logits)
+
+
 def linear_logits(weight, bias, tokens, *, day_feature=False):
     """Flattened one-hot days times the weights; a day may carry its number over 20."""
     rows = []

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from attnlab.generators import DotMod, Markov, NDays, Recall
-from attnlab.models import AttentionOptions, LinearOptions
+from attnlab.models import AttentionOptions, GRUOptions, LinearOptions, TransformerOptions
 from attnlab.optimum import optimum
 from attnlab.positions import NoPosition
 from attnlab.training.experiment import Experiment, prepare, train
@@ -64,7 +64,7 @@ def test_each_finding_is_told_alone(words):
 def test_nothing_stands_in_the_way_of_corrected_presets(name):
     verdict = feasibility(CORRECTED[name])
     assert verdict.findings == ()
-    assert verdict.reachable == verdict.best
+    assert verdict.reachable is None
 
 
 def test_hidden_days_are_counted():
@@ -80,7 +80,7 @@ def test_hidden_recalled_days_are_named_with_the_best_that_is_left():
     verdict = feasibility(experiment)
     assert any(finding.startswith("Days 1 and 2, which") for finding in verdict.findings)
     assert any("a length of 5 shows them all" in finding for finding in verdict.findings)
-    assert_reachable(verdict, joint)
+    assert verdict.best.nll == pytest.approx(oracles.floor(joint), abs=CLOSE)
     longer = dataclasses.replace(experiment, length=5)
     assert not any("table reads" in finding for finding in feasibility(longer).findings)
 
@@ -91,11 +91,10 @@ def test_weights_of_one_do_no_harm_to_a_linear_model():
 
 
 @pytest.mark.parametrize("name", ["recall", "dotmod-5", "hmm", "custom-pairs"])
-def test_with_positions_and_all_days_the_best_is_reachable(name):
-    experiment, joint = on(name)
-    verdict = feasibility(experiment)
-    assert verdict.best == verdict.reachable == optimum(*case(name)[:2]).final
-    assert_reachable(verdict, joint)
+def test_with_positions_and_all_days_no_bound_below_the_best_is_claimed(name):
+    verdict = feasibility(on(name)[0])
+    assert verdict.best == optimum(*case(name)[:2]).final
+    assert verdict.reachable is None
 
 
 @pytest.mark.parametrize("mask", ["causal", "none"])
@@ -127,10 +126,10 @@ def test_the_causal_mask_shows_the_first_position_day_1_only(name):
 
 
 def test_the_published_mask_shows_the_first_position_everything():
-    experiment, joint = on("recall", mask="published", readout="first")
+    experiment, _ = on("recall", mask="published", readout="first")
     verdict = feasibility(experiment)
     assert verdict.findings == ()
-    assert_reachable(verdict, joint)
+    assert verdict.reachable is None
 
 
 @pytest.mark.parametrize("name", ["recall", "dotmod-published-3", "markov"])
@@ -141,7 +140,7 @@ def test_a_linear_model_reaches_the_best_linear_predictor(name):
     assert verdict.reachable.nll >= verdict.best.nll - 1e-6
 
 
-@pytest.mark.parametrize("name", ["published-recall-attention", "published-dotmod-linear"])
+@pytest.mark.parametrize("name", ["published-recall-linear", "published-dotmod-linear"])
 def test_the_reachable_is_never_better_than_the_best(name):
     experiment = dataclasses.replace(PRESETS[name].experiment, length=8)
     verdict = feasibility(experiment)
@@ -170,8 +169,57 @@ def test_no_trained_model_beats_what_is_reachable(generator, model):
     *_, last = train(experiment, setup)
     figures = evaluate(last.state.model, setup.test, readout=training.readout)
     verdict = feasibility(experiment)
-    for bound in (verdict.best, verdict.reachable):
+    bounds = [bound for bound in (verdict.best, verdict.reachable) if bound is not None]
+    for bound in bounds:
         assert figures.nll >= bound.nll - SIGMAS * figures.nll_stderr
         assert figures.accuracy <= bound.accuracy + SIGMAS * figures.accuracy_stderr
     # A training that teaches nothing would prove nothing.
-    assert figures.nll < verdict.reachable.nll + 0.05
+    assert figures.nll < bounds[-1].nll + 0.05
+
+
+STACKS = {
+    "one layer": (TransformerOptions(position=NoPosition()), "counts"),
+    "one layer, all days": (TransformerOptions(position=NoPosition(), mask="none"), "counts"),
+    "two layers, all days": (
+        TransformerOptions(layers=2, position=NoPosition(), mask="none"), "counts"
+    ),
+    "two causal layers": (TransformerOptions(layers=2, position=NoPosition()), None),
+    "with positions": (TransformerOptions(layers=2), None),
+    "read out before": (TransformerOptions(layers=2, mask="published"), "own day"),
+    "gru": (GRUOptions(), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_of_a_stack_a_bound_is_told_where_it_holds_and_none_elsewhere(name):
+    model, told = STACKS[name]
+    generator, length, joint = case("recall")
+    verdict = feasibility(Experiment(generator=generator, length=length, model=model))
+    if told is None:
+        assert verdict.reachable is None
+        assert not verdict.findings
+        return
+    features = {
+        "counts": lambda days: (days[-1], *sorted(days)),
+        "own day": lambda days: days[-1],
+    }[told]
+    assert_reachable(verdict, oracles.told_only(joint, features))
+    assert verdict.findings
+
+
+def test_two_causal_layers_tell_the_order_without_positions():
+    """What the verdict relies on: a trained stack beats everyone who is told counts alone."""
+    model = TransformerOptions(layers=2, position=NoPosition())
+    experiment = Experiment(
+        generator=Recall(days=(1, 2), horizon=3, table_seed=4),
+        length=3,
+        model=model,
+        training=Training(steps=600, learning_rate=0.01, data="fresh"),
+    )
+    alone = dataclasses.replace(experiment, model=dataclasses.replace(model, layers=1))
+    setup = prepare(experiment)
+    *_, last = train(experiment, setup)
+    figures = evaluate(last.state.model, setup.test, readout="last")
+    bound = feasibility(alone).reachable
+    assert bound.nll > feasibility(experiment).best.nll + 0.05
+    assert figures.nll < bound.nll - SIGMAS * figures.nll_stderr

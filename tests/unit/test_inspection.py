@@ -1,7 +1,5 @@
 """Looking into a model: predictions, comparisons, arithmetic, against NumPy written out."""
 
-import itertools
-
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -13,7 +11,6 @@ from attnlab.attention.head import MASKS
 from attnlab.generators import Markov, Recall
 from attnlab.inspection import (
     calibration,
-    cell_arithmetic,
     compare,
     confusion,
     final_probs,
@@ -22,7 +19,7 @@ from attnlab.inspection import (
     surprise,
     transition_test,
 )
-from attnlab.models import MODELS, AttentionOptions, LinearOptions
+from attnlab.models import MODELS, AttentionOptions
 from attnlab.optimum import Best, day_laws, dependence, true_influence
 from attnlab.training.learned_share import learned_share
 from attnlab.training.steps import Evaluation, Training
@@ -76,18 +73,6 @@ def test_surprise_adds_up_to_the_cross_entropy():
     assert surprise(true, np.array([1.0, 0.0, 0.0])).error == np.inf
 
 
-def test_the_arithmetic_of_a_cell_is_that_of_the_pattern():
-    model, tokens = built(AttentionOptions()), some_sequences(1)[0]
-    pattern = np.asarray(model(jnp.array(tokens), jnp.arange(LENGTH))[1].patterns[0, 0])
-    for query, key in itertools.product(range(LENGTH), repeat=2):
-        cell = cell_arithmetic(model, tokens, query=query, key=key)
-        score = sum(float(q) * float(k) for q, k in zip(cell.query, cell.key, strict=True))
-        assert cell.score == pytest.approx(score, abs=1e-5)
-        assert cell.scaled[key] == pytest.approx(cell.score / np.sqrt(6), abs=1e-5)
-        assert cell.admitted.tolist() == [day <= query for day in range(LENGTH)]
-        np.testing.assert_allclose(cell.pattern, pattern[query], atol=1e-6)
-
-
 def test_transitions_of_one_source_agree_and_of_two_do_not():
     random = np.random.default_rng(2)
     before = random.integers(0, 3, 5_000)
@@ -112,14 +97,22 @@ def _homogeneous(one, other):
     return np.concatenate(rows), np.concatenate(expected)
 
 
-@pytest.mark.parametrize("options", [AttentionOptions(), LinearOptions()])
-def test_comparison_has_the_rows_that_are_read_out(options):
+@pytest.mark.parametrize("name", MODELS)
+def test_comparison_has_the_rows_that_are_read_out(name):
+    options = MODELS[name]()
     experiment = Experiment(generator=Markov(), length=LENGTH, model=options)
     true, laws = dependence(Markov(), LENGTH), day_laws(Markov(), LENGTH)
     found = compare(experiment, built(options), some_sequences(9), true.replacement, laws)
-    rows = LENGTH if options.attends else 1
+    rows = LENGTH if options.every_position else 1
     assert found.depends.shape == found.truth.shape == (rows, LENGTH)
-    assert (found.attends is None) == (not options.attends)
+    heads = {"attention": 1, "transformer": 3}.get(name)
+    assert [map.pattern.shape for map in found.attention] == [
+        (heads, LENGTH, LENGTH) for _ in range(heads is not None)
+    ]
+    if heads:
+        np.testing.assert_allclose(found.attends, found.attention[0].pattern.mean(axis=0))
+    else:
+        assert found.attends is None
     assert ((found.depends >= 0) & (found.depends <= 1)).all()
     # A causal prediction cannot depend on a day after its query.
     assert np.abs(np.triu(found.depends, k=LENGTH - rows + 1)).max() < 1e-7
@@ -132,7 +125,7 @@ def test_a_published_readout_is_compared_at_its_own_row():
     true, laws = dependence(Markov(), LENGTH), day_laws(Markov(), LENGTH)
     model, days = built(options), some_sequences(9)
     found = compare(experiment, model, days, true.replacement, laws)
-    patterns = [model(jnp.array(row), jnp.array([0]))[1].patterns[0, 0, 0] for row in days]
+    patterns = [model(jnp.array(row), jnp.array([0]))[1].attention[0].pattern[0, 0] for row in days]
     np.testing.assert_allclose(found.attends[0], np.mean(patterns, axis=0), atol=1e-6)
     assert found.depends.shape == (1, LENGTH)
     assert MASKS["published"](jnp.arange(1), jnp.arange(LENGTH)).all()

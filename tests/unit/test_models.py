@@ -11,14 +11,32 @@ import numpy as np
 import pytest
 
 from attnlab.attention.head import MASKS, SCALES
-from attnlab.models import MODELS, AttentionOptions, LinearOptions, parameter_count
+from attnlab.models import (
+    HIDDEN_STATES,
+    MODELS,
+    WEIGHTS_BY_DAY,
+    AttentionOptions,
+    GRUOptions,
+    LinearOptions,
+    TransformerOptions,
+    parameter_count,
+)
 from attnlab.positions import POSITIONS
-from tests.unit.model_oracles import as_float64, attention_forward, linear_logits
+from tests.unit.model_oracles import (
+    as_float64,
+    attention_forward,
+    gru_logits,
+    linear_logits,
+    transformer_forward,
+)
 from tests.unit.position_oracles import SCORES, TABLES
 
 VOCAB, LENGTH = 3, 5
 TOKENS = (2, 0, 1, 1, 0)
 
+SMALL_TRANSFORMER = TransformerOptions(
+    layers=2, heads=2, d_attn=2, d_model=4, mlp_width=5, temperature=2.0
+)
 MODELS_IN_ALL_SETTINGS = {
     **{
         f"attention {position} {mask} {embedding}": AttentionOptions(
@@ -28,8 +46,23 @@ MODELS_IN_ALL_SETTINGS = {
             POSITIONS, MASKS, ("one-hot", "learned")
         )
     },
+    **{
+        f"transformer {position}": dataclasses.replace(
+            SMALL_TRANSFORMER, position=POSITIONS[position]()
+        )
+        for position in POSITIONS
+    },
+    **{
+        f"transformer {name} {value}": dataclasses.replace(SMALL_TRANSFORMER, **{name: value})
+        for name, value in (
+            ("mask", "none"), ("mask", "published"), ("layers", 1), ("heads", 1), ("mlp_width", 0),
+            ("residual", "without"), ("normalisation", "post"), ("normalisation", "none"),
+            ("scale", "temperature"),
+        )
+    },
     "linear": LinearOptions(),
     "linear with days": LinearOptions(day_feature="with"),
+    "gru": GRUOptions(hidden_size=4),
 }  # fmt: skip
 
 every_setting = pytest.mark.parametrize("setting", MODELS_IN_ALL_SETTINGS)
@@ -62,87 +95,111 @@ def test_queries_choose_rows_and_nothing_else(setting):
     assert logits.shape == (LENGTH, VOCAB)
     # Products of matrices of other heights may be summed in another order.
     np.testing.assert_allclose(some_logits, logits[jnp.array([LENGTH - 1, 1])], atol=1e-6)
-    np.testing.assert_allclose(
-        some.patterns, trace.patterns[:, :, jnp.array([LENGTH - 1, 1])], atol=1e-6
-    )
-    np.testing.assert_array_equal(some.weights, trace.weights)
+    # Those below the last layer are of all days, whatever is asked.
+    for few, found in zip(some.attention[-1:], trace.attention[-1:], strict=True):
+        np.testing.assert_allclose(
+            few.pattern, found.pattern[:, jnp.array([LENGTH - 1, 1])], atol=1e-6
+        )
+    assert some.values.keys() == trace.values.keys()
+    for name in some.values:
+        np.testing.assert_array_equal(some.values[name], trace.values[name])
 
 
 @every_setting
-def test_the_trace_has_the_shapes_it_says(setting):
+def test_the_trace_has_what_there_is_and_the_shapes_it_says(setting):
     options = MODELS_IN_ALL_SETTINGS[setting]
     _, _, trace = built(setting)
-    attends = isinstance(options, AttentionOptions)
-    layers = 1 if attends else 0
-    assert trace.patterns.shape == (layers, layers, LENGTH, LENGTH)
-    assert trace.weights.shape == (LENGTH, VOCAB, 0 if attends else VOCAB)
-    np.testing.assert_allclose(np.asarray(trace.patterns).sum(axis=-1), 1, atol=1e-6)
+    heads = {"attention": [1], "transformer": [getattr(options, "heads", 0)] * getattr(
+        options, "layers", 0)}.get(options.name, [])  # fmt: skip
+    assert [found.pattern.shape for found in trace.attention] == [
+        (number, LENGTH, LENGTH) for number in heads
+    ]
+    for layer, found in enumerate(trace.attention):
+        assert (found.layer, found.kind) == (layer, "self")
+        np.testing.assert_allclose(np.asarray(found.pattern).sum(axis=-1), 1, atol=1e-6)
+        assert (np.asarray(found.pattern)[:, ~np.asarray(found.mask)] == 0).all()
+    shapes = {
+        "linear": {WEIGHTS_BY_DAY: (LENGTH, VOCAB, VOCAB)},
+        "gru": {HIDDEN_STATES: (LENGTH, 4)},
+    }.get(options.name, {})
+    assert {name: value.shape for name, value in trace.values.items()} == shapes
 
 
-@every_setting
-def test_attention_agrees_with_a_forward_pass_in_float64(setting):
-    options = MODELS_IN_ALL_SETTINGS[setting]
-    model, logits, trace = built(setting)
-    if isinstance(options, LinearOptions):
-        weight, bias = (as_float64(part) for part in model.projection)
-        day_feature = options.day_feature == "with"
-        expected = linear_logits(weight, bias, TOKENS, day_feature=day_feature)
-        np.testing.assert_allclose(logits, np.tile(expected, (LENGTH, 1)), atol=1e-5)
-        return
+def positions_of(model, options):
+    """The features of positions, what turns queries and keys, and what is added to scores."""
     name = options.position.name
     turn, bias = SCORES.get(name, (None, lambda length: None))
     if model.positions is not None:
-        positions = as_float64(model.positions)
-    else:
-        positions = TABLES["none" if name in SCORES else name](LENGTH, options.d_model)
-    expected, pattern = attention_forward(
-        model, list(TOKENS), positions=positions, mask=options.mask, scale=2**-0.5,
-        turn=turn, bias=bias(LENGTH),
+        return as_float64(model.positions), turn, bias(LENGTH)
+    return TABLES["none" if name in SCORES else name](LENGTH, options.d_model), turn, bias(LENGTH)
+
+
+def in_float64(model, options):
+    """(logits, patterns of every layer and head) of `TOKENS` by an independent forward pass."""
+    if options.name == "linear":
+        weight, bias = (as_float64(part) for part in model.projection)
+        day_feature = options.day_feature == "with"
+        logits = linear_logits(weight, bias, TOKENS, day_feature=day_feature)
+        return np.tile(logits, (LENGTH, 1)), []
+    if options.name == "gru":
+        return gru_logits(model, TOKENS), []
+    positions, turn, bias = positions_of(model, options)
+    if options.name == "transformer":
+        return transformer_forward(model, list(TOKENS), positions=positions, turn=turn, bias=bias)
+    logits, pattern = attention_forward(
+        model, list(TOKENS), positions=positions, mask=options.mask, scale=2**-0.5, turn=turn,
+        bias=bias,
     )  # fmt: skip
-    # Numbers of size 1 to 10 through three float32 products.
-    np.testing.assert_allclose(trace.patterns[0, 0], pattern, atol=1e-5)
-    np.testing.assert_allclose(logits, expected, atol=2e-5)
+    return logits, [[pattern]]
 
 
-@pytest.mark.parametrize("setting", [s for s in MODELS_IN_ALL_SETTINGS if " causal" in s])
-def test_a_causal_model_does_not_see_later_days(setting):
-    model, logits, _ = built(setting)
-    for day in range(1, LENGTH):
-        changed = list(TOKENS)
-        changed[day] = (changed[day] + 1) % VOCAB
-        other, _ = run(model, changed)
-        np.testing.assert_array_equal(other[:day], logits[:day])
-        assert np.any(np.asarray(other[day]) != np.asarray(logits[day]))
+@every_setting
+def test_a_model_agrees_with_a_forward_pass_in_float64(setting):
+    model, logits, trace = built(setting)
+    expected, patterns = in_float64(model, MODELS_IN_ALL_SETTINGS[setting])
+    # Numbers of size 1 to 10 through a few float32 products.
+    for found, pattern in zip(trace.attention, patterns, strict=True):
+        np.testing.assert_allclose(found.pattern, pattern, atol=2e-5)
+    np.testing.assert_allclose(logits, expected, atol=5e-5)
 
 
-@pytest.mark.parametrize("setting", [s for s in MODELS_IN_ALL_SETTINGS if " published" in s])
-def test_a_model_with_the_published_mask_does_not_see_earlier_days(setting):
-    model, logits, _ = built(setting)
-    for day in range(LENGTH - 1):
-        changed = list(TOKENS)
-        changed[day] = (changed[day] + 1) % VOCAB
-        other, _ = run(model, changed)
-        np.testing.assert_array_equal(other[day + 1 :], logits[day + 1 :])
-        assert np.any(np.asarray(other[day]) != np.asarray(logits[day]))
+@every_setting
+def test_a_prediction_has_a_gradient_to_the_days_it_sees_and_none_to_others(setting):
+    options = MODELS_IN_ALL_SETTINGS[setting]
+    model, _, _ = built(setting)
+    days = jax.nn.one_hot(jnp.array(TOKENS), VOCAB)
 
+    def logits_at(days, query):
+        # Of the squares, since the sum of a softmax's own gradients may be zero by itself.
+        return (model.read(days, query[None])[0] ** 2).sum()
 
-@pytest.mark.parametrize("mask", MASKS)
-@pytest.mark.parametrize("embedding", ["one-hot", "learned"])
-def test_gradients_to_unseen_days_are_exactly_zero(mask, embedding):
-    # Learned positions are features of one day each, so their gradient is that of its input.
-    model = build(AttentionOptions(d_attn=2, d_model=4, mask=mask, embedding=embedding), seed=2)
-
-    def logits_at(positions, query):
-        moved = dataclasses.replace(model, positions=positions)
-        return (run(moved, queries=[query])[0] ** 2).sum()
-
-    gradient_at = jax.grad(logits_at)
+    gradient_at = jax.jit(jax.grad(logits_at))
     for query in range(LENGTH):
-        gradient = np.asarray(gradient_at(model.positions, query))
-        seen = {"causal": range(query + 1), "none": range(LENGTH),
-                "published": range(query, LENGTH)}[mask]  # fmt: skip
-        for day in range(LENGTH):
-            assert (np.abs(gradient[day]).max() > 0) == (day in seen)
+        gradient = np.abs(gradient_at(days, jnp.int32(query))).max(axis=1)
+        assert np.flatnonzero(gradient).tolist() == list(options.sees(query, LENGTH))
+
+
+@every_setting
+def test_a_causal_family_sees_no_later_day(setting):
+    options = MODELS_IN_ALL_SETTINGS[setting]
+    past = all(max(options.sees(day, LENGTH)) <= day for day in range(LENGTH))
+    assert options.causal == past
+
+
+@every_setting
+def test_the_arithmetic_of_a_cell_is_that_of_the_pattern(setting):
+    model, _, trace = built(setting)
+    tokens = jnp.array(TOKENS)
+    for found in trace.attention:
+        for head, query in itertools.product(range(len(found.pattern)), (1, LENGTH - 1)):
+            cell = model.cell(tokens, layer=found.layer, head=head, query=query, key=1)
+            score = sum(float(q) * float(k) for q, k in zip(cell.query, cell.key, strict=True))
+            assert cell.score == pytest.approx(score, abs=1e-5)
+            assert cell.scaled[1] == pytest.approx(cell.score * cell.scale + cell.bias, abs=1e-5)
+            np.testing.assert_array_equal(cell.admitted, found.mask[query])
+            np.testing.assert_allclose(cell.pattern, found.pattern[head, query], atol=1e-6)
+    if not trace.attention:
+        assert model.cell(tokens, layer=0, head=0, query=1, key=1) is None
 
 
 def test_without_positions_the_days_are_a_set():
@@ -178,6 +235,10 @@ def test_counts_of_parameters(d_attn, length):
     assert count(AttentionOptions(d_attn=d_attn)) == learned
     added = (8 + 1) * (2 * d_attn + VOCAB) + length * 8 + VOCAB * 8
     assert count(AttentionOptions(d_attn=d_attn, embedding="learned")) == added
+    layer = 4 * (24 * 24 + 24) + (24 * 48 + 48) + (48 * 24 + 24) + 2 * 2 * 24
+    stack = VOCAB * 24 + length * 24 + 3 * layer + 2 * 24 + (24 + 1) * VOCAB
+    assert count(TransformerOptions(layers=3)) == stack
+    assert count(GRUOptions(hidden_size=7)) == 3 * 7 * (VOCAB + 7 + 1) + 7 + (7 + 1) * VOCAB
     assert count(LinearOptions()) == (3 * length + 1) * VOCAB
     assert count(LinearOptions(day_feature="with")) == (4 * length + 1) * VOCAB
 

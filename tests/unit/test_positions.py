@@ -224,7 +224,7 @@ def test_a_score_encoding_works_without_a_change_to_the_model(distance_registere
         model, tokens, positions=np.zeros((5, 0)), mask="causal", scale=2**-0.5,
         turn=lambda rows: rows * signs, bias=bias,
     )  # fmt: skip
-    np.testing.assert_allclose(trace.patterns[0, 0], pattern, atol=1e-6)
+    np.testing.assert_allclose(trace.attention[0].pattern[0], pattern, atol=1e-6)
     np.testing.assert_allclose(logits, expected, atol=1e-5)
 
 

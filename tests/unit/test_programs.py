@@ -9,7 +9,7 @@ import pytest
 import attnlab.live.programs
 from attnlab.live.programs import Programs
 from attnlab.models import LinearOptions
-from attnlab.models.picture import take_picture
+from attnlab.models.inside import mean_trace, trace_of
 from attnlab.training.experiment import Experiment, build_model, prepare
 from attnlab.training.steps import Training, advance, evaluate
 
@@ -30,7 +30,8 @@ def _run_a_little(experiment: Experiment) -> None:
     setup, training = prepare(experiment), experiment.training
     state, _ = advance(setup.state, setup.source, training, key=setup.key, steps=3)
     evaluate(state.model, setup.test, readout=training.readout)
-    take_picture(state.model, setup.probes)
+    trace_of(state.model, setup.probes[3])
+    mean_trace(state.model, setup.probes)
 
 
 def _compilations(work) -> list[str]:

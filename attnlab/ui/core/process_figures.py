@@ -171,8 +171,8 @@ def _draw_verdict(experiment: Experiment, pending: bool) -> None:
         # The timer has done its work.
         st.rerun()
     text = f"Best possible from {experiment.length} days: {figures(verdict.best)}."
-    if verdict.reachable.nll > verdict.best.nll + 1e-3:
-        text += f" Within reach of these settings: {figures(verdict.reachable)}."
+    if verdict.reachable is not None and verdict.reachable.nll > verdict.best.nll + 1e-3:
+        text += f" At most with these settings: {figures(verdict.reachable)}."
     with st.container(key="verdict"):
         if verdict.findings:
             draw_warning(text, *verdict.findings, icon=":material/report:")

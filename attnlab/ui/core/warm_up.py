@@ -6,7 +6,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.ui.core.compile_cache import switch_on_cache
 from attnlab.ui.core.session_run import shared_programs
 from attnlab.ui.train.example import read_example
-from attnlab.ui.train.inside_panel import pattern_drawing
+from attnlab.ui.train.inside_panel import Choice, inside_drawing
 from attnlab.ui.train.loss_panel import loss_drawing
 
 
@@ -18,7 +18,7 @@ def prepare_first_page() -> None:
     example = read_example()
     for dark in (False, True):
         loss_drawing(example.snapshot, dark=dark)
-        pattern_drawing(example.snapshot, example.picture, 0, dark=dark)
+        inside_drawing(example.snapshot, example.trace, Choice(0), dark=dark)
 
 
 def compile_first_experiment() -> None:

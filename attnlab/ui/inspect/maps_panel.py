@@ -2,7 +2,7 @@
 
 import numpy as np
 import streamlit as st
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from attnlab.charts import (
     days_chart,
@@ -13,7 +13,7 @@ from attnlab.charts import (
     pattern_table,
 )
 from attnlab.inspection import Comparison, compare, informative_days
-from attnlab.models import AbstractModel
+from attnlab.models import AbstractModel, Trace
 from attnlab.models.readout import readout_position
 from attnlab.optimum import Dependence, day_laws, dependence, true_influence
 from attnlab.training.experiment import Experiment
@@ -21,6 +21,7 @@ from attnlab.ui.core.fragments import fragment
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
 from attnlab.ui.core.process_figures import answer_or_none, is_answered
+from attnlab.ui.train.inside_panel import Choice, draw_head_choice
 
 _HEIGHT, _LONG_HEIGHT, _ROW_HEIGHT = 300, 420, 150
 # Enough for a map that is steady to the eye, few enough to be met with every day changed.
@@ -64,18 +65,23 @@ def draw_maps(
     else:
         truth = true_influence(experiment.generator, single[None], laws)
         found = compare(experiment, model, single[None], truth, laws)
-    maps = {"attends": found.attends, "depends": found.depends, "truth": found.truth}
-    drawn = {
-        name: _by_row(values) if scale == shares else values
-        for name, values in maps.items()
-        if values is not None
-    }
+    maps = {"depends": found.depends, "truth": found.truth}
+    past = np.tri(length, dtype=bool)[-len(found.depends) :]
+    seen = {"depends": past if experiment.model.causal else np.ones_like(past), "truth": past}
+    if found.attention:
+        trace = Trace(found.attention)
+        attention, attends = Choice(0, *draw_head_choice(trace, "map")).of(trace)
+        maps = {"attends": attends, **maps}
+        seen["attends"] = attention.mask
+    drawn = {name: _by_row(values) if scale == shares else values for name, values in maps.items()}
     for column, (name, values) in zip(st.columns(len(drawn)), drawn.items(), strict=True):
         with column:
-            _draw_map(name, values, experiment, "share" if scale == shares else _UNITS[name])
-    _draw_score(found, true, length)
-    _draw_how_to_read(found)
-    _draw_last_rows(found, true)
+            unit = "share" if scale == shares else _UNITS[name]
+            _draw_map(name, values, seen[name], experiment, unit)
+    if found.attention:
+        _draw_score(attends, true, length)
+    _draw_how_to_read(found, experiment)
+    _draw_last_rows(maps, found, true)
     _draw_difference(drawn, length)
 
 
@@ -115,13 +121,15 @@ def map_height(length: int) -> int:
 
 
 def _draw_map(
-    name: str, values: Float[np.ndarray, "query day"], experiment: Experiment, unit: str
+    name: str,
+    values: Float[np.ndarray, "query day"],
+    seen: Bool[np.ndarray, "query day"],
+    experiment: Experiment,
+    unit: str,
 ) -> None:
     length, alone = experiment.length, len(values) == 1
     # A single row is the one that makes the prediction, wherever that is read out.
     first = readout_position(experiment.training.readout, length) + 1 if alone else 1
-    queries, days = np.indices(values.shape)
-    seen = (days <= queries) | alone
     day, query = "key: day attended to →", "← query: day that attends"
     if name != "attends":
         day, query = "day →", "← predicted from day"
@@ -145,11 +153,11 @@ def _draw_map(
         )
 
 
-def _draw_score(found: Comparison, true: Dependence, length: int) -> None:
+def _draw_score(attends: Float[np.ndarray, "query day"], true: Dependence, length: int) -> None:
     informative = informative_days(true)
-    if found.attends is None or not informative.any():
+    if not informative.any():
         return
-    mass = float(found.attends[-1][informative].sum())
+    mass = float(attends[-1][informative].sum())
     even = informative.sum() / length
     days = ", ".join(str(day + 1) for day in np.flatnonzero(informative))
     st.markdown(
@@ -158,12 +166,16 @@ def _draw_score(found: Comparison, true: Dependence, length: int) -> None:
     )
 
 
-def _draw_how_to_read(found: Comparison) -> None:
-    if found.attends is None:
+def _draw_how_to_read(found: Comparison, experiment: Experiment) -> None:
+    if not found.attention:
+        every = experiment.model.every_position
         st.caption(
-            "How to read it: a column is the day looked at; this model reads all days at once, and "
-            "has no attention. A day that is bright at the left and dark at the right moves the "
-            "model's prediction, but not the truth."
+            "How to read it: "
+            + ("a row is the day that asks, " if every else "")
+            + "a column is the day looked at; this model has no attention"
+            + (". " if every else ", and reads all days at once. ")
+            + "A day that is bright at the left and dark at the right moves the model's "
+            "prediction, but not the truth."
         )
         return
     st.caption(
@@ -179,9 +191,10 @@ def _draw_how_to_read(found: Comparison) -> None:
     )
 
 
-def _draw_last_rows(found: Comparison, true: Dependence) -> None:
-    names = {"attends": found.attends, "depends": found.depends, "truth": found.truth}
-    rows = {name: _by_row(values[-1:])[0] for name, values in names.items() if values is not None}
+def _draw_last_rows(
+    maps: dict[str, Float[np.ndarray, "query day"]], found: Comparison, true: Dependence
+) -> None:
+    rows = {name: _by_row(values[-1:])[0] for name, values in maps.items()}
     strongest = {name: int(values.argmax()) + 1 for name, values in rows.items()}
     with st.container(key="chart_last_row"):
         draw_chart(

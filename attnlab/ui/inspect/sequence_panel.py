@@ -1,14 +1,12 @@
 """Inspect: one sequence in the hand, its pattern, its prediction and the arithmetic of a cell."""
 
-import jax.numpy as jnp
 import numpy as np
 import streamlit as st
 
-from attnlab.attention.head import MASKS
 from attnlab.charts import next_day_chart, next_day_table, pattern_chart, pattern_table
-from attnlab.inspection import cell_arithmetic, final_probs, surprise
-from attnlab.models import AbstractModel, Attention
-from attnlab.models.picture import take_picture
+from attnlab.inspection import final_probs, surprise
+from attnlab.models import AbstractModel, CellArithmetic
+from attnlab.models.inside import trace_of
 from attnlab.models.readout import readout_position
 from attnlab.optimum import next_day
 from attnlab.training.experiment import Experiment
@@ -16,6 +14,7 @@ from attnlab.ui.core.outside import as_text, draw_error
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
 from attnlab.ui.inspect.maps_panel import map_height
+from attnlab.ui.train.inside_panel import Choice, draw_head_choice
 
 _HEIGHT = 320
 _SHOWN_TERMS = 6
@@ -28,12 +27,17 @@ def draw_sequence(experiment: Experiment, model: AbstractModel, probes: np.ndarr
     left, right = st.columns([1, 1], gap="medium")
     with left:
         _draw_prediction(experiment, model, tokens)
-    if not experiment.model.attends:
+    trace = trace_of(model, tokens)
+    if not trace.attention:
         return
     with right:
-        cell = _draw_pattern(experiment, model, tokens)
+        choice = Choice(0, *draw_head_choice(trace, "cell"))
+        found, pattern = choice.of(trace)
+        query, key = _draw_pattern(experiment, tokens, pattern.astype(np.float64), found.mask)
+    cell = model.cell(tokens, layer=found.layer, head=choice.head, query=query, key=key)
     with st.container(key="arithmetic"):
-        _draw_arithmetic(model, tokens, *cell)
+        if cell is not None:
+            _draw_arithmetic(cell, query, key)
 
 
 def edited_days(experiment: Experiment, probes: np.ndarray) -> np.ndarray:
@@ -125,17 +129,15 @@ def _in_words(probs: np.ndarray, symbols: tuple[str, ...]) -> str:
 
 
 def _draw_pattern(
-    experiment: Experiment, model: AbstractModel, tokens: np.ndarray
+    experiment: Experiment, tokens: np.ndarray, pattern: np.ndarray, mask: np.ndarray
 ) -> tuple[int, int]:
     """The heatmap of the edited sequence; the cell that is clicked, or the strongest read out."""
     length, vocabulary = experiment.length, experiment.generator.vocabulary
-    pattern = take_picture(model, tokens[None]).patterns[0, 0, 0].astype(np.float64)
-    days = jnp.arange(length)
     symbols = tuple(vocabulary.symbols[token] for token in tokens)
     read = readout_position(experiment.training.readout, length)
     strongest = int(pattern[read].argmax())
     chart = pattern_chart(
-        pattern_table(pattern, np.asarray(MASKS[experiment.model.mask](days, days)), symbols),
+        pattern_table(pattern, mask, symbols),
         length=length,
         symbols=symbols,
         dark=on_dark(),
@@ -160,8 +162,7 @@ def _draw_pattern(
     return read, strongest
 
 
-def _draw_arithmetic(model: Attention, tokens: np.ndarray, query: int, key: int) -> None:
-    cell = cell_arithmetic(model, tokens, query=query, key=key)
+def _draw_arithmetic(cell: CellArithmetic, query: int, key: int) -> None:
     st.markdown(f"**Query day {query + 1}, key day {key + 1}**")
     terms = [
         f"({q:.2f})({k:.2f})"

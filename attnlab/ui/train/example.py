@@ -8,7 +8,8 @@ import numpy as np
 import streamlit as st
 
 from attnlab.live.live_run import LiveRun
-from attnlab.models.picture import Picture, take_picture
+from attnlab.models import AttentionMap, Trace
+from attnlab.models.inside import trace_of
 from attnlab.runs.history import History
 from attnlab.runs.snapshot import Look, Snapshot
 from attnlab.training.experiment import Experiment, from_json, to_json
@@ -18,10 +19,10 @@ EXAMPLE_FILE = Path(__file__).with_name("example.npz")
 
 
 class Example(NamedTuple):
-    """A finished run without its model: what the page shows of it."""
+    """A finished run without its model: what the page shows of it, and its first sequence."""
 
     snapshot: Snapshot
-    picture: Picture
+    trace: Trace
 
 
 @st.cache_resource(show_spinner=False)
@@ -43,7 +44,8 @@ def read_example(file: Path = EXAMPLE_FILE) -> Example:
             seconds=0.0,
             message="",
         )
-        return Example(snapshot, Picture(stored["patterns"], stored["weights"]))
+        found = AttentionMap(stored["pattern"], stored["mask"], layer=0)
+        return Example(snapshot, Trace((found,)))
 
 
 def about(example: Example) -> str:
@@ -61,7 +63,7 @@ def make_example(experiment: Experiment) -> Example:
     run.start()
     run.wait(600.0)
     snapshot = run.snapshot()
-    return Example(snapshot, take_picture(snapshot.latest.model, snapshot.probes))
+    return Example(snapshot, trace_of(snapshot.latest.model, snapshot.probes[0]))
 
 
 def write_example(example: Example, file: Path) -> None:
@@ -77,5 +79,6 @@ def write_example(example: Example, file: Path) -> None:
         about=np.array(json.dumps(about)),
         losses=snapshot.history.losses,
         probes=snapshot.probes,
-        **example.picture._asdict(),
+        pattern=example.trace.attention[0].pattern,
+        mask=example.trace.attention[0].mask,
     )

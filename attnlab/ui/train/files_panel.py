@@ -87,10 +87,9 @@ def _downloads(run: LiveRun, shown: Shown) -> tuple[_Download, ...]:
         return loss_picture(run.snapshot(), shown.rungs)
 
     def inside() -> dict[str, Any]:
-        return inside_picture(run.snapshot(), shown.step, shown.sequence)
+        return inside_picture(run.snapshot(), shown.step, shown.choice)
 
-    what = "pattern" if run.experiment.model.attends else "weights"
-    title, svg, png = what.capitalize(), "image/svg+xml", "image/png"
+    svg, png = "image/svg+xml", "image/png"
     return (
         _Download("run_save", "Run", ".run", "application/octet-stream",
                   lambda: to_bytes(run.stored())),
@@ -100,9 +99,9 @@ def _downloads(run: LiveRun, shown: Shown) -> tuple[_Download, ...]:
                   lambda: to_script(run.experiment, run.snapshot().history.changes)),
         _Download("take_loss_svg", "Loss, SVG", "-loss.svg", svg, lambda: to_svg(loss())),
         _Download("take_loss_png", "Loss, PNG", "-loss.png", png, lambda: to_png(loss())),
-        _Download("take_inside_svg", f"{title}, SVG", f"-{what}.svg", svg,
+        _Download("take_inside_svg", "Inside, SVG", "-inside.svg", svg,
                   lambda: to_svg(inside())),
-        _Download("take_inside_png", f"{title}, PNG", f"-{what}.png", png,
+        _Download("take_inside_png", "Inside, PNG", "-inside.png", png,
                   lambda: to_png(inside())),
     )  # fmt: skip
 

@@ -3,7 +3,6 @@
 import streamlit as st
 
 from attnlab.live.live_run import LiveRun
-from attnlab.models.picture import take_picture
 from attnlab.optimum import ladder, optimum
 from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.core.fragments import fragment
@@ -12,7 +11,13 @@ from attnlab.ui.core.process_figures import is_answered
 from attnlab.ui.train.cursor import draw_scrubber, shown_moment
 from attnlab.ui.train.example import about, read_example
 from attnlab.ui.train.figures_panel import draw_figures, draw_headline
-from attnlab.ui.train.inside_panel import draw_inside, draw_sequence_choice
+from attnlab.ui.train.inside_panel import (
+    Choice,
+    draw_head_choice,
+    draw_inside,
+    draw_sequence_choice,
+    trace_shown,
+)
 from attnlab.ui.train.loss_panel import draw_loss, draw_reference_choice, draw_target
 from attnlab.ui.train.session_past_runs import past_runs
 from attnlab.ui.train.session_view import session_shown
@@ -60,23 +65,24 @@ def _draw(run: LiveRun, was_waiting: bool) -> None:
     left, right = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
     with left:
         draw_scrubber(snapshot)
+    moment = shown_moment(snapshot)
     with right:
         sequence = draw_sequence_choice(snapshot)
-    moment = shown_moment(snapshot)
+        trace = trace_shown(moment.model, snapshot, sequence)
+        choice = Choice(sequence, *draw_head_choice(trace, "inside"))
     draw_figures(snapshot, moment.evaluation)
     with st.container(horizontal=True, vertical_alignment="center", gap="large"):
         rungs = draw_reference_choice(snapshot)
         draw_target(run, snapshot)
     shown = session_shown()
-    shown.rungs, shown.sequence = rungs, sequence
+    shown.rungs, shown.choice = rungs, choice
     shown.step = None if moment.is_now else moment.model_step
     left, right = charts.columns([3, 2], gap="medium")
     with left:
         draw_loss(snapshot, rungs, None if moment.is_now else moment.step, past_runs())
     with right:
         at_rest = moment.is_now and not snapshot.active
-        picture = take_picture(moment.model, snapshot.probes)
-        draw_inside(snapshot, picture, sequence, at_rest=at_rest)
+        draw_inside(snapshot, trace, choice, at_rest=at_rest)
 
 
 def _draw_instructions(snapshot: Snapshot) -> None:
@@ -113,5 +119,5 @@ def _draw_example() -> None:
     with left:
         draw_loss(example.snapshot, (), None)
     with right:
-        draw_inside(example.snapshot, example.picture, 0, at_rest=True)
+        draw_inside(example.snapshot, example.trace, Choice(0), at_rest=True)
     draw_figures(example.snapshot, example.snapshot.latest.evaluation)

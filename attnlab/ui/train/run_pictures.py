@@ -3,16 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from attnlab.charts import (
-    as_picture,
-    weight_chart,
-    weight_table,
-)
+from attnlab.charts import as_picture
 from attnlab.configuration.number_text import show_measured
 from attnlab.generators.vocabulary import Vocabulary, in_any_font
-from attnlab.models.picture import take_picture
 from attnlab.runs.snapshot import Snapshot
-from attnlab.ui.train.inside_panel import MEAN, pattern_drawing
+from attnlab.ui.train.inside_panel import MEAN, Choice, inside_drawing, inside_name, trace_shown
 from attnlab.ui.train.loss_panel import loss_drawing
 
 _WIDTH, _HEIGHT = 640, 400
@@ -35,39 +30,30 @@ def loss_picture(snapshot: Snapshot, rungs: Sequence[str]) -> dict[str, Any]:
     )
 
 
-def inside_picture(snapshot: Snapshot, step: int | None, sequence: int | str) -> dict[str, Any]:
-    """The attention pattern, or the weights of a model without, as `draw_inside` shows it."""
+def inside_picture(snapshot: Snapshot, step: int | None, choice: Choice) -> dict[str, Any]:
+    """What is inside the model, as `draw_inside` shows it."""
     latest, length = snapshot.latest, snapshot.experiment.length
     kept = dict(snapshot.history.checkpoints)
     # The step may be one of a run that was reset since.
     shown, model = (step, kept[step]) if step in kept else (latest.step, latest.model)
-    inside = take_picture(model, snapshot.probes)
+    trace = trace_shown(model, snapshot, choice.sequence)
     vocabulary = in_any_font(snapshot.experiment.generator.vocabulary)
-    of_what = f"{_settings(snapshot)}, step {shown:,}"
-    if not snapshot.experiment.model.attends:
-        return as_picture(
-            weight_chart(
-                weight_table(inside.weights, vocabulary),
-                length=length,
-                vocabulary=vocabulary,
-                dark=False,
-                height=_HEIGHT,
-            ),
-            title=f"Weights: {of_what}",
-            subtitles=[_details(snapshot), *_key(vocabulary)],
-            width=_WIDTH,
-        )
-    is_mean = sequence == MEAN
-    subject = [f"mean over {len(snapshot.probes)} sequences"] if is_mean else _key(vocabulary)
+    subject = _key(vocabulary)
+    if choice.sequence == MEAN and snapshot.experiment.model.every_position:
+        subject = [f"mean over {len(snapshot.probes)} sequences"]
     labels = min(length, _MOST_LABELS)
-    height = max(_HEIGHT, _DAY_HEIGHT * labels)
     return as_picture(
-        pattern_drawing(
-            snapshot, inside, sequence, dark=False, height=height, vocabulary=vocabulary
+        inside_drawing(
+            snapshot,
+            trace,
+            choice,
+            dark=False,
+            height=max(_HEIGHT, _DAY_HEIGHT * labels),
+            vocabulary=vocabulary,
         ),
-        title=f"Attention pattern: {of_what}",
+        title=f"{inside_name(trace, choice)}: {_settings(snapshot)}, step {shown:,}",
         subtitles=[_details(snapshot), *subject],
-        width=max(_HEIGHT, _DAY_WIDTH * labels),
+        width=max(_WIDTH, _DAY_WIDTH * labels),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from attnlab.ui.train.inside_panel import MEAN
+from attnlab.ui.train.inside_panel import Choice
 
 
 @dataclasses.dataclass
@@ -17,7 +17,7 @@ class Shown:
 
     rungs: Sequence[str] = ()
     step: int | None = None
-    sequence: int | str = MEAN
+    choice: Choice = dataclasses.field(default_factory=Choice)
 
 
 def session_shown() -> Shown:

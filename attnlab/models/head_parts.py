@@ -1,0 +1,68 @@
+"""What one head does on one sequence: the arguments of `attend`, and what it makes of them."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from attnlab.attention.head import MASKS, Attended, attend
+from attnlab.models.base import CellArithmetic
+from attnlab.positions import AbstractPosition, AbstractScorePosition
+
+
+class HeadParts(NamedTuple):
+    """The arguments of `attend` for one sequence."""
+
+    query: Float[Array, "query d_attn"]
+    key: Float[Array, "key d_attn"]
+    value: Float[Array, "key d_value"]
+    mask: Bool[Array, "query key"]
+    scale: float | Float[Array, ""]
+    bias: Float[Array, "query key"]
+
+    @classmethod
+    def of(
+        cls,
+        query: Float[Array, "query d_attn"],
+        key: Float[Array, "key d_attn"],
+        value: Float[Array, "key d_value"],
+        *,
+        queries: Int[Array, " query"],
+        position: AbstractPosition,
+        mask: str,
+        scale: float | Float[Array, ""],
+    ) -> "HeadParts":
+        """Queries of the positions `queries` and keys of all, with what `position` does to them."""
+        days = jnp.arange(key.shape[0])
+        bias = jnp.zeros((queries.size, days.size))
+        if isinstance(position, AbstractScorePosition):
+            query, key = position.turn(query, queries), position.turn(key, days)
+            bias = position.bias(queries, days)
+        return cls(query, key, value, MASKS[mask](queries, days), scale, bias)
+
+    def attended(self) -> Attended:
+        """The output and the pattern of the head."""
+        return attend(
+            self.query, self.key, self.value, mask=self.mask, scale=self.scale, bias=self.bias
+        )
+
+    def cell(self, key: int) -> CellArithmetic:
+        """The arithmetic of the first query's cell at `key`."""
+        scores = self.key @ self.query[0]
+        return CellArithmetic(
+            query=np.asarray(self.query[0]),
+            key=np.asarray(self.key[key]),
+            score=float(scores[key]),
+            scale=float(self.scale),
+            bias=float(self.bias[0, key]),
+            scaled=np.asarray(self.scale * scores + self.bias[0]),
+            admitted=np.asarray(self.mask[0]),
+            pattern=np.asarray(self.attended().pattern[0]),
+        )
+
+
+def seen_through(mask: str, position: int, length: int) -> tuple[int, ...]:
+    """The positions that `position` may attend to, through any number of layers alike."""
+    admitted = MASKS[mask](jnp.array([position]), jnp.arange(length))
+    return tuple(np.flatnonzero(np.asarray(admitted)[0]).tolist())

@@ -1,0 +1,49 @@
+"""The best prediction of somebody who is told less than all of the visible days."""
+
+import numpy as np
+from jaxtyping import Int
+
+from attnlab.generators import AbstractGenerator
+from attnlab.optimum.best import Best
+from attnlab.optimum.grouped import best_from_groups
+from attnlab.optimum.sequences import weighted_sequences
+
+_SAMPLED = 20_000
+
+
+def best_when_told(
+    generator: AbstractGenerator,
+    length: int,
+    position: int,
+    seen: tuple[int, ...],
+    *,
+    ordered: bool,
+) -> Best:
+    """The best prediction of the final day by someone at `position` who is told of `seen` alone.
+
+    Without order that is the day at `position` and how often each token came. Exact where the
+    sequences can be enumerated, else from a sample.
+    """
+    sequences = weighted_sequences(generator, length, sampled=_SAMPLED)
+    told = _told(sequences.days, position, seen, ordered, generator.vocabulary.size)
+    possible = sequences.weight > 0
+    _, group = np.unique(told[possible], axis=0, return_inverse=True)
+    return best_from_groups(
+        group,
+        sequences.probs[possible, -1],
+        sequences.weight[possible],
+        exact=sequences.exact,
+    )
+
+
+def _told(
+    days: Int[np.ndarray, "sequences length"],
+    position: int,
+    seen: tuple[int, ...],
+    ordered: bool,
+    vocab: int,
+) -> Int[np.ndarray, "sequences features"]:
+    if ordered:
+        return days[:, list(seen)]
+    counts = (days[:, list(seen), None] == np.arange(vocab)).sum(axis=1)
+    return np.concatenate([days[:, [position]], counts], axis=1)

@@ -1,0 +1,26 @@
+"""The traces of models as pages take them: of one sequence, and their mean."""
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+
+from attnlab.models import MODELS
+from attnlab.models.inside import mean_trace, trace_of
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_mean_is_that_of_the_traces_and_the_mask_stays(name):
+    model = MODELS[name]().build(vocab=3, length=4, key=jr.key(1))
+    # More than are traced together, and no multiple of it.
+    sequences = jr.randint(jr.key(2), (11, 4), 0, 3)
+    traces = [model(tokens, jnp.arange(4))[1] for tokens in sequences]
+    one, mean = trace_of(model, sequences[3]), mean_trace(model, sequences)
+    # One program or another: the last bits of float32 may differ.
+    for leaf, expected in zip(jax.tree.leaves(one), jax.tree.leaves(traces[3]), strict=True):
+        assert isinstance(leaf, np.ndarray)
+        np.testing.assert_allclose(leaf, expected, atol=1e-6)
+    for leaf, *expected in zip(*map(jax.tree.leaves, (mean, *traces)), strict=True):
+        assert leaf.dtype == expected[0].dtype
+        np.testing.assert_allclose(leaf, np.mean(expected, axis=0), atol=1e-6)
