@@ -28,19 +28,14 @@ from attnlab.models import MODELS, AttentionOptions, LinearOptions, parameter_co
 from attnlab.models.generation import beam_search, generate
 from attnlab.models.readout import READOUTS
 from attnlab.positions import POSITIONS
+from attnlab.runs.history import History, empty_history
 from attnlab.runs.storage import Run, RunFileError, load_run, save_run
-from attnlab.training.experiment import (
-    Experiment,
-    Progress,
-    Setup,
-    from_json,
-    prepare,
-    to_json,
-    train,
-)
+from attnlab.training.evaluation import Evaluation, evaluate
+from attnlab.training.experiment import Experiment, Setup, from_json, prepare, to_json
+from attnlab.training.loop import Look, NotFiniteError, Progress, run, train
 from attnlab.training.losses import LOSSES
 from attnlab.training.presets import PRESETS
-from attnlab.training.steps import Evaluation, Training, advance, evaluate
+from attnlab.training.steps import Training, advance
 
 __all__ = [
     "GENERATORS",
@@ -54,10 +49,13 @@ __all__ = [
     "DotMod",
     "Evaluation",
     "Experiment",
+    "History",
     "LinearOptions",
     "LiveRun",
+    "Look",
     "Markov",
     "NDays",
+    "NotFiniteError",
     "OptionError",
     "Progress",
     "Recall",
@@ -70,6 +68,7 @@ __all__ = [
     "attend",
     "beam_search",
     "continue_sequence",
+    "empty_history",
     "evaluate",
     "from_json",
     "generate",
@@ -77,6 +76,7 @@ __all__ = [
     "log_predictives",
     "parameter_count",
     "prepare",
+    "run",
     "sample",
     "save_run",
     "to_json",

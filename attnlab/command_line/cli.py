@@ -28,9 +28,11 @@ from attnlab.configuration.records import to_record
 from attnlab.generators import GENERATORS, AbstractGenerator, sample
 from attnlab.models import parameter_count
 from attnlab.optimum import dependence, ladder, optimum
-from attnlab.training.experiment import Experiment, prepare, to_json, train
+from attnlab.training.experiment import Experiment, prepare, to_json
+from attnlab.training.loop import Progress, run
 from attnlab.training.presets import PRESETS
-from attnlab.training.steps import advance, evaluate
+from attnlab.training.schedule import Schedule
+from attnlab.training.steps import advance
 
 _MOST_SEQUENCES = 1_000_000
 _STEPS_A_CHUNK, _STEPS_A_LINE = 100, 500
@@ -46,9 +48,9 @@ def main(arguments: Sequence[str] | None = None, doing: Doing | None = None) -> 
         for name, value in vars(parser.parse_args(arguments)).items()
         if value is not None
     }
-    run = {"sample": _sample, "optimum": _optimum, "train": _train}[parsed.pop("command")]
+    command = {"sample": _sample, "optimum": _optimum, "train": _train}[parsed.pop("command")]
     try:
-        return run(parsed, doing or Doing())
+        return command(parsed, doing or Doing())
     except ValueError as error:
         print(f"attnlab: {error}", file=sys.stderr)
         return 2
@@ -196,23 +198,19 @@ def _train(parsed: dict[str, Any], doing: Doing) -> int:
     print("Drawing data and compiling …", file=sys.stderr)
     setup = prepare(experiment)
     advance(setup.state, setup.source, experiment.training, key=setup.key, steps=0)
-    began, state, steps = time.perf_counter(), setup.state, experiment.training.steps
+    began, steps = time.perf_counter(), experiment.training.steps
     doing.words = f"at step 0 of {steps:,}; nothing was saved"
-    for progress in train(experiment, setup, chunk=_STEPS_A_CHUNK):
-        state = progress.state
-        step, nll = int(state.step), progress.losses.nll[-1]
+    plan = Schedule((steps,), ())
+    for event in run(experiment, setup=setup, chunk=_STEPS_A_CHUNK, plan=plan):
+        if not isinstance(event, Progress):
+            figures = event.evaluation
+            continue
+        seconds = time.perf_counter() - began
+        state, nll = event.state, event.losses.nll[-1]
+        step = int(state.step)
         doing.words = f"at step {step:,} of {steps:,}; nothing was saved"
         if step % _STEPS_A_LINE == 0 or step == steps:
             print(f"step {step:,} of {steps:,}, training loss {nll:.3f} nats", file=sys.stderr)
-    seconds = time.perf_counter() - began
-    figures = evaluate(state.model, setup.test, readout=experiment.training.readout)
-    if not np.isfinite(figures.nll):
-        raise OptionError(
-            "learning_rate",
-            experiment.training.learning_rate,
-            "the loss is no finite number any more",
-            "Choose a lower rate",
-        )
     report = {
         "test_accuracy": figures.accuracy,
         "test_accuracy_stderr": figures.accuracy_stderr,

@@ -8,10 +8,12 @@ import numpy as np
 from attnlab.configuration.options import OptionError
 from attnlab.live.queueing import Place
 from attnlab.models import parameter_count
-from attnlab.runs.history import History, Schedule, empty_history, schedule
-from attnlab.runs.snapshot import Look, Snapshot
+from attnlab.runs.history import History, empty_history
+from attnlab.runs.snapshot import Snapshot
 from attnlab.training.changes import REFUSAL, change_between
 from attnlab.training.experiment import Experiment, Setup
+from attnlab.training.loop import Look
+from attnlab.training.schedule import Schedule, schedule
 from attnlab.training.steps import CHUNK_CAPACITY, TrainState
 
 

@@ -10,9 +10,10 @@ from attnlab.live.attempt import Attempt
 from attnlab.live.pace import Pace
 from attnlab.live.programs import Programs
 from attnlab.live.queueing import WorkQueue
-from attnlab.runs.snapshot import Look
+from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import Setup, prepare
-from attnlab.training.steps import Losses, TrainState, advance, evaluate, is_finite
+from attnlab.training.loop import Look
+from attnlab.training.steps import Losses, TrainState, advance, is_finite
 
 _LOG = logging.getLogger(__name__)
 _REMEDY = ": press Start to go on"

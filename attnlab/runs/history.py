@@ -1,6 +1,5 @@
 """What is kept of a run: losses of every step, tests and models at chosen steps."""
 
-import bisect
 import dataclasses
 from typing import NamedTuple
 
@@ -9,7 +8,8 @@ from jaxtyping import Float, Int
 
 from attnlab.models import AbstractModel
 from attnlab.training.changes import Change
-from attnlab.training.steps import Evaluation
+from attnlab.training.evaluation import Evaluation
+from attnlab.training.loop import Event, Progress
 
 # Enough for a chart, few enough that the noise of single batches averages out in long runs.
 MOST_POINTS = 250
@@ -17,30 +17,6 @@ MOST_POINTS = 250
 MOST_CHANGES = 100
 MOST_CHECKPOINTS = 256
 MOST_TESTS = 1_024
-# Of the plan of a run.
-_PLANNED_CHECKPOINTS = 64
-_EVEN_TESTS = 64
-
-
-class Schedule(NamedTuple):
-    """Steps at which a run is looked at, in order; it depends on its length only."""
-
-    tests: tuple[int, ...]
-    checkpoints: tuple[int, ...]
-
-    def next_after(self, step: int) -> int:
-        """The first step after `step` at which anything is due."""
-        return self.tests[min(bisect.bisect_right(self.tests, step), len(self.tests) - 1)]
-
-
-def schedule(steps: int) -> Schedule:
-    """At most 64 checkpoints, log-spaced from step 0 to the last; tests there and between."""
-    spaced = np.geomspace(1, steps, min(_PLANNED_CHECKPOINTS - 1, steps))
-    checkpoints = {0, *np.round(spaced).astype(int).tolist()}
-    even = np.round(np.linspace(0, steps, _EVEN_TESTS)).astype(int).tolist()
-    return Schedule(
-        tests=tuple(sorted(checkpoints.union(even))), checkpoints=tuple(sorted(checkpoints))
-    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +50,30 @@ class History:
         joined = np.concatenate([self.losses, losses])
         joined.setflags(write=False)
         return dataclasses.replace(self, losses=joined)
+
+    def after(self, event: Event) -> "History":
+        """With what an event of `run` adds. A look that is no test of the schedule adds nothing.
+
+        >>> from attnlab import Experiment, Run, Training, run, save_run
+        >>> experiment = Experiment(training=Training(steps=20, train_size=100, test_size=100))
+        >>> history = empty_history()
+        >>> for event in run(experiment):
+        ...     history = history.after(event)
+        ...     if isinstance(event, Progress):
+        ...         state = event.state
+        >>> history.losses.size, history.tests[-1][0], history.checkpoints[-1][0]
+        (20, 20, 20)
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     save_run(Run(experiment, state, history), Path(folder, "my.run"))
+        """
+        if isinstance(event, Progress):
+            return self.with_losses(event.losses.nll)
+        if isinstance(event, Change):
+            return self.with_change(event)
+        history = self.with_test(event.step, event.evaluation) if event.test else self
+        return history.with_checkpoint(event.step, event.model) if event.checkpoint else history
 
     def until(self, step: int) -> "History":
         """Without what came after `step`."""

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 from attnlab.configuration.options import quoted
 from attnlab.runs.history import MOST_CHANGES, MOST_CHECKPOINTS, MOST_TESTS
 from attnlab.training.changes import Change, before_changes
+from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, from_json_record
-from attnlab.training.steps import AMENDABLE, Evaluation
+from attnlab.training.steps import AMENDABLE
 
 # The largest that attnlab writes, of a run changed as often as can be, has about half as much.
 MOST_HEADER_BYTES = 256_000

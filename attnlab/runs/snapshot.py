@@ -2,15 +2,13 @@
 
 import dataclasses
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Int
 
-from attnlab.models import AbstractModel
 from attnlab.runs.history import History
 from attnlab.training.experiment import Experiment
-from attnlab.training.steps import Evaluation
+from attnlab.training.loop import Look
 
 STATES = MappingProxyType(
     {
@@ -22,14 +20,6 @@ STATES = MappingProxyType(
         "failed": "stopped by an error",
     }
 )
-
-
-class Look(NamedTuple):
-    """A model and its test. Of an example only the figures are kept, and the model is None."""
-
-    step: int
-    evaluation: Evaluation
-    model: AbstractModel | None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,12 +2,47 @@
 
 # For scripts, those that the app writes among them.
 from attnlab.training.changes import Change
-from attnlab.training.steps import Evaluation, Training, advance, evaluate
+from attnlab.training.evaluation import Evaluation, evaluate
+from attnlab.training.experiment import (
+    Experiment,
+    Setup,
+    build_model,
+    from_json,
+    prepare,
+    source_of,
+    to_json,
+)
+from attnlab.training.limits import HOSTED, OPEN, Limits, check_limits
+from attnlab.training.loop import Look, NotFiniteError, Progress, run, train
+from attnlab.training.losses import LOSSES, sequence_loss
+from attnlab.training.presets import PRESETS, Preset
+from attnlab.training.schedule import Schedule, schedule
+from attnlab.training.sources import AbstractSource
+from attnlab.training.steps import AMENDABLE, Losses, Training, TrainState, advance, initial_state
 
 __all__ = [
     "Change",
     "Evaluation",
+    "Experiment",
+    "Limits",
+    "Look",
+    "Losses",
+    "NotFiniteError",
+    "Preset",
+    "Progress",
+    "Schedule",
+    "Setup",
+    "TrainState",
     "Training",
     "advance",
     "evaluate",
+    "from_json",
+    "initial_state",
+    "prepare",
+    "run",
+    "schedule",
+    "sequence_loss",
+    "source_of",
+    "to_json",
+    "train",
 ]

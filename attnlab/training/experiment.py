@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,16 +15,9 @@ from attnlab.configuration.options import OptionError, Options, option
 from attnlab.configuration.records import from_record, to_record
 from attnlab.generators import GENERATORS, AbstractGenerator, Markov
 from attnlab.models import MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
-from attnlab.training.changes import Change, after_change
 from attnlab.training.compilation import QUICKLY
 from attnlab.training.sources import AbstractSource, FreshSource, FullSource, MinibatchSource
-from attnlab.training.steps import (
-    Losses,
-    Training,
-    TrainState,
-    advance,
-    initial_state,
-)
+from attnlab.training.steps import Training, TrainState, initial_state
 
 VERSION = 1
 # Sequences whose patterns are watched during a run.
@@ -186,39 +178,3 @@ def source_of(experiment: Experiment, sequences: Int[Array, "size days"]) -> Abs
     if training.batch_mode == "full":
         return FullSource(sequences)
     return MinibatchSource(sequences, training.batch)
-
-
-class Progress(NamedTuple):
-    """After a chunk of training: the state reached, and the losses of the chunk's steps."""
-
-    state: TrainState
-    losses: Losses
-
-
-def train(
-    experiment: Experiment, setup: Setup, *, chunk: int = 100, changes: Sequence[Change] = ()
-) -> Iterator[Progress]:
-    """Train to the last step, `chunk` steps at a time.
-
-    `changes` are made on the way, each after its step, as the app makes them on a paused run.
-
-    >>> from attnlab import Experiment, Training, evaluate, prepare, train
-    >>> experiment = Experiment(training=Training(steps=200))
-    >>> setup = prepare(experiment)
-    >>> for progress in train(experiment, setup):
-    ...     pass
-    >>> evaluate(progress.state.model, setup.test, readout="last").accuracy > 0.45
-    True
-    """
-    state, source, training = setup.state, setup.source, experiment.training
-    step = int(state.step)
-    for change in (*changes, None):
-        end = training.steps if change is None else change.step
-        while step < end:
-            steps = min(chunk, end - step)
-            state, losses = advance(state, source, training, key=setup.key, steps=steps)
-            step += steps
-            yield Progress(state, losses)
-        if change is not None:
-            training = after_change(training, change)
-            source = source.with_batch(training.batch)

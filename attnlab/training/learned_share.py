@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attnlab.optimum import Best
-from attnlab.training.steps import Evaluation
+from attnlab.training.evaluation import Evaluation
 
 # A process whose floor is this near to a uniform guess has nothing in it to learn.
 _NOTHING = 1e-4

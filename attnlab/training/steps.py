@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 from attnlab.configuration.options import OptionError, Options, option, options_of, quoted
 from attnlab.models import AbstractModel
-from attnlab.models.readout import READOUTS, final_logits
+from attnlab.models.readout import READOUTS
 from attnlab.training.losses import LOSSES, sequence_loss
 from attnlab.training.sources import AbstractSource
 
@@ -104,15 +104,6 @@ class Losses(NamedTuple):
     nll: Float[np.ndarray, " steps"]
 
 
-class Evaluation(NamedTuple):
-    """Test figures with their standard errors over the test sequences."""
-
-    nll: float
-    nll_stderr: float
-    accuracy: float
-    accuracy_stderr: float
-
-
 def initial_state(model: AbstractModel) -> TrainState:
     """Before the first step."""
     parameters = eqx.filter(model, eqx.is_array)
@@ -189,39 +180,6 @@ def take_steps(
 
 
 _advance = eqx.filter_jit(take_steps)
-
-
-# Sequences evaluated together: bounds the memory of a test at any length and width.
-_EVALUATION_BLOCK = 1_000
-
-
-def evaluate(
-    model: AbstractModel, sequences: Int[Array, "size days"], *, readout: str
-) -> Evaluation:
-    """Loss and accuracy of predicting the final day, at the readout, on test sequences.
-
-    The standard error of an accuracy p over n sequences is √(p(1-p)/n) with p moved half a
-    sequence away from 0 and 1, so that it is never zero.
-    """
-    nll, right = (np.asarray(part, dtype=np.float64) for part in _test(model, sequences, readout))
-    size = nll.size
-    accuracy = right.mean()
-    safe = np.clip(accuracy, 0.5 / size, 1 - 0.5 / size)
-    return Evaluation(
-        nll=float(nll.mean()),
-        nll_stderr=float(nll.std() / np.sqrt(size)),
-        accuracy=float(accuracy),
-        accuracy_stderr=float(np.sqrt(safe * (1 - safe) / size)),
-    )
-
-
-@eqx.filter_jit
-def _test(model, sequences, readout):
-    def one(days):
-        log_probs = jax.nn.log_softmax(final_logits(model, days[:-1], readout))
-        return -log_probs[days[-1]], jnp.argmax(log_probs) == days[-1]
-
-    return jax.lax.map(one, sequences, batch_size=_EVALUATION_BLOCK)
 
 
 def is_finite(model: AbstractModel) -> bool:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from attnlab.training.changes import Change, after_change, before_changes, change_between
-from attnlab.training.experiment import prepare, train
+from attnlab.training.experiment import prepare
+from attnlab.training.loop import train
 from attnlab.training.steps import Training
 from tests.unit.small_experiments import SMALL, small
 

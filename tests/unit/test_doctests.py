@@ -26,7 +26,7 @@ EXAMPLES = {
 
 def test_there_are_examples():
     assert {
-        "attnlab.training.experiment.train",
+        "attnlab.training.loop.train",
         "attnlab.generators.vocabulary.Vocabulary",
     } <= EXAMPLES.keys()
 

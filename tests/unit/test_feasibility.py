@@ -8,10 +8,12 @@ from attnlab.generators import DotMod, Markov, NDays, Recall
 from attnlab.models import AttentionOptions, GRUOptions, LinearOptions, TransformerOptions
 from attnlab.optimum import optimum
 from attnlab.positions import NoPosition
-from attnlab.training.experiment import Experiment, prepare, train
+from attnlab.training.evaluation import evaluate
+from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.feasibility import feasibility
+from attnlab.training.loop import train
 from attnlab.training.presets import PRESETS
-from attnlab.training.steps import Training, evaluate
+from attnlab.training.steps import Training
 from tests.unit import optimum_oracles as oracles
 from tests.unit.optimum_cases import case
 from tests.unit.sampled_figures import sampled

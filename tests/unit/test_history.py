@@ -17,10 +17,10 @@ from attnlab.runs.history import (
     History,
     empty_history,
     loss_curve,
-    schedule,
 )
 from attnlab.training.changes import Change
-from attnlab.training.steps import Evaluation
+from attnlab.training.evaluation import Evaluation
+from attnlab.training.schedule import schedule
 
 MOST_PICTURES = 64
 

@@ -21,8 +21,9 @@ from attnlab.inspection import (
 )
 from attnlab.models import MODELS, AttentionOptions
 from attnlab.optimum import Best, day_laws, dependence, true_influence
+from attnlab.training.evaluation import Evaluation
 from attnlab.training.learned_share import learned_share
-from attnlab.training.steps import Evaluation, Training
+from attnlab.training.steps import Training
 
 LENGTH = 4
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from attnlab.optimum import Best
+from attnlab.training.evaluation import Evaluation
 from attnlab.training.learned_share import learned_share
-from attnlab.training.steps import Evaluation
 
 UNIFORM = float(np.log(3))
 

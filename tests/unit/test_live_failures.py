@@ -12,7 +12,7 @@ import pytest
 import attnlab.live.pace
 import attnlab.live.trainer
 from attnlab.live.live_run import LiveRun
-from attnlab.runs.history import schedule
+from attnlab.training.schedule import schedule
 from attnlab.training.steps import Losses
 from tests.unit.small_experiments import SMALL, small
 

@@ -8,7 +8,7 @@ import pytest
 
 from attnlab.runs.history import MOST_POINTS, empty_history
 from attnlab.runs.loss_file import COLUMNS, to_csv
-from attnlab.training.steps import Evaluation
+from attnlab.training.evaluation import Evaluation
 from tests.unit.live_runs import finished
 from tests.unit.small_experiments import small
 

@@ -21,8 +21,9 @@ from attnlab.runs.past_runs import (
 )
 from attnlab.runs.snapshot import Snapshot
 from attnlab.runs.storage import Run
+from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
-from attnlab.training.steps import Evaluation, Training
+from attnlab.training.steps import Training
 
 _FIRST = Experiment()
 

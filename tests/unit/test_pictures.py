@@ -24,7 +24,7 @@ from attnlab.charts import (
 )
 from attnlab.generators.vocabulary import WEATHER, Vocabulary, in_any_font
 from attnlab.runs.history import empty_history
-from attnlab.training.steps import Evaluation
+from attnlab.training.evaluation import Evaluation
 
 LENGTH = 4
 TRIANGLE = np.tril(np.ones((LENGTH, LENGTH), dtype=bool))

@@ -11,8 +11,8 @@ import pytest
 
 from attnlab.generators import Recall
 from attnlab.runs.storage import from_bytes, to_bytes
+from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import prepare
-from attnlab.training.steps import evaluate
 
 # Written by the last attnlab of version 1: three steps, then another rate; a fourth, then another
 # batch and number of steps; and on to the end.

@@ -21,8 +21,9 @@ from attnlab.runs.history import (
 )
 from attnlab.runs.storage import Run, RunFileError, from_bytes, load_run, save_run, to_bytes
 from attnlab.training.changes import Change
+from attnlab.training.evaluation import Evaluation, evaluate
 from attnlab.training.experiment import Experiment, prepare, starting_state
-from attnlab.training.steps import Evaluation, Training, advance, evaluate
+from attnlab.training.steps import Training, advance
 from tests.unit.run_file_edits import (
     EDITS,
     STEPS,

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from attnlab.runs.history import empty_history
 from attnlab.runs.storage import Run, RunFileError, from_bytes, load_run, save_run, to_bytes
+from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import prepare
-from attnlab.training.steps import advance, evaluate
+from attnlab.training.steps import advance
 from tests.unit.run_file_edits import VERSIONS, in_version, joined, parts_of
 from tests.unit.small_experiments import SMALL, small
 

@@ -25,7 +25,8 @@ from attnlab.lessons.sweep import (
 from attnlab.models import LinearOptions
 from attnlab.models.padded import padded
 from attnlab.optimum import next_day, optimum
-from attnlab.training.experiment import build_model, prepare, train
+from attnlab.training.experiment import build_model, prepare
+from attnlab.training.loop import train
 from attnlab.training.steps import initial_state
 from tests.unit.small_experiments import SMALL, small
 

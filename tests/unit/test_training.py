@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from attnlab.generators import NDays
-from attnlab.training.experiment import prepare, train
+from attnlab.training.evaluation import Evaluation, evaluate
+from attnlab.training.experiment import prepare
+from attnlab.training.loop import train
 from attnlab.training.losses import LOSSES
-from attnlab.training.steps import CHUNK_CAPACITY, Evaluation, advance, evaluate, initial_state
+from attnlab.training.steps import CHUNK_CAPACITY, advance, initial_state
 from tests.unit.model_oracles import (
     as_float64,
     attention_inputs,

@@ -11,7 +11,7 @@ import pandas as pd
 from attnlab.charts.core.colours import hues
 from attnlab.charts.core.drawing import Rows, drawn_once
 from attnlab.runs.history import History, loss_curve
-from attnlab.training.steps import Evaluation
+from attnlab.training.evaluation import Evaluation
 
 HOVER = "hover"
 _TRAIN, _TEST, _TRUTH = "training", "test", "known"

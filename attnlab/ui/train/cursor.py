@@ -7,9 +7,9 @@ import streamlit as st
 
 from attnlab.charts import HOVER
 from attnlab.models import AbstractModel
-from attnlab.runs.history import schedule
 from attnlab.runs.snapshot import Snapshot
-from attnlab.training.steps import Evaluation
+from attnlab.training.evaluation import Evaluation
+from attnlab.training.schedule import schedule
 
 NOW = "now"
 LOSS_CHART = "loss_chart"

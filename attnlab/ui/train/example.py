@@ -11,9 +11,10 @@ from attnlab.live.live_run import LiveRun
 from attnlab.models import AttentionMap, Trace
 from attnlab.models.inside import trace_of
 from attnlab.runs.history import History
-from attnlab.runs.snapshot import Look, Snapshot
+from attnlab.runs.snapshot import Snapshot
+from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, from_json, to_json
-from attnlab.training.steps import Evaluation
+from attnlab.training.loop import Look
 
 EXAMPLE_FILE = Path(__file__).with_name("example.npz")
 

@@ -6,8 +6,8 @@ import streamlit as st
 from attnlab.configuration.number_text import show_measured
 from attnlab.optimum import ladder, optimum
 from attnlab.runs.snapshot import Snapshot
+from attnlab.training.evaluation import Evaluation
 from attnlab.training.learned_share import learned_share
-from attnlab.training.steps import Evaluation
 from attnlab.ui.core.outside import draw_warning
 from attnlab.ui.core.process_figures import answer_or_none
 

@@ -1,0 +1,172 @@
+"""A run as an iterator of what happens in it: the one loop over steps. No threads, no clock."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from attnlab.models import AbstractModel
+from attnlab.training.changes import Change, after_change
+from attnlab.training.evaluation import Evaluation, evaluate
+from attnlab.training.experiment import Experiment, Setup, prepare
+from attnlab.training.schedule import NO_TESTS, Schedule, schedule
+from attnlab.training.sources import AbstractSource
+from attnlab.training.steps import (
+    CHUNK_CAPACITY,
+    Losses,
+    Training,
+    TrainState,
+    advance,
+    is_finite,
+)
+
+
+class Progress(NamedTuple):
+    """After a chunk of training: the state reached, and the losses of the chunk's steps."""
+
+    state: TrainState
+    losses: Losses
+
+
+class Look(NamedTuple):
+    """A model and its test after `step` steps.
+
+    Looks that are no `test` of the schedule were asked for in passing; at a `checkpoint` the
+    model is to be kept. Where only the figures were kept the model is None.
+    """
+
+    step: int
+    evaluation: Evaluation
+    model: AbstractModel | None
+    test: bool = False
+    checkpoint: bool = False
+
+
+Event = Progress | Look | Change
+
+
+class NotFiniteError(ValueError):
+    """A loss or a weight that is not a finite number; `state` is the last good one."""
+
+    def __init__(self, step: int, state: TrainState, training: Training):
+        self.state = state
+        super().__init__(
+            f"The loss is not a finite number at step {step:,}; the weights of step "
+            f"{int(state.step):,} are kept. The likely remedy: lower `learning_rate`, which is "
+            f"{training.learning_rate:g}, then begin again."
+        )
+
+
+class _Moment(NamedTuple):
+    """Where a chunk begins, and all that decides how it goes."""
+
+    state: TrainState
+    source: AbstractSource
+    training: Training
+
+
+def run(
+    experiment: Experiment,
+    state: TrainState | None = None,
+    *,
+    setup: Setup | None = None,
+    chunk: int | Callable[[], int] = 100,
+    changes: Sequence[Change] = (),
+    plan: Schedule | None = None,
+) -> Iterator[Event]:
+    """Train to the last step, and tell of every chunk, look and change on the way.
+
+    Without a `state` it begins with the starting weights; with one it goes on from there, and
+    begins with what comes after it. A chunk has at most `chunk` steps, or as many as that says
+    when it is called before each; 0 asks for a look instead. Looks are made by `plan`, by default
+    the `schedule` of the steps. The `changes` are made each after its step, as on a paused run.
+
+    Raised: `NotFiniteError`, with the weights of the step before, as soon as a loss, a weight or
+    the loss of a look is not finite. Whatever came after that state is void.
+
+    >>> from attnlab import Experiment, Training, run
+    >>> experiment = Experiment(training=Training(steps=3, train_size=100, test_size=100))
+    >>> [type(event).__name__ for event in run(experiment)][:4]
+    ['Look', 'Progress', 'Look', 'Progress']
+    """
+    setup = prepare(experiment) if setup is None else setup
+    next_chunk = chunk if callable(chunk) else lambda: chunk
+    now = _Moment(setup.state if state is None else state, setup.source, experiment.training)
+    before, step = now, int(now.state.step)
+    planned = schedule(now.training.steps) if plan is None else plan
+    if step == 0 and 0 in planned.tests:
+        yield _look(before, now, setup, planned)
+    for change in (*changes, None):
+        end = now.training.steps if change is None else change.step
+        while step < end:
+            steps = min(next_chunk(), _due(planned, step, end) - step, CHUNK_CAPACITY)
+            if steps > 0:
+                reached, losses = _advance(now, setup, steps)
+                bad = _first_bad(reached, losses)
+                if bad is not None:
+                    kept = _state_before(step + bad, before, now, setup)
+                    if bad > 1:
+                        yield Progress(kept, Losses(*(series[: bad - 1] for series in losses)))
+                    raise NotFiniteError(step + bad, kept, now.training)
+                before, now = now, now._replace(state=reached)
+                step += steps
+                yield Progress(reached, losses)
+            if steps <= 0 or step in planned.tests:
+                yield _look(before, now, setup, planned)
+        if change is not None:
+            training = after_change(now.training, change)
+            now = _Moment(now.state, now.source.with_batch(training.batch), training)
+            planned = schedule(training.steps) if plan is None else plan
+            yield change
+
+
+def train(
+    experiment: Experiment, setup: Setup, *, chunk: int = 100, changes: Sequence[Change] = ()
+) -> Iterator[Progress]:
+    """The chunks of `run` alone, with no look between them.
+
+    >>> from attnlab import Experiment, Training, evaluate, prepare, train
+    >>> experiment = Experiment(training=Training(steps=200))
+    >>> setup = prepare(experiment)
+    >>> for progress in train(experiment, setup):
+    ...     pass
+    >>> evaluate(progress.state.model, setup.test, readout="last").accuracy > 0.45
+    True
+    """
+    for event in run(experiment, setup=setup, chunk=chunk, changes=changes, plan=NO_TESTS):
+        if isinstance(event, Progress):
+            yield event
+
+
+def _due(plan: Schedule, step: int, end: int) -> int:
+    """How far a chunk may go: to the next look, or to the end where none comes any more."""
+    due = plan.next_after(step) if plan.tests else end
+    return min(due, end) if due > step else end
+
+
+def _advance(moment: _Moment, setup: Setup, steps: int) -> tuple[TrainState, Losses]:
+    return advance(moment.state, moment.source, moment.training, key=setup.key, steps=steps)
+
+
+def _look(before: _Moment, now: _Moment, setup: Setup, plan: Schedule) -> Look:
+    """The present state tested. Weights may be finite and yet too large for their test."""
+    step, model = int(now.state.step), now.state.model
+    evaluation = evaluate(model, setup.test, readout=now.training.readout)
+    if not np.isfinite(evaluation.nll):
+        raise NotFiniteError(step, _state_before(step, before, now, setup), now.training)
+    return Look(step, evaluation, model, step in plan.tests, step in plan.checkpoints)
+
+
+def _state_before(bad: int, before: _Moment, now: _Moment, setup: Setup) -> TrainState:
+    """The state one step before `bad`, computed again, or the nearest to it that is known."""
+    start = now if int(now.state.step) < bad else before
+    steps = max(0, bad - 1 - int(start.state.step))
+    return _advance(start, setup, steps)[0] if steps else start.state
+
+
+def _first_bad(state: TrainState, losses: Losses) -> int | None:
+    """After how many steps of the chunk something was not finite, if anything was."""
+    finite = np.isfinite(losses.nll) & np.isfinite(losses.objective)
+    if not finite.all():
+        return int(np.argmin(finite))
+    return None if is_finite(state.model) else len(finite)
