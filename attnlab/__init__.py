@@ -30,10 +30,11 @@ from attnlab.models.readout import READOUTS
 from attnlab.positions import POSITIONS
 from attnlab.runs.history import History, empty_history
 from attnlab.runs.storage import Run, RunFileError, load_run, save_run
-from attnlab.training.evaluation import Evaluation, evaluate
+from attnlab.training.evaluation import Evaluation, evaluate, evaluate_by_position
 from attnlab.training.experiment import Experiment, Setup, from_json, prepare, to_json
 from attnlab.training.loop import Look, NotFiniteError, Progress, run, train
 from attnlab.training.losses import LOSSES
+from attnlab.training.optimisers import OPTIMISERS
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training, advance
 
@@ -41,6 +42,7 @@ __all__ = [
     "GENERATORS",
     "LOSSES",
     "MODELS",
+    "OPTIMISERS",
     "POSITIONS",
     "PRESETS",
     "READOUTS",
@@ -70,6 +72,7 @@ __all__ = [
     "continue_sequence",
     "empty_history",
     "evaluate",
+    "evaluate_by_position",
     "from_json",
     "generate",
     "load_run",

@@ -12,6 +12,7 @@ from attnlab.generators import GENERATORS
 from attnlab.models import MODELS
 from attnlab.positions import POSITIONS
 from attnlab.training.experiment import VERSION, Experiment, from_json_record, to_json
+from attnlab.training.optimisers import OPTIMISERS
 from attnlab.training.steps import Training
 
 EXPERIMENT_PARTS = (
@@ -20,6 +21,7 @@ EXPERIMENT_PARTS = (
     *MODELS.values(),
     *POSITIONS.values(),
     Training,
+    *OPTIMISERS.values(),
 )
 
 
@@ -53,31 +55,11 @@ def read_experiment(base: Experiment, given: Mapping[str, Any]) -> Experiment:
 
     Refused, with an `OptionError`: an option that none of the chosen parts has.
     """
-    at_hand, used = json.loads(to_json(base)), {"generator", "model", "length", "seed"}
-
-    def part(option_name: str, registry: Mapping[str, type], present: dict[str, Any]) -> Any:
-        name = given.get(option_name, present["name"])
-        return _record(option_name, registry, name, present, given, used)
-
-    model = part("model", MODELS, at_hand["model"])
-    if "position" in options_of(MODELS[model["name"]]):
-        present = model.get(
-            "position", {"name": default_of(MODELS[model["name"]], "position").name}
-        )
-        model["position"] = part("position", POSITIONS, present)
-        used.add("position")
-    record = {
-        "version": VERSION,
-        "name": Experiment.name,
-        "generator": part("generator", GENERATORS, at_hand["generator"]),
-        "model": model,
-        "training": part("optimiser", {Training.name: Training}, at_hand["training"]),
-    }
-    for name in ("length", "seed"):
-        spec, text = options_of(Experiment)[name], given.get(name, str(getattr(base, name)))
-        record[name] = read_value(name, spec, text, default_of(Experiment, name))
+    at_hand, used = json.loads(to_json(base)), set()
+    parts = {Experiment.name: Experiment}
+    record = _record("experiment", parts, Experiment.name, at_hand, given, used)
     _refuse_unused(given, used)
-    return from_json_record(record)
+    return from_json_record({**record, "version": VERSION})
 
 
 def _refuse_unused(given: Mapping[str, Any], used: set[str]) -> None:
@@ -102,8 +84,13 @@ def _record(
     kind = registry[name]
     record = dict(at_hand) if at_hand.get("name") == name else {"name": name}
     for option_name, spec in options_of(kind).items():
-        if option_name in given and spec.registry is None:
-            default = default_of(kind, option_name)
+        default = default_of(kind, option_name)
+        if spec.registry is not None:
+            present = record.get(option_name, {"name": default.name})
+            chosen = given.get(option_name, present["name"])
+            used.add(option_name)
+            record[option_name] = _record(option_name, spec.registry, chosen, present, given, used)
+        elif option_name in given:
             record[option_name] = read_value(option_name, spec, given[option_name], default)
             used.add(option_name)
     return record

@@ -58,6 +58,10 @@ class AbstractGenerator(Options, abc.ABC):
         """
         return self
 
+    def given(self) -> int:
+        """How many leading tokens nobody predicts, because they are there before it begins."""
+        return 0
+
     @abc.abstractmethod
     def start(self) -> PyTree:
         """Belief before any day."""

@@ -20,7 +20,7 @@ from attnlab.optimum import entropy, optimum
 from attnlab.optimum.sampled import mean_and_error, predictives
 from attnlab.training.experiment import Experiment, Setup, build_model, prepare
 from attnlab.training.limits import Limits, check_work
-from attnlab.training.steps import TrainState, initial_state, take_steps
+from attnlab.training.steps import TrainState, as_compiled, initial_state, take_steps
 
 SCALED, UNSCALED = _SCALES = ("1/sqrt(d)", "none")
 _CHECKS = 20
@@ -177,14 +177,14 @@ def _starting_states(sweep: Sweep, d_attn: int) -> TrainState:
     def heads(scale: str, gain: float) -> PaddedHead:
         return _stacked([padded(model, width, scale=scale, gain=gain) for model in models])
 
-    return _initial_states(
-        _stacked([_stacked([heads(scale, gain) for gain in sweep.gains]) for scale in _SCALES])
-    )
+    models = [_stacked([heads(scale, gain) for gain in sweep.gains]) for scale in _SCALES]
+    return _initial_states(_stacked(models), as_compiled(sweep.experiment.training))
 
 
 @eqx.filter_jit
-def _initial_states(models):
-    return eqx.filter_vmap(eqx.filter_vmap(eqx.filter_vmap(initial_state)))(models)
+def _initial_states(models, training):
+    one = partial(initial_state, training=training)
+    return eqx.filter_vmap(eqx.filter_vmap(eqx.filter_vmap(one)))(models)
 
 
 def _stacked(trees: list) -> Any:
@@ -213,18 +213,17 @@ def _advance(sweep: Sweep, states: TrainState, data: _Data, steps: int) -> Train
         states,
         data.setups.source,
         data.setups.key,
-        training.loss,
-        training.readout,
-        jnp.float32(training.learning_rate),
-        jnp.int32(steps),
+        as_compiled(training),
+        learning_rate=jnp.float32(training.learning_rate),
+        last_step=jnp.int32(training.steps),
+        steps=jnp.int32(steps),
     )
 
 
 @eqx.filter_jit
-def _advance_all(states, sources, keys, loss, readout, learning_rate, steps):
+def _advance_all(states, sources, keys, training, **numbers):
     def one(state, source, key):
-        rest = {"learning_rate": learning_rate, "key": key, "steps": steps}
-        return take_steps(state, source, loss, readout, **rest)[0]
+        return take_steps(state, source, training, key=key, **numbers)[0]
 
     return _over_runs(one)(states, sources, keys)
 

@@ -14,7 +14,7 @@ from attnlab.live.answers import Answers
 from attnlab.models.picture import take_picture
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import PROBES, Experiment, prepare, source_of, starting_form
-from attnlab.training.steps import Training, TrainState, advance
+from attnlab.training.steps import TrainState, advance, as_compiled
 
 _MOST_SHAPES = 8
 
@@ -71,9 +71,8 @@ class Programs:
 
 def _shapes_of(experiment: Experiment) -> Experiment:
     """The experiment with everything at its default that no program depends on."""
-    free = {name: default_of(Training, name) for name in ("learning_rate", "steps")}
-    training = dataclasses.replace(experiment.training, **free)
-    return dataclasses.replace(experiment, training=training, seed=default_of(Experiment, "seed"))
+    training, seed = as_compiled(experiment.training), default_of(Experiment, "seed")
+    return dataclasses.replace(experiment, training=training, seed=seed)
 
 
 def _compile_steps(experiment: Experiment) -> None:

@@ -15,6 +15,7 @@ from attnlab.generators import GENERATORS
 from attnlab.models import MODELS, AttentionOptions, LinearOptions
 from attnlab.positions import POSITIONS
 from attnlab.training.experiment import Experiment
+from attnlab.training.optimisers import OPTIMISERS
 
 LINK_VERSION = "1"
 MOST_TITLE_CHARACTERS = 80
@@ -22,12 +23,7 @@ MOST_TEXT_CHARACTERS = 600
 
 _VERSION, _TITLE, _TEXT, _HIDDEN = "v", "title", "text", "hide"
 # Families whose options of the same name mean different things, with bounds of their own.
-# The two oldest models share theirs, as their links do.
-_PREFIXED = (
-    *GENERATORS.values(),
-    *POSITIONS.values(),
-    *(kind for kind in MODELS.values() if kind not in (AttentionOptions, LinearOptions)),
-)
+_PREFIXED = (*GENERATORS.values(), *POSITIONS.values(), *OPTIMISERS.values())
 # More than the longest table of probabilities; nobody waits for the reading of more.
 _MOST_CHARACTERS = 10_000
 

@@ -2,7 +2,12 @@
 
 # For scripts, those that the app writes among them.
 from attnlab.training.changes import Change
-from attnlab.training.evaluation import Evaluation, evaluate
+from attnlab.training.evaluation import (
+    Evaluation,
+    EvaluationByPosition,
+    evaluate,
+    evaluate_by_position,
+)
 from attnlab.training.experiment import (
     Experiment,
     Setup,
@@ -15,14 +20,27 @@ from attnlab.training.experiment import (
 from attnlab.training.limits import HOSTED, OPEN, Limits, check_limits
 from attnlab.training.loop import Look, NotFiniteError, Progress, run, train
 from attnlab.training.losses import LOSSES, sequence_loss
+from attnlab.training.optimisers import OPTIMISERS, AbstractOptimiser, Adam, AdamW, Sgd
 from attnlab.training.presets import PRESETS, Preset
 from attnlab.training.schedule import Schedule, schedule
-from attnlab.training.sources import AbstractSource
+from attnlab.training.sources import AbstractSource, Example
 from attnlab.training.steps import AMENDABLE, Losses, Training, TrainState, advance, initial_state
 
 __all__ = [
+    "AMENDABLE",
+    "HOSTED",
+    "LOSSES",
+    "OPEN",
+    "OPTIMISERS",
+    "PRESETS",
+    "AbstractOptimiser",
+    "AbstractSource",
+    "Adam",
+    "AdamW",
     "Change",
     "Evaluation",
+    "EvaluationByPosition",
+    "Example",
     "Experiment",
     "Limits",
     "Look",
@@ -32,10 +50,12 @@ __all__ = [
     "Progress",
     "Schedule",
     "Setup",
+    "Sgd",
     "TrainState",
     "Training",
     "advance",
     "evaluate",
+    "evaluate_by_position",
     "from_json",
     "initial_state",
     "prepare",

@@ -6,10 +6,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Array, Float, Int
 
 from attnlab.models import AbstractModel
 from attnlab.models.readout import final_logits
+from attnlab.training.losses import logits_of
+from attnlab.training.sources import Example, as_examples
 
 # Sequences evaluated together: bounds the memory of a test at any length and width.
 _EVALUATION_BLOCK = 1_000
@@ -24,6 +26,26 @@ class Evaluation(NamedTuple):
     accuracy_stderr: float
 
 
+class EvaluationByPosition(NamedTuple):
+    """Test figures of each of the `positions`: the indices of the tokens that were asked, from 0.
+
+    `mean` is over positions, and its errors are those over sequences, since the predictions of
+    one sequence depend on each other.
+    """
+
+    positions: Int[np.ndarray, " asked"]
+    nll: Float[np.ndarray, " asked"]
+    nll_stderr: Float[np.ndarray, " asked"]
+    accuracy: Float[np.ndarray, " asked"]
+    accuracy_stderr: Float[np.ndarray, " asked"]
+    mean: Evaluation
+
+    @property
+    def final(self) -> Evaluation:
+        """The figures of the last position."""
+        return Evaluation(*(float(series[-1]) for series in self[1:5]))
+
+
 def evaluate(
     model: AbstractModel, sequences: Int[Array, "size days"], *, readout: str
 ) -> Evaluation:
@@ -33,17 +55,41 @@ def evaluate(
     sequence away from 0 and 1, so that it is never zero.
     """
     nll, right = (np.asarray(part, dtype=np.float64) for part in _test(model, sequences, readout))
+    return _figures(nll, right)
+
+
+def evaluate_by_position(
+    model: AbstractModel, sequences: Int[Array, "size days"] | Example
+) -> EvaluationByPosition:
+    """Loss and accuracy of predicting every token from those before it, on test sequences.
+
+    Token t is predicted at position t - 1, and the first by nobody; the readout has no part in it.
+    Counted are those that are asked: of plain sequences all, of a batch of examples as it says.
+    The models are those that predict at each position. Errors are as in `evaluate`; `mean` weighs
+    all sequences alike.
+    """
+    examples = sequences if isinstance(sequences, Example) else as_examples(sequences)
+    nll, right = (np.asarray(part, dtype=np.float64) for part in _test_all(model, examples))
+    asked = np.asarray(examples.asked)[:, 1:]
+    positions = np.flatnonzero(asked.any(axis=0))
+    each = [_figures(nll[asked[:, t], t], right[asked[:, t], t]) for t in positions]
+    counted = asked.any(axis=1)
+    means = (part[counted].mean(axis=1, where=asked[counted]) for part in (nll, right))
+    return EvaluationByPosition(positions + 1, *np.transpose(each), mean=_figures(*means))
+
+
+def _figures(nll: Float[np.ndarray, " size"], right: Float[np.ndarray, " size"]) -> Evaluation:
+    """Means and errors over sequences; `right` is 0 or 1, or a share of several predictions."""
     size = nll.size
-    accuracy = right.mean()
-    safe = np.clip(accuracy, 0.5 / size, 1 - 0.5 / size)
+    least = 0.5 / size * (1 - 0.5 / size)
     # Of a model that has left all bounds the loss is infinite and its error no number.
     with np.errstate(invalid="ignore"):
         nll_stderr = float(nll.std() / np.sqrt(size))
     return Evaluation(
         nll=float(nll.mean()),
         nll_stderr=nll_stderr,
-        accuracy=float(accuracy),
-        accuracy_stderr=float(np.sqrt(safe * (1 - safe) / size)),
+        accuracy=float(right.mean()),
+        accuracy_stderr=float(np.sqrt(max(right.var(), least) / size)),
     )
 
 
@@ -54,3 +100,14 @@ def _test(model, sequences, readout):
         return -log_probs[days[-1]], jnp.argmax(log_probs) == days[-1]
 
     return jax.lax.map(one, sequences, batch_size=_EVALUATION_BLOCK)
+
+
+@eqx.filter_jit
+def _test_all(model, examples):
+    def one(example):
+        queries, following = jnp.arange(example.tokens.size - 1), example.tokens[1:]
+        log_probs = jax.nn.log_softmax(logits_of(model, example, queries))
+        of_next = jnp.take_along_axis(log_probs, following[:, None], axis=1)[:, 0]
+        return -of_next, jnp.argmax(log_probs, axis=1) == following
+
+    return jax.lax.map(one, examples, batch_size=_EVALUATION_BLOCK)

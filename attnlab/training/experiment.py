@@ -16,6 +16,7 @@ from attnlab.configuration.records import from_record, to_record
 from attnlab.generators import GENERATORS, AbstractGenerator, Markov
 from attnlab.models import MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
 from attnlab.training.compilation import QUICKLY
+from attnlab.training.optimisers import Adam
 from attnlab.training.sources import AbstractSource, FreshSource, FullSource, MinibatchSource
 from attnlab.training.steps import Training, TrainState, initial_state
 
@@ -96,6 +97,10 @@ def from_json_record(record: Any) -> Experiment:
             "Use a file or link of this version, or update attnlab",
         )
     plain = {name: value for name, value in record.items() if name != "version"}
+    training = plain.get("training")
+    # Once the only optimiser gave its name to all of the training.
+    if isinstance(training, dict) and training.get("name") == Adam.name:
+        plain["training"] = {**training, "name": Training.name}
     registry = {Experiment.name: Experiment}
     return from_record(registry, plain, option_name="experiment")
 
@@ -125,7 +130,7 @@ def prepare(experiment: Experiment) -> Setup:
     # One draw for all, since a sampler is compiled for every size it is asked for.
     size = PROBES + training.test_size + train_size
     process = FreshSource(generator, generator.start(), size, days)
-    sequences = np.asarray(_draw(process, jr.fold_in(_root(experiment), 1)))
+    sequences = np.asarray(_draw(process, jr.fold_in(_root(experiment), 1)).tokens)
     # Cut and handed over by NumPy, since JAX would compile a program for every part.
     probes, test, train_set = np.split(sequences, (PROBES, PROBES + training.test_size))
     return Setup(
@@ -153,17 +158,21 @@ def starting_form(experiment: Experiment) -> TrainState:
     return eqx.filter_eval_shape(lambda: _state_of(*_to_build(experiment)))
 
 
-def _to_build(experiment: Experiment) -> tuple[AbstractModelOptions, int, int, Key[Array, ""]]:
-    vocab = experiment.generator.vocabulary.size
-    return experiment.model, vocab, experiment.length, jr.fold_in(_root(experiment), 0)
+def _to_build(
+    experiment: Experiment,
+) -> tuple[AbstractModelOptions, int, int, Key[Array, ""], Training]:
+    vocab, key = experiment.generator.vocabulary.size, jr.fold_in(_root(experiment), 0)
+    # The rest of it has no part in the state, and would have the same program compiled again.
+    training = Training(optimiser=experiment.training.optimiser, clip=experiment.training.clip)
+    return experiment.model, vocab, experiment.length, key, training
 
 
 def _root(experiment: Experiment) -> Key[Array, ""]:
     return jr.key(experiment.seed)
 
 
-def _state_of(options, vocab, length, key):
-    return initial_state(options.build(vocab=vocab, length=length, key=key))
+def _state_of(options, vocab, length, key, training):
+    return initial_state(options.build(vocab=vocab, length=length, key=key), training)
 
 
 _build = eqx.filter_jit(_state_of, compiler_options=dict(QUICKLY))
@@ -176,5 +185,5 @@ def source_of(experiment: Experiment, sequences: Int[Array, "size days"]) -> Abs
     if training.data == "fresh":
         return FreshSource(generator, generator.start(), training.batch, experiment.length + 1)
     if training.batch_mode == "full":
-        return FullSource(sequences)
-    return MinibatchSource(sequences, training.batch)
+        return FullSource(sequences, generator.given())
+    return MinibatchSource(sequences, training.batch, generator.given())

@@ -148,13 +148,19 @@ def _advance(moment: _Moment, setup: Setup, steps: int) -> tuple[TrainState, Los
     return advance(moment.state, moment.source, moment.training, key=setup.key, steps=steps)
 
 
+def look_at(state: TrainState, setup: Setup, training: Training, plan: Schedule) -> Look:
+    """A state tested. Weights may be finite and yet too large for that."""
+    step = int(state.step)
+    evaluation = evaluate(state.model, setup.test, readout=training.readout)
+    return Look(step, evaluation, state.model, step in plan.tests, step in plan.checkpoints)
+
+
 def _look(before: _Moment, now: _Moment, setup: Setup, plan: Schedule) -> Look:
-    """The present state tested. Weights may be finite and yet too large for their test."""
-    step, model = int(now.state.step), now.state.model
-    evaluation = evaluate(model, setup.test, readout=now.training.readout)
-    if not np.isfinite(evaluation.nll):
-        raise NotFiniteError(step, _state_before(step, before, now, setup), now.training)
-    return Look(step, evaluation, model, step in plan.tests, step in plan.checkpoints)
+    look = look_at(now.state, setup, now.training, plan)
+    if not np.isfinite(look.evaluation.nll):
+        kept = _state_before(look.step, before, now, setup)
+        raise NotFiniteError(look.step, kept, now.training)
+    return look
 
 
 def _state_before(bad: int, before: _Moment, now: _Moment, setup: Setup) -> TrainState:

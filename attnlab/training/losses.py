@@ -8,7 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from attnlab.models import AbstractModel
-from attnlab.models.readout import final_logits, readout_position
+from attnlab.models.readout import readout_position
+from attnlab.training.sources import Example
 
 LOSSES = MappingProxyType(
     {
@@ -27,20 +28,29 @@ class SequenceLoss(NamedTuple):
 
 
 def sequence_loss(
-    model: AbstractModel, days: Int[Array, " days"], *, loss: str, readout: str
+    model: AbstractModel, example: Example, *, loss: str, readout: str
 ) -> SequenceLoss:
-    """The loss of a name of `LOSSES` on visible days and, behind them, the day to predict.
+    """The loss of a name of `LOSSES` on an example whose last token is the final day.
 
-    Only the positions that count are computed: for `last` the readout alone.
+    Only the positions that count are computed: for `last` the readout alone. `next` leaves out
+    the tokens that are not asked.
     """
-    visible, final = days[:-1], days[-1]
+    visible, final = example.tokens.size - 1, example.tokens[-1]
+    position = readout_position(readout, visible)
     if loss == "last":
-        nll = -jax.nn.log_softmax(final_logits(model, visible, readout))[final]
+        nll = -jax.nn.log_softmax(logits_of(model, example, jnp.array([position]))[0])[final]
         return SequenceLoss(objective=nll, nll=nll)
-    logits, _ = model(visible, jnp.arange(visible.size))
-    log_probs = jax.nn.log_softmax(logits)
-    nll = -log_probs[readout_position(readout, visible.size), final]
+    log_probs = jax.nn.log_softmax(logits_of(model, example, jnp.arange(visible)))
+    nll = -log_probs[position, final]
     if loss == "next":
-        of_next = jnp.take_along_axis(log_probs, days[1:, None], axis=1)
-        return SequenceLoss(objective=-of_next.mean(), nll=nll)
+        of_next = jnp.take_along_axis(log_probs, example.tokens[1:, None], axis=1)[:, 0]
+        return SequenceLoss(objective=-of_next.mean(where=example.asked[1:]), nll=nll)
     return SequenceLoss(objective=-log_probs[:, final].sum(), nll=nll)
+
+
+def logits_of(
+    model: AbstractModel, example: Example, queries: Int[Array, " query"]
+) -> Float[Array, "query vocab"]:
+    """A model's logits at these positions of the visible tokens, all but the last."""
+    source = {"source": example.source} if example.source.size else {}
+    return model(example.tokens[:-1], queries, **source)[0]

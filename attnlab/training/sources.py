@@ -1,23 +1,46 @@
-"""Where the sequences of a training step come from."""
+"""Where the examples of a training step come from."""
 
 import abc
 import dataclasses
 from functools import partial
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Int, Key, PyTree
+from jaxtyping import Array, Bool, Int, Key, PyTree
 
 from attnlab.generators import AbstractGenerator, draw_days
 
 
+class Example(NamedTuple):
+    """What a model is trained and tested on; in a batch every part has a leading axis.
+
+    `source` is read whole before the first of the `tokens`, and is of length 0 for a process that
+    has none. The tokens that are `asked` count in loss and test; the others are only read.
+    """
+
+    source: Int[Array, "*batch source"]
+    tokens: Int[Array, "*batch time"]
+    asked: Bool[Array, "*batch time"]
+
+
+def as_examples(tokens: Int[Array, "batch time"], *, given: int = 0) -> Example:
+    """A batch without sources, all of whose tokens are asked but the first `given` ones."""
+    return Example(
+        source=jnp.zeros((tokens.shape[0], 0), jnp.int32),
+        tokens=tokens,
+        asked=jnp.broadcast_to(jnp.arange(tokens.shape[1]) >= given, tokens.shape),
+    )
+
+
 class AbstractSource(eqx.Module):
-    """Where the sequences of a training step come from."""
+    """Where the examples of a training step come from."""
 
     @abc.abstractmethod
-    def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
-        """The sequences of one step."""
+    def draw(self, key: Key[Array, ""]) -> Example:
+        """The batch of one step."""
 
     @abc.abstractmethod
     def with_batch(self, batch: int) -> "AbstractSource":
@@ -29,9 +52,11 @@ class MinibatchSource(AbstractSource):
 
     sequences: Int[Array, "size days"]
     batch: int = eqx.field(static=True)
+    given: int = eqx.field(static=True, default=0)
 
-    def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
-        return self.sequences[jr.randint(key, (self.batch,), 0, self.sequences.shape[0])]
+    def draw(self, key: Key[Array, ""]) -> Example:
+        rows = jr.randint(key, (self.batch,), 0, self.sequences.shape[0])
+        return as_examples(self.sequences[rows], given=self.given)
 
     def with_batch(self, batch: int) -> "MinibatchSource":
         return dataclasses.replace(self, batch=batch)
@@ -41,9 +66,10 @@ class FullSource(AbstractSource):
     """The whole training set every step."""
 
     sequences: Int[Array, "size days"]
+    given: int = eqx.field(static=True, default=0)
 
-    def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
-        return self.sequences
+    def draw(self, key: Key[Array, ""]) -> Example:
+        return as_examples(self.sequences, given=self.given)
 
     def with_batch(self, batch: int) -> "FullSource":
         return self
@@ -57,9 +83,10 @@ class FreshSource(AbstractSource):
     batch: int = eqx.field(static=True)
     days: int = eqx.field(static=True)
 
-    def draw(self, key: Key[Array, ""]) -> Int[Array, "batch days"]:
+    def draw(self, key: Key[Array, ""]) -> Example:
         draw = partial(draw_days, self.generator, self.start, days=self.days)
-        return jax.vmap(draw)(jr.split(key, self.batch))
+        tokens = jax.vmap(draw)(jr.split(key, self.batch))
+        return as_examples(tokens, given=self.generator.given())
 
     def with_batch(self, batch: int) -> "FreshSource":
         return dataclasses.replace(self, batch=batch)

@@ -12,10 +12,24 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from attnlab.configuration.options import OptionError, Options, option, options_of, quoted
+from attnlab.configuration.options import (
+    OptionError,
+    Options,
+    default_of,
+    option,
+    options_of,
+    quoted,
+)
 from attnlab.models import AbstractModel
 from attnlab.models.readout import READOUTS
 from attnlab.training.losses import LOSSES, sequence_loss
+from attnlab.training.optimisers import (
+    OPTIMISERS,
+    SCHEDULES,
+    AbstractOptimiser,
+    Adam,
+    rate_share,
+)
 from attnlab.training.sources import AbstractSource
 
 # The most steps of one compiled chunk; longer waits for an answer than this would be felt.
@@ -29,7 +43,7 @@ class Training(Options):
     Refused: a full batch of fresh samples, and a full batch above the cap of `batch`.
     """
 
-    name: ClassVar[str] = "adam"
+    name: ClassVar[str] = "training"
 
     loss: str = option(
         "last",
@@ -41,9 +55,25 @@ class Training(Options):
         "; ".join(f"{name}: {text}" for name, text in READOUTS.items()) + ".",
         choices=tuple(READOUTS),
     )
+    optimiser: AbstractOptimiser = option(
+        Adam(), "How weights are moved along the gradient.", registry=OPTIMISERS
+    )
     # The high cap lets a person see a run that diverges.
     learning_rate: float = option(
-        0.005, "Step size of Adam.", low=1e-6, high=1000.0, logarithmic=True
+        0.005, "Step size of the optimiser.", low=1e-6, high=1000.0, logarithmic=True
+    )
+    schedule: str = option(
+        "constant",
+        "The learning rate over the run. "
+        + "; ".join(f"{name}: {text}" for name, text in SCHEDULES.items())
+        + ".",
+        choices=tuple(SCHEDULES),
+    )
+    warm_up: float = option(
+        0.1, "With a warm-up: the share of the steps that it takes.", low=0.01, high=0.9
+    )
+    clip: float = option(
+        0.0, "Longest gradient; a longer one is scaled down to it. 0: any.", low=0.0, high=1000.0
     )
     batch_mode: str = option(
         "minibatch",
@@ -104,10 +134,25 @@ class Losses(NamedTuple):
     nll: Float[np.ndarray, " steps"]
 
 
-def initial_state(model: AbstractModel) -> TrainState:
+def initial_state(model: AbstractModel, training: Training) -> TrainState:
     """Before the first step."""
     parameters = eqx.filter(model, eqx.is_array)
-    return TrainState(model, optax.adam(0.0).init(parameters), jnp.int32(0))
+    return TrainState(model, _optimiser(training, 0.0).init(parameters), jnp.int32(0))
+
+
+def _optimiser(
+    training: Training, learning_rate: float | Float[Array, ""]
+) -> optax.GradientTransformation:
+    optimiser = training.optimiser.build(learning_rate)
+    if not training.clip:
+        return optimiser
+    return optax.chain(optax.clip_by_global_norm(training.clip), optimiser)
+
+
+def as_compiled(training: Training) -> Training:
+    """With all at its default that no program depends on: a run may go on with other values."""
+    free = {name: default_of(Training, name) for name in ("learning_rate", "steps")}
+    return dataclasses.replace(training, **free)
 
 
 def advance(
@@ -118,7 +163,7 @@ def advance(
     key: Key[Array, ""],
     steps: int,
 ) -> tuple[TrainState, Losses]:
-    """`steps` updates by Adam (Kingma and Ba 2015), at most `CHUNK_CAPACITY` of them.
+    """`steps` updates by the optimiser, at most `CHUNK_CAPACITY` of them.
 
     Step s draws its batch with `fold_in(key, s)`, so the result does not depend on how a run is
     cut into chunks. The number of steps is an argument of one compiled loop rather than its
@@ -132,9 +177,9 @@ def advance(
     state, (objective, nll) = _advance(
         state,
         source,
-        training.loss,
-        training.readout,
+        as_compiled(training),
         learning_rate=np.float32(training.learning_rate),
+        last_step=np.int32(training.steps),
         key=key,
         steps=np.int32(steps),
     )
@@ -144,32 +189,35 @@ def advance(
 def take_steps(
     state: TrainState,
     source: AbstractSource,
-    loss: str,
-    readout: str,
+    training: Training,
     *,
     learning_rate: Float[Array, ""],
+    last_step: Int[Array, ""],
     key: Key[Array, ""],
     steps: Int[Array, ""],
 ) -> tuple[TrainState, tuple[Float[Array, " capacity"], Float[Array, " capacity"]]]:
     """The loop of `advance` before it is compiled, so that many runs can be mapped over.
 
-    The losses are filled up to `CHUNK_CAPACITY` with zeros.
+    Of `training` the rate and the number of steps are not looked at: those are arguments. The
+    losses are filled up to `CHUNK_CAPACITY` with zeros.
     """
-    optimiser = optax.adam(learning_rate)
+    loss_of = partial(sequence_loss, loss=training.loss, readout=training.readout)
     parameters, rest = eqx.partition(state.model, eqx.is_array)
 
-    def mean_loss(parameters, sequences):
+    def mean_loss(parameters, examples):
         model = eqx.combine(parameters, rest)
-        each = jax.vmap(partial(sequence_loss, model, loss=loss, readout=readout))(sequences)
+        each = jax.vmap(partial(loss_of, model))(examples)
         return each.objective.mean(), each.nll.mean()
 
     def one_step(i, carry):
         parameters, memory, step, (objectives, nlls) = carry
-        sequences = source.draw(jr.fold_in(key, step))
+        examples = source.draw(jr.fold_in(key, step))
         (objective, nll), gradient = jax.value_and_grad(mean_loss, has_aux=True)(
-            parameters, sequences
+            parameters, examples
         )
-        updates, memory = optimiser.update(gradient, memory)
+        done = (step + 1) / (last_step + 1)
+        rate = learning_rate * rate_share(training.schedule, training.warm_up, done)
+        updates, memory = _optimiser(training, rate).update(gradient, memory, parameters)
         parameters = optax.apply_updates(parameters, updates)
         return parameters, memory, step + 1, (objectives.at[i].set(objective), nlls.at[i].set(nll))
 

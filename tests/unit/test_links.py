@@ -54,11 +54,23 @@ def test_a_link_leaves_nothing_to_defaults(experiment):
     assert to_query(experiment).keys() - {"v"} == {key for key, _ in control_values(experiment)}
 
 
+def assert_holds(now, then):
+    """Every value of an older record is in the present one."""
+    for name, value in then.items():
+        if isinstance(value, dict):
+            assert_holds(now[name], value)
+        elif (name, value) == ("name", "adam"):
+            # Once the only optimiser gave its name to all of the training.
+            assert now["optimiser"]["name"] == value
+        else:
+            assert now[name] == value
+
+
 @pytest.mark.parametrize("frozen", FROZEN, ids=lambda frozen: frozen["made"])
 def test_old_links_keep_their_meaning(frozen):
     link = from_query(frozen["query"])
     assert link.notices == ()
-    assert json.loads(to_json(link.experiment)) == frozen["experiment"]
+    assert_holds(json.loads(to_json(link.experiment)), frozen["experiment"])
     assert link.experiment == from_json(json.dumps(frozen["experiment"]))
 
 

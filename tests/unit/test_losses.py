@@ -1,13 +1,15 @@
 """Losses and readouts against float64 NumPy."""
 
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
 
-from attnlab.models import AttentionOptions
+from attnlab.models import AbstractModel, AttentionOptions
 from attnlab.models.readout import READOUTS, final_logits, readout_position
-from attnlab.training.losses import LOSSES, sequence_loss
+from attnlab.training.losses import LOSSES, logits_of, sequence_loss
+from attnlab.training.sources import Example, as_examples
 from tests.unit.model_oracles import as_float64, attention_forward, log_softmax, loss_of
 
 DAYS = (2, 0, 1, 1, 0, 2)
@@ -29,7 +31,8 @@ def expected_log_probs(model):
 @pytest.mark.parametrize("readout", READOUTS)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_agrees_with_numpy(model, expected_log_probs, loss, readout):
-    found = sequence_loss(model, jnp.array(DAYS), loss=loss, readout=readout)
+    example = jax.tree.map(lambda part: part[0], as_examples(jnp.array([DAYS])))
+    found = sequence_loss(model, example, loss=loss, readout=readout)
     position = {"last": 4, "first": 0}[readout]
     objective, nll = loss_of(expected_log_probs, DAYS, loss=loss, position=position)
     # Sums of five float32 logarithms of size 1.
@@ -43,3 +46,27 @@ def test_the_prediction_is_read_at_the_readout(model, expected_log_probs, readou
     position = {"last": 4, "first": 0}[readout]
     assert readout_position(readout, 5) == position
     np.testing.assert_allclose(log_softmax(logits), expected_log_probs[position], atol=2e-6)
+
+
+def test_the_loss_next_counts_what_is_asked_alone(model, expected_log_probs):
+    asked = jnp.array([True, False, False, True, False, True])
+    example = Example(jnp.zeros(0, jnp.int32), jnp.array(DAYS), asked)
+    found = sequence_loss(model, example, loss="next", readout="last")
+    counted = [expected_log_probs[t - 1][DAYS[t]] for t in (3, 5)]
+    assert float(found.objective) == pytest.approx(-np.mean(counted), abs=2e-6)
+    assert float(found.nll) == pytest.approx(-expected_log_probs[4][DAYS[5]], abs=2e-6)
+
+
+class Reader(AbstractModel):
+    """Predicts the first token of its source, or of its tokens where it has none."""
+
+    def __call__(self, tokens, queries, **rest):
+        first = rest["source"][0] if rest else tokens[0]
+        return jnp.tile(jax.nn.one_hot(first, 3), (queries.size, 1)), None
+
+
+def test_a_source_is_handed_to_the_model_where_there_is_one():
+    for source, read in (([1, 0], 1), ([], DAYS[0])):
+        example = Example(jnp.array(source, jnp.int32), jnp.array(DAYS), jnp.ones(6, bool))
+        logits = logits_of(Reader(), example, jnp.arange(2))
+        np.testing.assert_array_equal(logits, np.eye(3)[[read, read]])

@@ -54,7 +54,7 @@ def trained_alone(track, gain, seed):
         model,
         [gain * part for part in (*model.query, *model.key)],
     )
-    setup = prepare(experiment)._replace(state=initial_state(model))
+    setup = prepare(experiment)._replace(state=initial_state(model, experiment.training))
     for progress in train(experiment, setup):
         pass
     return model, progress.state.model, np.asarray(setup.test[:, :-1])

@@ -190,7 +190,7 @@ def test_numbers_that_are_not_shapes_compile_nothing(caplog):
 def test_minibatches_are_rows_of_the_set_and_change_every_step():
     source = prepare(small()).source
     rows = {tuple(row) for row in np.asarray(source.sequences)}
-    one, other = (np.asarray(source.draw(jr.key(seed))) for seed in (0, 1))
+    one, other = (np.asarray(source.draw(jr.key(seed)).tokens) for seed in (0, 1))
     assert one.shape == (20, 5)
     assert {tuple(row) for row in one} <= rows
     assert (one != other).any()
@@ -199,13 +199,13 @@ def test_minibatches_are_rows_of_the_set_and_change_every_step():
 def test_a_full_batch_is_the_whole_set():
     source = prepare(SOURCES["full"]).source
     assert source.sequences.shape == (50, 5)
-    np.testing.assert_array_equal(source.draw(jr.key(0)), source.sequences)
+    np.testing.assert_array_equal(source.draw(jr.key(0)).tokens, source.sequences)
 
 
 @pytest.mark.parametrize("generator", [SMALL.generator, NDays(n=3)])
 def test_fresh_sequences_follow_the_generator(generator):
     fresh = dataclasses.replace(small(data="fresh", batch=5_000), generator=generator)
-    drawn = np.asarray(prepare(fresh).source.draw(jr.key(3)))
+    drawn = np.asarray(prepare(fresh).source.draw(jr.key(3)).tokens)
     assert drawn.shape == (5_000, 5)
     repeats = (drawn[:, -1] == drawn[:, -2]).mean()
     law = np.array(START) @ np.linalg.matrix_power(NEXT, 3)
@@ -231,6 +231,6 @@ def test_markov_is_learned_and_the_floor_is_not_beaten():
 
 def test_the_state_before_the_first_step():
     model = prepare(SMALL).state.model
-    state = initial_state(model)
+    state = initial_state(model, SMALL.training)
     assert int(state.step) == 0
     assert all(np.all(leaf == 0) for leaf in leaves_of(state.optimiser))

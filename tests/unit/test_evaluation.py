@@ -1,0 +1,114 @@
+"""Test figures of every position, against float64 NumPy."""
+
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+
+from attnlab.models import AttentionOptions
+from attnlab.training.evaluation import Evaluation, evaluate, evaluate_by_position
+from attnlab.training.experiment import prepare, source_of
+from attnlab.training.sources import Example, as_examples
+from tests.unit.model_oracles import as_float64, attention_forward, log_softmax
+from tests.unit.small_experiments import SMALL, small
+
+SIZE, DAYS = 40, 5
+TOKENS = np.random.default_rng(0).integers(0, 3, (SIZE, DAYS + 1)).astype(np.int32)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return AttentionOptions(d_attn=2).build(vocab=3, length=DAYS, key=jr.key(3))
+
+
+@pytest.fixture(scope="module")
+def expected(model):
+    """-log p of each next token, and whether it was the likeliest: sequences by positions."""
+    positions, nll, right = as_float64(model.positions), [], []
+    for days in TOKENS:
+        logits, _ = attention_forward(
+            model, list(days[:-1]), positions=positions, mask="causal", scale=2**-0.5
+        )
+        log_probs = log_softmax(logits)
+        nll.append([-row[day] for row, day in zip(log_probs, days[1:], strict=True)])
+        right.append([row.argmax() == day for row, day in zip(log_probs, days[1:], strict=True)])
+    return np.array(nll), np.array(right, float)
+
+
+def error(values):
+    return np.sqrt(((values - values.mean()) ** 2).mean() / values.size)
+
+
+def assert_figures(found, nll, right):
+    wanted = [nll.mean(), error(nll), right.mean(), error(right)]
+    np.testing.assert_allclose(np.array(found), wanted, atol=1e-6)
+
+
+def test_every_position_has_its_own_figures(model, expected):
+    nll, right = expected
+    found = evaluate_by_position(model, jnp.asarray(TOKENS))
+    np.testing.assert_array_equal(found.positions, np.arange(1, DAYS + 1))
+    for t in range(DAYS):
+        assert_figures([series[t] for series in found[1:5]], nll[:, t], right[:, t])
+    assert_figures(found.final, nll[:, -1], right[:, -1])
+
+
+def test_the_error_of_the_mean_is_that_over_sequences(model, expected):
+    nll, right = expected
+    mean = evaluate_by_position(model, jnp.asarray(TOKENS)).mean
+    assert_figures(mean, nll.mean(axis=1), right.mean(axis=1))
+
+
+def test_only_what_is_asked_counts(model, expected):
+    nll, right = expected
+    asked = np.random.default_rng(1).random(TOKENS.shape) < 0.5
+    asked[:, 2], asked[:3] = False, False
+    examples = Example(jnp.zeros((SIZE, 0), jnp.int32), jnp.asarray(TOKENS), jnp.asarray(asked))
+    found = evaluate_by_position(model, examples)
+    np.testing.assert_array_equal(found.positions, [1, 3, 4, 5])
+    for place, t in enumerate((1, 3, 4, 5)):
+        those = asked[:, t]
+        figures = [series[place] for series in found[1:5]]
+        assert_figures(figures, nll[those, t - 1], right[those, t - 1])
+    rows = [
+        (nll[s, asked[s, 1:]].mean(), right[s, asked[s, 1:]].mean())
+        for s in range(SIZE)
+        if asked[s, 1:].any()
+    ]
+    assert_figures(found.mean, *np.array(rows).T)
+
+
+def test_the_final_position_is_what_is_read_out_last(model):
+    final = evaluate_by_position(model, jnp.asarray(TOKENS)).final
+    assert isinstance(final, Evaluation)
+    readout = evaluate(model, jnp.asarray(TOKENS), readout="last")
+    np.testing.assert_allclose(final, readout, atol=1e-6)
+
+
+def test_no_accuracy_has_an_error_of_zero(model):
+    found = evaluate_by_position(model, jnp.asarray(TOKENS[:1]))
+    assert (found.accuracy_stderr > 0).all()
+    assert found.mean.accuracy_stderr > 0
+
+
+@pytest.mark.parametrize(
+    "training", [{}, {"batch_mode": "full"}, {"data": "fresh"}], ids=["minibatch", "full", "fresh"]
+)
+def test_given_tokens_are_not_asked(monkeypatch, training):
+    experiment = small(**training)
+    monkeypatch.setattr(type(SMALL.generator), "given", lambda self: 2)
+    sequences = jnp.zeros((200, 5), jnp.int32)
+    drawn = source_of(experiment, sequences).with_batch(7).draw(jr.key(0))
+    assert drawn.asked.shape == drawn.tokens.shape
+    assert drawn.source.shape == (drawn.tokens.shape[0], 0)
+    np.testing.assert_array_equal(drawn.asked.any(axis=0), [False, False, True, True, True])
+    np.testing.assert_array_equal(drawn.asked.all(axis=0), [False, False, True, True, True])
+
+
+def test_a_batch_asks_for_everything_today():
+    setup = prepare(SMALL)
+    drawn = setup.source.draw(jr.key(0))
+    assert bool(drawn.asked.all())
+    examples = as_examples(setup.test, given=1)
+    found = evaluate_by_position(setup.state.model, examples)
+    np.testing.assert_array_equal(found.positions, [1, 2, 3, 4])

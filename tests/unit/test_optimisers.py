@@ -1,0 +1,234 @@
+"""Optimisers, schedules and clipping against float64 NumPy, and wherever an option can be given."""
+
+import dataclasses
+import json
+import logging
+
+import jax
+import numpy as np
+import pytest
+
+from attnlab.command_line.cli import main
+from attnlab.configuration.options import options_of
+from attnlab.runs.history import empty_history
+from attnlab.runs.links import from_query, to_query
+from attnlab.runs.script import to_script
+from attnlab.runs.storage import Run, from_bytes, to_bytes
+from attnlab.training.changes import Change
+from attnlab.training.experiment import Experiment, from_json, prepare, to_json
+from attnlab.training.loop import run, train
+from attnlab.training.optimisers import OPTIMISERS, Adam, AdamW, Sgd
+from attnlab.training.schedule import NO_TESTS
+from attnlab.training.steps import Training, advance
+from tests.unit.model_oracles import as_float64, log_softmax
+from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
+
+RATE, STEPS = 0.2, 12
+
+
+def full_batch(**training):
+    return small(
+        SMALL_LINEAR, batch_mode="full", train_size=50, steps=STEPS, learning_rate=RATE, **training
+    )
+
+
+class Momentum:
+    """Polyak's heavy ball (1964), or plain descent."""
+
+    def __init__(self, keep):
+        self.keep, self.velocity = keep, 0.0
+
+    def __call__(self, gradient, weight):
+        self.velocity = self.keep * self.velocity + gradient
+        return self.velocity
+
+
+class DecayedAdam:
+    """Loshchilov and Hutter (2019), algorithm 2, line 12; without decay Kingma and Ba's."""
+
+    def __init__(self, decay=0.0):
+        self.decay, self.t, self.first, self.second = decay, 0, 0.0, 0.0
+
+    def __call__(self, gradient, weight):
+        self.t += 1
+        self.first = 0.9 * self.first + 0.1 * gradient
+        self.second = 0.999 * self.second + 0.001 * gradient**2
+        spread = np.sqrt(self.second / (1 - 0.999**self.t)) + 1e-8
+        return self.first / (1 - 0.9**self.t) / spread + self.decay * weight
+
+
+def warm_up_then_cosine(warm_up):
+    """Shares of the rate at each step, by the moments of a run of N steps: (s + 1) / (N + 1)."""
+    done = np.arange(1, STEPS + 1) / (STEPS + 1)
+    down = (1 + np.cos(np.pi * (done - warm_up) / (1 - warm_up))) / 2
+    return np.where(done < warm_up, done / warm_up, down)
+
+
+def numpy_weights(experiment, make, shares, longest=np.inf):
+    """Softmax regression trained in float64 from the experiment's own start, on all its set."""
+    setup = prepare(experiment)
+    sequences = np.asarray(setup.source.sequences)
+    inputs = np.array([np.eye(3)[days[:-1]].ravel() for days in sequences])
+    target = np.eye(3)[sequences[:, -1]]
+    weights = [as_float64(part) for part in setup.state.model.projection]
+    rules = [make() for _ in weights]
+    for share in shares:
+        error = (np.exp(log_softmax(inputs @ weights[0] + weights[1])) - target) / len(target)
+        gradients = [inputs.T @ error, error.sum(axis=0)]
+        length = np.sqrt(sum((part**2).sum() for part in gradients))
+        gradients = [part * min(1, longest / length) for part in gradients]
+        for weight, rule, gradient in zip(weights, rules, gradients, strict=True):
+            weight -= RATE * share * rule(gradient, weight)
+    return weights
+
+
+CASES = {
+    "adam": ({}, DecayedAdam, 1.0, np.inf),
+    "adamw": (
+        {"optimiser": AdamW(weight_decay=0.5)},
+        lambda: DecayedAdam(0.5),
+        np.ones(STEPS),
+        np.inf,
+    ),
+    "sgd": ({"optimiser": Sgd(momentum=0.7)}, lambda: Momentum(0.7), np.ones(STEPS), np.inf),
+    "sgd without momentum": (
+        {"optimiser": Sgd(momentum=0.0)},
+        lambda: Momentum(0.0),
+        np.ones(STEPS),
+        np.inf,
+    ),
+    "schedule": (
+        {"schedule": "warm-up-cosine", "warm_up": 0.3, "optimiser": Sgd()},
+        lambda: Momentum(0.9),
+        warm_up_then_cosine(0.3),
+        np.inf,
+    ),
+    "clipped": (
+        {"clip": 0.05, "optimiser": Sgd()},
+        lambda: Momentum(0.9),
+        np.ones(STEPS),
+        0.05,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_updates_agree_with_numpy(case):
+    options, make, shares, longest = CASES[case]
+    experiment = full_batch(**options)
+    *_, last = train(experiment, prepare(experiment), chunk=5)
+    expected = numpy_weights(experiment, make, np.broadcast_to(shares, STEPS), longest)
+    for found, wanted in zip(last.state.model.projection, expected, strict=True):
+        # Where a gradient is small, its float32 rounding moves a step of Adam by up to 1e-5.
+        np.testing.assert_allclose(found, wanted, atol=1e-4)
+
+
+def test_the_cases_differ():
+    ends = [
+        numpy_weights(full_batch(), make, np.broadcast_to(shares, STEPS), longest)[0]
+        for _, make, shares, longest in CASES.values()
+    ]
+    for number, one in enumerate(ends):
+        assert all(np.abs(one - other).max() > 1e-3 for other in ends[:number])
+
+
+CHANGED = {
+    "adam": Adam(),
+    "adamw": AdamW(weight_decay=0.25),
+    "sgd": Sgd(momentum=0.5),
+}
+
+
+def with_optimiser(name, **training):
+    return small(optimiser=CHANGED[name], schedule="warm-up-cosine", clip=2.5, **training)
+
+
+def test_every_optimiser_has_a_case():
+    assert CHANGED.keys() == OPTIMISERS.keys()
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_every_optimiser_goes_wherever_an_experiment_goes(name):
+    experiment = with_optimiser(name)
+    assert from_json(to_json(experiment)) == experiment
+    link = from_query(to_query(experiment))
+    assert (link.experiment, link.notices) == (experiment, ())
+    names = {}
+    # Up to where it would begin to train.
+    exec(to_script(experiment).split("setup = ")[0], names)
+    assert names["experiment"] == experiment
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_a_run_of_every_optimiser_goes_on_from_its_file(name):
+    experiment = with_optimiser(name, steps=20)
+    states = [event.state for event in run(experiment, chunk=10, plan=NO_TESTS)]
+    history = empty_history().with_losses(np.ones(10, np.float32))
+    stored = from_bytes(to_bytes(Run(experiment, states[0], history)))
+    *_, last = run(stored.experiment, stored.state, plan=NO_TESTS)
+    pairs = zip(jax.tree.leaves(last.state), jax.tree.leaves(states[-1]), strict=True)
+    for one, other in pairs:
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_the_rate_and_the_steps_are_no_part_of_the_program(name, caplog):
+    experiment = with_optimiser(name)
+    setup = prepare(experiment)
+    rest = {"key": setup.key, "steps": 2}
+    advance(setup.state, setup.source, experiment.training, **rest)
+    other = dataclasses.replace(experiment.training, learning_rate=0.5, steps=777)
+    with jax.log_compiles(), caplog.at_level(logging.WARNING):
+        advance(setup.state, setup.source, other, **rest)
+        assert not caplog.records
+        clipped = dataclasses.replace(other, clip=7.0)
+        advance(setup.state, setup.source, clipped, **rest)
+    # The count sees a program that does have to be compiled.
+    assert any("take_steps" in record.getMessage() for record in caplog.records)
+
+
+def test_a_rate_that_changes_on_the_way_is_that_of_the_rest():
+    experiment = full_batch(optimiser=Sgd(momentum=0.0))
+    change = Change(5, (("learning_rate", RATE, 0.05),))
+    *_, last = run(experiment, changes=[change], plan=NO_TESTS)
+    shares = np.where(np.arange(STEPS) < 5, 1.0, 0.25)
+    expected = numpy_weights(experiment, lambda: Momentum(0.0), shares)
+    for found, wanted in zip(last.state.model.projection, expected, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+def test_what_was_written_before_there_was_a_choice_is_adam():
+    old = {"version": 1, "name": "experiment", "training": {"name": "adam", "learning_rate": 0.01}}
+    assert from_json(json.dumps(old)) == Experiment(training=Training(learning_rate=0.01))
+    assert Training().optimiser == Adam()
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (("--optimiser", "adam"), {}),
+        (("--optimiser", "sgd", "--momentum", "0.5"), {"optimiser": Sgd(momentum=0.5)}),
+        (
+            ("--clip", "1", "--schedule", "warm-up-cosine"),
+            {"clip": 1.0, "schedule": "warm-up-cosine"},
+        ),
+    ],
+)
+def test_flags(flags, expected, capsys):
+    small_run = ("--steps", "2", "--train-size", "50", "--test-size", "100")
+    assert main(["train", "--json", *small_run, *flags]) == 0
+    made = from_json(json.dumps(json.loads(capsys.readouterr().out)["experiment"]))
+    assert made.training == Training(steps=2, train_size=50, test_size=100, **expected)
+
+
+def test_a_flag_of_another_optimiser_is_refused(capsys):
+    assert main(["train", "--momentum", "0.5"]) == 2
+    assert "--momentum" in capsys.readouterr().err
+
+
+def test_every_optimiser_says_what_it_is():
+    for name, kind in OPTIMISERS.items():
+        assert kind.name == name
+        assert kind.summary.endswith(".")
+        assert all(spec.help.endswith(".") for spec in options_of(kind).values())
+    assert SMALL.training.optimiser.name == "adam"
