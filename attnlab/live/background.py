@@ -33,8 +33,9 @@ class Background:
     """Works an iterator off in a daemon thread, when its turn in `queue` has come.
 
     `make` is called once, in the thread. `rest` is the least number of seconds between two items,
-    for work too quick to watch. A pause comes after the item at hand or, within it, where the work
-    checks in (`generators.interruption`), which ends it. Methods may be called from any thread.
+    for work too quick to watch. A pause comes after the first item at which it `may_pause` or,
+    within one, where the work checks in (`generators.interruption`), which ends it. Methods may be
+    called from any thread.
     """
 
     def __init__(
@@ -43,14 +44,17 @@ class Background:
         *,
         queue: WorkQueue | None = None,
         rest: float = 0.0,
+        name: str = "attnlab-background",
+        may_pause: Callable[[], bool] = lambda: True,
     ):
-        self._make, self._rest = make, rest
+        self._make, self._rest, self._name, self._may_pause = make, rest, name, may_pause
         self._queue = queue or WorkQueue()
         self._lock = threading.Lock()
         self._pausing = threading.Event()
         self._items: Iterator[Any] | None = None
         self._thread: threading.Thread | None = None
-        self._place: Place | None = None
+        # In the queue, as long as there is a thread.
+        self.place: Place | None = None
         self._latest: Any = None
         self._done, self._message, self._error = False, "", ""
         self._seconds = 0.0
@@ -67,13 +71,13 @@ class Background:
         with self._lock:
             self._pausing.set()
             # One that still waits has nothing to finish.
-            if self._place is not None and self._place.number:
-                self._place.leave()
+            if self.place is not None and self.place.number:
+                self.place.leave()
 
     def state(self) -> BackgroundState:
         """What there is to see now. Work that nobody looks at may have to make way."""
         with self._lock:
-            place = self._place
+            place = self.place
             if place is not None:
                 place.watch()
             return BackgroundState(
@@ -87,27 +91,35 @@ class Background:
 
     def wait(self, timeout: float) -> bool:
         """Wait until no thread is at work; False if that takes longer than `timeout` seconds."""
-        thread = self._thread
-        if thread is not None:
-            thread.join(timeout)
-        return thread is None or not thread.is_alive()
+        until = time.monotonic() + timeout
+        # One that ends may have begun another, see `_work`.
+        while (thread := self._thread) is not None:
+            thread.join(max(0.0, until - time.monotonic()))
+            if thread.is_alive():
+                return False
+        return True
+
+    def is_stopping(self) -> bool:
+        """Whether the work is to pause as soon as it may."""
+        place = self.place
+        return self._pausing.is_set() or (place is not None and place.reason_to_end() != "")
 
     def _waits_for(self, place: Place) -> str:
         return "stopping" if self._pausing.is_set() else place.message()
 
     def _begin(self) -> None:
         self._message = ""
-        self._place = self._queue.join()
+        self.place = self._queue.join()
         # A daemon, so that a page left open never keeps the server from ending.
         self._thread = threading.Thread(
-            target=self._work, args=(self._place,), name="attnlab-background", daemon=True
+            target=self._work, args=(self.place,), name=self._name, daemon=True
         )
         self._thread.start()
 
     def _work(self, place: Place) -> None:
         message, error, done = "", "", False
         try:
-            if place.wait():
+            if place.wait() and not (message := place.reason_to_end()):
                 with listening(lambda: self._check_in(place)):
                     done, message = self._work_off(place)
         except Stopped as stop:
@@ -119,7 +131,7 @@ class Background:
             error, done = f"{type(problem).__name__}: {problem}", True
         with self._lock:
             place.leave()
-            self._place = self._thread = None
+            self.place = self._thread = None
             self._message, self._error, self._done = message, error, done
             if not done and not message and not self._pausing.is_set():
                 # Paused and started again before this thread could hear of it.
@@ -133,6 +145,8 @@ class Background:
             now = time.monotonic()
             self._latest, self._seconds = item, self._seconds + now - before
             before = now
+            if not self._may_pause():
+                continue
             if self._pausing.wait(self._rest):
                 return False, ""
             if reason := place.reason_to_end():

@@ -17,21 +17,24 @@ _LEAST_SECONDS = 1e-6
 
 
 class Pace:
-    """Times of one stretch of training, which began at `step`.
+    """Times of one stretch of training, which began at `step`, `spent` seconds into the run.
 
     `clock` counts seconds and does not follow the time of day, which can jump.
     """
 
-    def __init__(self, step: int, clock: Callable[[], float] = time.perf_counter):
+    def __init__(
+        self, step: int, clock: Callable[[], float] = time.perf_counter, *, spent: float = 0.0
+    ):
         self.chunk = 1
         self._clock = clock
-        self._began = self._start = clock()
+        self._began = clock()
+        self._start = self._began - spent
         self._last_look = self._began
         self._look_every = _LOOK_SECONDS
         self._marks = collections.deque([(self._began, step)])
 
     def seconds(self) -> float:
-        """Since the stretch began."""
+        """Those of this stretch, and those spent before."""
         return self._clock() - self._start
 
     def begin(self) -> None:

@@ -5,7 +5,7 @@ import threading
 import jaxtyping
 import pytest
 
-import attnlab.live.trainer
+import attnlab.live.live_run
 from attnlab.live.live_run import LiveRun
 from tests.unit.live_runs import PATIENCE, training_threads, until
 from tests.unit.small_experiments import SMALL
@@ -38,12 +38,12 @@ def live():
 @pytest.fixture
 def held(monkeypatch):
     """Holds runs back at the beginning of their compilation until it is set."""
-    gate, prepare = threading.Event(), attnlab.live.trainer.prepare
+    gate, prepare = threading.Event(), attnlab.live.live_run.prepare
 
     def held_prepare(experiment):
         assert gate.wait(PATIENCE)
         return prepare(experiment)
 
-    monkeypatch.setattr(attnlab.live.trainer, "prepare", held_prepare)
+    monkeypatch.setattr(attnlab.live.live_run, "prepare", held_prepare)
     yield gate
     gate.set()

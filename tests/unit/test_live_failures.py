@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import attnlab.live.live_run
 import attnlab.live.pace
-import attnlab.live.trainer
+import attnlab.training.loop
 from attnlab.live.live_run import LiveRun
 from attnlab.training.schedule import schedule
 from attnlab.training.steps import Losses
@@ -20,7 +21,7 @@ PATIENCE = 60.0
 BAD_STEP = 7
 LONG = small(steps=100_000)
 
-REAL_ADVANCE = attnlab.live.trainer.advance
+REAL_ADVANCE = attnlab.training.loop.advance
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +95,7 @@ def test_a_bad_loss_within_a_chunk_keeps_the_step_before(monkeypatch):
     run = stepped(LONG, begin)
     with monkeypatch.context() as patch:
         patch.setattr(attnlab.live.pace, "_CHUNK_SECONDS", PATIENCE)
-        patch.setattr(attnlab.live.trainer, "advance", bad_loss_at(begin + 5))
+        patch.setattr(attnlab.training.loop, "advance", bad_loss_at(begin + 5))
         run.start()
         assert run.wait(PATIENCE)
     assert_failed(run, LONG, bad_step=begin + 5)
@@ -103,7 +104,7 @@ def test_a_bad_loss_within_a_chunk_keeps_the_step_before(monkeypatch):
 def test_a_bad_loss_at_the_start_of_a_chunk_keeps_the_step_before(monkeypatch):
     run = stepped(SMALL, BAD_STEP)
     with monkeypatch.context() as patch:
-        patch.setattr(attnlab.live.trainer, "advance", bad_loss_at(BAD_STEP))
+        patch.setattr(attnlab.training.loop, "advance", bad_loss_at(BAD_STEP))
         run.step()
         assert run.wait(PATIENCE)
     assert_failed(run, SMALL, bad_step=BAD_STEP)
@@ -112,7 +113,7 @@ def test_a_bad_loss_at_the_start_of_a_chunk_keeps_the_step_before(monkeypatch):
 def test_weights_that_are_not_finite_are_not_kept(monkeypatch):
     run = stepped(SMALL, BAD_STEP - 1)
     with monkeypatch.context() as patch:
-        patch.setattr(attnlab.live.trainer, "advance", bad_weights_after(BAD_STEP))
+        patch.setattr(attnlab.training.loop, "advance", bad_weights_after(BAD_STEP))
         run.step()
         assert run.wait(PATIENCE)
     assert_failed(run, SMALL, bad_step=BAD_STEP)
@@ -121,7 +122,7 @@ def test_weights_that_are_not_finite_are_not_kept(monkeypatch):
 def test_a_failed_run_only_begins_again_by_a_reset(monkeypatch):
     run = LiveRun(SMALL)
     with monkeypatch.context() as patch:
-        patch.setattr(attnlab.live.trainer, "advance", bad_loss_at(BAD_STEP))
+        patch.setattr(attnlab.training.loop, "advance", bad_loss_at(BAD_STEP))
         run.start()
         assert run.wait(PATIENCE)
     run.start()
@@ -136,14 +137,21 @@ def test_a_failed_run_only_begins_again_by_a_reset(monkeypatch):
     assert run.snapshot().state == "done"
 
 
-@pytest.mark.parametrize("part", ["prepare", "advance", "evaluate"])
-def test_any_error_in_the_thread_is_shown_and_not_lost(monkeypatch, part):
+@pytest.mark.parametrize(
+    ("module", "part"),
+    [
+        (attnlab.live.live_run, "prepare"),
+        (attnlab.training.loop, "advance"),
+        (attnlab.training.loop, "evaluate"),
+    ],
+)
+def test_any_error_in_the_thread_is_shown_and_not_lost(monkeypatch, module, part):
     def broken(*_, **__):
         raise RuntimeError("out of luck")
 
     run = LiveRun(SMALL)
     with monkeypatch.context() as patch:
-        patch.setattr(attnlab.live.trainer, part, broken)
+        patch.setattr(module, part, broken)
         run.start()
         assert run.wait(PATIENCE)
     seen = run.snapshot()

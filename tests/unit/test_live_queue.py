@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-import attnlab.live.trainer
+import attnlab.live.live_run
+import attnlab.training.loop
 from attnlab.live.live_run import LiveRun
 from attnlab.live.queueing import WorkQueue
 from tests.unit.live_runs import (
@@ -88,7 +89,7 @@ def test_every_end_gives_the_place_back(sharing, monkeypatch, end):
     if end == "failed":
         first = sharing(queue)
         with monkeypatch.context() as patch:
-            patch.setattr(attnlab.live.trainer, "prepare", None)
+            patch.setattr(attnlab.live.live_run, "prepare", None)
             first.start()
             assert first.wait(PATIENCE)
         assert first.snapshot().state == "failed"
@@ -206,7 +207,7 @@ def test_a_run_whose_turn_comes_while_nobody_watches_computes_nothing(sharing):
 
 
 def test_never_more_at_once_than_the_places_whatever_is_pressed(sharing, monkeypatch):
-    places, real = 2, attnlab.live.trainer.advance
+    places, real = 2, attnlab.training.loop.advance
     lock, inside, most, full = threading.Lock(), [0], [0], threading.Event()
 
     def counted(*arguments, **options):
@@ -223,7 +224,7 @@ def test_never_more_at_once_than_the_places_whatever_is_pressed(sharing, monkeyp
             with lock:
                 inside[0] -= 1
 
-    monkeypatch.setattr(attnlab.live.trainer, "advance", counted)
+    monkeypatch.setattr(attnlab.training.loop, "advance", counted)
     queue = WorkQueue(places)
     runs = [sharing(queue) for _ in range(6)]
 
