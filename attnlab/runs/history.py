@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from attnlab.models import AbstractModel
+from attnlab.models import AbstractModel, parameter_count
 from attnlab.training.changes import Change
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.loop import Event, Progress
@@ -17,6 +17,8 @@ MOST_POINTS = 250
 MOST_CHANGES = 100
 MOST_CHECKPOINTS = 256
 MOST_TESTS = 1_024
+# In all models that are kept together: 16 MB.
+MOST_NUMBERS = 4_000_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,11 +107,13 @@ class History:
     def with_checkpoint(self, step: int, model: AbstractModel) -> "History":
         """With the model of `step` kept, unless there is one.
 
-        One too many takes the place of every second of those before.
+        One too many, or more than `MOST_NUMBERS` in all of them, takes the place of every second
+        of those before.
         """
         if self.checkpoints and self.checkpoints[-1][0] == step:
             return self
-        full = len(self.checkpoints) == MOST_CHECKPOINTS
+        numbers = (len(self.checkpoints) + 1) * parameter_count(model)
+        full = len(self.checkpoints) == MOST_CHECKPOINTS or numbers > MOST_NUMBERS
         before = self.checkpoints[::2] if full else self.checkpoints
         return dataclasses.replace(self, checkpoints=(*before, (step, model)))
 

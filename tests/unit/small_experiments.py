@@ -3,7 +3,7 @@
 import dataclasses
 
 from attnlab.generators import Markov
-from attnlab.models import AttentionOptions, LinearOptions
+from attnlab.models import AttentionOptions, GRUOptions, LinearOptions, TransformerOptions
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
 
@@ -14,6 +14,15 @@ SMALL = Experiment(
     training=Training(batch=20, steps=60, train_size=200, test_size=100),
 )
 SMALL_LINEAR = dataclasses.replace(SMALL, model=LinearOptions())
+SMALL_TRANSFORMER = dataclasses.replace(
+    SMALL, model=TransformerOptions(layers=2, heads=2, d_attn=2, d_model=4, mlp_width=3)
+)
+SMALL_GRU = dataclasses.replace(SMALL, model=GRUOptions(hidden_size=3))
+# One of every family.
+SMALL_MODELS = {
+    experiment.model.name: experiment
+    for experiment in (SMALL, SMALL_LINEAR, SMALL_TRANSFORMER, SMALL_GRU)
+}
 
 
 def small(experiment=SMALL, *, seed=0, **training):

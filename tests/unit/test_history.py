@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.models import MODELS
+from attnlab.models import MODELS, parameter_count
 from attnlab.runs.history import (
     MOST_CHANGES,
     MOST_CHECKPOINTS,
@@ -129,6 +129,17 @@ def test_a_full_history_makes_room_for_what_is_new():
     assert sorted(set(tests)) == tests
     assert set(models) <= set(tests)
     assert grown(MOST_TESTS).tests == tuple((step, EVALUATION) for step in range(MOST_TESTS))
+
+
+def test_large_models_are_kept_at_fewer_steps(monkeypatch):
+    model = MODELS["linear"]().build(vocab=3, length=4, key=jr.key(0))
+    monkeypatch.setattr("attnlab.runs.history.MOST_NUMBERS", 5 * parameter_count(model))
+    history = empty_history()
+    for step in range(40):
+        history = history.with_checkpoint(step, model)
+        steps = [step for step, _ in history.checkpoints]
+        assert len(steps) <= 5
+        assert (steps[0], steps[-1]) == (0, step)
 
 
 def test_a_history_of_more_than_a_file_holds_is_refused():

@@ -20,7 +20,7 @@ from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
 from tests.unit.live_runs import finished, paused_after
 from tests.unit.scripts import experiment_of
-from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
+from tests.unit.small_experiments import SMALL, SMALL_MODELS, small
 from tests.unit.test_experiment_json import configurations
 
 _ROOT = Path(attnlab.__file__).parents[1]
@@ -92,7 +92,7 @@ def test_a_script_imports_attnlab_alone():
                 assert node.module.split(".")[0] == "attnlab"
 
 
-@pytest.mark.parametrize("experiment", [SMALL, SMALL_LINEAR])
+@pytest.mark.parametrize("experiment", SMALL_MODELS.values(), ids=SMALL_MODELS)
 def test_a_script_prints_the_figures_of_the_live_run(experiment, live, tmp_path):
     snapshot = finished(live(experiment))
     test = snapshot.latest.evaluation

@@ -33,11 +33,10 @@ from tests.unit.run_file_edits import (
     joined,
     parts_of,
 )
-from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
+from tests.unit.small_experiments import SMALL, SMALL_MODELS, small
 
 EXPERIMENTS = {
-    "attention": small(SMALL, seed=3),
-    "linear": small(SMALL_LINEAR, seed=3),
+    **{name: small(experiment, seed=3) for name, experiment in SMALL_MODELS.items()},
     **{
         position.name: dataclasses.replace(
             SMALL, seed=3, model=dataclasses.replace(SMALL.model, position=position)
