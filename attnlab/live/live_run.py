@@ -146,12 +146,8 @@ class LiveRun:
     def snapshot(self) -> Snapshot:
         """What there is to see now. A run that nobody looks at may have to make way."""
         with self._lock:
-            work, place, setup, train = (
-                self._work.state(),
-                self._work.place,
-                self._setup,
-                self._train,
-            )
+            work, place = self._work.state(), self._work.place
+            setup, train = self._setup, self._train
             message = self._failure or work.error or self._message
             if not message and work.running:
                 message = place.message() if place else ""
@@ -195,7 +191,8 @@ class LiveRun:
             return "running" if self._compiled and not (place and place.number) else "compiling"
         if not self._begun:
             return "idle"
-        return "done" if self._step == self._experiment.training.steps else "paused"
+        at_end = self._latest is not None and self._step == self._experiment.training.steps
+        return "done" if at_end else "paused"
 
     def _allow(self, steps: int | None) -> None:
         if not self._work.state().running:

@@ -74,23 +74,30 @@ def evaluate_by_position(
     positions = np.flatnonzero(asked.any(axis=0))
     each = [_figures(nll[asked[:, t], t], right[asked[:, t], t]) for t in positions]
     counted = asked.any(axis=1)
-    means = (part[counted].mean(axis=1, where=asked[counted]) for part in (nll, right))
-    return EvaluationByPosition(positions + 1, *np.transpose(each), mean=_figures(*means))
+    nlls, shares = (part[counted].mean(axis=1, where=asked[counted]) for part in (nll, right))
+    # A share of several predictions varies less than a single one.
+    error = np.sqrt(max(shares.var(), _safe(0.0, shares.size)) / shares.size)
+    mean = _figures(nlls, shares)._replace(accuracy_stderr=float(error))
+    return EvaluationByPosition(positions + 1, *np.transpose(each), mean=mean)
 
 
 def _figures(nll: Float[np.ndarray, " size"], right: Float[np.ndarray, " size"]) -> Evaluation:
-    """Means and errors over sequences; `right` is 0 or 1, or a share of several predictions."""
-    size = nll.size
-    least = 0.5 / size * (1 - 0.5 / size)
+    size, accuracy = nll.size, right.mean()
     # Of a model that has left all bounds the loss is infinite and its error no number.
     with np.errstate(invalid="ignore"):
         nll_stderr = float(nll.std() / np.sqrt(size))
     return Evaluation(
         nll=float(nll.mean()),
         nll_stderr=nll_stderr,
-        accuracy=float(right.mean()),
-        accuracy_stderr=float(np.sqrt(max(right.var(), least) / size)),
+        accuracy=float(accuracy),
+        accuracy_stderr=float(np.sqrt(_safe(accuracy, size) / size)),
     )
+
+
+def _safe(accuracy: float, size: int) -> float:
+    """The variance of a right answer, never 0."""
+    safe = np.clip(accuracy, 0.5 / size, 1 - 0.5 / size)
+    return safe * (1 - safe)
 
 
 @eqx.filter_jit

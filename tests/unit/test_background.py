@@ -230,3 +230,54 @@ def test_threads_are_daemons_and_leave():
     assert ours()
     work.pause()
     until(lambda: not ours())
+
+
+def test_a_pause_waits_for_an_item_at_which_it_may():
+    gate, seen_items = threading.Event(), []
+
+    def items():
+        for number in range(4):
+            seen_items.append(number)
+            yield number
+            assert gate.wait(PATIENCE)
+
+    work = begun(items, may_pause=lambda: seen_items[-1] == 2)
+    until(lambda: work.state().latest == 0)
+    assert not work.is_stopping()
+    work.pause()
+    assert work.is_stopping()
+    gate.set()
+    assert work.wait(PATIENCE)
+    assert seen(work) == (2, False, False, "", "")
+
+
+def test_work_whose_turn_comes_while_nobody_watches_does_nothing():
+    clock, made = Clock(), []
+    queue = WorkQueue(1, patience=5, clock=clock)
+    first = begun(itertools.count, queue=queue)
+    until(lambda: first.state().latest is not None)
+    second = begun(lambda: iter(made.append(None) or ()), queue=queue)
+    clock.now = 6.0
+    assert first.wait(PATIENCE)
+    assert second.wait(PATIENCE)
+    assert second.state().message == "nobody watched for 5 s"
+    assert made == []
+
+
+def test_waiting_goes_on_through_a_pause_that_was_taken_back():
+    rounds = []
+
+    def items():
+        while len(rounds) < 50:
+            rounds.append(None)
+            yield len(rounds)
+
+    work = begun(items)
+    while not work.state().done:
+        work.pause()
+        work.start()
+        assert work.wait(PATIENCE)
+        # Whoever waited sees no thread at work, and a start makes the next.
+        assert not work.state().running
+        work.start()
+    assert len(rounds) == 50
