@@ -2,11 +2,11 @@
 
 import sys
 
-from attnlab.command_line.ending import Doing, end_when_interrupted
+from attnlab.command_line.ending import Doing, end_when_interrupted, is_installed_command
 
-# While Python looks for the file behind `-m`. It imports this one first, and with it the engine,
-# which takes a while in which Ctrl-C may be pressed.
-if sys.argv[:1] == ["-m"]:
+# The installed command, or Python while it looks for the file behind `-m`. They import this one
+# first, and with it the engine, which takes a while in which Ctrl-C may be pressed.
+if sys.argv[:1] == ["-m"] or is_installed_command():
     end_when_interrupted(Doing())
 
 from attnlab.attention.head import attend

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 import jax.random as jr
 import numpy as np
 
-from attnlab.command_line.ending import Doing
+from attnlab.command_line.ending import Doing, is_installed_command
 from attnlab.command_line.flags import (
     EXPERIMENT_PARTS,
     add_flags,
@@ -75,7 +75,10 @@ def _cut(message: str) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m attnlab", description="A laboratory bench for attention.")
+    parser = _Parser(
+        prog="attnlab" if is_installed_command() else "python -m attnlab",
+        description="A laboratory bench for attention.",
+    )
     commands = parser.add_subparsers(dest="command", required=True)
 
     drawing = commands.add_parser("sample", help="print sequences from a generator")

@@ -25,6 +25,12 @@ class Doing:
         self.words = words
 
 
+def is_installed_command() -> bool:
+    """Whether this process is the command that `pip install` makes."""
+    name, _ = os.path.splitext(os.path.basename("".join(sys.argv[:1])))
+    return name == "attnlab"
+
+
 def end_when_interrupted(doing: Doing) -> None:
     """From now on Ctrl-C ends the process at once, with a line that says what it was doing.
 

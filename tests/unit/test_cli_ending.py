@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -47,12 +48,12 @@ def heard_signals():
 
 
 @contextmanager
-def started(*arguments, path="", unbuffered=False, **streams):
+def started(*arguments, program=("-m", "attnlab"), path="", unbuffered=False, **streams):
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
     environment |= {"PYTHONUNBUFFERED": "1"} if unbuffered else {}
-    environment |= {"PYTHONPATH": str(path), "PYTHONIOENCODING": "utf-8"}
+    environment |= {"PYTHONPATH": f"{path}{os.pathsep}{ROOT}", "PYTHONIOENCODING": "utf-8"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
-    command = [sys.executable, "-m", "attnlab", *arguments]
+    command = [sys.executable, *map(str, program), *arguments]
     with subprocess.Popen(
         command, cwd=ROOT, env=environment, text=True, encoding="utf-8", **pipes
     ) as process:
@@ -121,6 +122,35 @@ def test_ctrl_c_in_an_import_that_would_make_something_else_of_it(tmp_path):
         read_until(process.stderr, "importing")
         status, out, err = interrupted(process)
     assert (status, out, err) == (130, "", "attnlab: interrupted while starting.\n")
+
+
+def installed_program(folder):
+    """A script such as pip makes of the entry point."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, _, function = project["scripts"]["attnlab"].partition(":")
+    script = folder / "attnlab"
+    script.write_text(f"import sys\nfrom {module} import {function}\nsys.exit({function}())\n")
+    return (script,)
+
+
+def test_the_installed_command_goes_by_its_name_and_hears_ctrl_c(tmp_path):
+    program = installed_program(tmp_path)
+    with started("train", "--colour", program=program) as process:
+        _, err = process.communicate()
+    assert err.endswith("See `attnlab --help`.\n")
+    (tmp_path / "jax.py").write_text(ANNOUNCED_JAX.format(folder=str(tmp_path)))
+    with started("--help", program=program, path=tmp_path) as process:
+        read_until(process.stderr, "importing")
+        status, out, err = interrupted(process)
+    assert (status, out, err) == (130, "", "attnlab: interrupted while starting.\n")
+
+
+def test_the_installed_command_meets_a_closed_pipe_with_silence(tmp_path):
+    with started("sample", "markov", "--size", "20000", program=installed_program(tmp_path)) as it:
+        assert " → " in it.stdout.readline()
+        it.stdout.close()
+        assert it.stderr.read() == ""
+        assert it.wait() == 141
 
 
 def test_ctrl_c_while_it_prints():

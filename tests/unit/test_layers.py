@@ -210,7 +210,9 @@ def test_the_package_itself_only_exports():
     assert isinstance(docstring, ast.Expr)
     # It is imported before the entry point of the command line, which Ctrl-C does not wait for.
     (early,) = (one for one in statements if isinstance(one, ast.If))
-    assert ast.unparse(early) == "if sys.argv[:1] == ['-m']:\n    end_when_interrupted(Doing())"
+    assert ast.unparse(early) == (
+        "if sys.argv[:1] == ['-m'] or is_installed_command():\n    end_when_interrupted(Doing())"
+    )
     (finder,) = (one for one in statements if isinstance(one, ast.Expr))
     assert ast.unparse(finder) == "sys.meta_path.append(EarlierNames())"
     rest = [one for one in statements if one not in (early, finder)]
