@@ -1,8 +1,8 @@
 """A whole experiment as the query string of a link, and back.
 
-Every option stands in a link under the key of its control, defaults included: so a link keeps its
-meaning when a default changes. A link may also carry a lesson: words to the reader, and controls
-to leave out.
+An option stands in a link under the key of its control, where it differs from the default of the
+link's version: so a link is short, and keeps its meaning when a default changes. A link may also
+carry a lesson: words to the reader, and controls to leave out.
 """
 
 import dataclasses
@@ -14,10 +14,10 @@ from attnlab.configuration.options import OptionError, check_option, default_of,
 from attnlab.generators import GENERATORS
 from attnlab.models import MODELS, AttentionOptions, LinearOptions
 from attnlab.positions import POSITIONS
+from attnlab.runs.link_defaults import DEFAULTS, LINK_VERSION
 from attnlab.training.experiment import Experiment
 from attnlab.training.optimisers import OPTIMISERS
 
-LINK_VERSION = "1"
 MOST_TITLE_CHARACTERS = 80
 MOST_TEXT_CHARACTERS = 600
 
@@ -72,11 +72,13 @@ def control_values(configuration: Any) -> Iterator[tuple[str, Any]]:
 def to_query(experiment: Experiment, lesson: Lesson | None = None) -> dict[str, str]:
     """The parameters of a link, in the order of the controls.
 
-    >>> to_query(Experiment())["d_attn"]
-    '6'
+    >>> query = to_query(Experiment(seed=3))
+    >>> query["v"], query["seed"], "steps" in query
+    ('2', '3', False)
     """
-    query = {_VERSION: LINK_VERSION}
-    query |= {key: _to_text(value) for key, value in control_values(experiment)}
+    texts = {key: _to_text(value) for key, value in control_values(experiment)}
+    left_out = DEFAULTS[LINK_VERSION].items()
+    query = {_VERSION: LINK_VERSION} | dict(pair for pair in texts.items() if pair not in left_out)
     if lesson is not None:
         words = {_TITLE: lesson.title, _TEXT: lesson.text, _HIDDEN: ",".join(lesson.hidden)}
         query |= {key: text for key, text in words.items() if text}
@@ -95,18 +97,19 @@ def is_link(query: Mapping[str, str]) -> bool:
 
 
 def from_query(query: Mapping[str, str]) -> Link:
-    """What a link asks for. What is missing, unknown or refused takes its default.
+    """What a link asks for. What is missing takes the default of the link's version.
 
-    Nothing raises: each thing that was not understood adds a line to the notices.
+    Nothing raises: each thing that was not understood takes its default of today, and adds a line
+    to the notices.
 
-    >>> link = from_query({"v": "1", "d_attn": "1000"})
+    >>> link = from_query({"v": "2", "d_attn": "1000"})
     >>> link.experiment.model.d_attn
     6
     >>> link.notices
     ('`d_attn` is 1000: more than the cap of 128. Choose a whole number from 1 to 128.',)
     """
-    if query.get(_VERSION) != LINK_VERSION:
-        notice = f"This attnlab reads links of version {LINK_VERSION}; the settings are its own."
+    if query.get(_VERSION) not in DEFAULTS:
+        notice = f"This attnlab reads links up to version {LINK_VERSION}; the settings are its own."
         return Link(Experiment(), Lesson(), (notice,))
     if sum(map(len, query.values())) > _MOST_CHARACTERS:
         notice = f"A link has at most {_MOST_CHARACTERS:,} characters; this one has more."
@@ -122,6 +125,7 @@ class _Reading:
 
     def __init__(self, query: Mapping[str, str]):
         self._query = query
+        self._defaults = DEFAULTS[query[_VERSION]]
         self._known = {_VERSION}
         self.notices: list[str] = []
 
@@ -168,7 +172,7 @@ class _Reading:
         if spec.registry is not None and len(spec.registry) == 1:
             return self.part(type(default))
         self._known.add(key)
-        text = self._query.get(key)
+        text = self._query.get(key, self._defaults.get(key))
         if spec.registry is not None:
             chosen = default.name if text is None else text
             if chosen not in spec.registry:

@@ -3,6 +3,7 @@
 import json
 import string
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from attnlab.generators import GENERATORS, Custom
 from attnlab.models import MODELS, AttentionOptions
 from attnlab.positions import POSITIONS
+from attnlab.runs.link_defaults import DEFAULTS, LINK_VERSION
 from attnlab.runs.links import (
     Lesson,
     control_values,
@@ -50,8 +52,29 @@ def test_a_link_brings_the_experiment_back(experiment):
 
 
 @pytest.mark.parametrize("experiment", CASES.values(), ids=CASES)
-def test_a_link_leaves_nothing_to_defaults(experiment):
-    assert to_query(experiment).keys() - {"v"} == {key for key, _ in control_values(experiment)}
+def test_a_link_leaves_nothing_to_defaults_that_may_change(experiment):
+    keys = {key for key, _ in control_values(experiment)}
+    assert keys <= to_query(experiment).keys() | DEFAULTS[LINK_VERSION].keys()
+
+
+def test_an_option_without_a_line_in_the_table_is_written(monkeypatch):
+    kept = {key: text for key, text in DEFAULTS[LINK_VERSION].items() if key != "steps"}
+    monkeypatch.setattr("attnlab.runs.links.DEFAULTS", {LINK_VERSION: kept})
+    assert to_query(Experiment())["steps"] == "500"
+
+
+def test_a_default_that_changes_leaves_links_their_meaning(monkeypatch):
+    older = {**DEFAULTS[LINK_VERSION], "steps": "400", "position": "alibi"}
+    monkeypatch.setattr("attnlab.runs.links.DEFAULTS", {**DEFAULTS, LINK_VERSION: older})
+    short = from_query({"v": LINK_VERSION}).experiment
+    assert (short.training.steps, short.model.position.name) == (400, "alibi")
+    assert from_query(to_query(Experiment())).experiment == Experiment()
+    assert from_query({"v": "1"}).experiment == Experiment()
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_usual_link_is_a_line_long(preset):
+    assert len(urlencode(to_query(PRESETS[preset].experiment))) < 200
 
 
 def assert_holds(now, then):
@@ -110,9 +133,7 @@ def test_a_bad_value_falls_back_and_is_named(changed, named):
     (notice,) = link.notices
     assert named in notice
     # All that was not asked for anew is as it was.
-    kept = to_query(link.experiment)
-    before = to_query(Experiment())
-    assert {key for key in before if kept.get(key, before[key]) != before[key]} <= set(changed)
+    assert to_query(link.experiment).keys() <= {"v", *changed}
 
 
 @pytest.mark.parametrize("words", ["x" * 500, "`" * 500, "![](http://b.co) " * 40])
@@ -132,7 +153,7 @@ def test_a_bad_row_of_a_table_leaves_the_other_table_as_asked():
 
 
 def test_links_of_another_version_are_not_guessed_at():
-    for version in ("2", "0", "", "1.0"):
+    for version in ("3", "0", "", "1.0"):
         link = from_query({**to_query(Experiment(seed=5)), "v": version})
         assert link.experiment == Experiment()
         assert len(link.notices) == 1
@@ -148,7 +169,7 @@ def test_a_key_that_nobody_knows_is_told():
 
 
 def test_an_endless_link_is_not_read():
-    assert len(from_query({"v": "1", "foo": "x" * 100_000}).notices) == 1
+    assert len(from_query({"v": "2", "foo": "x" * 100_000}).notices) == 1
 
 
 _KEYS = sorted(
@@ -165,9 +186,12 @@ _ANYTHING = st.one_of(
 
 
 @settings(max_examples=1_000, deadline=None)
-@given(query=st.dictionaries(st.sampled_from(_KEYS), _ANYTHING, max_size=12))
-def test_no_query_string_breaks_anything(query):
-    link = from_query({"v": "1", **query})
+@given(
+    version=st.sampled_from(list(DEFAULTS)),
+    query=st.dictionaries(st.sampled_from(_KEYS), _ANYTHING, max_size=12),
+)
+def test_no_query_string_breaks_anything(version, query):
+    link = from_query({"v": version, **query})
     assert isinstance(link.experiment, Experiment)
     # What it came to is itself an experiment with a link.
     assert from_query(to_query(link.experiment, link.lesson)).experiment == link.experiment
