@@ -14,7 +14,6 @@ from attnlab.training.steps import Training
 from attnlab.ui.controls.form_state import (
     OWN_SETTINGS,
     applies,
-    begin_form,
     chosen_part,
     fill_form,
     read_form,
@@ -32,7 +31,6 @@ def draw_form(problems: list[OptionError]) -> Experiment | OptionError:
 
     What is said at the controls is added to `problems`.
     """
-    begin_form()
     if "preset" not in _hidden():
         _draw_preset()
     generator = _heading("Generator")
@@ -60,7 +58,6 @@ def draw_process_form(
     Options that are probabilities have no control here and are left out. The keys are those of
     the whole form, so that a process that is chosen in one place is chosen everywhere.
     """
-    begin_form()
     st.subheader("Generator", divider="gray")
     _draw_kind(Experiment, "generator")
     kind, values = chosen_part(Experiment, "generator"), {}

@@ -1,9 +1,8 @@
 """What the controls say: the state behind the form, which lives on every page."""
 
 import dataclasses
-import time
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 
@@ -12,21 +11,13 @@ from attnlab.configuration.options import OptionError, default_of, options_of
 from attnlab.runs.links import control_key, control_values
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_limits
+from attnlab.ui.controls.receipt import ask_for_receipt, is_behind
 from attnlab.ui.core.hosting import limits
 
 OWN_SETTINGS = "(own settings)"
 _FIRST_PRESET = "corrected-markov"
+# The values of all controls before and after they were last set.
 _FILLING = "form_filling"
-# A busy server takes as long to tell the browser.
-_LATENESS_SECONDS = 3.0
-
-
-class _Filling(NamedTuple):
-    """When all controls were set, and their values before and after."""
-
-    at: float
-    before: dict[str, Any]
-    after: dict[str, Any]
 
 
 def fill_form(experiment: Experiment, *, preset: str = OWN_SETTINGS) -> None:
@@ -39,30 +30,24 @@ def fill_form(experiment: Experiment, *, preset: str = OWN_SETTINGS) -> None:
     before = {key: st.session_state.get(key) for key in after}
     st.session_state.update(after)
     st.session_state["preset"] = preset
-    st.session_state[_FILLING] = _Filling(time.monotonic(), before, after)
+    st.session_state[_FILLING] = before, after
+    ask_for_receipt()
 
 
 def begin_form() -> None:
-    """Set the controls of a visitor who has not seen any yet. Before the controls are drawn.
+    """Set the controls of a visitor who has not seen any yet. Once, before anything is drawn.
 
     A click that comes on the heels of a chosen preset brings along the values of all controls
     from before, of which the browser has not heard yet that they have changed. They are put right.
     """
     if "generator" not in st.session_state:
         fill_form(Experiment(), preset=_FIRST_PRESET)
-    filling: _Filling | None = st.session_state.get(_FILLING)
-    if filling is None or time.monotonic() - filling.at > _LATENESS_SECONDS:
-        return
-    late = {
-        key: after
-        for key, after in filling.after.items()
-        if st.session_state.get(key) == filling.before[key] != after
-    }
-    if len(late) == 1:
-        # The visitor's own change back: the browser has heard.
-        del st.session_state[_FILLING]
-    else:
-        st.session_state.update(late)
+    if not is_behind():
+        st.session_state.pop(_FILLING, None)
+    before, after = st.session_state.get(_FILLING, ({}, {}))
+    for key in after:
+        if st.session_state.get(key) == before[key]:
+            st.session_state[key] = after[key]
 
 
 def read_form() -> Experiment | OptionError:

@@ -1,6 +1,5 @@
 """The experiment in the address bar: read from links, written at every change."""
 
-import time
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
@@ -10,6 +9,7 @@ from attnlab.runs.links import (
     MOST_TEXT_CHARACTERS,
     MOST_TITLE_CHARACTERS,
     Lesson,
+    Link,
     from_query,
     hideable_controls,
     is_link,
@@ -17,9 +17,10 @@ from attnlab.runs.links import (
 )
 from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.form_state import begin_form, fill_form, read_form
+from attnlab.ui.controls.receipt import ask_for_receipt, draw_receipt, is_behind
 from attnlab.ui.core.outside import as_text, draw_lesson_text, draw_warning
 
-_WRITTEN, _WRITTEN_AT, _NOTICES = "link_written", "link_written_at", "link_notices"
+_WRITTEN, _NOTICES = "link_written", "link_notices"
 _BARE = "address_is_bare"
 # The controls of a lesson may have put theirs there meanwhile.
 _COMPLETE = """
@@ -29,7 +30,6 @@ _COMPLETE = """
     history.replaceState(history.state, '', '?' + query + location.hash)
 }
 """
-_LATENESS_SECONDS = 2.0
 
 
 def follow_address(*, has_own_settings: bool) -> None:
@@ -42,27 +42,33 @@ def follow_address(*, has_own_settings: bool) -> None:
     begin_form()
     query = st.query_params.to_dict()
     written: dict[str, str] = st.session_state.get(_WRITTEN, {})
-    unknown: tuple[str, ...] = ()
-    if is_link(query) and not _is_known(query, written):
-        link = from_query(query)
-        unknown = () if has_own_settings else link.unknown
+    link = from_query(query) if is_link(query) else None
+    others = {key: query[key] for key in (query if link is None else link.unknown)}
+    if link is not None and _asks_for_more(link, written):
         fill_form(link.experiment)
         st.session_state["lesson"] = link.lesson
-        st.session_state[_NOTICES] = (
-            *link.notices,
-            *(f"{quoted(key)} is no setting of this experiment." for key in unknown),
-        )
+        # Also where these settings cannot run here: they are to be mended, not set again.
+        st.session_state[_WRITTEN] = to_query(link.experiment, link.lesson)
+        st.session_state[_NOTICES] = link.notices
+        if not has_own_settings:
+            unknown = (f"{quoted(key)} is no setting of this experiment." for key in others)
+            st.session_state[_NOTICES] += tuple(unknown)
+            others = {}
     form = read_form()
-    if isinstance(form, OptionError):
-        return
-    own = to_query(form, st.session_state.get("lesson"))
-    dropped = written.keys() | own.keys() | set(unknown)
-    wanted = {**own, **{key: query[key] for key in query if key not in dropped}}
-    st.session_state[_BARE] = not is_link(query) and own == written
-    if wanted != query and not st.session_state[_BARE]:
-        st.query_params.from_dict(wanted)
-    if own != written:
-        st.session_state[_WRITTEN], st.session_state[_WRITTEN_AT] = own, time.monotonic()
+    if not isinstance(form, OptionError):
+        own = st.session_state[_WRITTEN] = to_query(form, st.session_state.get("lesson"))
+        st.session_state[_BARE] = link is None and own == written
+        if own | others != query and not st.session_state[_BARE]:
+            st.query_params.from_dict(own | others)
+            ask_for_receipt()
+    draw_receipt()
+
+
+def _asks_for_more(link: Link, written: dict[str, str]) -> bool:
+    """Whether somebody went to this address, rather than having it from here."""
+    if not written:
+        return True
+    return not is_behind() and to_query(link.experiment, link.lesson) != written
 
 
 def complete_address() -> None:
@@ -77,14 +83,6 @@ def complete_address() -> None:
             f"<script>{_COMPLETE % urlencode(st.session_state[_WRITTEN])}</script>",
             unsafe_allow_javascript=True,
         )
-
-
-def _is_known(query: dict[str, str], written: dict[str, str]) -> bool:
-    if not written:
-        return False
-    # A click may come before the browser has heard of the address written a moment ago.
-    is_late = time.monotonic() - st.session_state[_WRITTEN_AT] < _LATENESS_SECONDS
-    return is_late or written.items() <= query.items()
 
 
 def draw_notices() -> None:
