@@ -51,6 +51,11 @@ class Snapshot:
         return self.state in ("compiling", "running")
 
     @property
+    def preparing(self) -> bool:
+        """Whether its first figures come by themselves."""
+        return self.active and self.latest is None
+
+    @property
     def seconds_left(self) -> float | None:
         """How long the remaining steps take at the present speed, if that is known."""
         left = self.experiment.training.steps - self.step

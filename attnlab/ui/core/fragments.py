@@ -4,7 +4,8 @@ The script of a page runs in a thread of its own and leaves what it draws to the
 loop. If a request of the browser comes between the end of a script and the last of its messages,
 Streamlit takes the next script for the only one and drops those messages. A request for the whole
 page draws them anew; one for a fragment, by a timer or by one of its controls, would leave the
-page torn. So scripts end when the event loop has taken their messages.
+page torn. So scripts end when the event loop has taken their messages. The report upstream is
+streamlit/streamlit#9188; docs/streamlit.md says how to find that this can go.
 """
 
 import asyncio
@@ -86,3 +87,27 @@ def fragment(
                 st.rerun()
 
     return st.fragment(draw_delivered, key=key, run_every=seconds)
+
+
+def draw_while(
+    is_waiting: Callable[[], bool],
+    draw: Callable[[], None],
+    *,
+    key: str,
+    seconds: float = 0.5,
+    waited: bool | None = None,
+) -> None:
+    """Draw a part of the page, again by itself while something is waited for.
+
+    When that changes the page is drawn once more, so that its rest hears of it, and the timer stops
+    or begins. `waited` is what the rest was drawn by, where that is not what is so now. Below
+    half a second Streamlit does not fade what it draws again.
+    """
+    before = is_waiting() if waited is None else waited
+
+    def draw_or_tell() -> None:
+        if is_waiting() != before:
+            st.rerun()
+        draw()
+
+    fragment(draw_or_tell, key=key, seconds=seconds if before else None)()

@@ -14,7 +14,7 @@ from attnlab.live.answers import Answers
 from attnlab.optimum import FEW_BELIEFS, Best, frequencies, ladder, optimum
 from attnlab.training.experiment import Experiment
 from attnlab.training.feasibility import Verdict, feasibility
-from attnlab.ui.core.fragments import fragment
+from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import draw_error, draw_warning
 
 # Seconds that a page may wait for its answers before it is drawn with gaps.
@@ -120,7 +120,12 @@ def draw_waiting(*questions: tuple[Any, ...]) -> None:
             )
         return
     pending = st.session_state.get(_UNANSWERED)
-    fragment(_draw_waiting, key="waiting", seconds=0.5 if pending else None)(pending, questions)
+    draw_while(
+        lambda: pending is not None and not is_answered(*pending),
+        lambda: _draw_waiting(pending, questions),
+        key="waiting",
+        waited=pending is not None,
+    )
 
 
 def draw_gap() -> None:
@@ -134,8 +139,6 @@ def draw_gap() -> None:
 def _draw_waiting(pending: tuple[Any, ...] | None, questions: tuple[tuple[Any, ...], ...]) -> None:
     if pending is None:
         return
-    if is_answered(*pending):
-        st.rerun()
     number = questions.index(pending) + 1
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
@@ -158,18 +161,18 @@ def _stop(pending: tuple[Any, ...], questions: tuple[tuple[Any, ...], ...]) -> N
 
 def draw_verdict(experiment: Experiment) -> None:
     """Under the Start button: what the settings can come to, before anything is trained."""
-    pending = not is_answered(feasibility, experiment)
-    fragment(_draw_verdict, key="verdict", seconds=0.5 if pending else None)(experiment, pending)
+    draw_while(
+        lambda: not is_answered(feasibility, experiment),
+        lambda: _draw_verdict(experiment),
+        key="verdict",
+    )
 
 
-def _draw_verdict(experiment: Experiment, pending: bool) -> None:
+def _draw_verdict(experiment: Experiment) -> None:
     verdict: Verdict | None = answer_or_none(feasibility, experiment)
     if verdict is None:
         st.caption(":material/hourglass_top: Working out what can be learned …")
         return
-    if pending:
-        # The timer has done its work.
-        st.rerun()
     text = f"Best possible from {experiment.length} days: {figures(verdict.best)}."
     if verdict.reachable is not None and verdict.reachable.nll > verdict.best.nll + 1e-3:
         text += f" At most with these settings: {figures(verdict.reachable)}."

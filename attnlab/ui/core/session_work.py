@@ -6,10 +6,9 @@ from typing import Any
 import streamlit as st
 
 from attnlab.live.background import Background, BackgroundState
-from attnlab.ui.core.fragments import fragment
+from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.hosting import work_queue
 
-_POLL_SECONDS = 0.25
 # Before that the speed of the first items, which compile, says little of the others.
 _SECONDS_TO_TELL = 3.0
 
@@ -111,19 +110,9 @@ def work_in_words(state: BackgroundState, share: float) -> str:
 def draw_while_working(name: str, draw: Callable[[Background | None], None]) -> None:
     """Draw the work of that name, or that there is none; four times a second until it has ended."""
     work = session_work().of(name)
-    # Below half a second Streamlit does not fade what it draws again.
-    every = _POLL_SECONDS if _is_running(work) else None
-    fragment(_draw, key=f"{name}_live", seconds=every)(work, _is_running(work), draw)
-
-
-def _is_running(work: Background | None) -> bool:
-    return work is not None and work.state().running
-
-
-def _draw(
-    work: Background | None, was_running: bool, draw: Callable[[Background | None], None]
-) -> None:
-    if was_running != _is_running(work):
-        # The buttons outside must hear of the end, and the timer stop; or begin.
-        st.rerun()
-    draw(work)
+    draw_while(
+        lambda: work is not None and work.state().running,
+        lambda: draw(work),
+        key=f"{name}_live",
+        seconds=0.25,
+    )

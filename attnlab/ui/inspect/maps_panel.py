@@ -17,7 +17,7 @@ from attnlab.models import AbstractModel, Trace
 from attnlab.models.readout import readout_position
 from attnlab.optimum import Dependence, day_laws, dependence, true_influence
 from attnlab.training.experiment import Experiment
-from attnlab.ui.core.fragments import fragment
+from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
 from attnlab.ui.core.process_figures import answer_or_none, is_answered
@@ -36,9 +36,15 @@ def draw_maps(
     They are means over visible days of `test`, or of the one sequence `single`.
     """
     length = experiment.length
-    true, laws = (answer_or_none(f, experiment.generator, length) for f in (dependence, day_laws))
+    known = (dependence, day_laws)
+    true, laws = (answer_or_none(f, experiment.generator, length) for f in known)
     if true is None or laws is None:
-        fragment(_wait_for_truth, key="truth", seconds=0.5)(experiment)
+        draw_while(
+            lambda: not all(is_answered(f, experiment.generator, length) for f in known),
+            lambda: st.caption(":material/hourglass_top: Working out the true dependence …"),
+            key="truth",
+            waited=True,
+        )
         return
     size = min(len(test), _SEQUENCES if length <= _LONG else _LONG_SEQUENCES)
     mean, shares = f"mean of {size}", "share of the row"
@@ -83,13 +89,6 @@ def draw_maps(
     _draw_how_to_read(found, experiment)
     _draw_last_rows(maps, found, true)
     _draw_difference(drawn, length)
-
-
-def _wait_for_truth(experiment: Experiment) -> None:
-    length = experiment.length
-    if all(is_answered(f, experiment.generator, length) for f in (dependence, day_laws)):
-        st.rerun()
-    st.caption(":material/hourglass_top: Working out the true dependence …")
 
 
 def _mean_maps(experiment, model, sequences, true: Dependence, laws) -> Comparison:

@@ -13,7 +13,7 @@ from attnlab.runs.script import to_script
 from attnlab.runs.storage import RunFileError, from_bytes, to_bytes
 from attnlab.training.limits import check_limits
 from attnlab.ui.controls.form_state import fill_form
-from attnlab.ui.core.fragments import fragment
+from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.hosting import limits
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.train.run_pictures import inside_picture, loss_picture
@@ -29,10 +29,8 @@ def draw_files(run: LiveRun) -> None:
     if not panel.open:
         return
     with panel:
-        snapshot = run.snapshot()
-        waiting = snapshot.active and snapshot.latest is None
         # Nothing else draws this panel again when the first figures come.
-        fragment(_draw_downloads, key="take_away", seconds=0.5 if waiting else None)(run, waiting)
+        draw_while(lambda: run.snapshot().preparing, lambda: _draw_downloads(run), key="take_away")
         st.file_uploader(
             "Load a run",
             key="run_file",
@@ -54,14 +52,11 @@ class _Download(NamedTuple):
     make: Callable[[], str | bytes]
 
 
-def _draw_downloads(run: LiveRun, was_waiting: bool) -> None:
+def _draw_downloads(run: LiveRun) -> None:
     """A button for every file, which is made when clicked, of the run as it then stands."""
     if run.snapshot().latest is None:
         st.caption("There is nothing to take away before the first Start.")
         return
-    if was_waiting:
-        # The timer has done its work.
-        st.rerun()
     experiment = run.experiment
     name = f"attnlab-{experiment.generator.name}-{experiment.model.name}"
     with st.container(horizontal=True, gap="small"):

@@ -5,7 +5,7 @@ import streamlit as st
 from attnlab.live.live_run import LiveRun
 from attnlab.optimum import ladder, optimum
 from attnlab.runs.snapshot import Snapshot
-from attnlab.ui.core.fragments import fragment
+from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.process_figures import is_answered
 from attnlab.ui.train.cursor import draw_scrubber, shown_moment
@@ -29,9 +29,13 @@ def draw_live(run: LiveRun, snapshot: Snapshot) -> None:
 
     `snapshot` is what the buttons were drawn by: if the run has ended since, they must hear.
     """
-    waiting = _is_waiting(snapshot)
-    # Below half a second Streamlit does not fade what it draws again.
-    fragment(_draw, key="live", seconds=0.25 if waiting else None)(run, waiting)
+    draw_while(
+        lambda: _is_waiting(run.snapshot()),
+        lambda: _draw(run),
+        key="live",
+        seconds=0.25,
+        waited=_is_waiting(snapshot),
+    )
 
 
 def _is_waiting(snapshot: Snapshot) -> bool:
@@ -42,11 +46,8 @@ def _is_waiting(snapshot: Snapshot) -> bool:
     return snapshot.active or not all(known)
 
 
-def _draw(run: LiveRun, was_waiting: bool) -> None:
+def _draw(run: LiveRun) -> None:
     snapshot = run.snapshot()
-    if was_waiting and not _is_waiting(snapshot):
-        # The buttons outside must hear of the end, and the timer stop.
-        st.rerun()
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         draw_status(snapshot)
         if snapshot.latest is not None:
