@@ -12,7 +12,6 @@ from attnlab.ui.inspect.sequence_panel import draw_sequence, edited_days
 from attnlab.ui.inspect.untrained_panel import draw_untrained
 from attnlab.ui.train.cursor import draw_scrubber, shown_moment
 from attnlab.ui.train.files_panel import draw_files
-from attnlab.ui.train.session_view import session_shown
 from attnlab.ui.train.transport import draw_status
 
 ensure_shell()
@@ -33,7 +32,6 @@ else:
         st.button("Show the newest step", key="newest", icon=":material/refresh:")
     draw_scrubber(snapshot)
     moment = shown_moment(snapshot)
-    session_shown().step = None if moment.is_now else moment.model_step
     model = moment.model
     st.caption(
         f"`{experiment.generator.name}`, {experiment.length} days, "

@@ -9,7 +9,6 @@ from attnlab.configuration.options import quoted
 
 # U+FE0F asks for the emoji form of the character before it; keyboards often leave it out.
 _EMOJI_FORM = "\N{VARIATION SELECTOR-16}"
-_MOST_IN_A_LABEL = 6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,29 +68,6 @@ class Vocabulary:
             tokens.append(found)
             rest = rest[len(_plain(self.symbols[found])) :]
         return tuple(tokens)
-
-
-def in_any_font(vocabulary: Vocabulary) -> Vocabulary:
-    """The same alphabet in short ASCII texts, for pictures drawn with fonts nobody knows.
-
-    A symbol becomes its name where all names are short ASCII texts, and otherwise a letter, with
-    what Unicode calls the symbol as its name.
-
-    >>> in_any_font(WEATHER).symbols
-    ('rain', 'cloud', 'sun')
-    >>> in_any_font(Vocabulary(symbols=("🐱", "H"), names=("🐱", "H")))
-    Vocabulary(symbols=('A', 'B'), names=('cat face', 'H'))
-    """
-    if all(name.isascii() and len(name) <= _MOST_IN_A_LABEL for name in vocabulary.names):
-        return Vocabulary(symbols=vocabulary.names, names=vocabulary.names)
-    letters = tuple(chr(ord("A") + i) for i in range(vocabulary.size))
-    return Vocabulary(symbols=letters, names=tuple(map(_described, vocabulary.names)))
-
-
-def _described(name: str) -> str:
-    if name.isascii():
-        return name
-    return " ".join(unicodedata.name(part, "unnamed").lower() for part in _plain(name))
 
 
 def _plain(text: str) -> str:

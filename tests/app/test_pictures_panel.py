@@ -10,8 +10,8 @@ from attnlab.charts import to_png, to_svg
 from attnlab.ui.core.chart_files import chart_picture
 
 _PAGES = Path(__file__).resolve().parents[2] / "pages"
-# Their charts are the run's, whose files hold them; the other page has none.
-_WITHOUT = {"train", "words"}
+# It has no charts.
+_WITHOUT = {"words"}
 _PANEL = "Take the charts away"
 
 

@@ -62,24 +62,19 @@ def test_the_script_prints_the_figures_of_the_page(done, tmp_path):
     ]
 
 
+def _take_chart(train: TrainPage, name: str, kind: str = "svg") -> bytes:
+    train.choose("picture", name)
+    train.settle()
+    return _take(train, f"picture_{kind}")
+
+
 def test_pictures_say_what_they_show(done):
-    for chart in ("loss", "inside"):
-        assert _take(done, f"take_{chart}_png").startswith(b"\x89PNG\r\n\x1a\n")
-    loss = _texts(_take(done, "take_loss_svg"))
+    done.open_panel("pictures")
+    loss = _texts(_take_chart(done, "Loss"))
     assert "attention on markov" in loss
-    assert f"test loss {done.figure('test loss (nats)')} nats" in loss
-    assert "step 30" in _texts(_take(done, "take_inside_svg"))
-
-
-def test_a_picture_follows_the_slider(done):
-    done.slide("shown_step", "Home")
-    expect(done.part("shown_step")).to_contain_text("0")
-    done.settle()
-    inside = _texts(_take(done, "take_inside_svg"))
-    assert "step 0" in inside
-    # Words, since nobody knows whether the fonts of the reader have the weather's signs.
-    assert "rain" in inside
-    assert "🌧" not in inside
+    assert f"Test loss {done.figure('test loss (nats)').split()[0]}" in loss
+    assert "step 30" in loss
+    assert _take_chart(done, "Attention pattern", "png").startswith(b"\x89PNG\r\n\x1a\n")
 
 
 def test_a_linear_model_has_its_weights_taken(bench):
@@ -87,8 +82,8 @@ def test_a_linear_model_has_its_weights_taken(bench):
     bench.press("step")
     bench.wait_for_step(1)
     bench.wait_for("paused")
-    bench.open_panel("files")
-    assert "rain → sun" in _texts(_take(bench, "take_inside_svg"))
+    bench.open_panel("pictures")
+    assert "Weights of the linear model" in _texts(_take_chart(bench, "Weights"))
 
 
 def test_the_charts_of_a_lesson_are_taken_as_they_stand(new_page, server):

@@ -4,11 +4,9 @@ import struct
 import zlib
 from xml.etree import ElementTree
 
-import hypothesis
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import strategies as st
 
 from attnlab.charts import (
     PastCurve,
@@ -22,7 +20,7 @@ from attnlab.charts import (
     weight_chart,
     weight_table,
 )
-from attnlab.generators.vocabulary import WEATHER, Vocabulary, in_any_font
+from attnlab.generators.vocabulary import WEATHER, Vocabulary
 from attnlab.runs.history import empty_history
 from attnlab.training.evaluation import Evaluation
 
@@ -38,16 +36,15 @@ def loss():
 
 
 def pattern():
-    symbols = tuple(in_any_font(WEATHER).symbols[token] for token in (0, 1, 2, 0))
+    symbols = tuple(WEATHER.symbols[token] for token in (0, 1, 2, 0))
     share = TRIANGLE / TRIANGLE.sum(axis=1, keepdims=True)
     table = pattern_table(share, TRIANGLE, symbols)
     return pattern_chart(table, length=LENGTH, symbols=symbols, dark=False, height=200)
 
 
 def weights():
-    vocabulary = in_any_font(WEATHER)
-    table = weight_table(np.random.default_rng(0).normal(size=(LENGTH, 3, 3)), vocabulary)
-    return weight_chart(table, length=LENGTH, vocabulary=vocabulary, dark=False, height=200)
+    table = weight_table(np.random.default_rng(0).normal(size=(LENGTH, 3, 3)), WEATHER)
+    return weight_chart(table, length=LENGTH, vocabulary=WEATHER, dark=False, height=200)
 
 
 CHARTS = {"loss": loss, "pattern": pattern, "weights": weights}
@@ -76,8 +73,8 @@ def most_points(svg, mark, sign):
 MARKS = {"loss": ("line", "L", 29), "pattern": ("rect", "Z", 10), "weights": ("rect", "Z", 36)}
 EXPECTED = {
     "loss": {"A title", "seed 5", "loss (nats)", "step", "floor 0.800"},
-    "pattern": {"A title", "seed 5", "← query: day that attends", "3  sun"},
-    "weights": {"A title", "seed 5", "rain → sun", "weight (nats)"},
+    "pattern": {"A title", "seed 5", "← query: day that attends", "3  ☀️"},
+    "weights": {"A title", "seed 5", "🌧️ → ☀️", "weight (nats)"},
 }
 
 
@@ -120,27 +117,6 @@ def test_a_picture_leaves_the_chart_as_it_was(name):
     assert chart.form == form
     for key, table in tables.items():
         pd.testing.assert_frame_equal(chart.tables[key], table)
-
-
-@hypothesis.given(st.lists(st.text(min_size=1, max_size=8), min_size=2, max_size=6, unique=True))
-def test_any_alphabet_has_short_ascii_texts(symbols):
-    try:
-        vocabulary = Vocabulary(symbols=tuple(symbols), names=tuple(symbols))
-    except ValueError:
-        hypothesis.reject()
-    plain = in_any_font(vocabulary)
-    assert plain.size == vocabulary.size
-    assert all(text.isascii() and len(text) <= 6 for text in plain.symbols)
-    assert all(name.isascii() for name in plain.names)
-    if all(symbol.isascii() and len(symbol) <= 6 for symbol in symbols):
-        assert plain.symbols == vocabulary.symbols
-
-
-def test_letters_say_what_they_stand_for():
-    pets = Vocabulary(symbols=("🐱", "☀️", "rainstorm"), names=("🐱", "☀️", "rainstorm"))
-    assert in_any_font(pets) == Vocabulary(
-        symbols=("A", "B", "C"), names=("cat face", "black sun with rays", "rainstorm")
-    )
 
 
 @pytest.mark.parametrize("name", ["a:b", "www.b.c", "a[0]", 'a"b', "a\\'b", "step", "series:N"])

@@ -29,7 +29,7 @@ _PART = ContextVar[str | None]("part", default=None)
 def draw_chart(
     drawing: Drawing,
     *,
-    name: str | None,
+    name: str,
     alt: str,
     key: str | None = None,
     on_select: str | Callable[..., None] = "ignore",
@@ -37,11 +37,10 @@ def draw_chart(
 ) -> Any:
     """The chart, as wide as its place; `alt` says in words what it shows.
 
-    By its `name`, of which a page has one each, it can be taken away; None for one that the files
-    of the run hold. With `on_select` it returns the selections, by their names.
+    By its `name`, of which a page has one each, it can be taken away at the foot of the page. With
+    `on_select` it returns the selections, by their names.
     """
-    if name is not None:
-        charts_on_page()[name] = DrawnChart(drawing, alt, _PART.get())
+    charts_on_page()[name] = DrawnChart(drawing, alt, _PART.get())
     return st.vega_lite_chart(
         spec=drawing.specification(),
         width="stretch",
@@ -53,7 +52,7 @@ def draw_chart(
 
 
 def charts_on_page() -> dict[str, DrawnChart]:
-    """The charts that have a name, as they were last drawn, in their order on the page."""
+    """The charts by their names, as they were last drawn, in their order on the page."""
     return st.session_state.setdefault(_CHARTS, {})
 
 

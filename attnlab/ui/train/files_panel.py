@@ -1,11 +1,10 @@
 """Taking a run away, as files of several kinds, and loading one."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import streamlit as st
 
-from attnlab.charts import to_png, to_svg
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.loss_file import to_csv
@@ -16,9 +15,7 @@ from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.hosting import limits
 from attnlab.ui.core.outside import draw_error
-from attnlab.ui.train.run_pictures import inside_picture, loss_picture
 from attnlab.ui.train.session_past_runs import shelve_run
-from attnlab.ui.train.session_view import Shown, session_shown
 
 
 def draw_files(run: LiveRun) -> None:
@@ -60,7 +57,7 @@ def _draw_downloads(run: LiveRun) -> None:
     experiment = run.experiment
     name = f"attnlab-{experiment.generator.name}-{experiment.model.name}"
     with st.container(horizontal=True, gap="small"):
-        for download in _downloads(run, session_shown()):
+        for download in _downloads(run):
             st.download_button(
                 download.label,
                 data=download.make,
@@ -73,18 +70,11 @@ def _draw_downloads(run: LiveRun) -> None:
     st.caption(
         "The run file holds everything and can be loaded again; the script repeats the run with "
         "attnlab alone and prints its figures; the CSV has a row for every step that was "
-        "measured. Pictures show the charts as they are now, on white."
+        "measured."
     )
 
 
-def _downloads(run: LiveRun, shown: Shown) -> tuple[_Download, ...]:
-    def loss() -> dict[str, Any]:
-        return loss_picture(run.snapshot(), shown.rungs)
-
-    def inside() -> dict[str, Any]:
-        return inside_picture(run.snapshot(), shown.step, shown.choice)
-
-    svg, png = "image/svg+xml", "image/png"
+def _downloads(run: LiveRun) -> tuple[_Download, ...]:
     return (
         _Download("run_save", "Run", ".run", "application/octet-stream",
                   lambda: to_bytes(run.stored())),
@@ -92,12 +82,6 @@ def _downloads(run: LiveRun, shown: Shown) -> tuple[_Download, ...]:
                   lambda: to_csv(run.snapshot().history)),
         _Download("take_script", "Script, Python", ".py", "text/x-python",
                   lambda: to_script(run.experiment, run.snapshot().history.changes)),
-        _Download("take_loss_svg", "Loss, SVG", "-loss.svg", svg, lambda: to_svg(loss())),
-        _Download("take_loss_png", "Loss, PNG", "-loss.png", png, lambda: to_png(loss())),
-        _Download("take_inside_svg", "Inside, SVG", "-inside.svg", svg,
-                  lambda: to_svg(inside())),
-        _Download("take_inside_png", "Inside, PNG", "-inside.png", png,
-                  lambda: to_png(inside())),
     )  # fmt: skip
 
 

@@ -20,7 +20,6 @@ from attnlab.ui.train.inside_panel import (
 )
 from attnlab.ui.train.loss_panel import draw_loss, draw_reference_choice, draw_target
 from attnlab.ui.train.session_past_runs import past_runs
-from attnlab.ui.train.session_view import session_shown
 from attnlab.ui.train.transport import draw_status
 
 
@@ -75,9 +74,6 @@ def _draw(run: LiveRun) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="large"):
         rungs = draw_reference_choice(snapshot)
         draw_target(run, snapshot)
-    shown = session_shown()
-    shown.rungs, shown.choice = rungs, choice
-    shown.step = None if moment.is_now else moment.model_step
     left, right = charts.columns([3, 2], gap="medium")
     with left:
         draw_loss(snapshot, rungs, None if moment.is_now else moment.step, past_runs())

@@ -77,7 +77,7 @@ def draw_loss(
     with st.container(key="chart_loss"):
         draw_chart(
             loss_drawing(snapshot, rungs, cursor, curves, dark=on_dark()),
-            name=None,
+            name="Loss",
             alt=loss_in_words(snapshot, curves),
             key=LOSS_CHART,
             on_select="rerun",
@@ -123,13 +123,14 @@ def loss_in_words(snapshot: Snapshot, past: Sequence[PastCurve] = ()) -> str:
     if snapshot.active:
         return "Loss against step."
     experiment, latest = snapshot.experiment, snapshot.latest
+    subject = f"Loss against step: {experiment.model.name} on {experiment.generator.name}."
     best = answer_or_none(optimum, experiment.generator, experiment.length)
     test = show_measured(latest.evaluation.nll, latest.evaluation.nll_stderr)
     figures = [f"Test loss {test} nats at step {latest.step:,}."]
     if best is not None:
         figures.append(f"The floor is {best.final.nll:.3f} nats.")
     figures += [f"Before: {curve.name}, {curve.tests[-1][1]:.3f} nats." for curve in past]
-    return " ".join(["Loss against step.", *figures])
+    return " ".join([subject, *figures])
 
 
 def _curve(run: PastRun) -> PastCurve:
