@@ -7,6 +7,7 @@ from attnlab.configuration.number_text import EMPTY_CELL, read_cells, read_matri
 from attnlab.configuration.options import OptionError
 from attnlab.lessons.worked_examples import Rows
 from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.controls.grid import begin_grid, keep_grid
 from attnlab.ui.core.outside import draw_error
 
 MOST_ROWS, MOST_COLUMNS = 8, 16
@@ -44,17 +45,10 @@ def draw_fault(error: OptionError) -> None:
 
 
 def _draw_grid(name: str, text: str, key: str, *, more_rows: bool) -> None:
-    # A grid keeps its edits as changes to the table it began with. It begins anew only when the
-    # text was changed elsewhere, since otherwise the cell being typed in would lose the focus.
-    grid, began, shown = f"{key}_grid", f"{key}_began", f"{key}_shown"
-    if st.session_state.get(shown) != text or grid not in st.session_state:
-        st.session_state.pop(grid, None)
-        st.session_state[began] = _table(text)
-        st.session_state[shown] = text
-    table = st.session_state[began]
+    table = begin_grid(key, text, lambda: _table(text))
     st.data_editor(
         table,
-        key=grid,
+        key=f"{key}_grid",
         width="content",
         hide_index=True,
         num_rows="dynamic" if more_rows else "fixed",
@@ -89,7 +83,8 @@ def _write(key: str) -> None:
     text = "\n".join(
         " ".join(_as_text(row.get(column)) for column in table.columns) for row in rows
     )
-    st.session_state[key] = st.session_state[f"{key}_shown"] = text
+    st.session_state[key] = text
+    keep_grid(key, text)
 
 
 def _as_text(cell: object) -> str:

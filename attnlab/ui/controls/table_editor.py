@@ -12,6 +12,7 @@ from attnlab.configuration.options import OptionError, default_of, label_of, opt
 from attnlab.generators import AbstractGenerator, Outline
 from attnlab.runs.links import control_key
 from attnlab.ui.controls.form import probability_options
+from attnlab.ui.controls.grid import begin_grid, keep_grid
 from attnlab.ui.core.outside import as_text, draw_error
 
 _NAME_WIDTH = 125
@@ -58,28 +59,22 @@ def _draw_table(kind: type[AbstractGenerator], name: str, values: Mapping[str, A
     # NaN, an empty cell, is not equal to itself; its text is.
     if show_numbers(changed) != show_numbers(value):
         st.session_state[key] = show_numbers(changed)
-        st.session_state[f"{key}_shown"] = show_numbers(edited)
+        keep_grid(key, (show_numbers(edited), outline))
     return changed
 
 
 def _draw_grid(key: str, rows: tuple[tuple[float, ...], ...], outline: Outline) -> list:
     """The rows as they are after the user's edits."""
-    # A grid keeps its edits as changes to the table it began with. It begins anew only when the
-    # text was changed elsewhere, since otherwise the cell being typed in would lose the focus.
-    grid, shown, names = f"{key}_grid", f"{key}_shown", f"{key}_names"
-    if (
-        st.session_state.get(shown) != show_numbers(rows)
-        or st.session_state.get(names) != outline
-        or grid not in st.session_state
-    ):
-        st.session_state.pop(grid, None)
-        st.session_state[f"{key}_began"] = pd.DataFrame(
+    table = begin_grid(
+        key,
+        (show_numbers(rows), outline),
+        lambda: pd.DataFrame(
             np.array(rows, dtype=float), index=outline.rows, columns=outline.columns
-        )
-        st.session_state[shown], st.session_state[names] = show_numbers(rows), outline
+        ),
+    )
     edited = st.data_editor(
-        st.session_state[f"{key}_began"],
-        key=grid,
+        table,
+        key=f"{key}_grid",
         width="content",
         column_config={
             "_index": st.column_config.Column(outline.row_title, width=_NAME_WIDTH, pinned=True),

@@ -6,12 +6,11 @@ from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractGenerator
 from attnlab.training.limits import check_limit
 from attnlab.ui.controls.form import draw_process_form, probability_options
+from attnlab.ui.controls.last_good import or_last_good
 from attnlab.ui.controls.table_editor import draw_process_tables
 from attnlab.ui.core.hosting import limits
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.generators.rule_panel import draw_formula
-
-_LAST_GOOD = "last_good_process"
 
 
 def draw_process() -> tuple[AbstractGenerator, int] | None:
@@ -30,9 +29,8 @@ def draw_process() -> tuple[AbstractGenerator, int] | None:
     is_good = not isinstance(chosen, OptionError)
     with train:
         _draw_train_button(is_good)
-    if is_good:
-        st.session_state[_LAST_GOOD] = (chosen, length)
-    generator, length = st.session_state.get(_LAST_GOOD, (None, length))
+    found = (chosen, length) if is_good else None
+    generator, length = or_last_good(found, (None, length), key="last_good_process")
     if type(generator) is not kind:
         return None
     with formula.container():

@@ -14,6 +14,7 @@ from attnlab.lessons.stages import Head, Stages, compiled_stages
 from attnlab.lessons.worked_examples import WORKED_EXAMPLES, Rows, check_shapes
 from attnlab.models.initialisation import Projection
 from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.controls.last_good import or_last_good
 from attnlab.ui.controls.matrix_editor import MOST_ROWS, draw_fault, edit_matrix
 from attnlab.ui.lessons.encodings.encoding_controls import steps
 
@@ -76,10 +77,9 @@ def draw_bench() -> Bench:
     )
     st.markdown(WORKED_EXAMPLES[example].lesson)
     switches = _draw_switches()
-    tables = _draw_tables(example, switches)
-    if tables is None:
-        good = st.session_state.get("step_good")
-        tables = _defaults(example) if good is None else good
+    found = _draw_tables(example, switches)
+    tables = or_last_good(found, _defaults(example), key="step_good")
+    if found is None:
         st.info(
             "The pictures below are those of the last tables that made sense.",
             icon=":material/history:",
@@ -218,5 +218,4 @@ def _draw_tables(example: str, switches: Switches) -> dict[str, Rows] | None:
         with places[error.name]:
             draw_fault(error)
         return None
-    st.session_state["step_good"] = found
     return found

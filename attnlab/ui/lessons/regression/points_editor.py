@@ -2,17 +2,17 @@
 
 import functools
 
-import numpy as np
 import streamlit as st
 
 from attnlab.configuration.options import OptionError
 from attnlab.lessons.points_text import MOST, read_points
 from attnlab.lessons.regression_data import Sample
 from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.controls.last_good import or_last_good
 from attnlab.ui.core.outside import draw_error
 
 _EXAMPLE = "0.0, 0.1\n0.5, 0.9\n1.0, 0.4\n1.5, -0.6\n2.0, -0.9\n2.5, 0.2\n3.0, 0.8"
-_KEY, _LAST = "own_points", "last_points"
+_KEY = "own_points"
 # Servers in front of a hosted app refuse addresses of more than some eight thousand letters, and
 # in an address a comma or a new line takes three.
 _MOST_IN_ADDRESS = 2000
@@ -20,12 +20,12 @@ _MOST_IN_ADDRESS = 2000
 
 def read_own_points() -> Sample:
     """A field for the points; those in it or, while they cannot be read, the last good ones."""
-    text = _draw_field()
+    text, found = _draw_field(), None
     try:
-        st.session_state[_LAST] = np.stack(read_points("points", text))
+        found = read_points("points", text)
     except OptionError as error:
         draw_error(f"{error} The last good points are shown.")
-    x, y = st.session_state.get(_LAST, np.stack(read_points("points", _EXAMPLE)))
+    x, y = or_last_good(found, read_points("points", _EXAMPLE), key="last_points")
     return Sample(x[:, None], y)
 
 

@@ -8,6 +8,7 @@ from attnlab.configuration.number_text import read_numbers
 from attnlab.configuration.options import OptionError
 from attnlab.lessons.saturation import patterns, saturation, verdict
 from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.controls.last_good import or_last_good
 from attnlab.ui.core.fragments import fragment
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import draw_chart
@@ -22,7 +23,6 @@ _PRESETS = {
     "huge": "10000, 9999, 0, -10000",
 }
 _MOST = 32
-_LAST = "last_logits"
 
 
 # A fragment, so that its controls draw nothing else anew.
@@ -50,12 +50,13 @@ def draw_temperature() -> None:
         temperature = linked(
             st.slider, "temperature", 0.05, 5.0, 1.0, 0.05, key="temperature_of_logits"
         )
-    logits = st.session_state.get(_LAST, read_logits(_VECTOR))
+    found = None
     try:
-        logits = st.session_state[_LAST] = read_logits(text)
+        found = read_logits(text)
     except OptionError as error:
         with fault:
             draw_error(f"{error} The last good logits are shown.")
+    logits = or_last_good(found, read_logits(_VECTOR), key="last_logits")
     _draw_softmax(np.array(logits, dtype=np.float32), temperature)
 
 
