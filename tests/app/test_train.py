@@ -7,6 +7,7 @@ from attnlab.generators import GENERATORS
 from attnlab.models import MODELS
 from attnlab.positions import POSITIONS
 from attnlab.training.experiment import Experiment
+from attnlab.runs.links import control_key
 from attnlab.training.presets import PRESETS
 from tests.app.lessons import code
 from tests.unit.scripts import experiment_of
@@ -59,7 +60,7 @@ def test_every_generator_with_every_model(app, generator, model):
     if "position" not in options_of(experiment.model):
         return
     for position in POSITIONS:
-        app.selectbox(key="position").select(position).run()
+        app.selectbox(key=control_key(MODELS[model], "position")).select(position).run()
         assert _experiment_of(app).model.position == POSITIONS[position]()
 
 

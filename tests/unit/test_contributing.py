@@ -1,5 +1,6 @@
 """What the guide for contributors shows works, once it is registered as the guide says."""
 
+import dataclasses
 import re
 from pathlib import Path
 from types import MappingProxyType
@@ -12,9 +13,12 @@ from attnlab.configuration.options import options_of
 from attnlab.generators import GENERATORS, Recall
 from attnlab.models import MODELS, AttentionOptions
 from attnlab.positions import POSITIONS
-from attnlab.training.experiment import Experiment, from_json, prepare, to_json, train
+from attnlab.training.evaluation import evaluate
+from attnlab.training.experiment import Experiment, from_json, prepare, to_json
 from attnlab.training.feasibility import feasibility
-from attnlab.training.steps import Training, evaluate
+from attnlab.training.loop import train
+from attnlab.training.optimisers import OPTIMISERS
+from attnlab.training.steps import Training
 
 GUIDE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SHORT = Training(steps=5, test_size=100, train_size=100)
@@ -70,6 +74,13 @@ def test_the_positional_encoding(register):
     assert rows.tolist() == [[0], [1], [0]]
     options = AttentionOptions(position=parity)
     assert np.isfinite(trained(Experiment(length=4, model=options, training=SHORT)).nll)
+
+
+def test_the_optimiser(register):
+    assert "rmsprop" not in OPTIMISERS
+    rmsprop = register(Training, "optimiser", shown("RmsProp"))(decay=0.8)
+    training = dataclasses.replace(SHORT, optimiser=rmsprop)
+    assert np.isfinite(trained(Experiment(length=4, training=training)).nll)
 
 
 def test_the_model(register):

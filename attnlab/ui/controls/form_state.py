@@ -102,6 +102,7 @@ _RULED: Mapping[str, tuple[str, str]] = {
     "temperature": ("scale", "temperature"),
     "batch": ("batch_mode", "minibatch"),
     "train_size": ("data", "fixed"),
+    "warm_up": ("schedule", "warm-up-cosine"),
 }
 
 
