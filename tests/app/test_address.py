@@ -52,6 +52,7 @@ def test_a_click_on_the_heels_of_a_preset_leaves_it(app):
     preset = PRESETS["corrected-recall"].experiment
     for key, value in before.items():
         app.number_input(key=key).set_value(value)
+    app.selectbox(key="generator").select("markov")
     app.text_input(key="receipt").set_value(heard)
     _go_to(app, address)
     assert app.number_input(key="steps").value == preset.training.steps

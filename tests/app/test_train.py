@@ -33,16 +33,6 @@ def test_a_preset_fills_the_controls(app, name):
     assert _experiment_of(app) == PRESETS[name].experiment
 
 
-def test_a_click_on_the_heels_of_a_preset_does_not_take_it_back(app):
-    """A browser that has not heard of the new values yet sends those from before."""
-    app.selectbox(key="preset").select("corrected-recall").run()
-    app.selectbox(key="generator").select("markov")
-    app.number_input(key="steps").set_value(500)
-    app.run()
-    assert app.number_input(key="steps").value == 2_000
-    assert _experiment_of(app) == PRESETS["corrected-recall"].experiment
-
-
 def test_presets_leave_nothing_behind(app):
     for name in (*PRESETS, *reversed(PRESETS)):
         app.selectbox(key="preset").select(name).run()
