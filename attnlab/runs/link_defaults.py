@@ -57,4 +57,26 @@ _FIRST: Mapping[str, str] = {
     "seed": "0",
 }
 
-DEFAULTS: Mapping[str, Mapping[str, str]] = {"1": _FIRST, LINK_VERSION: _FIRST}
+# Options that came later, with the defaults that they came with.
+_LATER: Mapping[str, str] = {
+    "transformer_layers": "1",
+    "transformer_heads": "3",
+    "transformer_d_attn": "8",
+    "transformer_d_model": "24",
+    "transformer_mlp_width": "48",
+    "transformer_residual": "with",
+    "transformer_normalisation": "pre",
+    "transformer_position": "learned",
+    "transformer_mask": "causal",
+    "transformer_scale": "1/sqrt(d)",
+    "transformer_temperature": "1.0",
+    "gru_hidden_size": "32",
+    "optimiser": "adam",
+    "adamw_weight_decay": "0.01",
+    "sgd_momentum": "0.9",
+    "schedule": "constant",
+    "warm_up": "0.1",
+    "clip": "0.0",
+}
+
+DEFAULTS: Mapping[str, Mapping[str, str]] = dict.fromkeys(("1", LINK_VERSION), _FIRST | _LATER)

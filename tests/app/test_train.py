@@ -6,8 +6,8 @@ from attnlab.configuration.options import options_of
 from attnlab.generators import GENERATORS
 from attnlab.models import MODELS
 from attnlab.positions import POSITIONS
-from attnlab.training.experiment import Experiment
 from attnlab.runs.links import control_key
+from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
 from tests.app.lessons import code
 from tests.unit.scripts import experiment_of

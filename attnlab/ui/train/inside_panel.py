@@ -14,7 +14,6 @@ from attnlab.charts import (
     weight_chart,
     weight_table,
 )
-from attnlab.generators.vocabulary import Vocabulary
 from attnlab.models import HIDDEN_STATES, WEIGHTS_BY_DAY, AbstractModel, AttentionMap, Trace
 from attnlab.models.inside import map_name, mean_trace, trace_of
 from attnlab.models.readout import readout_position
@@ -134,11 +133,10 @@ def pattern_drawing(
     *,
     dark: bool,
     height: int = CHART_HEIGHT,
-    vocabulary: Vocabulary | None = None,
 ) -> Drawing | None:
-    """The chart of `draw_inside`, or None where there is none; `vocabulary` writes the days."""
+    """The chart of `draw_inside`, or None where there is none."""
     experiment, symbols = snapshot.experiment, None
-    vocabulary = vocabulary or experiment.generator.vocabulary
+    vocabulary = experiment.generator.vocabulary
     look = {"length": experiment.length, "dark": dark, "height": height}
     if choice.sequence != MEAN:
         symbols = tuple(vocabulary.symbols[token] for token in snapshot.probes[choice.sequence])
