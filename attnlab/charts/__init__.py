@@ -37,6 +37,7 @@ from attnlab.charts.lessons.sweep import (
 from attnlab.charts.processes.curve import curve_chart, curve_table
 from attnlab.charts.processes.frequency import frequency_chart, frequency_table
 from attnlab.charts.processes.rule import rule_chart, rule_table
+from attnlab.charts.runs.by_day import by_day_chart, by_day_table
 from attnlab.charts.runs.dependence import dependence_chart, dependence_table
 from attnlab.charts.runs.difference import (
     days_chart,
@@ -66,6 +67,8 @@ __all__ = [
     "Lit",
     "PastCurve",
     "as_picture",
+    "by_day_chart",
+    "by_day_table",
     "calibration_chart",
     "calibration_table",
     "component_chart",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Int, Key
@@ -13,6 +14,7 @@ from attnlab.inspection.predictions import Calibration, calibration, confusion, 
 from attnlab.inspection.transitions import TransitionTest, transition_test
 from attnlab.models import AbstractModel
 from attnlab.models.generation import generate
+from attnlab.training.evaluation import EvaluationByPosition, evaluate_by_position
 from attnlab.training.experiment import Experiment
 
 _BINS = 10
@@ -22,12 +24,14 @@ _CONTINUED = 2_000
 class Quality(NamedTuple):
     """Confusion and calibration over test sequences, and next days beside the process's own.
 
-    `transitions` continues the first `continued` test sequences by a day each, and is None until
-    that is done.
+    `by_day` are the figures of every day that was trained on, from those before it; None where
+    only the final one was. `transitions` continues the first `continued` test sequences by a day
+    each, and is None until that is done.
     """
 
     counts: Int[np.ndarray, "came predicted"]
     reliable: Calibration
+    by_day: EvaluationByPosition | None
     continued: int
     transitions: TransitionTest | None
 
@@ -38,8 +42,13 @@ def quality(
     """What the model's predictions on `test`, whose last days are the final ones, are worth."""
     probs = final_probs(model, test[:, :-1], experiment.training.readout)
     visible = test[:_CONTINUED, :-1]
+    every_day = experiment.training.loss == "next"
     found = Quality(
-        confusion(probs, test[:, -1]), calibration(probs, test[:, -1], _BINS), len(visible), None
+        counts=confusion(probs, test[:, -1]),
+        reliable=calibration(probs, test[:, -1], _BINS),
+        by_day=evaluate_by_position(model, jnp.asarray(test)) if every_day else None,
+        continued=len(visible),
+        transitions=None,
     )
     yield found
     keys = jr.split(jr.key(experiment.seed), 2 * len(visible))

@@ -6,17 +6,27 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attnlab.charts import calibration_chart, calibration_table, confusion_chart, confusion_table
+from attnlab.charts import (
+    by_day_chart,
+    by_day_table,
+    calibration_chart,
+    calibration_table,
+    confusion_chart,
+    confusion_table,
+)
 from attnlab.configuration.number_text import show_measured
 from attnlab.generators.vocabulary import Vocabulary
 from attnlab.inspection import Quality, quality
 from attnlab.inspection.transitions import row_shares
 from attnlab.live.background import Background
 from attnlab.models import AbstractModel
+from attnlab.optimum import optimum
+from attnlab.training.evaluation import EvaluationByPosition
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
+from attnlab.ui.core.process_figures import answer_or_none
 from attnlab.ui.core.session_work import draw_while_working, session_work
 
 _WORK, _MODEL = "quality", "quality_model"
@@ -29,11 +39,11 @@ def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray)
     if st.session_state.get(_MODEL) is not model:
         st.session_state[_MODEL] = model
         session_work().start(_WORK, partial(quality, experiment, model, test))
-    draw_while_working(_WORK, partial(_draw, vocabulary=experiment.generator.vocabulary))
+    draw_while_working(_WORK, partial(_draw, experiment=experiment))
 
 
-def _draw(work: Background, *, vocabulary: Vocabulary) -> None:
-    state = work.state()
+def _draw(work: Background, *, experiment: Experiment) -> None:
+    state, vocabulary = work.state(), experiment.generator.vocabulary
     found: Quality | None = state.latest
     if state.error:
         draw_error(f"The figures ended by an error. {state.error}")
@@ -48,6 +58,8 @@ def _draw(work: Background, *, vocabulary: Vocabulary) -> None:
     st.header("Over the whole test set", anchor=False, divider="gray")
     if found is not None:
         _draw_predictions(found, vocabulary)
+        if found.by_day is not None:
+            _draw_by_day(found.by_day, experiment)
     st.header("Days that the model makes up", anchor=False, divider="gray")
     if found is not None and found.transitions is not None:
         _draw_transitions(found, vocabulary)
@@ -90,6 +102,33 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
             "How to read it: on the dashed line a probability means what it says; bars are one "
             f"standard error. Expected calibration error {reliable.error:.3f}."
         )
+
+
+def _draw_by_day(found: EvaluationByPosition, experiment: Experiment) -> None:
+    """The loss of every day that was trained on, beside what could be had of it."""
+    known = answer_or_none(optimum, experiment.generator, experiment.length)
+    if known is None:
+        return
+    floors = np.array([known.per_day[position].nll for position in found.positions])
+    worst = int(np.argmax(found.nll - floors))
+    with st.container(key="chart_by_day"):
+        draw_chart(
+            by_day_chart(
+                by_day_table(found.positions + 1, found.nll, found.nll_stderr, floors),
+                dark=on_dark(),
+                height=_HEIGHT,
+            ),
+            name="Loss by day",
+            alt=f"Loss by day. Most above its floor is day {found.positions[worst] + 1}, by "
+            f"{found.nll[worst] - floors[worst]:.3f} nats.",
+        )
+    mean = show_measured(found.mean.nll, found.mean.nll_stderr)
+    source = "exact" if known.exact else "estimated"
+    st.caption(
+        "How to read it: with the loss `next` every day is predicted from those before it. Points: "
+        f"the model, ± one standard error; dashes: the least loss possible, {source}. Mean over "
+        f"days: {mean} nats for the model, {floors.mean():.3f} at best."
+    )
 
 
 def _draw_transitions(quality: Quality, vocabulary: Vocabulary) -> None:
