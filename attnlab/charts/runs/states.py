@@ -31,7 +31,7 @@ def state_chart(
                 "day:O",
                 title="after day",
                 scale=alt.Scale(domain=days),
-                axis=day_axis(days, symbols, hues(dark=dark).key, upright=True),
+                axis=day_axis(days, symbols, hues(dark=dark).truth, upright=True),
             ),
             y=alt.Y("component:O", title="component", axis=alt.Axis(labelOverlap=True)),
             color=alt.Color(

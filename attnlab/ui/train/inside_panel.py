@@ -196,7 +196,9 @@ def _weights_in_words(snapshot: Snapshot, trace: Trace, at_rest: bool) -> tuple[
 
 
 def _states_in_words(snapshot: Snapshot) -> tuple[str, str]:
-    return f"Hidden states, {snapshot.experiment.length} days.", (
+    length = snapshot.experiment.length
+    read = readout_position(snapshot.experiment.training.readout, length) + 1
+    return f"Hidden states, {length} days.", (
         "each column is the state of the model after a day, a component a row; the prediction is "
-        "made of the last column. There is no attention in this model."
+        f"made of column {read}. There is no attention in this model."
     )
