@@ -18,8 +18,7 @@ from playwright.sync_api import Page
 
 from attnlab.configuration.number_text import show_matrix
 from attnlab.generators import DotMod, HiddenMarkov, NDays
-from attnlab.models import AttentionOptions
-from attnlab.positions import Learned
+from attnlab.models import AbstractModelOptions, AttentionOptions, TransformerOptions
 from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import HOSTED, check_limits, work
@@ -56,19 +55,25 @@ class Ask:
     after_training: bool = False
 
 
-def _slowest_experiment(generator, steps: int | None = None) -> Experiment:
-    """Every size at its cap, and as many steps as these sizes are given."""
+def _largest_head() -> AttentionOptions:
+    caps = HOSTED.caps
+    return AttentionOptions(d_attn=caps["d_attn"], embedding="learned", d_model=caps["d_model"])
+
+
+def _largest_stack() -> TransformerOptions:
+    sizes = ("layers", "heads", "d_attn", "d_model", "mlp_width")
+    return TransformerOptions(**{name: HOSTED.caps[name] for name in sizes})
+
+
+def _slowest_experiment(
+    generator, steps: int | None = None, model: AbstractModelOptions | None = None
+) -> Experiment:
+    """Every size at its cap, and as large a batch and as many steps as these sizes are given."""
     caps = HOSTED.caps
     largest = Experiment(
         generator=generator,
         length=caps["length"],
-        model=AttentionOptions(
-            d_attn=caps["d_attn"],
-            embedding="learned",
-            d_model=caps["d_model"],
-            position=Learned(),
-            mask="causal",
-        ),
+        model=model or _largest_head(),
         training=Training(
             loss="next",
             batch=caps["batch"],
@@ -77,6 +82,10 @@ def _slowest_experiment(generator, steps: int | None = None) -> Experiment:
             train_size=caps["train_size"],
             test_size=caps["test_size"],
         ),
+    )
+    batch = min(caps["batch"], int(caps["batch"] * HOSTED.step_work / work(largest)))
+    largest = dataclasses.replace(
+        largest, training=dataclasses.replace(largest.training, batch=batch)
     )
     steps = steps or min(caps["steps"], int(HOSTED.work / work(largest)))
     experiment = dataclasses.replace(
@@ -120,9 +129,14 @@ def _asks() -> Iterator[Ask]:
     for what, generator in processes.items():
         query = to_query(_slowest_experiment(generator))
         yield Ask("Train", f"{what}, all sizes at their caps", "", query, _press("run_start"))
+    stack = _largest_stack()
+    query = to_query(_slowest_experiment(slow_stream, model=stack))
+    yield Ask("Train", "the largest transformer, dotmod", "", query, _press("run_start"))
     for what, generator in processes.items():
         query = to_query(_slowest_experiment(generator, steps=20))
         yield Ask("Inspect", f"{what}, all sizes at their caps", "", query, after_training=True)
+    query = to_query(_slowest_experiment(slow_stream, steps=20, model=stack))
+    yield Ask("Inspect", "the largest transformer, dotmod", "", query, after_training=True)
     tables = {
         **{f"step_{name}": _matrix(8, 8) for name in ("inputs", "asking")},
         **{f"step_w_{name}": _matrix(8, 16) for name in ("query", "key", "value")},

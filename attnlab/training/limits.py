@@ -20,12 +20,14 @@ class Limits:
     """What a run may ask for at most, beside the bounds that options have of their own.
 
     `caps` holds the most for options of these names, wherever in an experiment they stand; `work`
-    is the most of `work(experiment)`. `seconds` is how long a run trains before it makes way for
-    others, and `patience` how many seconds it goes on with nobody watching.
+    is the most of `work(experiment)`, and `step_work` the most of it in one step, whose memory
+    grows with it. `seconds` is how long a run trains before it makes way for others, and
+    `patience` how many seconds it goes on with nobody watching.
     """
 
     caps: Mapping[str, int] = dataclasses.field(default_factory=dict)
     work: float = math.inf
+    step_work: float = math.inf
     seconds: float = math.inf
     patience: float = math.inf
 
@@ -50,6 +52,7 @@ HOSTED = Limits(
         }
     ),
     work=5e11,
+    step_work=4e9,
     seconds=120.0,
     patience=60.0,
 )
@@ -68,6 +71,17 @@ def check_work(experiment: Experiment, limits: Limits, *, runs: int = 1) -> None
     if limits.work == math.inf:
         return
     asked, steps = runs * work(experiment), experiment.training.steps
+    a_step = work(experiment) / steps
+    if a_step > limits.step_work:
+        batch = experiment.training.batch
+        raise OptionError(
+            "batch",
+            batch,
+            f"at these sizes about {a_step:.1e} multiplications a step, more than the cap of "
+            f"{limits.step_work:.1e} on this server",
+            f"Choose at most {int(batch * limits.step_work / a_step):,}, a smaller model, "
+            f"{_ELSEWHERE}",
+        )
     if asked > limits.work:
         most = int(steps * limits.work / asked)
         fewer = f"at most {most:,} steps, " if most else ""

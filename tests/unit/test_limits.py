@@ -89,6 +89,25 @@ def test_too_much_work_is_refused_with_the_steps_that_would_do():
     check_limits(large, OPEN)
 
 
+def test_a_step_that_takes_too_much_memory_is_refused_with_the_batch_that_would_do():
+    caps = HOSTED.caps
+    sizes = {name: caps[name] for name in ("layers", "heads", "d_attn", "d_model", "mlp_width")}
+    model = TransformerOptions(**sizes)
+    large = Experiment(
+        length=caps["length"], model=model, training=Training(batch=caps["batch"], steps=1)
+    )
+    error = refusal(large)
+    assert error.name == "batch"
+    most = int(str(error).split("at most ")[1].split(",")[0])
+    for batch, allowed in ((most, True), (most + 1, False)):
+        training = dataclasses.replace(large.training, batch=batch)
+        experiment = dataclasses.replace(large, training=training)
+        if allowed:
+            check_limits(experiment, HOSTED)
+        else:
+            assert refusal(experiment).name == "batch"
+
+
 def test_where_a_single_step_is_too_much_no_number_of_steps_is_advised():
     assert "at most" not in str(refusal(Experiment(), Limits(work=1.0)))
 
