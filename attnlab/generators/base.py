@@ -1,7 +1,7 @@
 """What a generator is: a process whose next-day distribution given the past is known exactly."""
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -61,6 +61,10 @@ class AbstractGenerator(Options, abc.ABC):
     def given(self) -> int:
         """How many leading tokens nobody predicts, because they are there before it begins."""
         return 0
+
+    def findings(self, length: int) -> Iterator[str]:
+        """What of the process lies outside the visible days, in plain words; by default nothing."""
+        return iter(())
 
     @abc.abstractmethod
     def start(self) -> PyTree:

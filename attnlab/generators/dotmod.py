@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from attnlab.generators.rule_table import lines_latex, vector_latex
 from attnlab.generators.stream import (
     StreamBelief,
     beginning_table,
+    hidden_past,
     start_stream,
     stationary_law,
     stream_log_probs,
@@ -62,6 +64,9 @@ class DotMod(AbstractGenerator):
             rf"p(\text{{next day}} = z) = {1 - self.noise:g}, \quad "
             rf"\text{{each other }} {other:g}",
         )
+
+    def findings(self, length: int) -> Iterator[str]:
+        return hidden_past(self.n, length)
 
     def start(self) -> StreamBelief:
         return start_stream(_table(self))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
@@ -14,6 +15,7 @@ from attnlab.generators.rule_table import lines_latex
 from attnlab.generators.stream import (
     StreamBelief,
     beginning_table,
+    hidden_past,
     start_stream,
     stationary_law,
     stream_log_probs,
@@ -50,6 +52,9 @@ class NDays(AbstractGenerator):
             rf"p(\text{{next day}} = w) = \frac{{{self.n} - c(w)}}{{{2 * self.n}}}",
             rf"c(w) = \text{{how often }} w \text{{ came in the last {self.n} days}}",
         )
+
+    def findings(self, length: int) -> Iterator[str]:
+        return hidden_past(self.n, length)
 
     def start(self) -> NDaysBelief:
         changes = start_stream(_change_table(self))

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import itertools
+from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
@@ -102,6 +103,17 @@ class Recall(AbstractGenerator):
     def hidden_days(self) -> tuple[int, ...]:
         """The recalled days that are not among the visible ones."""
         return tuple(day for day in self.days if day <= self.hidden)
+
+    def findings(self, length: int) -> Iterator[str]:
+        if not self.hidden_days:
+            return
+        many = len(self.hidden_days) > 1
+        yield (
+            f"Day{'s' * many} {' and '.join(map(str, self.hidden_days))}, which the table reads, "
+            f"{'lie' if many else 'lies'} before the {length} visible days, which are the last of "
+            f"the process's {self.horizon}. The best figure takes that into account; a length of "
+            f"{self.horizon} shows them all."
+        )
 
     @property
     def formula(self) -> str:

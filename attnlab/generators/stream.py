@@ -6,6 +6,7 @@ law, by a table with a row for every possible beginning of the window. Windows a
 numbers, the oldest symbol as the leading digit.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -125,4 +126,13 @@ def beginning_table(
     with np.errstate(divide="ignore"):
         return np.log(np.concatenate([*rows, np.where(law[:, None] > 0, rule, np.nan)])).astype(
             np.float32
+        )
+
+
+def hidden_past(n: int, length: int) -> Iterator[str]:
+    """Says that days which decide the next one lie outside the visible ones, if any do."""
+    if n > length:
+        yield (
+            f"{n - length} of the {n} days that decide the next one lie outside the {length} "
+            "visible days. The best figure takes that into account."
         )

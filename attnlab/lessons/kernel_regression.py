@@ -72,7 +72,7 @@ def _fit(queries, keys, values, bandwidth):
     return gaussian_attention(queries, keys, values, bandwidth, mask=everything)
 
 
-class Agreement(NamedTuple):
+class FormulaDifference(NamedTuple):
     """Largest differences of the weights of `attention_fit` from those of `kernel_formula`.
 
     `undefined` counts the queries for which the formula is 0/0; they are not compared.
@@ -88,7 +88,7 @@ def agreement_with_formula(
     keys: Float[np.ndarray, "key features"],
     values: Float[np.ndarray, " key"],
     bandwidth: float,
-) -> Agreement:
+) -> FormulaDifference:
     """Both ways in both precisions."""
     formula = kernel_formula(queries, keys, values, bandwidth).pattern
     defined = np.isfinite(formula).all(axis=1)
@@ -98,7 +98,7 @@ def agreement_with_formula(
         ours = attention_fit(*arrays, bandwidth).pattern
         apart = np.abs(ours - formula)[defined]
         differences.append(float(apart.max()) if apart.size else 0.0)
-    return Agreement(*differences, undefined=int((~defined).sum()))
+    return FormulaDifference(*differences, undefined=int((~defined).sum()))
 
 
 def on_circle(x: Float[np.ndarray, " points"], low: float, high: float) -> np.ndarray:
@@ -110,7 +110,7 @@ def on_circle(x: Float[np.ndarray, " points"], low: float, high: float) -> np.nd
     return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
-class DotProduct(NamedTuple):
+class DotProductDifference(NamedTuple):
     """Gaussian scores beside scaled dot products of the same queries and keys.
 
     With keys of one norm r, -‖q - k‖²/2h² = q · k/h² - (‖q‖² + r²)/2h². The last term is the same
@@ -137,11 +137,11 @@ def dot_product(
     queries: Float[np.ndarray, "query features"],
     keys: Float[np.ndarray, "key features"],
     bandwidth: float,
-) -> DotProduct:
+) -> DotProductDifference:
     """Both kinds of attention in float64: Gaussian, and by dot products with scale 1/h²."""
     with jax.enable_x64(True):
         parts = _both(np.asarray(queries, np.float64), np.asarray(keys, np.float64), bandwidth)
-        return DotProduct(*(np.asarray(part) for part in parts))
+        return DotProductDifference(*(np.asarray(part) for part in parts))
 
 
 @jax.jit

@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Iterator
 
-from attnlab.generators import DotMod, NDays, Recall
 from attnlab.models.readout import readout_position
 from attnlab.optimum.best import Best, optimum
 from attnlab.optimum.ladder import ladder
@@ -63,21 +62,7 @@ def _about_sight(
 
 def _about_process(experiment: Experiment, best: Best, most: int | None) -> list[str]:
     generator, length = experiment.generator, experiment.length
-    findings = []
-    if isinstance(generator, NDays | DotMod) and generator.n > length:
-        hidden = generator.n - length
-        findings.append(
-            f"{hidden} of the {generator.n} days that decide the next one lie outside the "
-            f"{length} visible days. The best figure takes that into account."
-        )
-    if isinstance(generator, Recall) and generator.hidden_days:
-        last, many = generator.horizon, len(generator.hidden_days) > 1
-        outside = " and ".join(map(str, generator.hidden_days))
-        findings.append(
-            f"Day{'s' * many} {outside}, which the table reads, {'lie' if many else 'lies'} before "
-            f"the {length} visible days, which are the last of the process's {last}. The best "
-            f"figure takes that into account; a length of {last} shows them all."
-        )
+    findings = [*generator.findings(length)]
     commonest = next(
         rung for rung in ladder(generator, length, most) if rung.name == "unigram"
     ).best

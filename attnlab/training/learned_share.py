@@ -11,14 +11,14 @@ from attnlab.training.evaluation import Evaluation
 _NOTHING = 1e-4
 
 
-class Learned(NamedTuple):
+class LearnedShare(NamedTuple):
     """A share of what can be learned, and its standard error. 0 is a uniform guess, 1 the floor."""
 
     share: float
     stderr: float
 
 
-def learned_share(test: Evaluation, floor: Best, vocab: int) -> Learned | None:
+def learned_share(test: Evaluation, floor: Best, vocab: int) -> LearnedShare | None:
     """(uniform - loss) / (uniform - floor), or None where a uniform guess is the optimum.
 
     The error is that of the test loss, and of the floor where that is estimated.
@@ -29,4 +29,4 @@ def learned_share(test: Evaluation, floor: Best, vocab: int) -> Learned | None:
         return None
     share = (uniform - test.nll) / span
     stderr = np.hypot(test.nll_stderr, share * floor.nll_stderr) / span
-    return Learned(float(share), float(stderr))
+    return LearnedShare(float(share), float(stderr))

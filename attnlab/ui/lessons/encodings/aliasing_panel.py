@@ -9,10 +9,10 @@ from attnlab.lessons.geometry import TOO_ALIKE, closest_pair, novelty, wavelengt
 from attnlab.ui.core.outside import draw_warning
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
-from attnlab.ui.lessons.encodings.encoding_controls import Shown
+from attnlab.ui.lessons.encodings.encoding_controls import ShownEncoding
 
 
-def draw_waves(shown: Shown) -> None:
+def draw_waves(shown: ShownEncoding) -> None:
     """The wavelengths of the components, and the two positions that are hardest to tell apart."""
     length, width = (0, 0) if shown.rows is None else shown.rows.shape
     waves = wavelengths(shown.position, width) if width else None
@@ -51,7 +51,7 @@ def draw_waves(shown: Shown) -> None:
         st.markdown(text)
 
 
-def draw_beyond(shown: tuple[Shown, ...], trained: int) -> None:
+def draw_beyond(shown: tuple[ShownEncoding, ...], trained: int) -> None:
     """How far the rows of later positions lie from everything met in training."""
     lines, names = [], []
     for one in shown:

@@ -18,7 +18,7 @@ IN_THE_RUN = "learned in the run"
 MOST_POSITIONS, MOST_FEATURES = 64, 32
 
 
-class Shown(NamedTuple):
+class ShownEncoding(NamedTuple):
     """An encoding on the page. `rows` are None where there are none to show."""
 
     side: str
@@ -54,14 +54,14 @@ def _set(values: Mapping[str, object]) -> None:
         st.session_state[key] = value
 
 
-def draw_encoding(side: str, default: str, *, length: int, width: int) -> Shown:
+def draw_encoding(side: str, default: str, *, length: int, width: int) -> ShownEncoding:
     """A menu of encodings and the options of the chosen one."""
     names = [*POSITIONS, IN_THE_RUN]
     name = linked(
         st.selectbox, f"encoding {side.upper()}", names, names.index(default), key=f"pe_{side}"
     )
     if name == IN_THE_RUN:
-        return Shown(side, name, Learned(), _rows_of_run())
+        return ShownEncoding(side, name, Learned(), _rows_of_run())
     kind = POSITIONS[name]
     st.caption(kind.summary)
     values = {
@@ -77,7 +77,7 @@ def draw_encoding(side: str, default: str, *, length: int, width: int) -> Shown:
     }
     position = kind(**values)
     rows = encoding_rows(position, length=length, width=width)
-    return Shown(side, name, position, rows if rows.shape[1] else None)
+    return ShownEncoding(side, name, position, rows if rows.shape[1] else None)
 
 
 def _rows_of_run() -> np.ndarray | None:

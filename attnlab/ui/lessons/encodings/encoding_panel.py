@@ -27,7 +27,7 @@ from attnlab.lessons.geometry import (
 from attnlab.positions import AbstractScorePosition, Sinusoidal
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
-from attnlab.ui.lessons.encodings.encoding_controls import Shown
+from attnlab.ui.lessons.encodings.encoding_controls import ShownEncoding
 
 VIEWS = ("curves", "heatmap", "similarity", "distance", "path")
 READING = {
@@ -45,7 +45,7 @@ READING = {
 _HEIGHT = 330
 
 
-def draw_view(shown: Shown, view: str, first: int, second: int) -> None:
+def draw_view(shown: ShownEncoding, view: str, first: int, second: int) -> None:
     """One picture of one encoding."""
     with st.container(key=f"chart_pe_{shown.side}"):
         if shown.rows is None:
@@ -59,7 +59,7 @@ def draw_view(shown: Shown, view: str, first: int, second: int) -> None:
         )
 
 
-def _draw_featureless(shown: Shown) -> None:
+def _draw_featureless(shown: ShownEncoding) -> None:
     if isinstance(shown.position, AbstractScorePosition):
         st.info(
             f"`{shown.name}` gives the input no features. It changes the scores: see below.",
@@ -69,7 +69,7 @@ def _draw_featureless(shown: Shown) -> None:
         st.info("No features: every order of the days looks the same.", icon=":material/block:")
 
 
-def _view(shown: Shown, view: str, first: int, second: int):
+def _view(shown: ShownEncoding, view: str, first: int, second: int):
     rows, dark = shown.rows, on_dark()
     length, width = rows.shape
     largest = float(np.abs(rows).max())
@@ -120,7 +120,7 @@ def _view(shown: Shown, view: str, first: int, second: int):
     return chart, f"components {x + 1} and {y + 1} of {length} positions."
 
 
-def draw_shift(shown: Shown, shift: int) -> None:
+def draw_shift(shown: ShownEncoding, shift: int) -> None:
     """The matrix that should move every position on by `shift`, and how far it fails."""
     if shown.rows is None:
         st.caption(f"`{shown.name}` has no rows to shift.")

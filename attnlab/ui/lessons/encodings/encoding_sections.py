@@ -9,7 +9,7 @@ from attnlab.ui.lessons.encodings.aliasing_panel import draw_beyond
 from attnlab.ui.lessons.encodings.encoding_controls import (
     MOST_FEATURES,
     MOST_POSITIONS,
-    Shown,
+    ShownEncoding,
     steps,
 )
 from attnlab.ui.lessons.encodings.encoding_panel import (
@@ -22,7 +22,7 @@ from attnlab.ui.lessons.encodings.encoding_panel import (
 
 
 @fragment
-def draw_pictures(one: Shown, other: Shown) -> None:
+def draw_pictures(one: ShownEncoding, other: ShownEncoding) -> None:
     """Both encodings, looked at in the same way."""
     view = linked(
         st.segmented_control, "look at", VIEWS, required=True, default="curves", key="pe_view"
@@ -43,7 +43,7 @@ def draw_pictures(one: Shown, other: Shown) -> None:
 
 
 @fragment
-def draw_shifts(one: Shown, other: Shown) -> None:
+def draw_shifts(one: ShownEncoding, other: ShownEncoding) -> None:
     """The matrix that shifts either of them."""
     shift = linked(st.slider, "k (positions)", 1, 32, 3, key="pe_shift")
     for column, shown in zip(st.columns(2, gap="medium"), (one, other), strict=True):
@@ -74,7 +74,7 @@ def draw_scores(length: int, width: int) -> None:
 
 
 @fragment
-def draw_lengths(one: Shown, other: Shown, length: int) -> None:
+def draw_lengths(one: ShownEncoding, other: ShownEncoding, length: int) -> None:
     """How far positions beyond those of training lie from them."""
     trained = linked(st.slider, "trained on (positions)", 1, MOST_POSITIONS, 20, key="pe_trained")
     draw_beyond((one, other), min(trained, length))
