@@ -175,6 +175,7 @@ def _draw_how_to_read(found: Comparison, experiment: Experiment) -> None:
             + (". " if every else ", and reads all days at once. ")
             + "A day that is bright at the left and dark at the right moves the model's "
             "prediction, but not the truth."
+            + (" With the loss `last` only the last row was trained." if every else "")
         )
         return
     st.caption(
