@@ -18,7 +18,8 @@ EXPECTED = {
     "not a number behind the mask": (
         [HIGH, 0, LOW], [HIGH, 0, LOW], [HIGH * LOW, 0, -HIGH * LOW],
     ),
-    "a score of +inf": ([NAN, 0, 0], [NAN, 0, 0], [NAN, NAN, NAN]),
+    # inf - inf is no number, and nor is a share of a sum that is none.
+    "a score of +inf": ([NAN, 0, 0], [NAN, NAN, NAN], [NAN, NAN, NAN]),
 }  # fmt: skip
 
 
