@@ -5,6 +5,8 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.grid import type_cell
 
+pytestmark = pytest.mark.e2e
+
 _NAME, _NUMBER = 125, 80
 
 
