@@ -1,12 +1,20 @@
 """What the tests of the lesson pages share."""
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from types import MappingProxyType
+from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
+from attnlab.live.background import Background
+
+# Work that obeys stops between two items, which are quick in tests.
+STOP_PATIENCE = 30.0
 _APP = Path(__file__).resolve().parents[2] / "app.py"
 
 
@@ -41,3 +49,31 @@ def code(page: AppTest) -> str:
     page.run()
     assert not page.exception
     return page.code[-1].value
+
+
+def first_item(work: Background) -> Any:
+    """What long work has come to first, waited for."""
+    for _ in range(30_000):
+        if (latest := work.state().latest) is not None:
+            return latest
+        time.sleep(0.001)
+    raise AssertionError("There is nothing to see of it.")
+
+
+@contextmanager
+def endless(monkeypatch, place: str, item: Any) -> Iterator[None]:
+    """Long work at `place` gives `item` again and again, and ends by nothing but being stopped.
+
+    When the test is over it ends by itself, so that a Stop that fails leaves no thread behind.
+    """
+    over = Event()
+
+    def work(*_, **__):
+        while not over.wait(0.001):
+            yield item
+
+    monkeypatch.setattr(place, work)
+    try:
+        yield
+    finally:
+        over.set()

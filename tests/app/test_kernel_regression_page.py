@@ -1,9 +1,20 @@
 """The Kernel regression page without a browser."""
 
+import numpy as np
 import pytest
 
+from attnlab.lessons.learned_kernel import MetricProgress, isotropic
 from attnlab.lessons.regression_data import CURVES, PLANES
-from tests.app.lessons import charts, code, figures, open_page, texts
+from tests.app.lessons import (
+    STOP_PATIENCE,
+    charts,
+    code,
+    endless,
+    figures,
+    first_item,
+    open_page,
+    texts,
+)
 
 PATIENCE = 120
 
@@ -107,12 +118,18 @@ def test_the_kernel_is_learned(page):
     assert not page.exception
 
 
-def test_training_is_stopped(page):
-    page.button(key="metric_train").click().run()
-    work = page.session_state["session_work"].of("metric")
-    page.button(key="metric_stop").click().run()
-    assert work.wait(PATIENCE)
-    page.run()
+def test_training_is_stopped(page, monkeypatch):
+    third = MetricProgress(100, isotropic(2, 0.3), np.ones(101))
+    with endless(monkeypatch, "attnlab.ui.lessons.regression.metric_panel.learn_metric", third):
+        page.button(key="metric_train").click().run()
+        work = page.session_state["session_work"].of("metric")
+        first_item(work)
+        page.button(key="metric_stop").click().run()
+        assert work.wait(STOP_PATIENCE)
+        assert not work.state().done
+        page.run()
+    assert any("stopped" in each.proto.text for each in page.get("progress"))
+    assert any("step 100" in each.proto.text for each in page.get("progress"))
     assert not page.button(key="metric_train").disabled
     assert not page.exception
 

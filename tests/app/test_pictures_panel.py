@@ -12,11 +12,25 @@ from attnlab.ui.core.chart_files import chart_picture
 _PAGES = Path(__file__).resolve().parents[2] / "pages"
 # It has no charts.
 _WITHOUT = {"words"}
+_SVG = "{http://www.w3.org/2000/svg}"
 _PANEL = "Take the charts away"
 
 
 def _texts(svg: str) -> str:
     return " ".join(ElementTree.fromstring(svg).itertext())
+
+
+def _shapes(svg: str) -> list[str]:
+    """Kinds of the marks that are drawn from rows: neither axes nor titles, legends or words."""
+    groups = ElementTree.fromstring(svg).iter(f"{_SVG}g")
+    kinds = [(group.get("class", "").split(), group) for group in groups]
+    return [
+        kind[0]
+        for kind, group in kinds
+        if "role-mark" in kind and kind[0] != "mark-text"
+        for shape in group
+        if shape.tag == f"{_SVG}line" or shape.get("d")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -32,9 +46,10 @@ def test_every_chart_makes_a_picture_that_says_what_it_shows(app, page):
     for name, chart in charts.items():
         for dark in (False, True):
             picture = chart_picture(name, chart, dark=dark)
-            texts = _texts(to_svg(picture))
-            assert name in texts
-            assert chart.alt.split()[-1] in texts
+            svg = to_svg(picture)
+            assert name in _texts(svg)
+            assert chart.alt.split()[-1] in _texts(svg)
+            assert _shapes(svg), f"{name} draws nothing"
         assert to_png(picture).startswith(b"\x89PNG\r\n\x1a\n")
 
 

@@ -8,7 +8,16 @@ from attnlab.lessons.safety import CASES
 from attnlab.lessons.sweep import SweepProgress
 from attnlab.live.queueing import WorkQueue
 from attnlab.training.limits import HOSTED
-from tests.app.lessons import charts, code, figures, open_page, texts
+from tests.app.lessons import (
+    STOP_PATIENCE,
+    charts,
+    code,
+    endless,
+    figures,
+    first_item,
+    open_page,
+    texts,
+)
 
 PATIENCE = 300
 
@@ -156,22 +165,19 @@ def test_runs_are_trained_and_read(page, monkeypatch):
 
 def test_runs_are_stopped(page, monkeypatch):
     small_sweep(page, monkeypatch)
-
-    def endless(_sweep):
-        while True:
-            yield SweepProgress(0.5, "d_attn 2", ())
-
-    monkeypatch.setattr("attnlab.ui.lessons.scaling.sweep_panel.run_sweep", endless)
-    page.button(key="sweep_start").click().run()
-    work = page.session_state["session_work"].of("sweep")
-    assert work.state().running
-    page.button(key="sweep_stop").click().run()
-    assert work.wait(PATIENCE)
-    page.run()
-    assert not page.exception
-    assert "stopped: 50%" in _progress(page)
-    page.button(key="sweep_go_on").click().run()
-    assert work.state().running
+    half = SweepProgress(0.5, "d_attn 2", ())
+    with endless(monkeypatch, "attnlab.ui.lessons.scaling.sweep_panel.run_sweep", half):
+        page.button(key="sweep_start").click().run()
+        work = page.session_state["session_work"].of("sweep")
+        first_item(work)
+        page.button(key="sweep_stop").click().run()
+        assert work.wait(STOP_PATIENCE)
+        assert not work.state().done
+        page.run()
+        assert not page.exception
+        assert "stopped: 50%" in _progress(page)
+        page.button(key="sweep_go_on").click().run()
+        assert work.state().running
 
 
 def _progress(page) -> str:

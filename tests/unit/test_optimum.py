@@ -24,14 +24,6 @@ def best_of(name):
 
 
 @every_case
-def test_the_laws_to_compare_with_are_laws(name):
-    joint = case(name).joint
-    assert joint.sum() == pytest.approx(1, abs=1e-12)
-    assert joint.min() >= 0
-    assert joint.ndim == case(name).length + 1
-
-
-@every_case
 def test_floor_and_ceiling_of_the_final_day(name):
     found, joint = best_of(name)
     assert found.final.nll == pytest.approx(oracles.floor(joint), abs=CLOSE)
