@@ -7,6 +7,7 @@ run. What they pass nevertheless has survived: a test is missing. The status is 
 """
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -257,7 +258,15 @@ def test_files(mutations: Iterable[Mutation]) -> list[str]:
 def passes(tree: Path, files: Sequence[str]) -> bool:
     """Whether these tests pass in the tree. One that cannot be imported has noticed, too."""
     command = [sys.executable, "-m", "pytest", "-n", "0", "-x", "-q", *files]
-    ran = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+    # Most programs are not touched by a mutation, and need not be compiled again.
+    kept = {
+        "JAX_COMPILATION_CACHE_DIR": str(tree.parent / "compiled"),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+    ran = subprocess.run(
+        command, cwd=tree, env=os.environ | kept, capture_output=True, text=True, check=False
+    )
     if ran.returncode not in (_PASSED, _FAILED, _INTERRUPTED):
         raise RuntimeError(f"The tests did not run.\n{ran.stdout}{ran.stderr}")
     return ran.returncode == _PASSED
