@@ -155,3 +155,17 @@ def test_a_history_of_more_than_a_file_holds_is_refused():
         history = history.with_change(Change(0, ()))
     with pytest.raises(ValueError, match=r"at most 100 times\. Reset to change them again"):
         history.with_change(Change(0, ()))
+
+
+def test_until_a_step_keeps_all_of_that_step_and_nothing_behind_it():
+    model = MODELS["linear"]().build(vocab=3, length=2, key=jr.key(0))
+    history = empty_history().with_losses(np.arange(4, dtype=np.float32))
+    for step in range(5):
+        history = history.with_test(step, Evaluation(1.0, 0.1, 0.5, 0.1))
+        history = history.with_checkpoint(step, model)
+        history = history.with_change(Change(step, (("batch", 100, 50),)))
+    kept = history.until(2)
+    assert kept.losses.tolist() == [0, 1]
+    for series in (kept.tests, kept.checkpoints):
+        assert [step for step, _ in series] == [0, 1, 2]
+    assert [change.step for change in kept.changes] == [0, 1, 2]

@@ -1,5 +1,7 @@
 """Looking into a model: predictions, comparisons, arithmetic, against NumPy written out."""
 
+import dataclasses
+
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -65,6 +67,17 @@ def test_calibration_of_the_truth_is_within_its_errors():
     assert overconfident.error > 10 * found.error
 
 
+def test_calibration_of_eight_days_counted_by_hand():
+    final = np.array([1, 1, 1, 1, 1, 1, 0, 0])
+    found = calibration(np.tile([0.25, 0.75], (8, 1)), final, 10)
+    assert found.count.tolist() == [8, 8]
+    np.testing.assert_allclose([found.said, found.came], [[0.25, 0.75]] * 2)
+    np.testing.assert_allclose(found.came_stderr, np.sqrt(0.25 * 0.75 / 8))
+    # Half an event away from none of eight, and from all.
+    certain = calibration(np.tile([0.0, 1.0], (8, 1)), np.ones(8, dtype=int), 10)
+    np.testing.assert_allclose(certain.came_stderr, np.sqrt(1 / 16 * 15 / 16 / 8))
+
+
 def test_surprise_adds_up_to_the_cross_entropy():
     true, model = np.array([0.5, 0.5, 0.0]), np.array([0.2, 0.3, 0.5])
     parts = surprise(true, model)
@@ -87,6 +100,13 @@ def test_transitions_of_one_source_agree_and_of_two_do_not():
     )
     assert same.statistic == pytest.approx(expected)
     assert transition_test(before, one, before, 3).p_value < 1e-9
+
+
+def test_transitions_counted_by_hand():
+    before, process, model = np.array([0, 0, 1]), np.array([1, 1, 2]), np.array([1, 2, 0])
+    found = transition_test(before, process, model, 3)
+    assert found.process.tolist() == [[0, 2, 0], [0, 0, 1], [0, 0, 0]]
+    assert found.model.tolist() == [[0, 1, 1], [1, 0, 0], [0, 0, 0]]
 
 
 def _homogeneous(one, other):
@@ -135,6 +155,9 @@ def test_a_published_readout_is_compared_at_its_own_row():
 def test_informative_days_are_those_that_the_table_reads():
     true = dependence(Recall(days=(1, 3)), 5)
     assert informative_days(true).tolist() == [True, False, True, False, False]
+    # A day is held against the most informative one, however little that says.
+    faint = dataclasses.replace(true, information=true.information / 100)
+    assert informative_days(faint).tolist() == [True, False, True, False, False]
 
 
 def test_influence_of_one_sequence_of_markov_is_that_of_its_last_day():
