@@ -73,7 +73,8 @@ def rows_alone(model, visible):
     @jax.jit
     @jax.vmap
     def last_query_and_keys(days):
-        parts = model.parts(days, jnp.array([days.size - 1]))
+        one_hot = jax.nn.one_hot(days, model.vocab)
+        parts = model.parts(one_hot, jnp.array([days.size - 1]))
         return parts.query[0], parts.key
 
     query, key = (np.asarray(part, np.float64) for part in last_query_and_keys(visible))
