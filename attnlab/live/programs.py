@@ -11,7 +11,7 @@ from jaxtyping import Array, Int
 
 from attnlab.configuration.options import default_of
 from attnlab.live.answers import Answers
-from attnlab.models.picture import take_picture
+from attnlab.models.inside import mean_trace, trace_of
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import PROBES, Experiment, prepare, source_of, starting_form
 from attnlab.training.steps import TrainState, advance, as_compiled

@@ -23,7 +23,13 @@ MOST_TEXT_CHARACTERS = 600
 
 _VERSION, _TITLE, _TEXT, _HIDDEN = "v", "title", "text", "hide"
 # Families whose options of the same name mean different things, with bounds of their own.
-_PREFIXED = (*GENERATORS.values(), *POSITIONS.values(), *OPTIMISERS.values())
+# The two oldest models share theirs, as their links do.
+_PREFIXED = (
+    *GENERATORS.values(),
+    *POSITIONS.values(),
+    *OPTIMISERS.values(),
+    *(kind for kind in MODELS.values() if kind not in (AttentionOptions, LinearOptions)),
+)
 # More than the longest table of probabilities; nobody waits for the reading of more.
 _MOST_CHARACTERS = 10_000
 

@@ -9,7 +9,7 @@ import pytest
 import attnlab.live.programs
 from attnlab.live.programs import Programs
 from attnlab.models import LinearOptions
-from attnlab.models.picture import take_picture
+from attnlab.models.inside import mean_trace, trace_of
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import Experiment, build_model, prepare
 from attnlab.training.steps import Training, advance

@@ -105,28 +105,11 @@ def draw_inside(snapshot: Snapshot, trace: Trace, choice: Choice, *, at_rest: bo
             alt, how = _weights_in_words(snapshot, trace, at_rest)
         else:
             alt, how = _states_in_words(snapshot)
-        draw_chart(drawing, name=None, alt=alt)
+        draw_chart(drawing, name=inside_name(trace, choice), alt=alt)
         st.caption(f"How to read it: {how}")
 
 
-def _draw_pattern(snapshot: Snapshot, picture: Picture, sequence: int | str, at_rest: bool) -> None:
-    length = snapshot.experiment.length
-    read = readout_position(snapshot.experiment.training.readout, length)
-    alt = f"Attention pattern, {length} days."
-    if at_rest:
-        attention = _pattern(picture, sequence)[read]
-        strongest = int(attention.argmax())
-        alt += f" Day {read + 1}, which is read out, gives {attention[strongest]:.0%} of its "
-        alt += f"attention to day {strongest + 1}."
-    drawing = pattern_drawing(snapshot, picture, sequence, dark=on_dark())
-    draw_chart(drawing, name="Attention pattern", alt=alt)
-    st.caption(
-        f"How to read it: each row is a day's attention and sums to 1; row {read + 1} makes the "
-        "prediction. Masked cells are left out."
-    )
-
-
-def pattern_drawing(
+def inside_drawing(
     snapshot: Snapshot,
     trace: Trace,
     choice: Choice,
@@ -186,12 +169,9 @@ def _weights_in_words(snapshot: Snapshot, trace: Trace, at_rest: bool) -> tuple[
         largest = table.loc[table["weight"].abs().idxmax()]
         alt += f" The largest, {largest['weight']:+.2f} nats, is that of {largest['seen']} on day "
         alt += f"{largest['day']} for {largest['outcome']}."
-    draw_chart(
-        weight_chart(
-            table, length=length, vocabulary=vocabulary, dark=on_dark(), height=CHART_HEIGHT
-        ),
-        name="Weights",
-        alt=alt,
+    return alt, (
+        "what seeing a token on a day adds to the log-odds of the next one, relative to the mean "
+        "over outcomes. There is no attention in this model."
     )
 
 
