@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Num
 
 from attnlab.configuration.options import check_options, option
 
@@ -91,7 +91,7 @@ class GaussianKernel(AbstractScore):
 def gaussian_scores(
     query: Float[Array, "query d_attn"],
     key: Float[Array, "key d_attn"],
-    bandwidth: float | Float[Array, ""],
+    bandwidth: float | Num[Array, ""],
 ) -> Float[Array, "query key"]:
     """-‖q - k‖² / 2h²; `bandwidth`, h, may be one that is trained."""
     apart = query[:, None, :] - key[None, :, :]

@@ -6,7 +6,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from attnlab.models import AbstractModel, AttentionOptions
+from attnlab.models import AbstractModel, AttentionOptions, Trace
 from attnlab.models.readout import READOUTS, final_logits, readout_position
 from attnlab.training.losses import LOSSES, logits_of, sequence_loss
 from attnlab.training.sources import Example, as_examples
@@ -60,9 +60,11 @@ def test_the_loss_next_counts_what_is_asked_alone(model, expected_log_probs):
 class Reader(AbstractModel):
     """Predicts the first token of its source, or of its tokens where it has none."""
 
-    def __call__(self, tokens, queries, **rest):
-        first = rest["source"][0] if rest else tokens[0]
-        return jnp.tile(jax.nn.one_hot(first, 3), (queries.size, 1)), None
+    vocab: int = 3
+
+    def read(self, days, queries, *, source=None):
+        first = days[0] if source is None else source[0]
+        return jnp.tile(first, (queries.size, 1)), Trace()
 
 
 def test_a_source_is_handed_to_the_model_where_there_is_one():

@@ -1,5 +1,6 @@
 """Inspect: one sequence in the hand, its pattern, its prediction and the arithmetic of a cell."""
 
+import jax.numpy as jnp
 import numpy as np
 import streamlit as st
 
@@ -34,7 +35,9 @@ def draw_sequence(experiment: Experiment, model: AbstractModel, probes: np.ndarr
         choice = Choice(0, *draw_head_choice(trace, "cell"))
         found, pattern = choice.of(trace)
         query, key = _draw_pattern(experiment, tokens, pattern.astype(np.float64), found.mask)
-    cell = model.cell(tokens, layer=found.layer, head=choice.head, query=query, key=key)
+    cell = model.cell(
+        jnp.asarray(tokens), layer=found.layer, head=choice.head, query=query, key=key
+    )
     with st.container(key="arithmetic"):
         if cell is not None:
             _draw_arithmetic(cell, query, key)
