@@ -1,6 +1,7 @@
 """An experiment as a short Python script that repeats it with attnlab alone."""
 
 import dataclasses
+import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -67,9 +68,7 @@ def _expression(value: Any, column: int, indent: str, imports: dict[str, set[str
     """Python for a value that begins at `column`: on one line, or one part on each."""
     if dataclasses.is_dataclass(value):
         kind = type(value)
-        # Each class is offered by its part of attnlab, wherever in it the file stands.
-        offered = "attnlab" if kind is Experiment else ".".join(kind.__module__.split(".")[:2])
-        imports.setdefault(offered, set()).add(kind.__name__)
+        imports.setdefault(_offered_by(kind), set()).add(kind.__name__)
         parts = [
             (f"{field.name}=", getattr(value, field.name))
             for field in dataclasses.fields(value)
@@ -90,6 +89,14 @@ def _expression(value: Any, column: int, indent: str, imports: dict[str, set[str
         return line
     body = "".join(f"{inner}{text},\n" for text in texts)
     return f"{opening}\n{body}{indent})"
+
+
+def _offered_by(kind: type) -> str:
+    """The module that a script imports a class from: its part of attnlab, if that offers it."""
+    if kind is Experiment:
+        return "attnlab"
+    part = ".".join(kind.__module__.split(".")[:2])
+    return part if hasattr(sys.modules[part], kind.__name__) else kind.__module__
 
 
 def _literal(value: Any) -> str:

@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 
 from attnlab.configuration.options import options_of
-from attnlab.generators import GENERATORS, Recall
-from attnlab.models import MODELS, AttentionOptions
-from attnlab.positions import POSITIONS
+from attnlab.generators import Recall
+from attnlab.models import AttentionOptions
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import Experiment, from_json, prepare, to_json
 from attnlab.training.feasibility import feasibility
 from attnlab.training.loop import train
-from attnlab.training.optimisers import OPTIMISERS
 from attnlab.training.steps import Training
 
 GUIDE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -60,7 +58,6 @@ def trained(experiment):
 
 
 def test_the_generator(register):
-    assert "turns" not in GENERATORS
     turns = register(Experiment, "generator", shown("Turns"))(noise=0.2)
     experiment = Experiment(generator=turns, length=4, training=SHORT)
     assert feasibility(experiment).best.accuracy == pytest.approx(0.8)
@@ -68,23 +65,20 @@ def test_the_generator(register):
 
 
 def test_the_positional_encoding(register):
-    assert "parity" not in POSITIONS
-    parity = register(AttentionOptions, "position", shown("Parity"))()
-    rows = parity.table(length=3, width=8, key=jax.random.key(0))
-    assert rows.tolist() == [[0], [1], [0]]
-    options = AttentionOptions(position=parity)
+    root = register(AttentionOptions, "position", shown("SquareRoot"))()
+    rows = root.table(length=4, width=8, key=jax.random.key(0))
+    np.testing.assert_allclose(rows[:, 0], [1, 2**0.5, 3**0.5, 2], atol=1e-6)
+    options = AttentionOptions(position=root)
     assert np.isfinite(trained(Experiment(length=4, model=options, training=SHORT)).nll)
 
 
 def test_the_optimiser(register):
-    assert "rmsprop" not in OPTIMISERS
     rmsprop = register(Training, "optimiser", shown("RmsProp"))(decay=0.8)
     training = dataclasses.replace(SHORT, optimiser=rmsprop)
     assert np.isfinite(trained(Experiment(length=4, training=training)).nll)
 
 
 def test_the_model(register):
-    assert "bag" not in MODELS
     bag = register(Experiment, "model", shown("BagOptions"))()
     experiment = Experiment(generator=Recall(days=(1, 2)), length=4, model=bag, training=SHORT)
     assert np.isfinite(trained(experiment).nll)

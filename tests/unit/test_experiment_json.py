@@ -22,7 +22,9 @@ from attnlab.training.steps import Training
 
 @pytest.mark.parametrize("name", POSITIONS)
 def test_every_positional_encoding_survives_json(name):
-    position = POSITIONS[name](**dict.fromkeys(options_of(POSITIONS[name]), 3.0))
+    kind = POSITIONS[name]
+    changed = {option: type(default_of(kind, option))(3) for option in options_of(kind)}
+    position = kind(**changed)
     experiment = Experiment(model=AttentionOptions(position=position))
     assert from_json(to_json(experiment)) == experiment
 

@@ -9,7 +9,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from attnlab.configuration.options import OptionError, options_of
+from attnlab.configuration.options import OptionError, default_of, options_of
 from attnlab.models import AttentionOptions
 from attnlab.positions import (
     POSITIONS,
@@ -37,12 +37,16 @@ def table_of(position, *, length=LENGTH, width=WIDTH, seed=0):
     return np.asarray(position_table(position, length=length, width=width, key=jr.key(seed)))
 
 
+def test_every_registered_encoding_has_an_oracle():
+    assert set(POSITIONS) == {*TABLES, *SCORES, "learned"}
+
+
 @every_position
 def test_a_row_for_every_position_finite_and_of_the_width(name):
     table = table_of(POSITIONS[name]())
-    features = {"none": 0, "scalar": 1}.get(name, WIDTH)
-    if not issubclass(POSITIONS[name], AbstractInputPosition):
-        features = 0
+    features = TABLES[name](LENGTH, WIDTH).shape[1] if name in TABLES else 0
+    if name == "learned":
+        features = WIDTH
     assert table.shape == (LENGTH, features)
     assert np.isfinite(table).all()
 
@@ -111,8 +115,9 @@ def test_learned_starts_at_standard_normal_entries():
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, 0.0, 1e12])
 def test_bad_numbers_are_refused_by_name(name, value):
     for option in options_of(POSITIONS[name]):
-        with pytest.raises(OptionError, match=f"`{option}` is .*Choose a number from"):
-            POSITIONS[name](**{option: value})
+        if isinstance(default_of(POSITIONS[name], option), float):
+            with pytest.raises(OptionError, match=f"`{option}` is .*Choose a number from"):
+                POSITIONS[name](**{option: value})
 
 
 SCORE_ENCODINGS = [
