@@ -1,4 +1,7 @@
-"""Strict modes of JAX and fixed draws of hypothesis, for every test."""
+"""Strict modes of JAX, fixed draws of hypothesis and kept programs, for every test."""
+
+import os
+from pathlib import Path
 
 import hypothesis
 import jax
@@ -11,3 +14,16 @@ jax.config.update("jax_debug_key_reuse", True)
 # Compilation makes first examples slow, so time limits would fail by chance.
 hypothesis.settings.register_profile("attnlab", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("attnlab")
+
+# Most of the time would go into compiling what was compiled the last time. A worker has a folder
+# of its own, since JAX writes such files without a lock.
+_PROGRAMS = Path(__file__).parents[1] / ".pytest_cache" / "programs"
+_KEPT = {
+    "jax_compilation_cache_dir": str(_PROGRAMS / os.environ.get("PYTEST_XDIST_WORKER", "alone")),
+    "jax_persistent_cache_min_compile_time_secs": 0,
+    "jax_persistent_cache_min_entry_size_bytes": -1,
+}
+for name, value in _KEPT.items():
+    jax.config.update(name, value)
+    # For the processes that tests start.
+    os.environ.setdefault(name.upper(), str(value))
