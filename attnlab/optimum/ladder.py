@@ -7,13 +7,14 @@ import numpy as np
 
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum.best import Best, optimum
-from attnlab.optimum.grouped import best_from_groups
+from attnlab.optimum.grouped import best_from_groups, best_from_sampled_groups
 from attnlab.optimum.levels import TooManyBeliefsError, levels
 from attnlab.optimum.linear import best_linear
-from attnlab.optimum.sampled import predictives, sampled_days
+from attnlab.optimum.sampled import SAMPLES, predictives, sampled_days
 
-# Longer memories than this have more contexts than a sample of sequences can fill.
 _MOST_RECENT = 4
+# A prediction from fewer sampled sequences than this is mostly luck.
+_FEWEST_IN_A_CONTEXT = 50
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +33,8 @@ def ladder(generator: AbstractGenerator, length: int, most: int | None = None) -
     `uniform`: every token alike. `unigram`: the law of the final day. `order-k`: the best
     prediction from the last k visible days, p(final | last k). `linear`: the multinomial logistic
     predictor of least expected loss on all visible days. `optimal`: p(final | all visible days).
-    Exact where there are no more than `most` beliefs, by default 3^12, else from a sample.
+    Exact where there are no more than `most` beliefs, by default 3^12, else from a sample, with
+    standard errors and without the orders that have more contexts than a sample can fill.
     """
     generator = generator.at_length(length)
     vocab = generator.vocabulary.size
@@ -56,7 +58,7 @@ def _exact_rungs(
     *_, last = levels(generator, length, most=most, recent=recent)
     vocab = generator.vocabulary.size
     return [
-        best_from_groups(last.recent % vocab**days, last.next_probs, last.probability, exact=True)
+        best_from_groups(last.recent % vocab**days, last.next_probs, last.probability)
         for days in range(recent + 1)
     ]
 
@@ -65,9 +67,7 @@ def _sampled_rungs(generator: AbstractGenerator, length: int, recent: int) -> li
     """As `_exact_rungs`, from a sample of sequences."""
     sequences = sampled_days(generator, length)
     final = predictives(generator, sequences)[:, -1]
-    vocab, weight = generator.vocabulary.size, np.full(len(sequences), 1 / len(sequences))
+    vocab = generator.vocabulary.size
+    filled = [days for days in range(recent + 1) if vocab**days * _FEWEST_IN_A_CONTEXT <= SAMPLES]
     code = sequences[:, -recent:] @ vocab ** np.arange(recent)[::-1]
-    return [
-        best_from_groups(code % vocab**days, final, weight, exact=False)
-        for days in range(recent + 1)
-    ]
+    return [best_from_sampled_groups(code % vocab**days, final) for days in filled]

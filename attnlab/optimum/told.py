@@ -5,7 +5,7 @@ from jaxtyping import Int
 
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum.best import Best
-from attnlab.optimum.grouped import best_from_groups
+from attnlab.optimum.grouped import best_from_groups, best_from_sampled_groups
 from attnlab.optimum.sequences import weighted_sequences
 
 _SAMPLED = 20_000
@@ -28,12 +28,10 @@ def best_when_told(
     told = _told(sequences.days, position, seen, ordered, generator.vocabulary.size)
     possible = sequences.weight > 0
     _, group = np.unique(told[possible], axis=0, return_inverse=True)
-    return best_from_groups(
-        group,
-        sequences.probs[possible, -1],
-        sequences.weight[possible],
-        exact=sequences.exact,
-    )
+    final = sequences.probs[possible, -1]
+    if not sequences.exact:
+        return best_from_sampled_groups(group, final)
+    return best_from_groups(group, final, sequences.weight[possible])
 
 
 def _told(
