@@ -1,30 +1,28 @@
 """A trained model looked into: what it predicts, what that depends on, how good it is."""
 
+from attnlab.inspection.calibration import Calibration, calibration
 from attnlab.inspection.comparison import Comparison, compare, informative_days
-from attnlab.inspection.predictions import (
-    Calibration,
-    calibration,
-    confusion,
-    final_probs,
-    probs_by_query,
-)
+from attnlab.inspection.likelihood_ratio import LikelihoodRatioTest, likelihood_ratio_test
+from attnlab.inspection.predictions import confusion, final_probs, probs_by_query
 from attnlab.inspection.quality import Quality, quality
 from attnlab.inspection.surprise import Surprise, surprise
-from attnlab.inspection.transitions import TransitionTest, transition_test
+from attnlab.inspection.transitions import Transitions, transitions
 
 __all__ = [
     "Calibration",
     "Comparison",
+    "LikelihoodRatioTest",
     "Quality",
     "Surprise",
-    "TransitionTest",
+    "Transitions",
     "calibration",
     "compare",
     "confusion",
     "final_probs",
     "informative_days",
+    "likelihood_ratio_test",
     "probs_by_query",
     "quality",
     "surprise",
-    "transition_test",
+    "transitions",
 ]

@@ -9,7 +9,7 @@ from attnlab.inspection.predictions import final_probs, probs_by_query
 from attnlab.models import AbstractModel, AttentionMap
 from attnlab.models.inside import mean_trace
 from attnlab.models.readout import readout_position
-from attnlab.optimum import Dependence, influence
+from attnlab.optimum import Dependence, influence, possible_pasts
 from attnlab.training.experiment import Experiment
 
 # A day that carries less than this share of what the most informative day does is not counted.
@@ -45,16 +45,20 @@ def compare(
 ) -> Comparison:
     """What the model attends to, what its predictions depend on, and what the truth depends on.
 
+    Both dependences leave out the same days: replacements that the process cannot produce.
     `truth` is the map of the process, such as `Dependence.replacement`; `laws` those of the days.
     """
     attention, readout = mean_trace(model, sequences).attention, experiment.training.readout
+    possible = possible_pasts(experiment.generator)
     if experiment.model.every_position and readout == "last":
-        depends, stderr = influence(lambda days: probs_by_query(model, days), sequences, laws)
+        depends, stderr = influence(
+            lambda days: probs_by_query(model, days), sequences, laws, possible
+        )
         return Comparison(attention, depends, stderr, truth)
     read = readout_position(readout, sequences.shape[1])
     alone = tuple(_row(found, read) for found in attention)
     depends, stderr = influence(
-        lambda days: final_probs(model, days, readout)[:, None], sequences, laws
+        lambda days: final_probs(model, days, readout)[:, None], sequences, laws, possible
     )
     return Comparison(alone, depends, stderr, truth[-1:])
 

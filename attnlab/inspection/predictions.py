@@ -1,6 +1,4 @@
-"""What a model predicts on many sequences, and how that compares with what came."""
-
-from typing import NamedTuple
+"""What a model predicts on many sequences, and how often it is right."""
 
 import equinox as eqx
 import jax
@@ -48,46 +46,8 @@ def _probs_by_query(model, sequences):
 
 def confusion(
     probs: Float[np.ndarray, "sequences vocab"], final: Int[np.ndarray, " sequences"]
-) -> Int[np.ndarray, "came predicted"]:
-    """How often each token came (rows) and was the likeliest (columns)."""
+) -> Int[np.ndarray, "observed predicted"]:
+    """How often each token was observed (rows) and had the highest probability (columns)."""
     vocab = probs.shape[1]
     pairs = final * vocab + probs.argmax(axis=1)
     return np.bincount(pairs, minlength=vocab**2).reshape(vocab, vocab)
-
-
-class Calibration(NamedTuple):
-    """Predicted probabilities in bins, against how often the predicted token came.
-
-    `error` is the expected calibration error: the mean of |said - came| over all predictions.
-    """
-
-    said: Float[np.ndarray, " bins"]
-    came: Float[np.ndarray, " bins"]
-    came_stderr: Float[np.ndarray, " bins"]
-    count: Int[np.ndarray, " bins"]
-    error: float
-
-
-def calibration(
-    probs: Float[np.ndarray, "sequences vocab"], final: Int[np.ndarray, " sequences"], bins: int
-) -> Calibration:
-    """Reliability of all predicted probabilities, every token's counted, in bins of equal width.
-
-    Empty bins are left out. Guo et al. (2017), "On calibration of modern neural networks".
-    """
-    said = probs.ravel()
-    came = (final[:, None] == np.arange(probs.shape[1])).ravel()
-    place = np.minimum((said * bins).astype(int), bins - 1)
-    count = np.bincount(place, minlength=bins)
-    full = count > 0
-    mean_said = np.bincount(place, said, bins)[full] / count[full]
-    share = np.bincount(place, came, bins)[full] / count[full]
-    # Half an event away from none and from all, so that no error is zero.
-    safe = np.clip(share, 0.5 / count[full], 1 - 0.5 / count[full])
-    return Calibration(
-        said=mean_said,
-        came=share,
-        came_stderr=np.sqrt(safe * (1 - safe) / count[full]),
-        count=count[full],
-        error=float((count[full] * np.abs(mean_said - share)).sum() / count.sum()),
-    )

@@ -1,63 +1,58 @@
-"""Days that a model makes up, against those of the process."""
+"""The next day by the last visible one: the true distribution beside a model's."""
 
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.stats import chi2, chi2_contingency
+
+# The rounding of float32 probabilities.
+_ROUNDING = 1e-6
 
 
-class TransitionTest(NamedTuple):
-    """Counts of (last visible day, next day) from the process and from the model.
+class Means(NamedTuple):
+    """Means over the sequences that end in a token (rows), and their standard errors.
 
-    `statistic` is the sum, over the last days seen, of the chi-square statistics of homogeneity of
-    the two rows; `p_value` is how often a model that is the process itself would do worse.
+    NaN where no sequence, or for the error a single one, ends in it.
     """
 
-    process: Int[np.ndarray, "before after"]
-    model: Int[np.ndarray, "before after"]
-    statistic: float
-    degrees: int
-    p_value: float
+    mean: Float[np.ndarray, "before after"]
+    stderr: Float[np.ndarray, "before after"]
 
 
-def transition_test(
+class Transitions(NamedTuple):
+    """p(next day) by the last visible day, averaged over everything before it.
+
+    `difference` is `model` less `true`; its error is that of pairs, since both are asked about the
+    same sequences. `count` is how many of them end in each token.
+    """
+
+    count: Int[np.ndarray, " before"]
+    true: Means
+    model: Means
+    difference: Means
+
+
+def transitions(
     before: Int[np.ndarray, " sequences"],
-    process: Int[np.ndarray, " sequences"],
-    model: Int[np.ndarray, " sequences"],
-    vocab: int,
-) -> TransitionTest:
-    """Whether the day that the model puts behind a sequence could be the process's.
-
-    One next day a sequence, so that the counts are independent. Pearson's test of homogeneity;
-    tokens that neither made are left out.
-    """
-    tables = [_counts(before, after, vocab) for after in (process, model)]
-    statistic, degrees = 0.0, 0
-    for rows in zip(*tables, strict=True):
-        pair = np.stack(rows)
-        pair = pair[:, pair.sum(axis=0) > 0]
-        if pair.shape[1] > 1 and pair.sum():
-            found = chi2_contingency(pair, correction=False)
-            statistic, degrees = statistic + found.statistic, degrees + found.dof
-    return TransitionTest(*tables, float(statistic), degrees, _upper_tail(statistic, degrees))
+    true: Float[np.ndarray, "sequences vocab"],
+    model: Float[np.ndarray, "sequences vocab"],
+) -> Transitions:
+    """The mean of each distribution over the sequences by their last visible day, `before`."""
+    count = np.bincount(before, minlength=true.shape[1])
+    means = (_means(before, probs, count) for probs in (true, model, model - true))
+    return Transitions(count, *means)
 
 
-def _counts(
-    before: Int[np.ndarray, " sequences"], after: Int[np.ndarray, " sequences"], vocab: int
-) -> Int[np.ndarray, "before after"]:
-    return np.bincount(before * vocab + after, minlength=vocab**2).reshape(vocab, vocab)
+def _means(
+    before: Int[np.ndarray, " sequences"],
+    values: Float[np.ndarray, "sequences vocab"],
+    count: Int[np.ndarray, " before"],
+) -> Means:
+    def total(columns: Float[np.ndarray, "sequences vocab"]) -> Float[np.ndarray, "before after"]:
+        return np.stack([np.bincount(before, each, len(count)) for each in columns.T], axis=1)
 
-
-def _upper_tail(statistic: float, degrees: int) -> float:
-    return float(chi2.sf(statistic, degrees)) if degrees else 1.0
-
-
-def row_shares(
-    counts: Int[np.ndarray, "before after"],
-) -> tuple[Float[np.ndarray, "before after"], Float[np.ndarray, "before after"]]:
-    """Each row's shares and their standard errors; NaN for a row without counts."""
-    total = counts.sum(axis=1, keepdims=True).astype(float)
-    total[total == 0] = np.nan
-    share = counts / total
-    return share, np.sqrt(share * (1 - share) / total)
+    size = count[:, None]
+    mean = total(values) / np.where(size > 0, size, np.nan)
+    squares = total((values - mean[before]) ** 2)
+    error = np.sqrt(squares / np.where(size > 1, size * (size - 1.0), np.nan))
+    return Means(mean, np.where(error < _ROUNDING, 0.0, error))

@@ -6,6 +6,7 @@ from attnlab.optimum.dependence import (
     day_laws,
     dependence,
     influence,
+    possible_pasts,
     true_influence,
 )
 from attnlab.optimum.frequencies import (
@@ -41,6 +42,7 @@ __all__ = [
     "ladder",
     "next_day",
     "optimum",
+    "possible_pasts",
     "sequence_log_prob",
     "true_influence",
 ]

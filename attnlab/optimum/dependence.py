@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from attnlab.generators import AbstractGenerator
 from attnlab.generators.interruption import check_in
@@ -19,6 +19,7 @@ _SAMPLED = 1_000
 Predictor = Callable[
     [Int[np.ndarray, "sequences length"]], Float[np.ndarray, "sequences query vocab"]
 ]
+Possible = Callable[[Int[np.ndarray, "sequences length"]], Bool[np.ndarray, "sequences length"]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,21 +76,31 @@ def influence(
     predict: Predictor,
     sequences: Int[np.ndarray, "sequences length"],
     laws: Float[np.ndarray, "length vocab"],
+    possible: Possible | None = None,
 ) -> tuple[Float[np.ndarray, "query day"], Float[np.ndarray, "query day"]]:
     """`replacement` of any predictor, by query and day, and its standard error.
 
     The same measure as `Dependence.replacement`, with the predictor in the place of the true
-    distribution; the mean runs over the given sequences, and `laws` are those of the days. A
+    distribution; the mean runs over the given sequences, and `laws` are those of the days.
+    Replacements after which the days up to the query are not `possible` are drawn again, as they
+    are there; by default all are. A predictor with fewer queries than days has the last ones. A
     single sequence has no standard error: NaN.
     """
     before = predict(sequences)
+    queries = before.shape[1]
     effects = np.zeros((*before.shape[:2], len(laws)))
+    drawn = np.zeros_like(effects)
     for day, law in enumerate(laws):
         for token in np.flatnonzero(law):
             changed = sequences.copy()
             changed[:, day] = token
+            share = np.full(before.shape[:2], law[token])
+            if possible is not None:
+                share *= possible(changed)[:, -queries:]
             moved = _total_variation(predict(changed), before)
-            effects[:, :, day] += law[token] * np.nan_to_num(moved)
+            effects[:, :, day] += share * np.nan_to_num(moved)
+            drawn[:, :, day] += share
+    effects /= np.where(drawn > 0, drawn, 1)
     mean = effects.mean(axis=0)
     if len(sequences) == 1:
         return mean, np.full_like(mean, np.nan)
@@ -103,13 +114,23 @@ def true_influence(
 ) -> Float[np.ndarray, "query day"]:
     """`influence` of the true prediction over given sequences; impossible pasts move nothing."""
     generator = generator.at_length(sequences.shape[1])
+    possible = possible_pasts(generator)
 
     def predict(days):
-        probs = predictives(generator, days)
-        possible = np.isfinite(log_weights(days, probs))
-        return np.where(possible[:, :, None], probs, np.nan)[:, 1:]
+        probs = predictives(generator, days)[:, 1:]
+        return np.where(possible(days)[:, :, None], probs, np.nan)
 
-    return influence(predict, sequences, laws)[0]
+    return influence(predict, sequences, laws, possible)[0]
+
+
+def possible_pasts(generator: AbstractGenerator) -> Possible:
+    """Says of any sequences whether their first t + 1 days can happen, for each t."""
+
+    def possible(days):
+        at_length = generator.at_length(days.shape[1])
+        return np.isfinite(log_weights(days, predictives(at_length, days)))[:, 1:]
+
+    return possible
 
 
 def day_laws(generator: AbstractGenerator, length: int) -> Float[np.ndarray, "length vocab"]:

@@ -9,8 +9,8 @@ from attnlab.optimum.ladder import ladder
 from attnlab.training.experiment import Experiment
 
 _SAMPLED = 20_000
-# Less than this between the commonest token and the optimum is not worth a training.
-_NOTHING_TO_LEARN = 0.005
+# Less than this between what needs no past and the optimum is not worth a training.
+_LITTLE_ACCURACY, _LITTLE_LOSS = 0.005, 0.02
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,12 +63,13 @@ def _about_sight(
 def _about_process(experiment: Experiment, best: Best, most: int | None) -> list[str]:
     generator, length = experiment.generator, experiment.length
     findings = [*generator.findings(length)]
-    commonest = next(
-        rung for rung in ladder(generator, length, most) if rung.name == "unigram"
-    ).best
-    if best.accuracy - commonest.accuracy < _NOTHING_TO_LEARN:
+    unigram = next(rung for rung in ladder(generator, length, most) if rung.name == "unigram").best
+    little_accuracy = best.accuracy - unigram.accuracy < _LITTLE_ACCURACY
+    if little_accuracy and unigram.nll - best.nll < _LITTLE_LOSS:
         findings.append(
             "There is next to nothing to learn: always naming the commonest token is right in "
-            f"{commonest.accuracy:.3f} of cases, the best prediction in {best.accuracy:.3f}."
+            f"{unigram.accuracy:.3f} of cases, the best prediction in {best.accuracy:.3f}; the "
+            f"frequencies of the tokens alone give a loss of {unigram.nll:.3f} nats, the best "
+            f"prediction {best.nll:.3f}."
         )
     return findings

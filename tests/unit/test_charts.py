@@ -265,9 +265,9 @@ EXPECTED = {
     ),
     "calibration_chart": (
         [
-            "line x=said y=came",
-            "rule x=said y=low y2=high",
-            "point x=said y=came",
+            "line x=predicted y=observed",
+            "rule x=predicted y=low y2=high",
+            "point x=predicted y=observed",
         ],
         {"line": 2, "rule": 3, "symbol": 3},
     ),
@@ -280,8 +280,8 @@ EXPECTED = {
     ),
     "confusion_chart": (
         [
-            "rect x=predicted y=came color=share",
-            "text x=predicted y=came text=count",
+            "rect x=predicted y=observed color=share",
+            "text x=predicted y=observed text=count",
         ],
         {"rect": 9, "text": 9},
     ),

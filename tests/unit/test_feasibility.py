@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from attnlab.generators import DotMod, Markov, NDays, Recall
+from attnlab.generators import Custom, DotMod, Markov, NDays, Recall
 from attnlab.models import AttentionOptions, GRUOptions, LinearOptions, TransformerOptions
-from attnlab.optimum import optimum
+from attnlab.optimum import ladder, optimum
 from attnlab.positions import NoPosition
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import Experiment, prepare
@@ -60,6 +60,15 @@ def assert_reachable(verdict, law):
 def test_each_finding_is_told_alone(words):
     findings = feasibility(FINDINGS[words]).findings
     assert [words in finding for finding in findings] == [True]
+
+
+def test_a_process_whose_commonest_token_stays_likeliest_can_be_worth_learning():
+    # "a" is always the likeliest, but how likely depends on the token before.
+    table = Custom(symbols="a b c", table=((0.98, 0.01, 0.01), (0.4, 0.3, 0.3), (0.4, 0.3, 0.3)))
+    rungs = {rung.name: rung.best for rung in ladder(table, 3)}
+    assert rungs["optimal"].accuracy == pytest.approx(rungs["unigram"].accuracy)
+    assert rungs["unigram"].nll - rungs["optimal"].nll > 0.05
+    assert feasibility(Experiment(generator=table, length=3)).findings == ()
 
 
 @pytest.mark.parametrize("name", CORRECTED)

@@ -14,14 +14,24 @@ CLOSE = 3e-6
 every_full_case = pytest.mark.parametrize(
     "name", ["markov", "recall", "dotmod-5", "hmm", "custom-pairs"]
 )
+every_forbidding_case = pytest.mark.parametrize("name", ["markov-forbidding", "hmm-forbidding"])
 
 
 def true_predictor(joint):
-    """p(next | days) after every beginning of sequences; every sequence must be possible."""
+    """p(next | days) after every beginning of sequences; NaN after an impossible one."""
     so_far = [oracles.first_days(joint, day) for day in range(2, joint.ndim + 1)]
-    laws = [law / law.sum(axis=-1, keepdims=True) for law in so_far]
+    with np.errstate(invalid="ignore"):
+        laws = [law / law.sum(axis=-1, keepdims=True) for law in so_far]
     return lambda days: np.stack(
         [law[tuple(days[:, : seen + 1].T)] for seen, law in enumerate(laws)], axis=1
+    )
+
+
+def possible(joint):
+    """Whether every beginning of sequences can happen."""
+    so_far = [oracles.first_days(joint, day) > 0 for day in range(1, joint.ndim)]
+    return lambda days: np.stack(
+        [known[tuple(days[:, : seen + 1].T)] for seen, known in enumerate(so_far)], axis=1
     )
 
 
@@ -54,6 +64,27 @@ def test_true_influence_is_that_of_the_true_predictor(name):
     generator, length, joint = case(name)
     sequences, laws = draw(joint, 60), day_laws(generator, length)
     mean, _ = influence(true_predictor(joint), sequences, laws)
+    np.testing.assert_allclose(true_influence(generator, sequences, laws), mean, atol=CLOSE)
+
+
+@every_forbidding_case
+def test_impossible_replacements_are_drawn_again_as_in_the_true_replacement(name):
+    generator, length, joint = case(name)
+    sequences, laws = draw(joint, 1_000), day_laws(generator, length)
+    mean, error = influence(true_predictor(joint), sequences, laws, possible(joint))
+    truth = oracles.replacement(joint)
+    assert (np.abs(mean - truth) <= SIGMAS * error + CLOSE).all()
+    last, _ = influence(
+        last_only(lambda days: true_predictor(joint)(days)[:, -1]), sequences, laws, possible(joint)
+    )
+    np.testing.assert_allclose(last, mean[-1:], atol=1e-12)
+
+
+@every_forbidding_case
+def test_true_influence_draws_impossible_replacements_again(name):
+    generator, length, joint = case(name)
+    sequences, laws = draw(joint, 60), day_laws(generator, length)
+    mean, _ = influence(true_predictor(joint), sequences, laws, possible(joint))
     np.testing.assert_allclose(true_influence(generator, sequences, laws), mean, atol=CLOSE)
 
 

@@ -6,20 +6,17 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
-import scipy.stats
 
 from attnlab import PRESETS, Experiment, prepare
 from attnlab.attention.head import MASKS
 from attnlab.generators import Markov, Recall
 from attnlab.inspection import (
-    calibration,
     compare,
     confusion,
     final_probs,
     informative_days,
     probs_by_query,
     surprise,
-    transition_test,
 )
 from attnlab.models import MODELS, AttentionOptions
 from attnlab.optimum import Best, day_laws, dependence, true_influence
@@ -55,29 +52,6 @@ def test_confusion_counts_every_pair():
     assert counts.tolist() == [[2, 0, 0], [0, 0, 0], [0, 1, 0]]
 
 
-def test_calibration_of_the_truth_is_within_its_errors():
-    random = np.random.default_rng(1)
-    probs = random.dirichlet(np.ones(3), size=20_000)
-    final = (random.random(20_000)[:, None] > probs.cumsum(axis=1)).sum(axis=1)
-    found = calibration(probs, final, 10)
-    # Ten bins, at 4 standard errors each: a false alarm in a thousand.
-    assert (np.abs(found.said - found.came) < 4 * found.came_stderr).all()
-    assert found.count.sum() == probs.size
-    overconfident = calibration(np.eye(3)[probs.argmax(axis=1)], final, 10)
-    assert overconfident.error > 10 * found.error
-
-
-def test_calibration_of_eight_days_counted_by_hand():
-    final = np.array([1, 1, 1, 1, 1, 1, 0, 0])
-    found = calibration(np.tile([0.25, 0.75], (8, 1)), final, 10)
-    assert found.count.tolist() == [8, 8]
-    np.testing.assert_allclose([found.said, found.came], [[0.25, 0.75]] * 2)
-    np.testing.assert_allclose(found.came_stderr, np.sqrt(0.25 * 0.75 / 8))
-    # Half an event away from none of eight, and from all.
-    certain = calibration(np.tile([0.0, 1.0], (8, 1)), np.ones(8, dtype=int), 10)
-    np.testing.assert_allclose(certain.came_stderr, np.sqrt(1 / 16 * 15 / 16 / 8))
-
-
 def test_surprise_adds_up_to_the_cross_entropy():
     true, model = np.array([0.5, 0.5, 0.0]), np.array([0.2, 0.3, 0.5])
     parts = surprise(true, model)
@@ -85,37 +59,6 @@ def test_surprise_adds_up_to_the_cross_entropy():
     assert sum(parts) == pytest.approx(-0.5 * np.log(0.2) - 0.5 * np.log(0.3))
     assert surprise(true, true).error == 0
     assert surprise(true, np.array([1.0, 0.0, 0.0])).error == np.inf
-
-
-def test_transitions_of_one_source_agree_and_of_two_do_not():
-    random = np.random.default_rng(2)
-    before = random.integers(0, 3, 5_000)
-    one, two = ((before + random.integers(0, 2, 5_000)) % 3 for _ in range(2))
-    same = transition_test(before, one, two, 3)
-    assert same.degrees == 3
-    assert same.p_value > 1e-3
-    expected = sum(
-        scipy.stats.chisquare(*_homogeneous(a, b)).statistic
-        for a, b in zip(same.process, same.model, strict=True)
-    )
-    assert same.statistic == pytest.approx(expected)
-    assert transition_test(before, one, before, 3).p_value < 1e-9
-
-
-def test_transitions_counted_by_hand():
-    before, process, model = np.array([0, 0, 1]), np.array([1, 1, 2]), np.array([1, 2, 0])
-    found = transition_test(before, process, model, 3)
-    assert found.process.tolist() == [[0, 2, 0], [0, 0, 1], [0, 0, 0]]
-    assert found.model.tolist() == [[0, 1, 1], [1, 0, 0], [0, 0, 0]]
-
-
-def _homogeneous(one, other):
-    """Observed and expected counts of two rows if both came from one law."""
-    pooled = one + other
-    seen = pooled > 0
-    rows = [row[seen] for row in (one, other)]
-    expected = [pooled[seen] * row.sum() / pooled.sum() for row in rows]
-    return np.concatenate(rows), np.concatenate(expected)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -55,15 +55,15 @@ def next_day_chart(table: Rows, *, symbols: tuple[str, ...], dark: bool, height:
 
 
 def confusion_table(
-    counts: Int[np.ndarray, "came predicted"], vocabulary: Vocabulary
+    counts: Int[np.ndarray, "observed predicted"], vocabulary: Vocabulary
 ) -> pd.DataFrame:
-    """A row for every pair of what came and what was the likeliest."""
-    came, predicted = (index.ravel() for index in np.indices(counts.shape))
+    """A row for every pair of the token observed and the one with the highest probability."""
+    observed, predicted = (index.ravel() for index in np.indices(counts.shape))
     total = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     symbols = np.array(vocabulary.symbols)
     return pd.DataFrame(
         {
-            "came": symbols[came],
+            "observed": symbols[observed],
             "predicted": symbols[predicted],
             "count": counts.ravel(),
             "share": (counts / total).ravel(),
@@ -75,7 +75,7 @@ def confusion_table(
 def confusion_chart(
     table: Rows, *, symbols: tuple[str, ...], dark: bool, height: int
 ) -> alt.LayerChart:
-    """Counts of what came (rows) and what was the likeliest (columns), coloured by row share."""
+    """Counts of observed (rows) and predicted tokens (columns), coloured by row share."""
     order = list(symbols)
     base = alt.Chart(table).encode(
         x=alt.X(
@@ -84,9 +84,9 @@ def confusion_chart(
             sort=order,
             axis=alt.Axis(labelAngle=0, labelFontSize=16),
         ),
-        y=alt.Y("came:N", title="came", sort=order, axis=alt.Axis(labelFontSize=16)),
+        y=alt.Y("observed:N", title="observed", sort=order, axis=alt.Axis(labelFontSize=16)),
         tooltip=[
-            "came:N",
+            "observed:N",
             "predicted:N",
             alt.Tooltip("count:Q", format=",d"),
             alt.Tooltip("share:Q", format=".3f"),
@@ -109,18 +109,18 @@ def confusion_chart(
 
 
 def calibration_table(
-    said: Float[np.ndarray, " bins"],
-    came: Float[np.ndarray, " bins"],
+    predicted: Float[np.ndarray, " bins"],
+    observed: Float[np.ndarray, " bins"],
     stderr: Float[np.ndarray, " bins"],
     count: Int[np.ndarray, " bins"],
 ) -> pd.DataFrame:
     """A row for every bin; its bar reaches one standard error to both sides."""
     return pd.DataFrame(
         {
-            "said": said,
-            "came": came,
-            "low": np.clip(came - stderr, 0, 1),
-            "high": np.clip(came + stderr, 0, 1),
+            "predicted": predicted,
+            "observed": observed,
+            "low": np.clip(observed - stderr, 0, 1),
+            "high": np.clip(observed + stderr, 0, 1),
             "count": count,
         }
     )
@@ -128,25 +128,25 @@ def calibration_table(
 
 @drawn_once
 def calibration_chart(table: Rows, *, dark: bool, height: int) -> alt.LayerChart:
-    """How often a token came against the probability it was given; the diagonal is perfect."""
+    """Observed frequency against predicted probability; the diagonal is perfect calibration."""
     hue = hues(dark=dark)
     unit = alt.Scale(domain=[0, 1])
-    corners = [{"said": 0.0, "came": 0.0}, {"said": 1.0, "came": 1.0}]
+    corners = [{"predicted": 0.0, "observed": 0.0}, {"predicted": 1.0, "observed": 1.0}]
     diagonal = (
         alt.Chart(alt.InlineData(values=corners))
         .mark_line(color=hue.truth, strokeDash=[5, 4], aria=False)
-        .encode(x=alt.X("said:Q", scale=unit), y=alt.Y("came:Q", scale=unit))
+        .encode(x=alt.X("predicted:Q", scale=unit), y=alt.Y("observed:Q", scale=unit))
     )
     base = alt.Chart(table).encode(
-        x=alt.X("said:Q", title="probability given", scale=unit),
+        x=alt.X("predicted:Q", title="predicted probability", scale=unit),
         tooltip=[
-            alt.Tooltip("said:Q", format=".3f"),
-            alt.Tooltip("came:Q", format=".3f"),
+            alt.Tooltip("predicted:Q", format=".3f"),
+            alt.Tooltip("observed:Q", format=".3f"),
             alt.Tooltip("count:Q", title="predictions", format=",d"),
         ],
     )
     points = base.mark_point(filled=True, size=60, color=hue.learned, aria=False).encode(
-        y=alt.Y("came:Q", title="share that came", scale=unit)
+        y=alt.Y("observed:Q", title="observed frequency", scale=unit)
     )
     bars = base.mark_rule(color=hue.learned, aria=False).encode(y="low:Q", y2="high:Q")
     return alt.layer(diagonal, bars, points).properties(height=height)

@@ -1,4 +1,4 @@
-"""Inspect: how good the predictions are over the whole test set, and what the model makes up."""
+"""Inspect: the predictions over the whole test set, and the model beside the true distribution."""
 
 from functools import partial
 
@@ -16,8 +16,8 @@ from attnlab.charts import (
 )
 from attnlab.configuration.number_text import show_measured
 from attnlab.generators.vocabulary import Vocabulary
-from attnlab.inspection import Quality, quality
-from attnlab.inspection.transitions import row_shares
+from attnlab.inspection import LikelihoodRatioTest, Quality, Transitions, quality
+from attnlab.inspection.transitions import Means
 from attnlab.live.background import Background
 from attnlab.models import AbstractModel
 from attnlab.optimum import optimum
@@ -28,9 +28,12 @@ from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
 from attnlab.ui.core.process_figures import answer_or_none
 from attnlab.ui.core.session_work import draw_while_working, session_work
+from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
 
 _WORK, _MODEL = "quality", "quality_model"
 _HEIGHT = 300
+# The level of the test that is spoken of.
+_LEVEL = 0.01
 
 
 def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray) -> None:
@@ -60,9 +63,10 @@ def _draw(work: Background, *, experiment: Experiment) -> None:
         _draw_predictions(found, vocabulary)
         if found.by_day is not None:
             _draw_by_day(found.by_day, experiment)
-    st.header("Days that the model makes up", anchor=False, divider="gray")
+    st.header("Model and true distribution", anchor=False, divider="gray")
     if found is not None and found.transitions is not None:
-        _draw_transitions(found, vocabulary)
+        _draw_transitions(found.transitions, vocabulary)
+        _draw_test(found.test, int(found.counts.sum()))
 
 
 def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
@@ -82,25 +86,34 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
             alt=f"Confusion matrix of {counts.sum():,} tests; {right:.1%} predicted right.",
         )
         st.caption(
-            f"How to read it: counts over {counts.sum():,} test sequences; rows came, columns were "
-            "the model's likeliest. The best predictor, too, is often wrong where the process is "
-            "random."
+            f"How to read it: counts over {counts.sum():,} test sequences; rows are the observed "
+            "tokens, columns those to which the model gives the highest probability. The best "
+            "predictor, too, is often wrong where the process is random."
         )
     with middle, st.container(key="chart_calibration"):
         draw_chart(
             calibration_chart(
                 calibration_table(
-                    reliable.said, reliable.came, reliable.came_stderr, reliable.count
+                    reliable.predicted,
+                    reliable.observed,
+                    reliable.observed_stderr,
+                    reliable.count,
                 ),
                 dark=on_dark(),
                 height=_HEIGHT,
             ),
             name="Calibration",
-            alt=f"Calibration: the expected calibration error is {reliable.error:.3f}.",
+            alt=f"Calibration: the expected calibration error is {reliable.error:.4f}; perfect "
+            f"calibration would show {reliable.perfect_error:.4f}.",
         )
+        measured = show_measured(reliable.error, reliable.error_stderr, most_places=4)
         st.caption(
-            "How to read it: on the dashed line a probability means what it says; bars are one "
-            f"standard error. Expected calibration error {reliable.error:.3f}."
+            "How to read it: each point is a bin of predicted probabilities, those of all tokens; "
+            "on the dashed line they are the observed frequencies. Bars are one standard error "
+            f"over the test sequences. Expected calibration error **{measured}**; were the same "
+            f"predictions perfectly calibrated, {counts.sum():,} sequences would show "
+            f"{reliable.perfect_error:.4f} on average, with a standard deviation of "
+            f"{reliable.perfect_error_std:.4f}."
         )
 
 
@@ -126,33 +139,57 @@ def _draw_by_day(found: EvaluationByPosition, experiment: Experiment) -> None:
     source = "exact" if known.exact else "estimated"
     st.caption(
         "How to read it: with the loss `next` every day is predicted from those before it. Points: "
-        f"the model, ± one standard error; dashes: the least loss possible, {source}. Mean over "
-        f"days: {mean} nats for the model, {floors.mean():.3f} at best."
+        f"the model, {OVER_TEST_SEQUENCES}; dashes: the least loss possible, {source}. Mean over "
+        f"days: {mean} nats for the model, {floors.mean():.3f} at best; {OF_OTHER_SEEDS}."
     )
 
 
-def _draw_transitions(quality: Quality, vocabulary: Vocabulary) -> None:
-    """Transitions into the next day: drawn from the process and from the model."""
-    found, rows = quality.transitions, []
-    shares = [row_shares(counts) for counts in (found.process, found.model)]
-    for before, after in np.ndindex(found.process.shape):
-        row = {"transition": f"{vocabulary.symbols[before]} → {vocabulary.symbols[after]}"}
-        for name, (share, stderr) in zip(("process", "model"), shares, strict=True):
-            row[name] = show_measured(share[before, after], stderr[before, after])
-        rows.append(row)
+def _draw_transitions(found: Transitions, vocabulary: Vocabulary) -> None:
+    """Mean probabilities of the next day by the last visible one."""
+    columns = {"true": found.true, "model": found.model, "model - true": found.difference}
+    rows = [
+        {"transition": f"{vocabulary.symbols[before]} → {vocabulary.symbols[after]}"}
+        | {name: _mean_in_words(means, before, after) for name, means in columns.items()}
+        for before in np.flatnonzero(found.count > 1)
+        for after in range(vocabulary.size)
+    ]
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="content")
-    verdict = (
-        "at the level of 1 % they cannot be told apart"
-        if found.p_value >= 0.01
-        else "the model's days differ from the process's"
+    st.caption(
+        "How to read it: the mean probability of the next day over the test sequences, by their "
+        f"last visible day; {OVER_TEST_SEQUENCES}. A figure without it is the same after all of "
+        "them."
     )
+
+
+def _mean_in_words(means: Means, before: int, after: int) -> str:
+    mean, stderr = means.mean[before, after], means.stderr[before, after]
+    if stderr == 0:
+        return f"{mean:.3f}".replace("-", "−")
+    return show_measured(mean, stderr)
+
+
+def _draw_test(found: LikelihoodRatioTest, size: int) -> None:
+    """How far the model is from the true distribution, and whether the final days show it."""
+    divergence = show_measured(found.divergence, found.divergence_stderr, most_places=4)
     with st.container(key="transitions"):
         st.markdown(
-            f"χ² = **{found.statistic:.1f}** on {found.degrees} degrees of freedom, "
-            f"p = {found.p_value:.2g}: {verdict}."
+            f"KL(true ‖ model) = **{divergence} nats**, the mean over the test sequences. "
+            f"Likelihood-ratio test: {_verdict(found, size)}."
         )
     st.caption(
-        f"How to read it: behind each of {quality.continued:,} test sequences the process and the "
-        "model each put one day; shares of the next day by the last visible one, ± one standard "
-        "error."
+        f"How to read it: could the {size:,} observed next days have been drawn from the model? "
+        "The log-likelihood ratio of the true distribution to the model is compared with its "
+        f"values where all of them are drawn from the model, {found.draws} times; p is the "
+        "probability of a value at least as large. A sequence tells little, so that a model close "
+        "to the truth passes, and would not with more sequences."
     )
+
+
+def _verdict(found: LikelihoodRatioTest, size: int) -> str:
+    if found.divergence == 0:
+        return "none, since both distributions are the same"
+    least = 1 / (found.draws + 1)
+    shown = f"p = {found.p_value:.2g}" if found.p_value > least else f"p ≤ {least:.2g}"
+    if found.p_value < _LEVEL:
+        return f"{shown}, the model's next days differ from the process's"
+    return f"{shown}, at the {_LEVEL:.0%} level {size:,} next days do not tell the two apart"

@@ -10,6 +10,7 @@ from attnlab.training.evaluation import Evaluation
 from attnlab.training.learned_share import learned_share
 from attnlab.ui.core.outside import draw_warning
 from attnlab.ui.core.process_figures import answer_or_none
+from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
 
 # A loss this many times that of the start, or of chance, is no noise.
 _DIVERGED = 1.5
@@ -37,7 +38,8 @@ def draw_headline(snapshot: Snapshot) -> None:
             st.markdown(
                 f"learned **{share} %** of what can be learned",
                 width="content",
-                help="(chance - loss) / (chance - floor) on the test set, ± one standard error. "
+                help=f"(uniform - loss) / (uniform - floor), {OVER_TEST_SEQUENCES}: "
+                f"{OF_OTHER_SEEDS}. An estimated floor adds its own error. "
                 "A uniform guess has learned 0 %, the optimum 100 %.",
             )
 
@@ -56,7 +58,7 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             show_measured(test.accuracy, test.accuracy_stderr),
             width="content",
             help=f"Share of {training.test_size:,} test sequences whose next day is the likeliest "
-            f"one; ± one standard error.",
+            f"one; {OVER_TEST_SEQUENCES}.",
         )
         if best is not None:
             final = best.final
@@ -80,7 +82,7 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             "test loss (nats)",
             show_measured(test.nll, test.nll_stderr),
             width="content",
-            help="Mean of -log p(next day); ± one standard error.",
+            help=f"Mean of -log p(next day); {OVER_TEST_SEQUENCES}.",
         )
         if first is not None:
             st.metric(
@@ -95,6 +97,7 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             width="content",
             help="Numbers that are trained.",
         )
+    st.caption(f"{OVER_TEST_SEQUENCES}; {OF_OTHER_SEEDS}.")
     at_first = np.log(vocab) if first is None else max(first.nll, np.log(vocab))
     if test.nll > at_first * _DIVERGED:
         draw_warning(

@@ -13,8 +13,10 @@ from attnlab.ui.core.outside import as_text
 
 _ROWS = 6
 _DAYS = 10
-_BEAM_DAYS = 4
-_BEAM_WIDTH = 5
+_LIKELIEST_DAYS = 4
+_LIKELIEST = 5
+# As wide a beam as there are tokens to the power of the days but one misses nothing.
+_WIDEST_BEAM = 1_000
 
 
 def draw_sequences(run: LiveRun) -> None:
@@ -47,11 +49,7 @@ def draw_sequences(run: LiveRun) -> None:
             f"Each row starts from the same visible days and goes on for {_DAYS} more: once drawn "
             f"from the process, once from the model of step {int(stored.state.step):,}."
         )
-        st.markdown(_likeliest(snapshot.experiment, model, snapshot.probes[0]))
-        st.caption(
-            f"Beam search, the {_BEAM_WIDTH} likeliest continuations by {_BEAM_DAYS} days of the "
-            "first row, with the model's log-probability in nats."
-        )
+        _draw_likeliest(snapshot.experiment, model, snapshot.probes[0])
 
 
 def _side_by_side(
@@ -76,14 +74,26 @@ def _side_by_side(
     return "\n".join(lines)
 
 
-def _likeliest(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> str:
+def _draw_likeliest(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
     def render(days: np.ndarray) -> str:
         return as_text(experiment.generator.vocabulary.render(days))
 
+    width = experiment.generator.vocabulary.size ** (_LIKELIEST_DAYS - 1)
     beam = beam_search(
-        model, tokens, readout=experiment.training.readout, days=_BEAM_DAYS, width=_BEAM_WIDTH
+        model,
+        tokens,
+        readout=experiment.training.readout,
+        days=_LIKELIEST_DAYS,
+        width=min(width, _WIDEST_BEAM),
     )
     lines = ["| after " + render(tokens) + " | log-probability (nats) |", "|---|---|"]
-    for days, log_prob in zip(beam.continuations, beam.log_probs, strict=True):
+    for days, log_prob in zip(
+        beam.continuations[:_LIKELIEST], beam.log_probs[:_LIKELIEST], strict=True
+    ):
         lines.append(f"| {render(days)} | {float(log_prob):.2f} |")
-    return "\n".join(lines)
+    st.markdown("\n".join(lines))
+    found = "" if width <= _WIDEST_BEAM else f" that a beam of {_WIDEST_BEAM:,} finds"
+    st.caption(
+        f"The {_LIKELIEST} most probable continuations of the first row by {_LIKELIEST_DAYS} "
+        f"days{found}, with the model's log-probability in nats."
+    )
