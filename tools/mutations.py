@@ -197,16 +197,28 @@ MUTATIONS = (
         "final + vocab * probs.argmax(axis=1)", "inspection",
     ),
     Mutation(
-        "inspection/predictions.py", "np.sqrt(safe * (1 - safe) / count[full])",
-        "np.sqrt(safe * (1 - safe))", "inspection",
+        "inspection/calibration.py", "np.minimum(held * share, 1.0)",
+        "np.minimum((held > 0) * share, 1.0)", "calibration",
     ),
     Mutation(
         "inspection/surprise.py", "true[possible] / model[possible]",
         "model[possible] / true[possible]", "inspection",
     ),
     Mutation(
-        "inspection/transitions.py", "before * vocab + after",
-        "after * vocab + before", "inspection",
+        "inspection/transitions.py", "size * (size - 1.0)",
+        "size - 1.0", "likelihood_ratio",
+    ),
+    Mutation(
+        "inspection/likelihood_ratio.py", ".sum() >= observed",
+        ".sum() <= observed", "likelihood_ratio",
+    ),
+    Mutation(
+        "optimum/dependence.py", "share *= possible(changed)[:, -queries:]",
+        "pass", "influence",
+    ),
+    Mutation(
+        "optimum/grouped.py", "mean_and_error(with_it - without_it)",
+        "mean_and_error(with_it / counts[group])", "grouped",
     ),
     Mutation(
         "inspection/comparison.py", "information > _INFORMATIVE * information.max()",

@@ -130,6 +130,7 @@ def test_an_earlier_step_is_inspected(inspected):
     expect(_chart(page, "chart_calibration")).not_to_have_attribute("aria-label", words)
     expect(error).not_to_have_text(now)
     expect(_part(page, "transitions")).to_contain_text("differ")
+    expect(_part(page, "transitions")).to_contain_text(re.compile(r"KL\(true ‖ model\) = [\d.]+ ±"))
     inspected.slide("shown_step", "End")
     expect(error).to_have_text(now)
 

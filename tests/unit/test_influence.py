@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from attnlab.generators import Custom
 from attnlab.optimum import day_laws, influence, true_influence
 from tests.unit import optimum_oracles as oracles
 from tests.unit.optimum_cases import case
@@ -14,7 +15,16 @@ CLOSE = 3e-6
 every_full_case = pytest.mark.parametrize(
     "name", ["markov", "recall", "dotmod-5", "hmm", "custom-pairs"]
 )
-every_forbidding_case = pytest.mark.parametrize("name", ["markov-forbidding", "hmm-forbidding"])
+# No token stands beside itself: in the middle of a sequence one or two of three can.
+NO_REPEATS = ((0.0, 0.8, 0.2), (0.5, 0.0, 0.5), (0.1, 0.9, 0.0))
+every_forbidding_case = pytest.mark.parametrize(
+    ("generator", "joint"),
+    [
+        (Custom(symbols="a b c", table=NO_REPEATS), oracles.table_joint(NO_REPEATS, 1, 5)),
+        (case("custom-two-islands").generator, case("custom-two-islands").joint),
+    ],
+    ids=["no-repeats", "two-islands"],
+)
 
 
 def true_predictor(joint):
@@ -68,8 +78,8 @@ def test_true_influence_is_that_of_the_true_predictor(name):
 
 
 @every_forbidding_case
-def test_impossible_replacements_are_drawn_again_as_in_the_true_replacement(name):
-    generator, length, joint = case(name)
+def test_impossible_replacements_are_drawn_again_as_in_the_true_replacement(generator, joint):
+    length = joint.ndim - 1
     sequences, laws = draw(joint, 1_000), day_laws(generator, length)
     mean, error = influence(true_predictor(joint), sequences, laws, possible(joint))
     truth = oracles.replacement(joint)
@@ -81,8 +91,8 @@ def test_impossible_replacements_are_drawn_again_as_in_the_true_replacement(name
 
 
 @every_forbidding_case
-def test_true_influence_draws_impossible_replacements_again(name):
-    generator, length, joint = case(name)
+def test_true_influence_draws_impossible_replacements_again(generator, joint):
+    length = joint.ndim - 1
     sequences, laws = draw(joint, 60), day_laws(generator, length)
     mean, _ = influence(true_predictor(joint), sequences, laws, possible(joint))
     np.testing.assert_allclose(true_influence(generator, sequences, laws), mean, atol=CLOSE)

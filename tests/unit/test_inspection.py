@@ -16,10 +16,11 @@ from attnlab.inspection import (
     final_probs,
     informative_days,
     probs_by_query,
+    quality,
     surprise,
 )
 from attnlab.models import MODELS, AttentionOptions
-from attnlab.optimum import Best, day_laws, dependence, true_influence
+from attnlab.optimum import Best, day_laws, dependence, next_day, true_influence
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.learned_share import learned_share
 from attnlab.training.steps import Training
@@ -126,3 +127,10 @@ def test_a_preset_can_be_inspected_from_end_to_end():
     setup = prepare(experiment)
     probs = final_probs(setup.state.model, setup.test[:50, :-1], "last")
     np.testing.assert_allclose(probs.sum(axis=1), 1, rtol=1e-5)
+    test = np.asarray(setup.test[:50])
+    early, found = quality(experiment, setup.state.model, test)
+    assert early.test is None
+    assert found.counts.sum() == found.transitions.count.sum() == 50
+    true = [next_day(experiment.generator, days) for days in test[:, :-1].tolist()]
+    gap = [surprise(*pair).error for pair in zip(true, probs, strict=True)]
+    assert found.test.divergence == pytest.approx(np.mean(gap), rel=1e-4)
