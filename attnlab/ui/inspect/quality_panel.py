@@ -156,8 +156,7 @@ def _draw_transitions(found: Transitions, vocabulary: Vocabulary) -> None:
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="content")
     st.caption(
         "How to read it: the mean probability of the next day over the test sequences, by their "
-        f"last visible day; {OVER_TEST_SEQUENCES}. A figure without it is the same after all of "
-        "them."
+        f"last visible day; {OVER_TEST_SEQUENCES}. A figure without ± is the same for all of them."
     )
 
 
@@ -191,5 +190,5 @@ def _verdict(found: LikelihoodRatioTest, size: int) -> str:
     least = 1 / (found.draws + 1)
     shown = f"p = {found.p_value:.2g}" if found.p_value > least else f"p ≤ {least:.2g}"
     if found.p_value < _LEVEL:
-        return f"{shown}, the model's next days differ from the process's"
+        return f"{shown}, the model's distribution differs from the true one"
     return f"{shown}, at the {_LEVEL:.0%} level {size:,} next days do not tell the two apart"
