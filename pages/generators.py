@@ -62,7 +62,7 @@ st.subheader("Who could learn it", anchor=False)
 draw_ladder(rungs)
 
 st.subheader("Which days matter", anchor=False)
-draw_dependence(depends, vocab)
+draw_dependence(depends)
 
 draw_in_code(
     "import jax.random as jr\n\n"

@@ -3,57 +3,63 @@
 import numpy as np
 import streamlit as st
 
+from attnlab.models.inside import trace_of
+from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.session_run import session_run
 from attnlab.ui.core.shell import ensure_shell
+from attnlab.ui.inspect.cell_panel import draw_cell
+from attnlab.ui.inspect.days_panel import draw_days, draw_sequence_choice, edited_days
+from attnlab.ui.inspect.final_query_panel import draw_final_query, follows
 from attnlab.ui.inspect.maps_panel import draw_maps
 from attnlab.ui.inspect.quality_panel import draw_quality
-from attnlab.ui.inspect.sequence_panel import draw_sequence, edited_days
-from attnlab.ui.inspect.untrained_panel import draw_untrained
+from attnlab.ui.inspect.training_panel import draw_preparation, draw_training
+from attnlab.ui.inspect.two_runs_panel import draw_two_runs
+from attnlab.ui.inspect.view import draw_view
 from attnlab.ui.train.cursor import draw_scrubber, shown_moment
 from attnlab.ui.train.files_panel import draw_files
-from attnlab.ui.train.transport import draw_status
 
 ensure_shell()
 run = session_run()
 snapshot = run.snapshot()
 
-st.title("Inspect", anchor=False)
-st.markdown(
-    "What a trained model attends to, what its prediction really depends on, and what the truth "
-    "depends on: three different things, side by side."
-)
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.title("Inspect", anchor=False, width="content")
+    draw_training(run, read_form(), snapshot)
 if snapshot.latest is None:
-    draw_untrained(run, snapshot)
+    draw_preparation(run, snapshot)
 else:
-    experiment = snapshot.experiment
-    draw_status(snapshot)
-    if snapshot.active:
-        st.button("Show the newest step", key="newest", icon=":material/refresh:")
-    draw_scrubber(snapshot)
-    moment = shown_moment(snapshot)
-    model = moment.model
-    st.caption(
-        f"`{experiment.generator.name}`, {experiment.length} days, "
-        f"model `{experiment.model.name}`, after step {moment.model_step:,}."
-    )
-    test = np.asarray(run.test_sequences())
+    experiment, vocabulary = snapshot.experiment, snapshot.experiment.generator.vocabulary
+    tokens = edited_days(experiment, snapshot.probes)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with st.container(width="stretch"):
+            draw_scrubber(snapshot)
+        draw_sequence_choice(vocabulary, snapshot.probes)
+        moment = shown_moment(snapshot)
+        trace = trace_of(moment.model, tokens)
+        view = draw_view(trace)
+    draw_days(vocabulary, tokens)
+    draw_final_query(run, snapshot, tokens, view)
 
-    st.header("Attends, depends, truth", anchor=False, divider="gray")
-    single = edited_days(experiment, snapshot.probes)
-    draw_maps(experiment, model, test[:, :-1], single)
-
-    st.header("One sequence in the hand", anchor=False, divider="gray")
-    draw_sequence(experiment, model, snapshot.probes)
-
-    draw_quality(experiment, model, test)
-
+    if follows(snapshot, moment):
+        st.caption(
+            "All queries, single cells, comparisons and test figures are of a model that stands "
+            "still: pause, choose an earlier step, or wait for the end of the run."
+        )
+    else:
+        test = np.asarray(run.test_sequences())
+        st.header("All queries", anchor=False, divider="gray")
+        draw_maps(experiment, moment.model, test[:, :-1], tokens, view)
+        draw_two_runs(experiment, moment.model, tokens)
+        draw_cell(experiment, moment.model, tokens, trace, view)
+        draw_quality(experiment, moment.model, test)
     st.markdown(
-        "**Try this.** Change the last day above, then the first: which one moves the true law, "
-        "and which one the model's? Then pull the slider at the top back to step 0 and see what "
+        "**Try this.** Change the last day above, then the first: which one moves the true "
+        "distribution, and which one the model's? Then pull the slider back to step 0 and see what "
         "the prediction depended on before it was trained."
     )
-    draw_files(run)
+draw_files(run)
+if snapshot.latest is not None:
     draw_in_code(
         "from attnlab.inspection import compare, final_probs, surprise\n"
         "from attnlab.optimum import day_laws, dependence, next_day\n\n"

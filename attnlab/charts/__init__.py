@@ -3,6 +3,7 @@
 from attnlab.charts.core.colours import past_hue
 from attnlab.charts.core.drawing import Drawing
 from attnlab.charts.core.picture import as_picture, to_png, to_svg
+from attnlab.charts.core.scale import top_of_scale
 from attnlab.charts.core.series import SCALED, UNSCALED, level_table, series_chart, series_table
 from attnlab.charts.lessons.distribution import distribution_chart, distribution_table
 from attnlab.charts.lessons.encoding import (
@@ -39,12 +40,8 @@ from attnlab.charts.processes.frequency import frequency_chart, frequency_table
 from attnlab.charts.processes.rule import rule_chart, rule_table
 from attnlab.charts.runs.by_day import by_day_chart, by_day_table
 from attnlab.charts.runs.dependence import dependence_chart, dependence_table
-from attnlab.charts.runs.difference import (
-    days_chart,
-    days_table,
-    difference_chart,
-    difference_table,
-)
+from attnlab.charts.runs.difference import difference_chart, difference_table
+from attnlab.charts.runs.final_query import TRUTH, final_query_chart, final_query_table
 from attnlab.charts.runs.loss import HOVER, PastCurve, loss_chart, loss_table
 from attnlab.charts.runs.pattern import pattern_chart, pattern_table
 from attnlab.charts.runs.predictions import (
@@ -62,6 +59,7 @@ __all__ = [
     "CLICKED",
     "HOVER",
     "SCALED",
+    "TRUTH",
     "UNSCALED",
     "Drawing",
     "Lit",
@@ -77,8 +75,6 @@ __all__ = [
     "confusion_table",
     "curve_chart",
     "curve_table",
-    "days_chart",
-    "days_table",
     "dependence_chart",
     "dependence_table",
     "difference_chart",
@@ -86,6 +82,8 @@ __all__ = [
     "distribution_chart",
     "distribution_table",
     "encoding_lines_chart",
+    "final_query_chart",
+    "final_query_table",
     "fit_chart",
     "fit_table",
     "frequency_chart",
@@ -124,6 +122,7 @@ __all__ = [
     "state_table",
     "to_png",
     "to_svg",
+    "top_of_scale",
     "training_chart",
     "training_table",
     "weight_chart",

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.menu import go_to
 from tests.e2e.train_page import TrainPage
 
 pytestmark = pytest.mark.e2e
@@ -89,3 +90,23 @@ def test_bad_files_are_named_and_change_nothing(paused):
         assert _figures(paused) == figures
     paused.press("step")
     paused.wait_for_step(4)
+
+
+def test_a_loaded_run_is_inspected_at_its_newest_step(bench, new_page, server):
+    bench.choose("model", "linear")
+    bench.fill("steps", 20)
+    bench.press("start")
+    bench.wait_for("done")
+    content = _save(bench)
+    # A message of Streamlit that is sent once may meet a page that is drawn anew, or not.
+    for _ in range(3):
+        other = TrainPage(new_page())
+        other.page.goto(server.url)
+        other.wait_for("idle")
+        other.open_panel("files")
+        _load(other, "mine.run", content)
+        other.wait_for("done")
+        go_to(other.page, "Laboratory", "Inspect")
+        expect(other.part("chart_depends").locator("svg.marks")).to_be_visible()
+        assert other.field("shown_step").get_attribute("aria-valuetext") == "now"
+        assert other.status().step == 20

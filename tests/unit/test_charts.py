@@ -62,11 +62,6 @@ def curve_chart():
     )  # fmt: skip
 
 
-def days_chart():
-    shares = {"attends": np.array([0.2, 0.8]), "truth": np.array([0.5, 0.5])}
-    return charts.days_chart(charts.days_table(shares), series=tuple(shares), **SIZE)
-
-
 def dependence_chart():
     table = charts.dependence_table(HALVES, HALVES / 10)
     return charts.dependence_chart(table, length=3, title="nats", most=1.0, **SIZE)
@@ -74,7 +69,7 @@ def dependence_chart():
 
 def difference_chart():
     table = charts.difference_table(HALVES, HALVES.T, 1)
-    return charts.difference_chart(table, length=3, **SIZE)
+    return charts.difference_chart(table, length=3, most=0.3, **SIZE)
 
 
 def distribution_chart():
@@ -88,6 +83,14 @@ def encoding_lines_chart():
     return charts.encoding_lines_chart(
         table, x_title="apart", y_title="score", names=("rotary",), boundary=(2, "trained"), **SIZE
     )
+
+
+def final_query_chart():
+    rows = {"attends": np.array([0.2, 0.5, 0.3]), "truth": np.array([0.1, 0.1, 0.8])}
+    return charts.final_query_chart(
+        charts.final_query_table(rows), rows=tuple(rows), symbols=SYMBOLS, most=1.0,
+        title="share", **SIZE,
+    )  # fmt: skip
 
 
 def fit_chart():
@@ -295,12 +298,6 @@ EXPECTED = {
         ],
         {"rule": 1, "text": 1, "area": 4, "line": 4, "symbol": 4},
     ),
-    "days_chart": (
-        [
-            "bar x=day y=share xOffset=series color=series",
-        ],
-        {"rect": 4},
-    ),
     "dependence_chart": (
         [
             "rect x=key y=query color=value",
@@ -328,6 +325,14 @@ EXPECTED = {
             "text x=at text=name",
         ],
         {"line": 3, "rule": 1, "text": 1},
+    ),
+    "final_query_chart": (
+        [
+            "rect x=day y=row color=value",
+            "rect x=day y=row color=value",
+            "text x=day y=row text=value",
+        ],
+        {"rect": 6, "text": 6},
     ),
     "fit_chart": (
         [

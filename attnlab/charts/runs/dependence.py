@@ -1,78 +1,87 @@
-"""What each prediction truly depends on: a heatmap laid out like an attention pattern."""
+"""What predictions depend on and attend to: heatmaps of query against key."""
 
 import altair as alt
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
-from attnlab.charts.core.colours import hues, truth_ramp
+from attnlab.charts.core.colours import hues, share_ramp, truth_ramp
 from attnlab.charts.core.days import day_axis
 from attnlab.charts.core.drawing import Rows, drawn_once
 from attnlab.charts.core.legend import ramp_legend
 
 
 def dependence_table(
-    values: Float[np.ndarray, "query day"], stderr: Float[np.ndarray, "query day"]
+    values: Float[np.ndarray, "query day"],
+    stderr: Float[np.ndarray, "query day"] | None = None,
+    *,
+    seen: Bool[np.ndarray, "query day"] | None = None,
+    first_query: int = 1,
 ) -> pd.DataFrame:
-    """A row for every day that a prediction may depend on; days count from 1."""
-    query, key = np.tril_indices(len(values))
+    """A row for every cell of `seen`, by default the days up to the query; days count from 1.
+
+    `first_query` is the day of the first row.
+    """
+    query, key = np.nonzero(np.tri(*values.shape, dtype=bool) if seen is None else seen)
+    errors = {} if stderr is None else {"error": stderr[query, key]}
     return pd.DataFrame(
-        {
-            "query": query + 1,
-            "key": key + 1,
-            "predicted": query + 2,
-            "value": values[query, key],
-            "error": stderr[query, key],
-        }
+        {"query": query + first_query, "key": key + 1, "value": values[query, key], **errors}
     )
 
 
 @drawn_once
 def dependence_chart(
-    table: Rows, *, length: int, title: str, most: float, dark: bool, height: int
+    table: Rows,
+    *,
+    length: int,
+    title: str,
+    most: float,
+    dark: bool,
+    height: int,
+    learned: bool = False,
+    errors: bool = True,
+    titles: tuple[str, str] = ("key: day depended on →", "← query: last day seen"),
+    queries: tuple[int, ...] | None = None,
 ) -> alt.Chart:
-    """How the prediction made at each query day depends on each key day, from 0 to `most`.
+    """A value from 0 to `most` for each query day and key day, named by `title`.
 
-    The colours follow the square root, so that weak dependence is seen on a fixed scale.
+    What is true is grey, what was `learned` violet. `errors`: whether the table has standard
+    errors; `titles` name the days and the queries, which are all days unless `queries` lists them.
     """
     days = list(range(1, length + 1))
+    rows = days if queries is None else list(queries)
     hue = hues(dark=dark)
+    ramp = share_ramp(dark=dark) if learned else truth_ramp(dark=dark)
+    tooltip = [
+        alt.Tooltip("query:O", title="query day"),
+        alt.Tooltip("key:O", title="key day"),
+        alt.Tooltip("value:Q", title=title, format=".4f"),
+    ]
+    if errors:
+        tooltip.append(alt.Tooltip("error:Q", title="± standard error", format=".4f"))
     return (
         alt.Chart(table, padding={"right": 16})
         .mark_rect(aria=False)
         .encode(
             x=alt.X(
                 "key:O",
-                title="key: day depended on →",
+                title=titles[0],
                 scale=alt.Scale(domain=days),
                 axis=day_axis(days, None, hue.key, upright=True),
             ),
             y=alt.Y(
                 "query:O",
-                title="← query: last day seen",
-                scale=alt.Scale(domain=days),
-                axis=day_axis(days, None, hue.query, upright=False),
+                title=titles[1],
+                scale=alt.Scale(domain=rows),
+                axis=day_axis(rows, None, hue.query, upright=False),
             ),
             color=alt.Color(
                 "value:Q",
                 title=title,
-                scale=alt.Scale(
-                    type="sqrt", domain=[0, most], range=list(truth_ramp(dark=dark)), clamp=True
-                ),
-                legend=ramp_legend(
-                    length=190,
-                    labelOverlap=False,
-                    values=[0, most / 10, most / 2, most],
-                    format=".2f",
-                    titleLimit=160,
-                ),
+                scale=alt.Scale(domain=[0, most], range=list(ramp), clamp=True),
+                legend=ramp_legend(values=[0, most / 2, most], format="~g", titleLimit=160),
             ),
-            tooltip=[
-                alt.Tooltip("predicted:O", title="day predicted"),
-                alt.Tooltip("key:O", title="key day"),
-                alt.Tooltip("value:Q", title=title, format=".4f"),
-                alt.Tooltip("error:Q", title="± standard error", format=".4f"),
-            ],
+            tooltip=tooltip,
         )
         .properties(height=height)
     )

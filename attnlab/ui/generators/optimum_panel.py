@@ -3,7 +3,13 @@
 import numpy as np
 import streamlit as st
 
-from attnlab.charts import curve_chart, curve_table, dependence_chart, dependence_table
+from attnlab.charts import (
+    curve_chart,
+    curve_table,
+    dependence_chart,
+    dependence_table,
+    top_of_scale,
+)
 from attnlab.configuration.number_text import show_measured
 from attnlab.optimum import Best, Dependence, Optimum, Rung
 from attnlab.ui.core.page_charts import draw_chart
@@ -101,7 +107,7 @@ def draw_ladder(rungs: tuple[Rung, ...] | None) -> None:
     )
 
 
-def draw_dependence(dependence: Dependence | None, vocab: int) -> None:
+def draw_dependence(dependence: Dependence | None) -> None:
     """The true map from days to predictions."""
     measure = st.segmented_control(
         "measure",
@@ -118,14 +124,14 @@ def draw_dependence(dependence: Dependence | None, vocab: int) -> None:
     length = len(dependence.replacement)
     if measure == "replacement":
         values, stderr = dependence.replacement, dependence.replacement_stderr
-        title, most = "total variation", 1.0
+        title = "total variation"
         meaning = (
             "how far the prediction moves, in total variation from 0 to 1, when that day is "
             "replaced by another draw of it"
         )
     else:
         values, stderr = dependence.information, dependence.information_stderr
-        title, most = "information (nats)", float(np.log(vocab))
+        title = "information (nats)"
         meaning = (
             "how much the best loss grows, in nats, when that day alone is hidden; a day that "
             "others repeat is worth nothing"
@@ -147,7 +153,7 @@ def draw_dependence(dependence: Dependence | None, vocab: int) -> None:
                 dependence_table(values, stderr),
                 length=length,
                 title=title,
-                most=most,
+                most=top_of_scale(values),
                 dark=on_dark(),
                 height=CHART_HEIGHT,
             ),
@@ -158,8 +164,8 @@ def draw_dependence(dependence: Dependence | None, vocab: int) -> None:
     source = "Exact." if dependence.exact else "Estimated from 1,000 sequences."
     st.caption(
         f"How to read it: a row is the prediction of the day after its query day, a cell "
-        f"{meaning}. Colours follow the square root, so that weak dependence shows. Laid out "
-        f"like an attention pattern, to hold one beside the other. {source}"
+        f"{meaning}. The colour scale ends at the number beside it. Laid out like an attention "
+        f"pattern, to hold one beside the other. {source}"
     )
 
 

@@ -34,11 +34,11 @@ def draw_scrubber(snapshot: Snapshot) -> None:
     planned = schedule(snapshot.experiment.training.steps).checkpoints
     kept = {step for step, _ in snapshot.history.checkpoints}
     options = [*sorted(kept.union(s for s in planned if s > snapshot.step)), NOW]
-    if st.session_state.get("shown_step") not in options:
-        st.session_state["shown_step"] = NOW
     st.select_slider(
         "shown step",
         options,
+        # Where a slider stands in a browser that has heard nothing else, or at a step that is gone.
+        value=NOW,
         key="shown_step",
         persist_state="session",
         format_func=lambda step: step if step == NOW else f"{step:,}",

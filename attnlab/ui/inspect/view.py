@@ -1,0 +1,47 @@
+"""How the maps of the Inspect page are looked at: in which unit, of which layer and head."""
+
+from typing import NamedTuple
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+
+from attnlab.models import AttentionMap, Trace
+from attnlab.ui.inspect.comparisons import as_shares
+from attnlab.ui.train.inside_panel import Choice, draw_head_choice
+
+_SHARES, _MEASURED = "share of the row", "as measured"
+UNITS = {"attends": "share", "depends": "total variation", "truth": "total variation"}
+
+
+class View(NamedTuple):
+    """The unit, and the places of the chosen map and head in a trace.
+
+    With `shares` every row of a map is divided by its sum; else it is as measured.
+    """
+
+    shares: bool
+    place: int
+    head: int
+
+    def of(self, attention: tuple[AttentionMap, ...]) -> tuple[AttentionMap, np.ndarray]:
+        """The chosen map and the pattern of the chosen head."""
+        return Choice(0, self.place, self.head).of(Trace(attention))
+
+    def values(self, measured: Float[np.ndarray, "row day"]) -> Float[np.ndarray, "row day"]:
+        """A map in the chosen unit."""
+        return as_shares(measured) if self.shares else measured
+
+
+def draw_view(trace: Trace) -> View:
+    """The controls of the view."""
+    scale = st.segmented_control(
+        "numbers",
+        [_SHARES, _MEASURED],
+        default=_SHARES,
+        required=True,
+        key="map_scale",
+        help="Share of the row: every row over its sum, so that the three can be compared. As "
+        "measured: attention in shares, dependence as total variation from 0 to 1.",
+    )
+    return View(scale == _SHARES, *draw_head_choice(trace, "map"))
