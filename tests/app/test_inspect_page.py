@@ -1,30 +1,59 @@
 """The Inspect page without a browser."""
 
+import dataclasses
+import json
+
+import numpy as np
 import pytest
 
 from attnlab.runs.history import empty_history
+from attnlab.runs.past_runs import with_run
 from attnlab.runs.storage import Run
 from attnlab.training.experiment import prepare
-from tests.unit.small_experiments import SMALL
+from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
 
 _PATIENCE = 300.0
 
 
+def _starting(experiment) -> Run:
+    """The run of an experiment before its first step."""
+    return Run(experiment, prepare(experiment).state, empty_history())
+
+
 @pytest.fixture(scope="module")
 def stored():
-    """A run before its first step."""
-    return Run(SMALL, prepare(SMALL).state, empty_history())
+    return _starting(SMALL)
+
+
+def _resume(app, stored) -> None:
+    run = app.session_state["live_run"]
+    run.resume(stored)
+    assert run.wait(_PATIENCE)
+
+
+def _open(app):
+    app.switch_page("pages/inspect.py").run()
+    # Timers do not run here.
+    while any("Working" in caption.value for caption in app.caption):
+        app.run()
+    assert not app.exception
+    return app
 
 
 @pytest.fixture
 def page(app, stored):
     """The page on that run."""
-    run = app.session_state["live_run"]
-    run.resume(stored)
-    assert run.wait(_PATIENCE)
-    app.switch_page("pages/inspect.py").run()
-    assert not app.exception
-    return app
+    _resume(app, stored)
+    return _open(app)
+
+
+def _drawing(page, name):
+    return page.session_state["charts_on_page"][name].drawing
+
+
+def _table(page, name):
+    (table,) = _drawing(page, name).tables.values()
+    return table
 
 
 def test_a_slider_of_which_the_browser_knows_nothing_stands_at_the_newest_step(page):
@@ -32,3 +61,88 @@ def test_a_slider_of_which_the_browser_knows_nothing_stands_at_the_newest_step(p
     assert slider.options[-1] == "now"
     # A browser that misses the message that sets a slider sends its default back.
     assert list(slider.proto.default) == [len(slider.options) - 1]
+
+
+def test_a_prediction_comes_first_and_a_click_changes_its_sequence(page):
+    names = list(page.session_state["charts_on_page"])
+    assert names[:2] == ["The prediction of the next day", "The next day"]
+    table = _table(page, names[0])
+    assert list(table["row"].unique()) == ["attends", "depends", "truth"]
+    assert list(table["day"].unique()) == [1, 2, 3, 4]
+    before = _table(page, names[1])["probability"]
+    tokens = page.session_state["edited_days"]
+    page.button(key="edit_day_4").click().run()
+    assert not page.exception
+    assert page.session_state["edited_days"] == (*tokens[:3], (tokens[3] + 1) % 3)
+    assert not np.allclose(_table(page, names[1])["probability"], before)
+
+
+def test_an_untrained_run_is_trained_on_the_page(app):
+    # A link that opens this page is the first that a visitor sees.
+    page = _open(app)
+    button = page.button(key="inspect_train")
+    assert button.label == "Train these settings here"
+    assert not page.session_state["charts_on_page"]
+    page.session_state["steps"] = 3
+    page.run()
+    assert any("3 steps" in text.value for text in page.markdown)
+    page.button(key="inspect_train").click().run()
+    run = page.session_state["live_run"]
+    assert run.wait(_PATIENCE)
+    assert run.snapshot().state == "done"
+    assert run.experiment.training.steps == 3
+    page.run()
+    assert "The next day" in page.session_state["charts_on_page"]
+    assert "inspect_train" not in [button.key for button in page.button]
+
+
+def test_other_settings_than_those_of_the_run_are_offered_and_the_run_is_kept(page, stored):
+    page.session_state["live_run"].step()
+    assert page.session_state["live_run"].wait(_PATIENCE)
+    page.session_state["steps"] = 2
+    page.run()
+    assert any("other settings than this run's" in text.value for text in page.markdown)
+    page.button(key="inspect_train").click().run()
+    run = page.session_state["live_run"]
+    assert run.wait(_PATIENCE)
+    assert run.experiment.training.steps == 2
+    assert [past.stored.experiment for past in page.session_state["past_runs"]] == [SMALL]
+
+
+def _compare_with(app, stored, other):
+    _resume(app, other)
+    past = with_run((), app.session_state["live_run"].snapshot(), other, number=1)
+    _resume(app, stored)
+    app.session_state["past_runs"] = past
+    app.session_state["two_runs"] = True
+    return _open(app)
+
+
+def test_two_runs_on_one_sequence_and_their_difference(app, stored):
+    page = _compare_with(app, stored, _starting(small(seed=1)))
+    this, other, difference = (
+        _table(page, f"Two runs: {name}") for name in ("this run", "other run", "difference")
+    )
+    assert len(this) == len(other) == len(difference) == 10
+    assert not np.allclose(this["value"], other["value"])
+    np.testing.assert_allclose(difference["difference"], this["value"] - other["value"])
+    ends = [
+        json.loads(_drawing(page, f"Two runs: {name}").form)["encoding"]["color"]["scale"]["domain"]
+        for name in ("this run", "other run", "difference")
+    ]
+    assert ends[0] == ends[1]
+    assert ends[2][0] == -ends[2][2]
+
+
+def test_a_run_without_attention_is_compared_by_what_it_depends_on(app, stored):
+    page = _compare_with(app, stored, _starting(SMALL_LINEAR))
+    assert any("`linear`, has no attention" in caption.value for caption in page.caption)
+    # It reads the whole sequence at once: the row that makes the prediction is all there is.
+    assert list(_table(page, "Two runs: difference")["query"]) == [4, 4, 4, 4]
+
+
+def test_runs_of_other_lengths_are_not_compared(app, stored):
+    page = _compare_with(app, stored, _starting(dataclasses.replace(SMALL, length=3)))
+    (reason,) = [info.value for info in page.info if "no sequence" in info.value]
+    assert "This run sees 4 days and the other 3" in reason
+    assert not any(name.startswith("Two runs") for name in page.session_state["charts_on_page"])

@@ -25,16 +25,22 @@ def draw_cell(
     """
     if not trace.attention:
         return
-    st.header("One cell of the pattern", anchor=False, divider="gray")
-    left, right = st.columns(2, gap="medium")
+    # Drawn when opened: a model's first arithmetic takes seconds.
+    panel = st.expander(
+        "The arithmetic of a cell", key="cell_panel", on_change="rerun", icon=":material/calculate:"
+    )
+    if not panel.open:
+        return
     found, pattern = view.of(trace.attention)
-    with left:
-        query, key = _draw_pattern(experiment, tokens, pattern.astype(np.float64), found.mask)
     head = min(view.head, len(found.pattern) - 1)
-    cell = model.cell(jnp.asarray(tokens), layer=found.layer, head=head, query=query, key=key)
-    with right, st.container(key="arithmetic"):
-        if cell is not None:
-            _draw_arithmetic(cell, query, key)
+    with panel:
+        left, right = st.columns(2, gap="medium")
+        with left:
+            query, key = _draw_pattern(experiment, tokens, pattern.astype(np.float64), found.mask)
+        cell = model.cell(jnp.asarray(tokens), layer=found.layer, head=head, query=query, key=key)
+        with right, st.container(key="arithmetic"):
+            if cell is not None:
+                _draw_arithmetic(cell, query, key)
 
 
 def _draw_pattern(
