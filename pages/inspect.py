@@ -35,11 +35,15 @@ else:
         with st.container(width="stretch"):
             draw_scrubber(snapshot)
         draw_sequence_choice(vocabulary, snapshot.probes)
-        moment = shown_moment(snapshot)
-        trace = trace_of(moment.model, tokens)
-        view = draw_view(trace)
     draw_days(vocabulary, tokens)
-    draw_final_query(run, snapshot, tokens, view)
+    moment = shown_moment(snapshot)
+    trace = trace_of(moment.model, tokens)
+    # What is looked at comes first, how it is looked at below it.
+    prediction = st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        view = draw_view(trace)
+    with prediction:
+        draw_final_query(run, snapshot, tokens, view)
 
     if follows(snapshot, moment):
         st.caption(

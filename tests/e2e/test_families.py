@@ -51,10 +51,15 @@ def test_every_head_of_a_transformer_is_shown(trained):
     expect(chart).to_be_visible(timeout=_PATIENCE)
     go_to(page, "Laboratory", "Inspect")
     assert "In the last row" in _said(page, "chart_attends")
-    row = _said(page, "chart_last_row")
+    rows = _said(page, "chart_final_query")
+    for head in (1, 2, 3):
+        assert f"attends, head {head} day " in rows
+    train.choose("map_layer_2", "2")
+    expect(page.locator(f'.st-key-chart_final_query div[aria-label="{rows}"]')).to_have_count(0)
+    pattern = _said(page, "chart_attends")
     train.choose("map_head_3", "2")
-    expect(page.locator(f'.st-key-chart_last_row div[aria-label="{row}"]')).to_have_count(0)
-    train.choose("cell_layer_2", "2")
+    expect(page.locator(f'.st-key-chart_attends div[aria-label="{pattern}"]')).to_have_count(0)
+    train.open_panel("cell_panel")
     expect(page.locator(".st-key-arithmetic")).to_contain_text("Query day 6, key day ")
     assert _said(page, "chart_by_day").startswith("Loss by day. Most above its floor is day ")
 
@@ -68,5 +73,5 @@ def test_a_gru_shows_its_states_and_has_no_attention(trained):
     go_to(page, "Laboratory", "Inspect")
     assert "In the last row" in _said(page, "chart_depends")
     assert _said(page, "chart_calibration").startswith("Calibration: ")
-    for key in ("chart_attends", "chart_cells", "arithmetic", "chart_by_day"):
+    for key in ("chart_attends", "cell_panel", "chart_by_day"):
         expect(page.locator(f".st-key-{key}")).to_have_count(0)

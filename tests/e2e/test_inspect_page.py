@@ -1,12 +1,16 @@
 """The Inspect page in a browser: a trained model, looked into from every side."""
 
 import re
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from attnlab.runs.links import to_query
+from attnlab.training.experiment import Experiment
+from attnlab.training.steps import Training
 from tests.e2e.menu import go_to
-from tests.e2e.train_page import TrainPage
+from tests.e2e.train_page import Status, TrainPage
 
 pytestmark = pytest.mark.e2e
 
@@ -44,12 +48,47 @@ def inspected(bench) -> TrainPage:
     return bench
 
 
-def test_without_a_run_it_says_what_to_do(new_page, server):
+def test_what_a_link_describes_is_trained_on_the_page(new_page, server):
     page = new_page()
-    page.goto(f"{server.url}/inspect")
-    expect(page.get_by_test_id("stAlert")).to_contain_text("no trained model yet")
-    page.get_by_test_id("stPageLink").get_by_role("link").click()
-    page.get_by_role("heading", name="Train", exact=True).wait_for()
+    query = urlencode(to_query(Experiment(length=5, training=Training(steps=40))))
+    page.goto(f"{server.url}/inspect?{query}")
+    expect(_part(page, "training")).to_contain_text("Not trained yet: markov, 5 days")
+    _part(page, "inspect_train").get_by_role("button").click()
+    _chart(page, "chart_final_query").wait_for(timeout=_PATIENCE)
+    train = TrainPage(page)
+    assert train.wait_for("done") == Status("done", 40, 40)
+    _wait_for_maps(page, *_MAPS)
+    expect(_part(page, "inspect_train")).to_have_count(0)
+
+
+def test_the_prediction_comes_first_and_fits_a_small_screen(inspected):
+    page = inspected.page
+    page.set_viewport_size({"width": 1280, "height": 720})
+    inspected.settle()
+    for key in ("day_editor", "chart_final_query", "chart_next_day", "account"):
+        box = _part(page, key).bounding_box()
+        assert box["y"] + box["height"] <= 720, key
+    assert _part(page, "chart_attends").bounding_box()["y"] > 720 / 2
+    words = _words(page, "chart_final_query")
+    assert re.search(r"attends day \d+ with .*depends day 10 with .*truth day 10 with 1\.00", words)
+
+
+def test_the_page_follows_a_run_and_all_panels_have_its_step(bench):
+    page = bench.page
+    bench.start_long_run()
+    go_to(page, "Laboratory", "Inspect")
+    _chart(page, "chart_final_query").wait_for(timeout=_PATIENCE)
+    first = bench.status().step
+    bench.wait_for_step(first + 1)
+    # What is of a model that stands still would show another step.
+    expect(_part(page, "chart_attends")).to_have_count(0)
+    _part(page, "inspect_pause").get_by_role("button").click()
+    at_rest = bench.wait_for("paused")
+    _wait_for_maps(page, *_MAPS)
+    assert bench.status() == at_rest
+    bench.slide("shown_step", "Home")
+    expect(_part(page, "run_status")).to_contain_text("step 000,000")
+    expect(page.get_by_text(f"the run is at step {at_rest.step:,}")).to_be_visible()
 
 
 def test_three_maps_side_by_side_on_the_same_axes(inspected):
@@ -75,6 +114,7 @@ def test_three_maps_side_by_side_on_the_same_axes(inspected):
 
 def test_a_clicked_cell_shows_its_arithmetic(inspected):
     page = inspected.page
+    inspected.open_panel("cell_panel")
     arithmetic = _part(page, "arithmetic")
     expect(arithmetic).to_contain_text("Query day 10, key day ")
     cells = _part(page, "chart_cells").locator(".mark-rect.role-mark path")
@@ -93,6 +133,8 @@ def test_a_clicked_cell_shows_its_arithmetic(inspected):
 
 def test_a_day_is_changed_by_clicking_it(inspected):
     page = inspected.page
+    inspected.open_panel("cell_panel")
+    _chart(page, "chart_cells").wait_for(timeout=_PATIENCE)
     pattern, prediction = _words(page, "chart_cells"), _words(page, "chart_next_day")
     cells = _part(page, "chart_cells").locator(".mark-rect.role-mark path")
     fills = "nodes => nodes.map(node => node.getAttribute('fill'))"
@@ -111,7 +153,7 @@ def test_a_day_is_changed_by_clicking_it(inspected):
     changed = _words(page, "chart_next_day")
     truth = re.compile(r"True: (.*?); model")
     assert truth.search(changed).group(1) != truth.search(prediction).group(1)
-    expect(_part(page, "surprise")).to_contain_text("unpredictable by anyone (nats)")
+    expect(_part(page, "surprise")).to_contain_text("Entropy of the true distribution")
     # Three clicks go once round the weathers.
     day.click()
     expect(_chart(page, "chart_next_day")).not_to_have_attribute("aria-label", changed)
@@ -123,10 +165,10 @@ def test_a_day_is_changed_by_clicking_it(inspected):
 
 def test_an_earlier_step_is_inspected(inspected):
     page = inspected.page
-    error = _part(page, "surprise").get_by_test_id("stMetricValue").last
+    error = _part(page, "surprise")
     now, words = error.inner_text(), _words(page, "chart_calibration")
     inspected.slide("shown_step", "Home")
-    expect(page.get_by_text("after step 0.")).to_be_visible()
+    expect(_part(page, "run_status")).to_contain_text("step 000,000")
     expect(_chart(page, "chart_calibration")).not_to_have_attribute("aria-label", words)
     expect(error).not_to_have_text(now)
     expect(_part(page, "transitions")).to_contain_text("differ")
@@ -142,7 +184,7 @@ def test_the_linear_model_has_no_attention_to_show(bench):
     bench.wait_for("done")
     go_to(bench.page, "Laboratory", "Inspect")
     _wait_for_maps(bench.page, "chart_depends", "chart_truth")
-    for key in ("chart_attends", "chart_cells", "arithmetic"):
+    for key in ("chart_attends", "cell_panel"):
         expect(_part(bench.page, key)).to_have_count(0)
     for key in ("chart_depends", "chart_truth"):
         expect(_part(bench.page, key).locator(".mark-rect.role-mark path")).to_have_count(10)
@@ -160,6 +202,7 @@ def test_a_published_run_is_read_out_on_day_1(bench):
     _wait_for_maps(bench.page, *_MAPS)
     for key in _MAPS:
         expect(_part(bench.page, key).locator(".mark-rect.role-mark path")).to_have_count(10)
+    bench.open_panel("cell_panel")
     expect(_part(bench.page, "arithmetic")).to_contain_text("Query day 1, key day ")
 
 
@@ -173,7 +216,7 @@ def test_a_saved_run_is_opened_and_inspected_by_somebody_else(inspected, new_pag
     content = download.value.path().read_bytes()
     other = TrainPage(new_page())
     other.page.goto(f"{server.url}/inspect")
-    expect(other.message("no trained model yet")).to_be_visible()
+    expect(other.part("inspect_train")).to_be_visible()
     other.open_panel("files")
     file = {"name": "mine.run", "mimeType": "application/octet-stream", "buffer": content}
     other.part("run_file").locator("input[type=file]").set_input_files(file)

@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from attnlab.charts.core.colours import hues, share_ramp, truth_ramp
+from attnlab.charts.core.colours import Ramp, hues, share_ramp, truth_ramp
 from attnlab.charts.core.days import day_axis
 from attnlab.charts.core.drawing import Rows, drawn_once
 from attnlab.charts.core.legend import ramp_legend
 
 # The row of what is known and not learned.
 TRUTH = "truth"
-# More days leave no room for the numbers in the cells.
-_MOST_NUMBERS = 12
+# Pixels of a cell that has room for its number.
+_NUMBER_WIDTH = 28
 
 
 def final_query_table(rows: Mapping[str, Float[np.ndarray, " day"]]) -> pd.DataFrame:
@@ -64,27 +64,23 @@ def final_query_chart(
         ],
     )
 
-    def cells(name: str, condition: str, ramp) -> alt.Chart:
-        legend = ramp_legend(values=[0, most / 2, most], format="~g", titleLimit=220)
+    def cells(condition: str, ramp: Ramp, legend: alt.Legend | None) -> alt.Chart:
         scale = alt.Scale(domain=[0, most], range=list(ramp), clamp=True)
         return (
             base.transform_filter(condition)
             .mark_rect(aria=False)
-            .encode(color=alt.Color("value:Q", title=name, scale=scale, legend=legend))
+            .encode(color=alt.Color("value:Q", title=title, scale=scale, legend=legend))
         )
 
+    legend = ramp_legend(values=[0, most / 2, most], format="~g", titleLimit=220)
+    ground, ink = ("#12151c", "#e6e9f0") if dark else ("#ffffff", "#1d2433")
+    has_room = f"width >= {_NUMBER_WIDTH * len(days)} ? 1 : 0"
     layers = [
-        cells(f"model, {title}", f"datum.row !== '{TRUTH}'", share_ramp(dark=dark)),
-        cells(TRUTH, f"datum.row === '{TRUTH}'", truth_ramp(dark=dark)),
+        cells(f"datum.row !== '{TRUTH}'", share_ramp(dark=dark), legend),
+        cells(f"datum.row === '{TRUTH}'", truth_ramp(dark=dark), None),
+        base.mark_text(aria=False, fontSize=11, opacity=alt.ExprRef(has_room)).encode(
+            text=alt.Text("value:Q", format=".2f"),
+            color=alt.condition(alt.datum.value > 0.55 * most, alt.value(ground), alt.value(ink)),
+        ),
     ]
-    if len(days) <= _MOST_NUMBERS:
-        ground, ink = ("#12151c", "#e6e9f0") if dark else ("#ffffff", "#1d2433")
-        layers.append(
-            base.mark_text(aria=False, fontSize=11).encode(
-                text=alt.Text("value:Q", format=".2f"),
-                color=alt.condition(
-                    alt.datum.value > 0.55 * most, alt.value(ground), alt.value(ink)
-                ),
-            )
-        )
     return alt.layer(*layers).resolve_scale(color="independent").properties(height=height)

@@ -93,8 +93,7 @@ def _draw_step(snapshot: Snapshot, moment: Moment) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         draw_status(dataclasses.replace(snapshot, step=moment.model_step))
         words = (
-            f"`{experiment.generator.name}`, {experiment.length} days, "
-            f"model `{experiment.model.name}`"
+            f"{experiment.generator.name}, {experiment.length} days, model {experiment.model.name}"
         )
         if moment.model_step != snapshot.step and not follows(snapshot, moment):
             words += f" · an earlier step is shown; the run is at step {snapshot.step:,}"

@@ -138,7 +138,7 @@ def _draw_comparison(
             format_func=lambda name: {"attends": "attends to", "depends": "depends on"}[name],
             key="two_runs_measure",
         )
-    columns = st.columns(3, gap="small")
+    columns = st.columns(3, gap="small", vertical_alignment="bottom")
     maps = []
     for column, (experiment, found), name in zip(
         columns, (this, other), ("this", "other"), strict=False
