@@ -3,7 +3,8 @@
 import numpy as np
 import streamlit as st
 
-from attnlab.models.inside import trace_of
+# Of `attnlab.ui` alone: the page may be imported beside the warm-up of a fresh server, which waits
+# for any other part of the package that was asked for first.
 from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.session_run import session_run
@@ -37,11 +38,10 @@ else:
         draw_sequence_choice(vocabulary, snapshot.probes)
     draw_days(vocabulary, tokens)
     moment = shown_moment(snapshot)
-    trace = trace_of(moment.model, tokens)
     # What is looked at comes first, how it is looked at below it.
     prediction = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        view = draw_view(trace)
+        view = draw_view(moment.model, tokens)
     with prediction:
         draw_final_query(run, snapshot, tokens, view)
 
@@ -55,7 +55,7 @@ else:
         st.header("All queries", anchor=False, divider="gray")
         draw_maps(experiment, moment.model, test[:, :-1], tokens, view)
         draw_two_runs(experiment, moment.model, tokens)
-        draw_cell(experiment, moment.model, tokens, trace, view)
+        draw_cell(experiment, moment.model, tokens, view)
         draw_quality(experiment, moment.model, test)
     st.markdown(
         "**Try this.** Change the last day above, then the first: which one moves the true "

@@ -5,7 +5,8 @@ import numpy as np
 import streamlit as st
 
 from attnlab.charts import pattern_chart, pattern_table
-from attnlab.models import AbstractModel, CellArithmetic, Trace
+from attnlab.models import AbstractModel, CellArithmetic
+from attnlab.models.inside import trace_of
 from attnlab.models.readout import readout_position
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.page_charts import draw_chart
@@ -16,13 +17,12 @@ from attnlab.ui.inspect.view import View
 _SHOWN_TERMS = 6
 
 
-def draw_cell(
-    experiment: Experiment, model: AbstractModel, tokens: np.ndarray, trace: Trace, view: View
-) -> None:
-    """The pattern of the chosen head, `trace` being that of `tokens`, and how a cell comes about.
+def draw_cell(experiment: Experiment, model: AbstractModel, tokens: np.ndarray, view: View) -> None:
+    """The pattern of the chosen head on a sequence, and how a cell of it comes about.
 
     Nothing for a model without attention.
     """
+    trace = trace_of(model, tokens)
     if not trace.attention:
         return
     # Drawn when opened: a model's first arithmetic takes seconds.

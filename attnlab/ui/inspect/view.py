@@ -6,7 +6,8 @@ import numpy as np
 import streamlit as st
 from jaxtyping import Float
 
-from attnlab.models import AttentionMap, Trace
+from attnlab.models import AbstractModel, AttentionMap, Trace
+from attnlab.models.inside import trace_of
 from attnlab.ui.inspect.comparisons import as_shares
 from attnlab.ui.train.inside_panel import Choice, draw_head_choice
 
@@ -33,8 +34,8 @@ class View(NamedTuple):
         return as_shares(measured) if self.shares else measured
 
 
-def draw_view(trace: Trace) -> View:
-    """The controls of the view."""
+def draw_view(model: AbstractModel, tokens: np.ndarray) -> View:
+    """The controls of the view on what a model has inside it on a sequence."""
     scale = st.segmented_control(
         "numbers",
         [_SHARES, _MEASURED],
@@ -44,4 +45,4 @@ def draw_view(trace: Trace) -> View:
         help="Share of the row: every row over its sum, so that the three can be compared. As "
         "measured: attention in shares, dependence as total variation from 0 to 1.",
     )
-    return View(scale == _SHARES, *draw_head_choice(trace, "map"))
+    return View(scale == _SHARES, *draw_head_choice(trace_of(model, tokens), "map"))
