@@ -66,6 +66,10 @@ class AbstractGenerator(Options, abc.ABC):
         """What of the process lies outside the visible days, in plain words; by default nothing."""
         return iter(())
 
+    def is_stationary(self) -> bool | None:
+        """Whether sequences of days have one law, on whichever day they begin; None: not known."""
+        return None
+
     @abc.abstractmethod
     def start(self) -> PyTree:
         """Belief before any day."""

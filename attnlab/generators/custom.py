@@ -11,14 +11,13 @@ from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.options import OptionError, option
 from attnlab.generators.base import AbstractGenerator
+from attnlab.generators.chain import long_run_law
 from attnlab.generators.probability import check_table
 from attnlab.generators.rule_table import Outline, RuleTable, lines_latex, matrix_latex
 from attnlab.generators.stream import (
     StreamBelief,
     beginning_table,
-    lasting_windows,
     start_stream,
-    stationary_law,
     stream_log_probs,
     update_stream,
 )
@@ -32,9 +31,9 @@ class Custom(AbstractGenerator):
     """p(next day | the last one or two days) is a row of a table; a stationary stream.
 
     With order 2 the rows stand in the order of (day before last, last day), the last day
-    changing fastest. The stream has run forever, from a start with all symbols alike; days
-    before the first are marginalised. A beginning that
-    cannot happen has no prediction, which is NaN.
+    changing fastest. The stream has run forever, from a start with all symbols (or pairs) alike;
+    days before the first are marginalised. A beginning that cannot happen has no prediction,
+    which is NaN.
 
     Refused: fewer than two or more than six symbols, symbols that repeat, rows that are not
     probabilities, a table of another size.
@@ -85,6 +84,9 @@ class Custom(AbstractGenerator):
         values = {"symbols": self.symbols, "order": self.order}
         return (RuleTable("table", self.outline("table", values), self.table),)
 
+    def is_stationary(self) -> bool:
+        return True
+
     def start(self) -> StreamBelief:
         return start_stream(_beginnings(self))
 
@@ -116,6 +118,8 @@ def _checked_vocabulary(text: str) -> Vocabulary:
 def _beginnings(generator: Custom) -> Float[np.ndarray, "beginnings vocab"]:
     rule = np.array(generator.table, dtype=np.float64)
     rule = rule / rule.sum(axis=1, keepdims=True)
-    # A table may cycle; half of the law kept in each round settles that too.
-    law = stationary_law(rule, kept=0.5) * lasting_windows(rule)
-    return beginning_table(rule, law / law.sum())
+    windows, symbols = rule.shape
+    transition, window = np.zeros((windows, windows)), np.arange(windows)
+    for symbol in range(symbols):
+        transition[window, (window * symbols + symbol) % windows] = rule[:, symbol]
+    return beginning_table(rule, long_run_law(transition, np.full(windows, 1 / windows)))

@@ -66,7 +66,12 @@ class DotMod(AbstractGenerator):
         )
 
     def findings(self, length: int) -> Iterator[str]:
-        return hidden_past(self.n, length)
+        # A weight that is a multiple of 3 adds nothing to the sum.
+        weights = np.resize(_WEIGHTS, self.n) % self.vocabulary.size
+        return hidden_past((self.n - np.flatnonzero(weights)).tolist(), length)
+
+    def is_stationary(self) -> bool:
+        return True
 
     def start(self) -> StreamBelief:
         return start_stream(_table(self))

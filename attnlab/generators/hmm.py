@@ -6,10 +6,12 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.options import OptionError, option
 from attnlab.generators.base import AbstractGenerator
+from attnlab.generators.chain import is_stationary_chain
 from attnlab.generators.probability import check_distribution, check_table
 from attnlab.generators.rule_table import (
     Outline,
@@ -87,6 +89,9 @@ class HiddenMarkov(AbstractGenerator):
             RuleTable(name, self.outline(name, values), getattr(self, name))
             for name in ("moving", "showing")
         )
+
+    def is_stationary(self) -> bool:
+        return is_stationary_chain(*map(np.array, (self.initial, self.moving, self.showing)))
 
     def start(self) -> Float[Array, " states"]:
         return jnp.log(jnp.array(self.initial))

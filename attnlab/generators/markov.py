@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.options import option
 from attnlab.generators.base import AbstractGenerator
+from attnlab.generators.chain import is_stationary_chain
 from attnlab.generators.probability import check_distribution, check_table
 from attnlab.generators.rule_table import (
     Outline,
@@ -69,6 +71,10 @@ class Markov(AbstractGenerator):
     @property
     def tables(self) -> tuple[RuleTable, ...]:
         return (RuleTable("transition", self.outline("transition", {}), self.transition),)
+
+    def is_stationary(self) -> bool:
+        initial, transition = np.array(self.initial), np.array(self.transition)
+        return is_stationary_chain(initial, transition, np.eye(len(initial)))
 
     def start(self) -> MarkovBelief:
         return MarkovBelief(seen=jnp.int32(0), last=jnp.int32(0))

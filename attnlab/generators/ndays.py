@@ -54,7 +54,10 @@ class NDays(AbstractGenerator):
         )
 
     def findings(self, length: int) -> Iterator[str]:
-        return hidden_past(self.n, length)
+        return hidden_past(range(1, self.n + 1), length)
+
+    def is_stationary(self) -> bool:
+        return True
 
     def start(self) -> NDaysBelief:
         changes = start_stream(_change_table(self))

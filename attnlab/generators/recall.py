@@ -158,6 +158,9 @@ class Recall(AbstractGenerator):
         )
         return np.array(triples)[rows] / 10
 
+    def is_stationary(self) -> bool:
+        return False
+
     def start(self) -> RecallBelief:
         nothing = jnp.zeros(len(_window(self).recalled), dtype=int)
         return RecallBelief(over=jnp.int32(self.hidden), last=jnp.int32(0), recalled=nothing)

@@ -6,12 +6,12 @@ law, by a table with a row for every possible beginning of the window. Windows a
 numbers, the oldest symbol as the leading digit.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from attnlab.generators.base import Shared
 from attnlab.generators.interruption import check_in
@@ -62,13 +62,11 @@ def stationary_law(
     rule: Float[np.ndarray, "windows symbols"],
     *,
     first: Float[np.ndarray, " windows"] | None = None,
-    kept: float = 0.0,
 ) -> Float[np.ndarray, " windows"]:
     """p(window) in a stream that has run forever, by power iteration in float64.
 
     `rule` is p(next symbol | window). The iteration starts from the law `first`, by default equal
-    windows; `kept` is the share of the law that stays as it is in each round, and above 0 a stream
-    that cycles settles as well. Refused: a rule under which the iteration does not settle.
+    windows. Refused: a rule under which the iteration does not settle.
     """
     windows, symbols = rule.shape
     if windows == 1:
@@ -81,8 +79,6 @@ def stationary_law(
         old = law.reshape(symbols, -1)
         moved = [np.einsum("ow,ow->w", old, probability) for probability in by_oldest]
         new = np.stack(moved, axis=1).reshape(-1)
-        if kept:
-            new = kept * law + (1 - kept) * new
         settled = number % _ROUNDS_A_LOOK == 0 and np.all(
             np.abs(new - law) <= _CONVERGED * new + _NEVER
         )
@@ -90,20 +86,6 @@ def stationary_law(
         if settled:
             return np.where(law > _NEVER, law, 0.0) / law.sum()
     raise ValueError(f"The stream does not settle within {_MOST_ROUNDS:,} days. Add noise to it.")
-
-
-def lasting_windows(rule: Float[np.ndarray, "windows symbols"]) -> Bool[np.ndarray, " windows"]:
-    """Whether a stream that has run forever still meets the window: what it leads to leads back."""
-    windows, symbols = rule.shape
-    after = np.zeros((windows, windows), dtype=bool)
-    for symbol in range(symbols):
-        following = (np.arange(windows) * symbols + symbol) % windows
-        after[np.arange(windows), following] |= rule[:, symbol] > 0
-    leads = after | np.eye(windows, dtype=bool)
-    # Squared often enough, one step becomes any number of steps.
-    for _ in range(windows.bit_length()):
-        leads = (leads.astype(int) @ leads.astype(int)) > 0
-    return (leads <= leads.T).all(axis=1)
 
 
 def beginning_table(
@@ -129,10 +111,15 @@ def beginning_table(
         )
 
 
-def hidden_past(n: int, length: int) -> Iterator[str]:
-    """Says that days which decide the next one lie outside the visible ones, if any do."""
-    if n > length:
+def hidden_past(deciding: Collection[int], length: int) -> Iterator[str]:
+    """Says how many of the days that decide the next one lie outside the visible ones, if any do.
+
+    `deciding` are those days, counted backwards: 1 is the day before the next one.
+    """
+    hidden = sum(back > length for back in deciding)
+    if hidden:
         yield (
-            f"{n - length} of the {n} days that decide the next one lie outside the {length} "
-            "visible days. The best figure takes that into account."
+            f"{hidden} of the {len(deciding)} days that decide the next one "
+            f"{'lie' if hidden > 1 else 'lies'} outside the {length} visible days. The best figure "
+            "takes that into account."
         )

@@ -33,11 +33,6 @@ class Frequencies:
     following_stderr: Float[np.ndarray, "vocab vocab"]
     exact: bool
 
-    @property
-    def stationary(self) -> bool:
-        """Whether all days are known to have the same law."""
-        return self.exact and np.allclose(self.days, self.days[0], rtol=0, atol=_SAME_LAW)
-
 
 @dataclasses.dataclass(frozen=True)
 class Agreement:

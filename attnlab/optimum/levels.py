@@ -18,6 +18,9 @@ _BLOCK = 4_096
 MOST_BELIEFS = 531_441
 # Few enough to be enumerated in a second or two.
 FEW_BELIEFS = 60_000
+# The relative change of a day from which on further days are taken to change nothing: small
+# enough that even a drift which goes on for all days stays below the precision of the figures.
+_ROUNDED, _STILL = 1e-6, 1e-12
 
 
 class TooManyBeliefsError(Exception):
@@ -48,13 +51,15 @@ def levels(
     """
     most = MOST_BELIEFS if most is None else min(most, MOST_BELIEFS)
     vocab = generator.vocabulary.size
+    # A process known to be stationary moves by the rounding of float32 log-probabilities alone.
+    still = _ROUNDED if generator.is_stationary() else _STILL
     beliefs = first_belief(generator)
     code, probability = np.zeros(1, dtype=int), np.ones(1)
     previous: Level | None = None
     for day in range(days + 1):
         next_probs, successors = advance_beliefs(generator, beliefs)
         level = Level(beliefs, code, probability, next_probs)
-        if previous is not None and _is_stationary(previous, level):
+        if previous is not None and _is_unchanged(previous, level, still):
             for _ in range(day, days + 1):
                 yield level
             return
@@ -150,11 +155,10 @@ def _merge(beliefs: PyTree, probability: Float[np.ndarray, " many"], most: int):
     return _map_own(lambda leaf: leaf[first], beliefs), merged
 
 
-def _is_stationary(before: Level, after: Level) -> bool:
-    """Whether one more day has changed nothing, and so no further day will."""
+def _is_unchanged(before: Level, after: Level, still: float) -> bool:
+    """Whether one more day has changed no probability by more than the share `still`."""
     if before.probability.shape != after.probability.shape:
         return False
     leaves = [jax.tree.leaves((level.beliefs, level.recent)) for level in (before, after)]
     same = all(np.array_equal(one, other) for one, other in zip(*leaves, strict=True))
-    # The rounding of the float32 log-probabilities; they are all that a further day would change.
-    return same and np.allclose(before.probability, after.probability, rtol=1e-6, atol=0)
+    return same and np.allclose(before.probability, after.probability, rtol=still, atol=0)

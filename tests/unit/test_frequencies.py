@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnlab.generators import Custom, HiddenMarkov, Markov, NDays
+from attnlab.generators import Custom, Markov
 from attnlab.optimum import agreement, count_frequencies, counted, frequencies
 from tests.unit.process_cases import CASES
 from tests.unit.process_oracles import NEXT, START
@@ -108,18 +108,3 @@ def test_counting_by_hand():
     np.testing.assert_allclose(found.following[0], [0.25, 0.75])
     assert np.isnan(found.following[1]).all()
     assert not found.exact
-
-
-@pytest.mark.parametrize(
-    ("generator", "expected"),
-    [
-        (NDays(n=3), True),
-        (Custom(), True),
-        (Markov(), False),
-        (Markov(initial=(7 / 18, 6 / 18, 5 / 18)), True),
-        (HiddenMarkov(), False),
-        (HiddenMarkov(initial=(2 / 3, 1 / 3)), True),
-    ],
-)
-def test_stationary(generator, expected):
-    assert frequencies(generator, LENGTH).stationary is expected

@@ -59,7 +59,7 @@ def draw_frequencies(
         _draw_bars(
             f"Day {length + 1}", known.days[-1], shown.days[-1], shown.days_stderr[-1], symbols
         )
-        st.markdown(_about_days(known, symbols))
+        st.markdown(days_in_words(generator, known))
     with left_right[1], st.container(key="chart_following"):
         st.markdown(f"**From day {length - 1} to day {length}**")
         _draw_bars(
@@ -90,16 +90,16 @@ def draw_agreement(agreement: Agreement | None) -> None:
             curve_chart(
                 curve_table(lags, values, agreement.stderr),
                 x_title="days apart",
-                y_title="agreement above chance",
+                y_title="agreement above independence",
                 domain=(min(-_LEAST_SPAN, 1.1 * low), max(_LEAST_SPAN, 1.1 * high)),
-                reference=("chance", 0.0),
+                reference=("independent days", 0.0),
                 named_above=False,
                 dark=on_dark(),
                 height=260,
             ),
-            name="Agreement above chance",
-            alt=f"Agreement above chance of two days by how far they are apart; one day apart it "
-            f"is {values[0]:.3f}, {lags[-1]} days apart {values[-1]:.3f}.",
+            name="Agreement above independence",
+            alt=f"Agreement above independence of two days by how far they are apart; one day "
+            f"apart it is {values[0]:.3f}, {lags[-1]} days apart {values[-1]:.3f}.",
         )
     source = "Exact." if agreement.exact else "Sampled; the band is one standard error."
     st.caption(
@@ -128,16 +128,25 @@ def _draw_bars(
     )
 
 
-def _about_days(known: Frequencies, symbols: tuple[str, ...]) -> str:
-    def law(day: int) -> str:
+def days_in_words(generator: AbstractGenerator, known: Frequencies) -> str:
+    """The distribution of a single day, and whether the process is stationary, where known."""
+
+    def shares(day: int) -> str:
+        each = zip(
+            generator.vocabulary.symbols, known.days[day], known.days_stderr[day], strict=True
+        )
         return ", ".join(
-            f"{as_text(symbol)} {share:.3f}"
-            for symbol, share in zip(symbols, known.days[day], strict=True)
+            as_text(symbol)
+            + " "
+            + (f"{share:.3f}" if known.exact else show_measured(share, stderr))
+            for symbol, share, stderr in each
         )
 
-    if known.stationary:
-        return f"The process is **stationary**: every day has this same law, {law(-1)}."
-    return f"The law changes from day to day: day 1 has {law(0)}; day {len(known.days)} {law(-1)}."
+    stationary = generator.is_stationary()
+    if stationary:
+        return f"The process is **stationary**: the probabilities of every day are {shares(-1)}."
+    start = "Probabilities: " if stationary is None else "The process is **not stationary**: "
+    return f"{start}day 1 {shares(0)}; day {len(known.days)} {shares(-1)}."
 
 
 def _next_seed() -> None:

@@ -1,0 +1,87 @@
+"""Markov chains in the long run, exact however slowly they mix."""
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+# As finely as rows of probabilities are typed.
+_TYPED = 1e-6
+
+
+def long_run_law(
+    transition: Float[np.ndarray, "states states"], start: Float[np.ndarray, " states"]
+) -> Float[np.ndarray, " states"]:
+    """lim (1/T) Σ start Pᵗ over t < T: the law of the state of a chain that has run forever.
+
+    Transient states end with nothing; each closed class holds the mass that it absorbs, in the
+    proportions of its own stationary law. States are eliminated one by one, their mass and their
+    moves handed on to the others, without a single subtraction (Grassmann, Taksar and Heyman
+    1985), and in logarithms: every probability keeps its relative precision, however rare.
+    """
+    # Rows typed with few decimals sum to almost 1.
+    transition = transition / transition.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        moves, mass = np.log(transition), np.log(start / start.sum())
+    reaches = _reaches(transition > 0)
+    lasting = (reaches <= reaches.T).all(axis=1)
+    for state in np.flatnonzero(~lasting):
+        moves[state, state] = -np.inf
+        onward = moves[state] - np.logaddexp.reduce(moves[state])
+        mass, moves = (
+            np.logaddexp(mass, mass[state] + onward),
+            np.logaddexp(moves, moves[:, [state]] + onward),
+        )
+        mass[state], moves[:, state] = -np.inf, -np.inf
+    law = np.zeros(len(start))
+    for row in np.unique(reaches[lasting], axis=0):
+        members = np.flatnonzero(row)
+        within = _log_stationary(moves[np.ix_(members, members)])
+        law[members] = np.exp(np.logaddexp.reduce(mass[members]) + within)
+    return law
+
+
+def is_stationary_chain(
+    start: Float[np.ndarray, " states"],
+    transition: Float[np.ndarray, "states states"],
+    showing: Float[np.ndarray, "states vocab"],
+) -> bool:
+    """Whether what a hidden chain shows has one law wherever one begins to look.
+
+    It has if every sequence is as likely from `start` as in the long run. Sequences as long as
+    there are states decide that, since the probability of a sequence is linear in the law of the
+    first state. Probabilities count as equal to the precision to which people type them.
+    """
+    gap = start / start.sum() - long_run_law(transition, start)
+    # Of every sequence, its probability from each first state.
+    from_state = np.ones((len(start), 1))
+    for _ in start:
+        from_state = np.concatenate(
+            [token[:, None] * (transition @ from_state) for token in showing.T], axis=1
+        )
+    return bool(np.abs(gap @ from_state).max() <= _TYPED)
+
+
+def _reaches(one_step: Bool[np.ndarray, "states states"]) -> Bool[np.ndarray, "states states"]:
+    """Whether each state leads to each other in any number of steps, none included."""
+    reaches = one_step | np.eye(len(one_step), dtype=bool)
+    # Squared often enough, one step becomes any number of steps.
+    for _ in range(len(one_step).bit_length()):
+        reaches = (reaches.astype(int) @ reaches.astype(int)) > 0
+    return reaches
+
+
+def _log_stationary(
+    moves: Float[np.ndarray, "states states"],
+) -> Float[np.ndarray, " states"]:
+    """The logarithm of the stationary law of a chain whose states all lead to each other.
+
+    `moves` are logarithms of transition probabilities; only those between different states count.
+    """
+    moves = moves.copy()
+    for state in range(len(moves) - 1, 0, -1):
+        into, out = moves[:state, state], moves[state, :state]
+        into -= np.logaddexp.reduce(out)
+        moves[:state, :state] = np.logaddexp(moves[:state, :state], into[:, None] + out)
+    law = np.zeros(len(moves))
+    for state in range(1, len(moves)):
+        law[state] = np.logaddexp.reduce(law[:state] + moves[:state, state])
+    return law - np.logaddexp.reduce(law)
