@@ -3,10 +3,14 @@
 import functools
 from typing import Any, NamedTuple
 
+import jax.random as jr
 import numpy as np
 import pytest
 
-from attnlab.optimum import Optimum, day_laws, dependence, ladder, optimum
+from attnlab.generators import Markov, sample
+from attnlab.optimum import Optimum, counted, day_laws, dependence, ladder, optimum
+from attnlab.optimum.sampled import sampled_days
+from attnlab.training.experiment import Experiment, prepare
 from tests.unit import optimum_oracles as oracles
 from tests.unit.optimum_cases import case
 from tests.unit.sampled_figures import sampled
@@ -154,3 +158,18 @@ def test_maps_of_a_process_with_impossible_days_are_finite_and_right():
 def test_the_same_question_gets_the_same_answer():
     generator, length, _ = case("hmm")
     assert sampled(lambda: optimum(generator, length)) == figures("hmm").optimum
+
+
+def test_the_reference_shares_no_sequence_with_what_the_default_seed_draws():
+    reference = sampled_days(Markov(), 11, 500)
+    experiment = Experiment(generator=Markov(), length=10)
+    drawn = {
+        "a sample of the default seed": sample(Markov(), key=jr.key(experiment.seed), size=500,
+                                               length=11),
+        "the sample on screen": counted(Markov(), 10, experiment.seed).sequences,
+        "a run": prepare(experiment).test[:500],
+    }  # fmt: skip
+    for name, sequences in drawn.items():
+        same = (reference[: len(sequences)] == np.asarray(sequences)).all(axis=1)
+        # Two independent sequences are the same with a probability of about 1e-4.
+        assert same.mean() < 0.01, name
