@@ -1,7 +1,7 @@
 """A trained model looked into: what it predicts, what that depends on, how good it is."""
 
 from attnlab.inspection.calibration import Calibration, calibration
-from attnlab.inspection.comparison import Comparison, compare, informative_days
+from attnlab.inspection.comparison import Comparison, compare
 from attnlab.inspection.likelihood_ratio import LikelihoodRatioTest, likelihood_ratio_test
 from attnlab.inspection.predictions import confusion, final_probs, probs_by_query
 from attnlab.inspection.quality import Quality, quality
@@ -19,7 +19,6 @@ __all__ = [
     "compare",
     "confusion",
     "final_probs",
-    "informative_days",
     "likelihood_ratio_test",
     "probs_by_query",
     "quality",

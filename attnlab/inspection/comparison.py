@@ -3,17 +3,14 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from attnlab.inspection.predictions import final_probs, probs_by_query
 from attnlab.models import AbstractModel, AttentionMap
 from attnlab.models.inside import mean_trace
 from attnlab.models.readout import readout_position
-from attnlab.optimum import Dependence, influence, possible_pasts
+from attnlab.optimum import influence, possible_pasts
 from attnlab.training.experiment import Experiment
-
-# A day that carries less than this share of what the most informative day does is not counted.
-_INFORMATIVE = 0.05
 
 
 class Comparison(NamedTuple):
@@ -66,9 +63,3 @@ def compare(
 def _row(found: AttentionMap, query: int) -> AttentionMap:
     row = slice(query, query + 1)
     return AttentionMap(found.pattern[:, row], found.mask[row], found.layer, found.kind)
-
-
-def informative_days(true: Dependence) -> Bool[np.ndarray, " day"]:
-    """The days that the final one truly depends on, given the others."""
-    information = true.information[-1]
-    return information > _INFORMATIVE * information.max()

@@ -6,6 +6,7 @@ from attnlab.optimum.dependence import (
     day_laws,
     dependence,
     influence,
+    informative_days,
     possible_pasts,
     true_influence,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "entropy",
     "frequencies",
     "influence",
+    "informative_days",
     "ladder",
     "next_day",
     "optimum",

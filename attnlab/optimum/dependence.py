@@ -15,6 +15,10 @@ from attnlab.optimum.sequences import Weighted, log_weights, weighted_sequences
 
 # Each sampled sequence is met once more for every day and token put in a day's place.
 _SAMPLED = 1_000
+# A day counts as informative if it moves the prediction by a thousandth of total variation, far
+# above the rounding of float32 where there is no dependence, and by a twentieth of what the
+# strongest day does: dependence that dies away with the distance ends nowhere by itself.
+_LEAST_MOVE, _LEAST_SHARE = 1e-3, 0.05
 
 Predictor = Callable[
     [Int[np.ndarray, "sequences length"]], Float[np.ndarray, "sequences query vocab"]
@@ -70,6 +74,16 @@ def dependence(generator: AbstractGenerator, length: int) -> Dependence:
         maps[1::2, query, day] = spread / np.sqrt(known.size)
     maps.setflags(write=False)
     return Dependence(*maps, exact=sequences.exact)
+
+
+def informative_days(true: Dependence) -> Bool[np.ndarray, " day"]:
+    """The days that the prediction of the final day truly depends on, given the others.
+
+    By `replacement`, the map that is drawn, rather than by `information`: a day that the others
+    nearly repeat decides as before, although little is lost without it. None may be informative.
+    """
+    moves = true.replacement[-1]
+    return moves > max(_LEAST_MOVE, _LEAST_SHARE * moves.max())
 
 
 def influence(

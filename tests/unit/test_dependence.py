@@ -1,10 +1,12 @@
 """How much the next day depends on each day: against brute force from the definitions."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from attnlab.generators import DotMod, Markov
-from attnlab.optimum import day_laws, dependence
+from attnlab.generators import Custom, DotMod, Markov, Recall
+from attnlab.optimum import day_laws, dependence, informative_days
 from tests.unit import optimum_oracles as oracles
 from tests.unit.optimum_cases import NAMES, case
 
@@ -104,3 +106,33 @@ def test_one_visible_day_is_enough_for_a_map():
     found = dependence(Markov(), 1)
     joint = oracles.markov_joint(oracles.START, oracles.NEXT, 2)
     np.testing.assert_allclose(found.replacement, oracles.replacement(joint), atol=CLOSE)
+
+
+def informative(true):
+    return (np.flatnonzero(informative_days(true)) + 1).tolist()
+
+
+def test_informative_days_are_those_that_the_table_reads():
+    true = dependence(Recall(days=(1, 3)), 5)
+    assert informative(true) == [1, 3]
+    faint = dataclasses.replace(true, replacement=true.replacement / 10)
+    assert informative(faint) == [1, 3]
+    nothing = dataclasses.replace(true, replacement=true.replacement / 1_000)
+    assert informative(nothing) == []
+
+
+@pytest.mark.parametrize("length", [6, 9, 12])
+def test_a_day_that_others_nearly_repeat_is_as_informative_as_it_is_drawn(length):
+    """The sum reads the last six days with the weights 0, 1, 2, 3, 2, 1, modulo 3."""
+    true = dependence(DotMod(n=6), length)
+    assert informative(true) == [length - 4, length - 3, length - 1, length]
+    moves = true.replacement[-1]
+    assert moves[informative_days(true)].min() > 0.1
+    assert moves[~informative_days(true)].max() < 1e-5
+
+
+def test_where_nothing_depends_on_anything_no_day_is_informative():
+    true = dependence(Custom(symbols="a b c", table=((0.2, 0.7, 0.1),) * 3), 6)
+    # What rounding leaves is no dependence, however it compares with itself.
+    assert true.replacement[-1].max() > 0 or true.information[-1].max() > 0
+    assert informative(true) == []

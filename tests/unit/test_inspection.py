@@ -1,7 +1,5 @@
 """Looking into a model: predictions, comparisons, arithmetic, against NumPy written out."""
 
-import dataclasses
-
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -9,12 +7,11 @@ import pytest
 
 from attnlab import PRESETS, Experiment, prepare
 from attnlab.attention.head import MASKS
-from attnlab.generators import Markov, Recall
+from attnlab.generators import Markov
 from attnlab.inspection import (
     compare,
     confusion,
     final_probs,
-    informative_days,
     probs_by_query,
     quality,
     surprise,
@@ -94,14 +91,6 @@ def test_a_published_readout_is_compared_at_its_own_row():
     np.testing.assert_allclose(found.attends[0], np.mean(patterns, axis=0), atol=1e-6)
     assert found.depends.shape == (1, LENGTH)
     assert MASKS["published"](jnp.arange(1), jnp.arange(LENGTH)).all()
-
-
-def test_informative_days_are_those_that_the_table_reads():
-    true = dependence(Recall(days=(1, 3)), 5)
-    assert informative_days(true).tolist() == [True, False, True, False, False]
-    # A day is held against the most informative one, however little that says.
-    faint = dataclasses.replace(true, information=true.information / 100)
-    assert informative_days(faint).tolist() == [True, False, True, False, False]
 
 
 def test_influence_of_one_sequence_of_markov_is_that_of_its_last_day():

@@ -11,7 +11,7 @@ from attnlab.charts import (
     top_of_scale,
 )
 from attnlab.configuration.number_text import show_measured
-from attnlab.optimum import Best, Dependence, Optimum, Rung
+from attnlab.optimum import Best, Dependence, Optimum, Rung, informative_days
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import CHART_HEIGHT, on_dark
 from attnlab.ui.core.process_figures import draw_gap
@@ -23,8 +23,6 @@ _KNOWS = {
     "linear": "all visible days, each adding to the log-odds on its own",
     "optimal": "all visible days, and the process itself",
 }
-# Rounding leaves less than this where there is no dependence.
-_NOTHING = 5e-4
 _MEASURES = {"replacement": "how far it moves", "information": "what it is worth"}
 
 
@@ -59,7 +57,8 @@ def draw_optimum(best: Optimum | None, vocab: int) -> None:
         _draw_days(days, floors, "floor (nats)", (0, 1.15 * top), top, above=True)
     st.caption(
         "How to read it: the best that can be done on each day by someone who saw the days before "
-        "it. Where the ceiling rises and the floor falls, the past tells more."
+        "it. In a stationary process the floor falls only where more of the past tells more; in "
+        "others a day may also be easier by itself."
     )
 
 
@@ -102,8 +101,9 @@ def draw_ladder(rungs: tuple[Rung, ...] | None) -> None:
     with st.container(key="ladder"):
         st.markdown("\n".join(lines))
     st.caption(
-        "How to read it: each row is the best predictor with that knowledge. Where the loss drops "
-        "from one row to the next, that knowledge is worth something."
+        "How to read it: each row is the predictor of least loss with that knowledge; another "
+        "linear one may be more accurate, at a greater loss. Where the loss drops from one row to "
+        "the next, that knowledge is worth something."
     )
 
 
@@ -136,16 +136,21 @@ def draw_dependence(dependence: Dependence | None) -> None:
             "how much the best loss grows, in nats, when that day alone is hidden; a day that "
             "others repeat is worth nothing"
         )
-    final = values[-1]
+    final, informative = values[-1], np.flatnonzero(informative_days(dependence))
     order = np.argsort(-final, kind="stable")
     strongest = ", ".join(
         f"**{day + 1}** ({_figure(final[day], stderr[-1, day], exact=dependence.exact)})"
-        for day in order[:3]
-        if final[day] > _NOTHING
+        for day in [day for day in order if day in informative][:3]
     )
+    days = ", ".join(str(day + 1) for day in informative)
     st.markdown(
         f"Day {length + 1} is predicted in the last row, at day {length}. "
-        + (f"By {measure} it depends most on day {strongest}." if strongest else "No day matters.")
+        + (
+            f"It depends on day{'s' * (len(informative) > 1)} {days}. By {measure} it depends "
+            f"most on day {strongest}."
+            if strongest
+            else "It depends on no day."
+        )
     )
     with st.container(key="chart_dependence"):
         draw_chart(

@@ -3,8 +3,8 @@
 import numpy as np
 import streamlit as st
 
-from attnlab.inspection import Comparison, informative_days
-from attnlab.optimum import Dependence
+from attnlab.inspection import Comparison
+from attnlab.optimum import Dependence, informative_days
 from attnlab.training.experiment import Experiment
 from attnlab.ui.inspect.view import View
 
