@@ -27,13 +27,7 @@ from attnlab.models.initialisation import (
     Projection,
     initial_projection,
 )
-from attnlab.positions import (
-    POSITIONS,
-    AbstractPosition,
-    Learned,
-    NoPosition,
-    position_table,
-)
+from attnlab.positions import POSITIONS, AbstractPosition, Learned, position_table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +73,7 @@ class AttentionOptions(AbstractModelOptions):
         return seen_through(self.mask, position, length)
 
     def sees_order(self) -> bool:
-        return not isinstance(self.position, NoPosition)
+        return self.position.tells_order(d_attn=self.d_attn)
 
     def work(self, *, vocab: int, length: int, parameters: int) -> float:
         # Every day is weighed against all days, by keys of d_attn and values of vocab components.
@@ -88,8 +82,9 @@ class AttentionOptions(AbstractModelOptions):
     def findings(self, *, loss: str, length: int) -> Iterator[str]:
         if self.initialisation == "ones":
             yield (
-                "With all weights 1 every component of a query and a key starts alike and stays "
-                "so: the model can use one of them only. Choose the initialisation `scaled`."
+                "With all weights 1 the components of a query are all alike, and so are those of "
+                "a key; their gradients are alike too, unless `rotary` turns them, and they stay "
+                "so: the head is no better than one of width 1. Choose the initialisation `scaled`."
             )
         yield from super().findings(loss=loss, length=length)
 

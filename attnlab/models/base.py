@@ -145,9 +145,10 @@ class AbstractModelOptions(Options, abc.ABC):
         return True
 
     def reachable(self, generator: AbstractGenerator, length: int, position: int) -> Best | None:
-        """What none of its models can exceed when read out at `position`; None: not known.
+        """A predictor whose loss no model of it, read out at `position`, can undercut, if known.
 
-        By default the best prediction from what the position is told, where that is less than all.
+        By default the best prediction from what the position is told, where that is less than all;
+        no model of it is more accurate, either.
         """
         seen = self.sees(position, length)
         if len(seen) == length and self.sees_order():
@@ -164,9 +165,8 @@ class AbstractModelOptions(Options, abc.ABC):
         every_day = all(len(self.sees(position, length)) == length for position in range(length))
         if loss == "published" and not every_day:
             yield (
-                "The loss `published` asks every position for the final day, also those that do "
-                "not see the days it depends on; they pull the weights their way. Choose the loss "
-                "`last`."
+                "The loss `published` asks every position for the final day, also those that see "
+                "only some of the days; all of them share the weights. Choose the loss `last`."
             )
 
 

@@ -9,8 +9,8 @@ from jaxtyping import Array, Float, Key
 INITIALISATIONS = ("scaled", "published", "ones")
 
 INITIALISATION_HELP = (
-    "scaled: N(0, 1/inputs), biases 0; published: N(0, 1) for all; ones: all 1, which breaks "
-    "attention."
+    "scaled: N(0, 1/inputs), biases 0; published: N(0, 1) for all; ones: all 1, so that all "
+    "components start alike."
 )
 
 

@@ -42,6 +42,7 @@ class LinearOptions(AbstractModelOptions):
     )
 
     def reachable(self, generator: AbstractGenerator, length: int, position: int) -> Best:
+        """The linear predictor of least loss; others may be more accurate at a greater loss."""
         return best_linear(generator, length)
 
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "Linear":

@@ -21,7 +21,7 @@ from attnlab.models.base import (
 from attnlab.models.embedding import Embedding, embedding_of
 from attnlab.models.head_parts import HeadParts, seen_through
 from attnlab.models.initialisation import Projection, initial_projection, project
-from attnlab.positions import POSITIONS, AbstractPosition, Learned, NoPosition, position_table
+from attnlab.positions import POSITIONS, AbstractPosition, Learned, position_table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +80,7 @@ class TransformerOptions(AbstractModelOptions):
     def sees_order(self) -> bool:
         # From the second layer on, days under a mask differ by how many days they saw.
         told_by_mask = self.layers > 1 and self.mask != "none"
-        return told_by_mask or not isinstance(self.position, NoPosition)
+        return told_by_mask or self.position.tells_order(d_attn=self.d_attn)
 
     def work(self, *, vocab: int, length: int, parameters: int) -> float:
         weighed = self.layers * self.heads * 2 * length * self.d_attn

@@ -15,6 +15,10 @@ class AbstractPosition(Options, abc.ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
 
+    def tells_order(self, *, d_attn: int) -> bool:
+        """Whether a head with queries and keys of that width learns the order of the days by it."""
+        return True
+
 
 class AbstractInputPosition(AbstractPosition):
     """An encoding that gives the model features of each position beside the token's own."""

@@ -17,5 +17,8 @@ class NoPosition(AbstractInputPosition):
     summary: ClassVar[str] = "No signal of order: the days are a set."
     trainable: ClassVar[bool] = False
 
+    def tells_order(self, *, d_attn: int) -> bool:
+        return False
+
     def table(self, *, length: int, width: int, key: Key[Array, ""]):
         return jnp.zeros((length, 0))

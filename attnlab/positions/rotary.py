@@ -26,8 +26,16 @@ class Rotary(AbstractScorePosition):
     summary: ClassVar[str] = "Queries and keys are turned; a score depends on their distance."
 
     base: float = option(
-        10_000.0, "Longest wavelength over 2π.", low=2.0, high=1_000_000.0, logarithmic=True
+        10_000.0,
+        "Wavelengths run from 2π to less than 2π · base.",
+        low=2.0,
+        high=1_000_000.0,
+        logarithmic=True,
     )
+
+    def tells_order(self, *, d_attn: int) -> bool:
+        # A single component has no partner to turn with.
+        return d_attn > 1
 
     def turn(self, vectors: Float[Array, "some d_attn"], positions: Int[Array, " some"]):
         pairs = vectors.shape[1] // 2

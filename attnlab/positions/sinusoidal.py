@@ -16,6 +16,7 @@ from attnlab.positions.waves import waves
 class Sinusoidal(AbstractInputPosition):
     """PE(t, 2i) = sin(t / base^(2i/d)), PE(t, 2i + 1) = cos(t / base^(2i/d)), t and i from 0.
 
+    The wavelengths run from 2π to 2π base^((d-2)/d) for even d, to 2π base^((d-1)/d) for odd d.
     Vaswani et al. (2017), "Attention is all you need", section 3.5.
     """
 
@@ -24,7 +25,11 @@ class Sinusoidal(AbstractInputPosition):
     trainable: ClassVar[bool] = False
 
     base: float = option(
-        10_000.0, "Longest wavelength over 2π.", low=2.0, high=1_000_000.0, logarithmic=True
+        10_000.0,
+        "Wavelengths run from 2π to less than 2π · base.",
+        low=2.0,
+        high=1_000_000.0,
+        logarithmic=True,
     )
 
     def table(self, *, length: int, width: int, key: Key[Array, ""]):

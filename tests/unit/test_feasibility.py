@@ -6,8 +6,8 @@ import pytest
 
 from attnlab.generators import Custom, DotMod, Markov, NDays, Recall
 from attnlab.models import AttentionOptions, GRUOptions, LinearOptions, TransformerOptions
-from attnlab.optimum import ladder, optimum
-from attnlab.positions import NoPosition
+from attnlab.optimum import optimum
+from attnlab.positions import NoPosition, Rotary
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.feasibility import feasibility
@@ -62,20 +62,17 @@ def test_each_finding_is_told_alone(words):
     assert [words in finding for finding in findings] == [True]
 
 
-def test_a_process_whose_commonest_token_stays_likeliest_can_be_worth_learning():
-    # "a" is always the likeliest, but how likely depends on the token before.
-    table = Custom(symbols="a b c", table=((0.98, 0.01, 0.01), (0.4, 0.3, 0.3), (0.4, 0.3, 0.3)))
-    rungs = {rung.name: rung.best for rung in ladder(table, 3)}
-    assert rungs["optimal"].accuracy == pytest.approx(rungs["unigram"].accuracy)
-    assert rungs["unigram"].nll - rungs["optimal"].nll > 0.05
-    assert feasibility(Experiment(generator=table, length=3)).findings == ()
-
-
 @pytest.mark.parametrize("name", CORRECTED)
 def test_nothing_stands_in_the_way_of_corrected_presets(name):
     verdict = feasibility(CORRECTED[name])
     assert verdict.findings == ()
     assert verdict.reachable is None
+
+
+def test_no_remedy_names_an_option_that_the_family_has_not():
+    gru = dataclasses.replace(FINDINGS["read out at day"], model=GRUOptions())
+    (finding,) = (text for text in feasibility(gru).findings if "read out at day" in text)
+    assert finding.endswith("Read out at the other end.")
 
 
 def test_hidden_days_are_counted():
@@ -84,6 +81,31 @@ def test_hidden_days_are_counted():
     assert "3 visible days" in finding
     for length in (5, 6):
         assert not feasibility(Experiment(generator=NDays(n=5), length=length)).findings
+
+
+def test_days_that_add_nothing_to_the_sum_do_not_count_as_hidden():
+    """Of ten days the sum weighs the first and each third after it by a multiple of 3."""
+    assert list(DotMod(n=10).findings(9)) == []
+    (finding,) = DotMod(n=10).findings(8)
+    assert "1 of the 6 days that decide the next one lies outside the 8 visible days" in finding
+    (finding,) = DotMod(n=10).findings(6)
+    assert "2 of the 6 days that decide the next one lie outside" in finding
+
+
+def test_where_the_loss_can_fall_there_is_something_to_learn():
+    """The commonest token is the best guess on every day, but how sure it is differs by far."""
+    sure = Custom(symbols="a b c", table=((0.6, 0.4, 0.0), (0.6, 0.0, 0.4), (0.6, 0.2, 0.2)))
+    verdict = feasibility(Experiment(generator=sure, length=4))
+    assert verdict.best.accuracy == pytest.approx(0.6, abs=CLOSE)
+    assert verdict.findings == ()
+
+
+def test_with_the_loss_published_positions_that_see_everything_are_no_hindrance():
+    model = AttentionOptions(mask="none")
+    findings = feasibility(
+        Experiment(model=model, training=Training(loss="published"), length=4)
+    ).findings
+    assert not any("asks every position" in finding for finding in findings)
 
 
 def test_hidden_recalled_days_are_named_with_the_best_that_is_left():
@@ -116,6 +138,17 @@ def test_without_positions_only_counts_and_the_own_day_are_told(name, mask):
     experiment, joint = on(name, position=NoPosition(), mask=mask)
     told = oracles.told_only(joint, lambda days: (days[-1], *sorted(days)))
     assert_reachable(feasibility(experiment), told)
+
+
+@pytest.mark.parametrize("kind", [AttentionOptions, TransformerOptions])
+def test_rotary_of_a_single_component_tells_no_order(kind):
+    generator, length, joint = case("recall")
+    model = kind(d_attn=1, position=Rotary())
+    verdict = feasibility(Experiment(generator=generator, length=length, model=model))
+    assert_reachable(verdict, oracles.told_only(joint, lambda days: (days[-1], *sorted(days))))
+    assert any("rotary needs a `d_attn` of 2" in finding for finding in verdict.findings)
+    wider = dataclasses.replace(model, d_attn=2)
+    assert feasibility(Experiment(generator=generator, length=length, model=wider)).findings == ()
 
 
 @pytest.mark.parametrize("position", ["with", "without"])

@@ -175,7 +175,10 @@ def _draw_verdict(experiment: Experiment) -> None:
         return
     text = f"Best possible from {experiment.length} days: {figures(verdict.best)}."
     if verdict.reachable is not None and verdict.reachable.nll > verdict.best.nll + 1e-3:
-        text += f" At most with these settings: {figures(verdict.reachable)}."
+        text += (
+            " With these settings no loss is below that of a predictor with "
+            f"{figures(verdict.reachable)}."
+        )
     with st.container(key="verdict"):
         if verdict.findings:
             draw_warning(text, *verdict.findings, icon=":material/report:")
