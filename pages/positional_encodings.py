@@ -42,9 +42,10 @@ draw_pictures(one, other)
 st.header("A shift is a rotation", anchor=False, divider="gray")
 st.latex(r"PE(t + k) = M(k)\, PE(t) \quad \text{with one matrix for all } t")
 st.markdown(
-    "For sinusoidal encodings each pair (sin, cos) turns by a fixed angle, whatever t is, so that "
-    "“k days ago” is one linear map that a head can learn. A scalar grows and a learned encoding "
-    "is free: no one matrix does it for them, and the best one errs."
+    "For sinusoidal encodings of even d each pair (sin, cos) turns by a fixed angle, whatever t "
+    "is, so that “k days ago” is one linear map that a head can learn; with odd d the last sine "
+    "has no cosine to turn with. A scalar grows and a learned encoding is free: no one matrix does "
+    "it for them, and the best one errs."
 )
 draw_shifts(one, other)
 

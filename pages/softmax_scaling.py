@@ -32,7 +32,10 @@ st.markdown(
 st.header("The softmax closes", anchor=False, divider="gray")
 st.markdown("The same scores through the softmax of attention, one query over several keys.")
 draw_saturation()
-st.markdown("**Try this**: few keys, then many. With two keys even narrow heads close.")
+st.markdown(
+    "**Try this**: few keys, then many. The fewer the keys, the smaller the width at which the "
+    "softmax saturates."
+)
 
 st.header("Logits and temperature in the hand", anchor=False, divider="gray")
 st.markdown("Any logits, divided by a temperature: 1/√d is a temperature of √d.")
@@ -46,8 +49,8 @@ st.header("On a model that learns", anchor=False, divider="gray")
 st.markdown(
     "Matched runs: the same process, seed, data, batches and starting weights, once with 1/√d and "
     "once without, for heads of width 4 to 128 and queries and keys that start at half, one, two "
-    "and four times their usual size. Since the process is known, so is the floor, and the gap to "
-    "it is what the scale costs."
+    "and four times their usual size. Since the process is known, so is the floor; by how much the "
+    "gap to it is larger without 1/√d is what leaving the scale out costs."
 )
 draw_sweep()
 

@@ -120,6 +120,11 @@ MUTATIONS = (
         "generators/ndays.py", "memory=self.n - 1",
         "memory=self.n - 2", "generators stationary_streams",
     ),
+    Mutation(
+        "generators/chain.py", "law[members] = np.exp(np.logaddexp.reduce(mass[members]) + within)",
+        "law[members] = np.exp(within)", "chain",
+    ),
+    Mutation("generators/chain.py", "into -= np.logaddexp.reduce(out)", "into -= 0", "chain"),
     Mutation("generators/dotmod.py", "/ (size - 1))", "/ size)", "generators stationary_streams"),
     Mutation("optimum/best.py", "-(probs * np.log(safe))", "(probs * np.log(safe))", "optimum"),
     Mutation("optimum/best.py", "next_probs.max(axis=1)", "next_probs.min(axis=1)", "optimum"),
@@ -141,8 +146,20 @@ MUTATIONS = (
     ),
     Mutation(
         "optimum/levels.py",
-        "same and np.allclose(before.probability, after.probability, rtol=1e-6, atol=0)",
+        "same and np.allclose(before.probability, after.probability, rtol=still, atol=0)",
         "same", "optimum frequencies",
+    ),
+    Mutation(
+        "optimum/levels.py", "_ROUNDED if generator.is_stationary() else _STILL",
+        "_ROUNDED", "chain",
+    ),
+    Mutation(
+        "optimum/sampled.py", "jr.fold_in(jr.key(_SEED), _REFERENCE)",
+        "jr.key(_SEED)", "sampled",
+    ),
+    Mutation(
+        "optimum/dependence.py", "max(_LEAST_MOVE, _LEAST_SHARE * moves.max())",
+        "_LEAST_SHARE * moves.max()", "dependence",
     ),
     Mutation("optimum/frequencies.py", "day == length - 1", "day == length", "frequencies"),
     Mutation(
@@ -219,10 +236,6 @@ MUTATIONS = (
     Mutation(
         "optimum/grouped.py", "mean_and_error(with_it - without_it)",
         "mean_and_error(with_it / counts[group])", "grouped",
-    ),
-    Mutation(
-        "inspection/comparison.py", "information > _INFORMATIVE * information.max()",
-        "information > _INFORMATIVE", "inspection",
     ),
     Mutation("lessons/averages.py", "rows[: t + 1]", "rows[: t + 2]", "averages"),
     Mutation(

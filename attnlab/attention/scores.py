@@ -78,7 +78,10 @@ class GaussianKernel(AbstractScore):
     formula: ClassVar[str] = r"-\lVert q - k \rVert^2 / 2h^2"
 
     bandwidth: float = option(
-        1.0, "Distance over which the kernel falls by e^(-1/2).", low=0.001, high=1000.0
+        1.0,
+        "Distance at which the kernel has fallen to e^(-1/2) of its peak.",
+        low=0.001,
+        high=1000.0,
     )
 
     def __check_init__(self):

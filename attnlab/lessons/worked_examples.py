@@ -47,9 +47,9 @@ def _random_head() -> WorkedExample:
         w_query=_drawn(rng, 4, 16, 0.5),
         w_key=_drawn(rng, 4, 16, 0.5),
         w_value=_drawn(rng, 4, 16, 0.5),
-        lesson="Weights drawn at random, a head of width 16. Without scaling the scores spread "
-        "over about ±4, and the softmax is already close to a choice of one key. Switch scaling "
-        "on and see it soften.",
+        lesson="Weights drawn at random, a head of width 16. Without scaling the scores have a "
+        "standard deviation of about 2, and three of the five queries give more than 80 % of their "
+        "attention to one key. Switch scaling on: no key gets more than 45 %.",
     )
 
 
@@ -68,11 +68,12 @@ WORKED_EXAMPLES = MappingProxyType(
             w_query=_ONES,
             w_key=_ONES,
             w_value=_ONES,
-            lesson="Why equal weights break attention: all components of a query, a key or a value "
-            "are the same number, the sum of its input. A score is the product of two sums, so "
-            "that every query (of positive sum) ranks the keys alike and no query can ask for "
-            "anything of its own. Equal components get equal gradients, and training keeps them "
-            "equal.",
+            lesson="Why equal weights are a bad start: all components of a query, a key or a value "
+            "are the same number, the sum of its input. A score is 3 times the product of two sums "
+            "(the head has 3 components), so that every query (of positive sum) ranks the keys "
+            "alike and no query can ask for anything of its own. Equal components of queries and "
+            "keys get equal gradients, so that training keeps them equal unless rotary positions "
+            "turn them; those of the values part, since each serves another part of the output.",
         ),
         "identical inputs": _CLASSIC._replace(
             inputs=((1, 0, 1, 0),) * 3,

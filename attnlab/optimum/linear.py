@@ -1,4 +1,4 @@
-"""The best linear predictor: multinomial logistic regression of least expected loss."""
+"""The linear predictor of least expected loss: multinomial logistic regression."""
 
 import functools
 
@@ -25,7 +25,8 @@ def best_linear(generator: AbstractGenerator, length: int) -> Best:
 
     The predictor is softmax(x W + b) of the flattened one-hot visible days x; its loss is convex
     in W and b and is minimised by L-BFGS, over all sequences where they can be
-    enumerated and else over one half of a sample, then measured on the other half.
+    enumerated and else over one half of a sample, then measured on the other half. It need not be
+    the most accurate of all linear rules.
     """
     generator = generator.at_length(length)
     sequences = weighted_sequences(generator, length, sampled=2 * SAMPLES)

@@ -19,7 +19,7 @@ def test_rungs_are_switched_on_and_off(bench):
     bench.fill("steps", 100)
     bench.press("start")
     bench.wait_for("done")
-    for known in ("chance 1.099", "floor 0.998"):
+    for known in ("uniform guess 1.099", "floor 0.998"):
         expect(_labels(bench).filter(has_text=known)).to_have_count(1, timeout=_PATIENCE)
     rung = _labels(bench).filter(has_text=re.compile(r"unigram 1\.\d{3}"))
     expect(rung).to_have_count(0)

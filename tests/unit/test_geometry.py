@@ -70,6 +70,19 @@ def test_no_matrix_shifts_a_scalar_or_a_learned_encoding(position):
     assert found.error > 0.05
 
 
+def test_the_last_sine_of_an_odd_width_cannot_be_shifted():
+    rows = encoding_rows(Sinusoidal(base=20.0), length=40, width=5)
+    assert fit_shift(rows[:, :4], 3).error < 1e-5
+    assert fit_shift(rows, 3).error > 0.1
+
+
+@pytest.mark.parametrize(("width", "power"), [(2, 0), (8, 6 / 8), (5, 4 / 5)])
+def test_the_longest_wavelength_of_sinusoids(width, power):
+    found = wavelengths(Sinusoidal(), width)
+    assert found.min() == pytest.approx(2 * math.pi)
+    assert found.max() == pytest.approx(2 * math.pi * 10_000**power)
+
+
 def test_a_scalar_s_best_matrix_is_a_quotient_of_sums():
     rows = rows_of(Scalar(period=1.0))
     expected = sum(t * (t + 3) for t in range(1, 38)) / sum(t * t for t in range(1, 38))

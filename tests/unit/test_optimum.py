@@ -73,6 +73,14 @@ def test_floors_of_a_stationary_stream_never_rise():
     assert all(later <= earlier + 1e-6 for earlier, later in itertools.pairwise(floors))
 
 
+def test_a_floor_may_fall_where_the_past_tells_nothing():
+    """Independent days, of which the first is the hardest to tell."""
+    days = optimum(Markov(initial=(0.4, 0.3, 0.3), transition=((0.9, 0.05, 0.05),) * 3), 3).per_day
+    found = [day.nll for day in days]
+    assert found[0] > found[1] + 0.5
+    np.testing.assert_allclose(found[1:], found[1], atol=1e-6)
+
+
 def test_a_chain_that_forgets_slowly_has_its_own_floor_on_every_day():
     transition = np.array(((1 - 1e-5, 0.0, 1e-5), (0.0, 1.0, 0.0), (0.2, 0.3, 0.5)))
     surprise = np.array([oracles.shannon(row) for row in transition])

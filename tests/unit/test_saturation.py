@@ -169,3 +169,14 @@ def test_scaled_scores_stay_healthy_and_others_do_not():
         for power in (-0.5, 0.0)
     }
     assert words == {-0.5: ["healthy"] * 3, 0.0: ["healthy", "fading", "saturated"]}
+
+
+def test_the_fewer_the_keys_the_sooner_a_softmax_saturates():
+    drawn = draw_scores((1, 4, 16, 64), draws=2, queries=4_000, keys=32, key=jr.key(8))
+    shares = []
+    for keys in (2, 4, 8, 16, 32):
+        admitted = np.arange(32) < keys
+        shares.append(
+            [saturation(patterns(row, admitted), admitted).surviving.mean() for row in drawn.scores]
+        )
+    assert (np.diff(shares, axis=0) > 0).all()

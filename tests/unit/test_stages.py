@@ -122,6 +122,8 @@ def test_ones_make_every_query_rank_the_keys_alike():
     assert np.linalg.matrix_rank(found.scores) == 1
     assert len({tuple(row) for row in np.argsort(found.scores, axis=1).tolist()}) == 1
     assert np.ptp(found.keys, axis=1).max() == 0
+    sums = np.sum(WORKED_EXAMPLES["all-ones weights"].inputs, axis=1)
+    np.testing.assert_allclose(found.scores, 3 * np.outer(sums, sums), rtol=1e-6)
 
 
 def test_identical_inputs_get_equal_shares():
@@ -133,8 +135,13 @@ def test_identical_inputs_get_equal_shares():
 def test_a_random_wide_head_is_softer_when_scaled():
     example = WORKED_EXAMPLES["random head of width 16"]
     assert np.array(example.w_query).shape == (4, 16)
-    plain, scaled = (run(example, scale=scale).pattern.max(axis=1) for scale in (1.0, 0.25))
+    stages_of = {scale: run(example, scale=scale) for scale in (1.0, 0.25)}
+    plain, scaled = (found.pattern.max(axis=1) for found in stages_of.values())
     assert np.all(plain > scaled)
+    # What the lesson says of it.
+    assert np.std(stages_of[1.0].scores) == pytest.approx(2, abs=0.05)
+    assert (plain > 0.8).sum() == 3
+    assert 0.4 < scaled.max() < 0.45
 
 
 def test_queries_may_come_from_elsewhere():

@@ -41,8 +41,9 @@ def loss_table(
     """Rows of the chart: series, step, nats, a label; and what stands at each tested step.
 
     Training losses are batch means before the update of their step; test losses follow it.
-    `known` are losses that do not depend on the run, such as chance and the floor, by name. A row
-    of the series `place` holds the texts of all curves at its step, for those who point at it.
+    `known` are losses that do not depend on the run, such as that of a uniform guess and the
+    floor, by name. A row of the series `place` holds the texts of all curves at its step, for
+    those who point at it.
     """
     steps, values = loss_curve(history)
     tests = dict(history.tests)

@@ -12,9 +12,9 @@ from attnlab.ui.core.outside import draw_warning
 from attnlab.ui.core.process_figures import answer_or_none
 from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
 
-# A loss this many times that of the start, or of chance, is no noise.
+# A loss this many times that of the start, or of a uniform guess, is no noise.
 _DIVERGED = 1.5
-# As far above chance as the floor is below it: a percentage would say no more than this.
+# As far above a uniform guess as the floor is below it: a percentage would say no more than this.
 _HOPELESS = -1.0
 
 
@@ -38,7 +38,7 @@ def draw_headline(snapshot: Snapshot) -> None:
             st.markdown(
                 f"learned **{share} %** of what can be learned",
                 width="content",
-                help=f"(uniform - loss) / (uniform - floor), {OVER_TEST_SEQUENCES}: "
+                help=f"(uniform − loss) / (uniform − floor), {OVER_TEST_SEQUENCES}: "
                 f"{OF_OTHER_SEEDS}. An estimated floor adds its own error. "
                 "A uniform guess has learned 0 %, the optimum 100 %.",
             )
@@ -73,10 +73,10 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
         if rungs is not None:
             unigram = next(rung for rung in rungs if rung.name == "unigram").best
             st.metric(
-                "chance",
+                "majority class",
                 f"{unigram.accuracy:.3f}",
                 width="content",
-                help="Accuracy of always naming the commonest token.",
+                help="Accuracy of always naming the most common token.",
             )
         st.metric(
             "test loss (nats)",

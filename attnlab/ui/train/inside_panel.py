@@ -170,8 +170,9 @@ def _weights_in_words(snapshot: Snapshot, trace: Trace, at_rest: bool) -> tuple[
         alt += f" The largest, {largest['weight']:+.2f} nats, is that of {largest['seen']} on day "
         alt += f"{largest['day']} for {largest['outcome']}."
     return alt, (
-        "what seeing a token on a day adds to the log-odds of the next one, relative to the mean "
-        "over outcomes. There is no attention in this model."
+        "the weight of a token on a day for an outcome, relative to the mean over outcomes. Only "
+        "differences between the tokens of one day mean anything: what is added to all of them can "
+        "be taken from the bias. There is no attention in this model."
     )
 
 

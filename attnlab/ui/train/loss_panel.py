@@ -24,7 +24,7 @@ _LEAST_TARGET = 0.01
 
 
 def draw_reference_choice(snapshot: Snapshot) -> Sequence[str]:
-    """Which rungs of the ladder stand on the chart, beside chance and floor."""
+    """Which rungs of the ladder stand on the chart, beside uniform guess and floor."""
     rungs = answer_or_none(ladder, snapshot.experiment.generator, snapshot.experiment.length)
     if rungs is None:
         return ()
@@ -36,7 +36,7 @@ def draw_reference_choice(snapshot: Snapshot) -> Sequence[str]:
         key="rungs",
         persist_state="session",
         help="What could be had with less knowledge: unigram, the law of the final day; order-k, "
-        "the last k days; linear, the best linear predictor from all days.",
+        "the last k days; linear, the linear predictor of least loss from all days.",
     )
 
 
@@ -52,14 +52,15 @@ def draw_target(run: LiveRun, snapshot: Snapshot) -> None:
         "stop within 1 % of the floor",
         key="stop_at_target",
         persist_state="session",
-        help="Pauses the run at the first test whose loss is at most 1.01 times the floor.",
+        help="Pauses the run at the first test whose loss is at most 1.01 times the floor, or at "
+        f"most {_LEAST_TARGET} nats where that is more.",
     )
     run.stop_at(target_of(snapshot) if wanted else None)
 
 
 def known_losses(experiment: Experiment, rungs: Sequence[str]) -> dict[str, float]:
-    """Losses in nats that do not depend on the run, by name: chance, `rungs`, the floor."""
-    known = {"chance": float(np.log(experiment.generator.vocabulary.size))}
+    """Losses in nats that do not depend on the run, by name: uniform guess, `rungs`, floor."""
+    known = {"uniform guess": float(np.log(experiment.generator.vocabulary.size))}
     for rung in answer_or_none(ladder, experiment.generator, experiment.length) or ():
         if rung.name in rungs:
             known[rung.name] = rung.best.nll
@@ -72,7 +73,7 @@ def known_losses(experiment: Experiment, rungs: Sequence[str]) -> dict[str, floa
 def draw_loss(
     snapshot: Snapshot, rungs: Sequence[str], cursor: int | None, past: Sequence[PastRun] = ()
 ) -> None:
-    """Training and test loss, between chance and the floor, and the runs before."""
+    """Training and test loss, between a uniform guess and the floor, and the runs before."""
     curves = [_curve(run) for run in past if not run.hidden]
     with st.container(key="chart_loss"):
         draw_chart(
@@ -84,9 +85,10 @@ def draw_loss(
             selection_mode=HOVER,
         )
     st.caption(
-        "How to read it: lower is better, and nothing gets below the floor but by luck. Training: "
-        "batches before their update; test: sequences never trained on. Point at a step to read "
-        "all curves there."
+        "How to read it: lower is better. No model has an expected loss below the floor on new "
+        "sequences; on those it was trained on it can, by memorising them. Training: batches "
+        "before their update; test: sequences drawn independently. Point at a step to read all "
+        "curves there."
     )
 
 

@@ -83,7 +83,8 @@ def draw_dot_products() -> None:
     _draw_law(products[place], width, size, draws)
     st.caption(
         "How to read it: left, where the scores of random queries and keys fall; right, their "
-        "variance, each point measured over N draws of its own, with bars of one standard error. "
+        "variance, measured over N independent draws for each width, the same for both series, "
+        "with bars of one standard error. "
         "Both scales are logarithmic: a straight line upwards is growth in proportion to d, and "
         "1/√d makes it level. About a third of the points may miss the law by more than their bar."
     )
