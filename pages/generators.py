@@ -26,7 +26,7 @@ st.markdown(
     "numbers, and read downwards."
 )
 
-st.subheader("The rule", anchor=False)
+st.header("The rule", anchor=False)
 process = draw_process()
 if process is None:
     st.stop()
@@ -45,23 +45,23 @@ questions = (
 sample, known, best, alike, rungs, depends = answers_in_turn(*questions)
 draw_waiting(*questions)
 
-st.subheader("What it makes", anchor=False)
+st.header("What it makes", anchor=False)
 draw_sample(generator, sample)
 
-st.subheader("How often", anchor=False)
+st.header("How often", anchor=False)
 draw_frequencies(generator, known, sample)
 
-st.subheader("How long a day echoes", anchor=False)
+st.header("How long a day echoes", anchor=False)
 draw_agreement(alike)
 
-st.subheader("What could be learned", anchor=False)
+st.header("What could be learned", anchor=False)
 draw_optimum(best, vocab)
 draw_enumeration(generator, length, best)
 
-st.subheader("Who could learn it", anchor=False)
+st.header("Who could learn it", anchor=False)
 draw_ladder(rungs)
 
-st.subheader("Which days matter", anchor=False)
+st.header("Which days matter", anchor=False)
 draw_dependence(depends)
 
 draw_in_code(

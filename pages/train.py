@@ -5,7 +5,7 @@ import streamlit as st
 from attnlab.configuration.options import OptionError
 from attnlab.runs.script import to_script
 from attnlab.ui.controls.form import draw_form
-from attnlab.ui.controls.link_bar import draw_lesson, draw_link_panel, draw_notices
+from attnlab.ui.controls.link_bar import draw_link_panel, draw_notices
 from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.process_figures import draw_verdict
@@ -29,7 +29,6 @@ snapshot = run.snapshot()
 with st.container(horizontal=True, vertical_alignment="center"):
     st.title("Train", anchor=False, width="content")
     draw_transport(run, form, snapshot)
-draw_lesson()
 # Places that are always there: what comes and goes in one must not move the fragments behind it.
 notice, verdict, live = st.container(), st.container(), st.container()
 with notice:

@@ -21,7 +21,7 @@ st.markdown(
     "attention and sums to 1. **Loss** is -log p(the day that came), in nats."
 )
 
-st.subheader("Buttons of a run", anchor=False)
+st.header("Buttons of a run", anchor=False)
 st.markdown(
     "**Start** (key S) trains to the last step. **Pause** (P) stops within a tenth of a second and "
     "keeps everything. **Step** (N) pauses, then takes exactly one step. **Reset** (B) goes back "
@@ -29,22 +29,22 @@ st.markdown(
     "settings. **New seed** (D) draws another seed and resets."
 )
 
-st.subheader("Generators", anchor=False)
+st.header("Generators", anchor=False)
 for name, generator in GENERATORS.items():
     st.markdown(f"**{name}** · {generator.summary}")
 
-st.subheader("Models", anchor=False)
+st.header("Models", anchor=False)
 for name, model in MODELS.items():
     st.markdown(f"**{name}** · {model.summary}")
 
-st.subheader("Positional encodings", anchor=False)
+st.header("Positional encodings", anchor=False)
 for name, position in POSITIONS.items():
     st.markdown(f"**{name}** · {position.summary}")
 
-st.subheader("Masks", anchor=False)
+st.header("Masks", anchor=False)
 for name, mask in MASKS.items():
     st.markdown(f"**{name}** · {mask.__doc__}")
 
-st.subheader("Losses and readouts", anchor=False)
+st.header("Losses and readouts", anchor=False)
 for name, text in (LOSSES | READOUTS).items():
     st.markdown(f"**{name}** · {text}.")

@@ -2,6 +2,7 @@
 
 from attnlab.charts.core.colours import past_hue
 from attnlab.charts.core.drawing import Drawing
+from attnlab.charts.core.large_type import with_large_type
 from attnlab.charts.core.picture import as_picture, to_png, to_svg
 from attnlab.charts.core.scale import top_of_scale
 from attnlab.charts.core.series import SCALED, UNSCALED, level_table, series_chart, series_table
@@ -127,4 +128,5 @@ __all__ = [
     "training_table",
     "weight_chart",
     "weight_table",
+    "with_large_type",
 ]

@@ -6,41 +6,42 @@ carry a lesson: words to the reader, and controls to leave out.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from attnlab.configuration.number_text import read_value, show_numbers
 from attnlab.configuration.options import OptionError, check_option, default_of, options_of, quoted
-from attnlab.generators import GENERATORS
-from attnlab.models import MODELS, AttentionOptions, LinearOptions
-from attnlab.positions import POSITIONS
+from attnlab.runs.control_keys import all_but, control_key, control_values, hideable_controls
 from attnlab.runs.link_defaults import DEFAULTS, LINK_VERSION
 from attnlab.training.experiment import Experiment
-from attnlab.training.optimisers import OPTIMISERS
 
 MOST_TITLE_CHARACTERS = 80
 MOST_TEXT_CHARACTERS = 600
 
-_VERSION, _TITLE, _TEXT, _HIDDEN = "v", "title", "text", "hide"
-# Families whose options of the same name mean different things, with bounds of their own.
-# The two oldest models share theirs, as their links do.
-_PREFIXED = (
-    *GENERATORS.values(),
-    *POSITIONS.values(),
-    *OPTIMISERS.values(),
-    *(kind for kind in MODELS.values() if kind not in (AttentionOptions, LinearOptions)),
-)
+_VERSION, _TITLE, _TEXT, _HIDDEN, _SHOWN = "v", "title", "text", "hide", "show"
+# Where a lesson would name the controls to hide: all, but those that are named beside it.
+_ALL = "all"
 # More than the longest table of probabilities; nobody waits for the reading of more.
 _MOST_CHARACTERS = 10_000
 
 
 @dataclasses.dataclass(frozen=True)
 class Lesson:
-    """What a teacher adds to a link: a title, a paragraph, and the keys of controls to hide."""
+    """What a teacher adds to a link: a title, some text, and the keys of controls to hide.
+
+    `hidden` is made by `all_but` where a lesson leaves a few controls and hides all others, also
+    those that come with another generator or model.
+    """
 
     title: str = ""
     text: str = ""
     hidden: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> tuple[str, ...] | None:
+        """The few controls that are left where all others are hidden; None where that is not so."""
+        left = all_but(self.hidden)
+        return left if len(left) < len(self.hidden) else None
 
 
 class Link(NamedTuple):
@@ -55,26 +56,6 @@ class Link(NamedTuple):
     unknown: tuple[str, ...] = ()
 
 
-def control_key(owner: type, name: str) -> str:
-    """The key of an option's control, which is also its name in a link."""
-    return f"{owner.name}_{name}" if owner in _PREFIXED else name
-
-
-def control_values(configuration: Any) -> Iterator[tuple[str, Any]]:
-    """Key and value of every option of a configuration, those of its parts included.
-
-    The value of an option that is one of several parts is the part's registered name.
-    """
-    for name, spec in options_of(configuration).items():
-        key, value = control_key(type(configuration), name), getattr(configuration, name)
-        if spec.registry is None:
-            yield key, value
-            continue
-        if len(spec.registry) > 1:
-            yield key, value.name
-        yield from control_values(value)
-
-
 def to_query(experiment: Experiment, lesson: Lesson | None = None) -> dict[str, str]:
     """The parameters of a link, in the order of the controls.
 
@@ -86,9 +67,15 @@ def to_query(experiment: Experiment, lesson: Lesson | None = None) -> dict[str, 
     left_out = DEFAULTS[LINK_VERSION].items()
     query = {_VERSION: LINK_VERSION} | dict(pair for pair in texts.items() if pair not in left_out)
     if lesson is not None:
-        words = {_TITLE: lesson.title, _TEXT: lesson.text, _HIDDEN: ",".join(lesson.hidden)}
+        words = {_TITLE: lesson.title, _TEXT: lesson.text, **_hiding(lesson)}
         query |= {key: text for key, text in words.items() if text}
     return query
+
+
+def _hiding(lesson: Lesson) -> dict[str, str]:
+    if lesson.shown is None:
+        return {_HIDDEN: ",".join(lesson.hidden)}
+    return {_HIDDEN: _ALL, _SHOWN: ",".join(lesson.shown)}
 
 
 def _to_text(value: Any) -> str:
@@ -151,16 +138,24 @@ class _Reading:
     def lesson(self, experiment: Experiment) -> Lesson:
         """The words to the reader, and the controls left out."""
         self._known |= {_TITLE, _TEXT, _HIDDEN}
-        hidden = tuple(key for key in self._query.get(_HIDDEN, "").split(",") if key)
-        controls = hideable_controls(experiment)
-        for key in hidden:
-            if key not in controls:
-                self.notices.append(f"`{_HIDDEN}` names {quoted(key)}, which is no control here.")
+        if self._query.get(_HIDDEN) == _ALL:
+            self._known.add(_SHOWN)
+            hidden = all_but(self._controls(_SHOWN, all_but(())))
+        else:
+            hidden = self._controls(_HIDDEN, hideable_controls(experiment))
         return Lesson(
             title=self._words(_TITLE, MOST_TITLE_CHARACTERS),
             text=self._words(_TEXT, MOST_TEXT_CHARACTERS),
-            hidden=tuple(key for key in controls if key in hidden),
+            hidden=hidden,
         )
+
+    def _controls(self, key: str, controls: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the controls that the query names under the key."""
+        named = tuple(name for name in self._query.get(key, "").split(",") if name)
+        for name in named:
+            if name not in controls:
+                self.notices.append(f"`{key}` names {quoted(name)}, which is no control here.")
+        return tuple(name for name in controls if name in named)
 
     def unknown(self) -> tuple[str, ...]:
         """The keys that nothing asked for."""
@@ -210,8 +205,3 @@ def _without(kind: type, values: Mapping[str, Any], refused: str) -> dict[str, A
 
 def _has(value: Any, option_name: str) -> bool:
     return dataclasses.is_dataclass(value) and option_name in options_of(value)
-
-
-def hideable_controls(experiment: Experiment) -> tuple[str, ...]:
-    """The keys of the controls that a lesson can leave out."""
-    return ("preset", *(key for key, _ in control_values(experiment)))

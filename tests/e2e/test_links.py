@@ -132,6 +132,26 @@ def test_a_lesson_speaks_and_hides(new_page, server):
     assert _address(train)["hide"] == "preset,d_attn"
 
 
+def test_a_lesson_is_on_every_page_and_is_left(new_page, server):
+    lesson = Lesson("Which mask?", "First line.\nSecond line.", ("preset", "d_attn"))
+    train = _open(new_page, server, to_query(Experiment(seed=321), lesson), "words")
+    expect(train.page.get_by_role("heading", name="Which mask?")).to_be_visible()
+    expect(train.part("lesson_words")).to_contain_text("Second line.")
+    train.settle()
+    go_to(train.page, "Laboratory", "Train")
+    train.wait_for("idle")
+    expect(train.part("d_attn")).to_have_count(0)
+    train.part("lesson_leave").get_by_role("button").click()
+    expect(train.part("d_attn")).to_be_visible()
+    expect(train.part("lesson_strip")).to_have_count(0)
+    expect(train.field("seed")).to_have_value("321")
+    _wait_for_address(train, "seed", "321")
+    assert _address(train) == to_query(Experiment(seed=321))
+    train.page.go_back()
+    expect(train.part("lesson_strip")).to_be_visible()
+    expect(train.part("d_attn")).to_have_count(0)
+
+
 def test_the_builder_makes_a_lesson(bench, new_page):
     panel = bench.open_panel("link_panel")
     panel.get_by_label("title", exact=True).fill("Find the mask")
@@ -141,3 +161,11 @@ def test_the_builder_makes_a_lesson(bench, new_page):
     other = TrainPage(new_page())
     other.page.goto(link.inner_text().strip())
     expect(other.page.get_by_role("heading", name="Find the mask")).to_be_visible()
+    # Who was sent a lesson can change it.
+    panel = other.open_panel("link_panel")
+    title = panel.get_by_label("title", exact=True)
+    expect(title).to_have_value("Find the mask")
+    title.fill("Find the *mask*")
+    title.press("Enter")
+    expect(panel.get_by_test_id("stCode").nth(1)).to_contain_text("title=Find+the+%2Amask%2A")
+    expect(other.part("lesson_preview").locator("h2 em")).to_have_text("mask")

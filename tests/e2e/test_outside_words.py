@@ -121,7 +121,7 @@ def test_a_lesson(open_bare, outside):
     text = f"{first}\n{second}\n\n- *seen* https://evil.co\n- `{first}`"
     train = open_bare(**to_query(Experiment(), Lesson(title=first, text=text)))
     _assert_told(train.page, first, second, "seen https://evil.co")
-    expect(train.page.locator("h3").filter(has_text="![](http")).to_be_visible()
+    expect(train.page.locator("h2").filter(has_text="![](http")).to_be_visible()
     words = train.part("lesson_words")
     expect(words.locator("p br")).to_have_count(1)
     expect(words.locator("ul li")).to_have_count(2)

@@ -9,18 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnlab.generators import GENERATORS, Custom
+from attnlab.generators import GENERATORS, Custom, Recall
 from attnlab.models import MODELS, AttentionOptions
 from attnlab.positions import POSITIONS
+from attnlab.runs.control_keys import all_but, control_values, hideable_controls
 from attnlab.runs.link_defaults import DEFAULTS, LINK_VERSION
-from attnlab.runs.links import (
-    Lesson,
-    control_values,
-    from_query,
-    hideable_controls,
-    is_link,
-    to_query,
-)
+from attnlab.runs.links import Lesson, from_query, is_link, to_query
 from attnlab.training.experiment import Experiment, from_json, to_json
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
@@ -112,6 +106,38 @@ def test_a_lesson_is_bounded():
     assert len(link.notices) == 3
 
 
+def test_a_lesson_that_hides_all_but_a_few_travels_along():
+    lesson = Lesson("Which mask?", "", all_but(("mask", "steps")))
+    query = to_query(Experiment(), lesson)
+    assert (query["hide"], set(query["show"].split(","))) == ("all", {"mask", "steps"})
+    link = from_query(query)
+    assert (link.lesson, link.notices, link.unknown) == (lesson, (), ())
+    assert set(link.lesson.shown) == {"mask", "steps"}
+    # Also what comes with a process or a model that the link does not speak of.
+    for experiment in CASES.values():
+        left = set(hideable_controls(experiment)) - set(link.lesson.hidden)
+        assert left <= {"mask", "steps"}
+
+
+def test_a_lesson_may_leave_no_control():
+    link = from_query({**to_query(Experiment()), "hide": "all"})
+    assert link.lesson == Lesson(hidden=all_but(()))
+    assert from_query(to_query(Experiment(), link.lesson)).lesson == link.lesson
+
+
+def test_a_lesson_that_hides_a_few_names_them():
+    lesson = Lesson(hidden=hideable_controls(Experiment(generator=Recall())))
+    assert lesson.shown is None
+    assert to_query(Experiment(), lesson)["hide"] == ",".join(lesson.hidden)
+
+
+def test_what_is_to_be_shown_and_is_no_control_is_told():
+    link = from_query({**to_query(Experiment()), "hide": "all", "show": "mask,nose"})
+    assert link.lesson.shown == ("mask",)
+    assert link.notices == ("`show` names 'nose', which is no control here.",)
+    assert from_query({**to_query(Experiment()), "show": "mask"}).unknown == ("show",)
+
+
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
@@ -174,12 +200,12 @@ def test_an_endless_link_is_not_read():
 
 _KEYS = sorted(
     {key for case in CASES.values() for key, _ in control_values(case)}
-    | {"v", "title", "text", "hide", "foo", ""}
+    | {"v", "title", "text", "hide", "show", "foo", ""}
 )
 _ANYTHING = st.one_of(
     st.text(max_size=40),
     st.text(string.digits + "-+.e,; ", max_size=20),
-    st.sampled_from([*GENERATORS, *MODELS, *POSITIONS, "full", "fresh", "published", "1", "0.5"]),
+    st.sampled_from([*GENERATORS, *MODELS, *POSITIONS, "full", "fresh", "published", "all", "1", "0.5"]),
     st.integers(-(10**6), 10**6).map(str),
     st.floats().map(str),
 )
@@ -195,4 +221,6 @@ def test_no_query_string_breaks_anything(version, query):
     assert isinstance(link.experiment, Experiment)
     # What it came to is itself an experiment with a link.
     assert from_query(to_query(link.experiment, link.lesson)).experiment == link.experiment
-    assert set(link.lesson.hidden) <= set(hideable_controls(link.experiment))
+    assert set(link.lesson.hidden) <= set(all_but(()))
+    if query.get("hide") != "all":
+        assert set(link.lesson.hidden) <= set(hideable_controls(link.experiment))

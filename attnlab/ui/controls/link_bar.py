@@ -5,20 +5,12 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 
 from attnlab.configuration.options import OptionError, quoted
-from attnlab.runs.links import (
-    MOST_TEXT_CHARACTERS,
-    MOST_TITLE_CHARACTERS,
-    Lesson,
-    Link,
-    from_query,
-    hideable_controls,
-    is_link,
-    to_query,
-)
+from attnlab.runs.links import Lesson, Link, from_query, is_link, to_query
 from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.form_state import begin_form, fill_form, read_form
+from attnlab.ui.controls.lesson_builder import build_lesson, fill_builder
 from attnlab.ui.controls.receipt import ask_for_receipt, draw_receipt, is_behind
-from attnlab.ui.core.outside import as_text, draw_lesson_text, draw_warning
+from attnlab.ui.core.outside import draw_lesson_words, draw_warning
 
 _WRITTEN, _NOTICES = "link_written", "link_notices"
 _BARE = "address_is_bare"
@@ -47,6 +39,8 @@ def follow_address(*, has_own_settings: bool) -> None:
     if link is not None and _asks_for_more(link, written):
         fill_form(link.experiment)
         st.session_state["lesson"] = link.lesson
+        if link.lesson != Lesson():
+            fill_builder(link.lesson)
         # Also where these settings cannot run here: they are to be mended, not set again.
         st.session_state[_WRITTEN] = to_query(link.experiment, link.lesson)
         st.session_state[_NOTICES] = link.notices
@@ -97,12 +91,25 @@ def draw_notices() -> None:
 
 
 def draw_lesson() -> None:
-    """The words that a teacher sent along."""
+    """The words that a teacher sent along, and the way out. On every page, above all else."""
     lesson: Lesson = st.session_state.get("lesson", Lesson())
-    if lesson.title:
-        st.subheader(as_text(lesson.title), anchor=False)
-    if lesson.text:
-        draw_lesson_text(lesson.text)
+    # It is always there: what comes and goes must not move the fragments behind it.
+    place = st.container()
+    if lesson == Lesson():
+        return
+    with place.container(border=True, horizontal=True, key="lesson_strip"):
+        with st.container(width="stretch"):
+            if lesson.title or lesson.text:
+                draw_lesson_words(lesson.title, lesson.text, key="lesson_words")
+            else:
+                st.markdown("This link leaves some controls out.")
+        st.button(
+            "Leave the lesson",
+            key="lesson_leave",
+            on_click=lambda: st.session_state.update(lesson=Lesson()),
+            help="Shows all controls. The settings stay as they are.",
+            icon=":material/logout:",
+        )
 
 
 def draw_link_panel(form: Experiment | OptionError) -> None:
@@ -120,22 +127,12 @@ def draw_link_panel(form: Experiment | OptionError) -> None:
         st.code(_address(form, Lesson()), language=None, wrap_lines=True)
         st.markdown(
             "**Lesson.** Say what to find out, and hide the controls that would distract: the link "
-            "below carries both."
+            "below carries both. It shows the words at the top of every page."
         )
-        lesson = Lesson(
-            title=st.text_input("title", key="lesson_title", max_chars=MOST_TITLE_CHARACTERS),
-            text=st.text_area(
-                "exercise",
-                key="lesson_text",
-                max_chars=MOST_TEXT_CHARACTERS,
-                placeholder="Find the mask that makes dotmod learnable.",
-            ),
-            hidden=tuple(
-                st.multiselect(
-                    "controls to hide", hideable_controls(form), key="lesson_hidden", placeholder=""
-                )
-            ),
-        )
+        lesson = build_lesson(form)
+        if lesson.title or lesson.text:
+            with st.container(border=True):
+                draw_lesson_words(lesson.title, lesson.text, key="lesson_preview")
         if lesson != Lesson():
             st.code(_address(form, lesson), language=None, wrap_lines=True)
 

@@ -10,7 +10,7 @@ import streamlit as st
 from attnlab.configuration.number_text import read_numbers, show_numbers
 from attnlab.configuration.options import OptionError, default_of, label_of, options_of
 from attnlab.generators import AbstractGenerator, Outline
-from attnlab.runs.links import control_key
+from attnlab.runs.control_keys import control_key
 from attnlab.ui.controls.form import probability_options
 from attnlab.ui.controls.grid import begin_grid, keep_grid
 from attnlab.ui.core.outside import as_text, draw_error
@@ -77,7 +77,10 @@ def _draw_grid(key: str, rows: tuple[tuple[float, ...], ...], outline: Outline) 
         key=f"{key}_grid",
         width="content",
         column_config={
-            "_index": st.column_config.Column(outline.row_title, width=_NAME_WIDTH, pinned=True),
+            # The row of the first day has no title, and a column must have one.
+            "_index": st.column_config.Column(
+                outline.row_title or "day", width=_NAME_WIDTH, pinned=True
+            ),
             **{
                 column: st.column_config.NumberColumn(
                     format="%.4g", width=80, help=f"{outline.column_title}: {as_text(column)}"

@@ -53,13 +53,17 @@ def draw_toast(words: str) -> None:
     st.toast(as_message(words), icon=":material/error:")
 
 
-def draw_lesson_text(words: str) -> None:
-    """The words of a lesson, with emphasis, lists, code and line breaks, and nothing to click."""
+def draw_lesson_words(title: str, text: str, *, key: str) -> None:
+    """The words of a lesson, with emphasis, lists, code and line breaks, and nothing to click.
+
+    They stand in a container of that `key`.
+    """
     # Most visitors come without a lesson, and this takes a tenth of a second.
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("zero", {"breaks": True}).enable(
         ["backticks", "emphasis", "escape", "list", "newline"]
     )
-    with st.container(key="lesson_words"):
-        st.html(parser.render(words))
+    heading = f"<h2>{parser.renderInline(title)}</h2>" if title else ""
+    with st.container(key=key):
+        st.html(heading + parser.render(text))

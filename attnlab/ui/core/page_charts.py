@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from attnlab.charts import Drawing
+from attnlab.charts import Drawing, with_large_type
+from attnlab.ui.core.page_theme import has_large_type
 
 # Of the expander that offers them.
 PICTURES = "pictures"
@@ -41,8 +42,9 @@ def draw_chart(
     `on_select` it returns the selections, by their names.
     """
     charts_on_page()[name] = DrawnChart(drawing, alt, _PART.get())
+    specification = drawing.specification()
     return st.vega_lite_chart(
-        spec=drawing.specification(),
+        spec=with_large_type(specification) if has_large_type() else specification,
         width="stretch",
         alt=alt,
         key=key,

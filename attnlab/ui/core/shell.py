@@ -7,10 +7,11 @@ from pathlib import Path
 
 import streamlit as st
 
-from attnlab.ui.controls.link_bar import complete_address, follow_address
+from attnlab.ui.controls.link_bar import complete_address, draw_lesson, follow_address
 from attnlab.ui.core.chart_files import draw_pictures
 from attnlab.ui.core.fragments import delivered
 from attnlab.ui.core.page_charts import forget_charts
+from attnlab.ui.core.page_theme import draw_type_switch
 
 _PAGES = Path(__file__).parents[3] / "pages"
 _STYLE = Path(__file__).with_name("style.css")
@@ -27,9 +28,11 @@ def run_shell() -> None:
         page, is_lesson = _navigation()
         follow_address(has_own_settings=is_lesson)
         forget_charts()
+        draw_lesson()
         with _shell():
             page.run()
         draw_pictures()
+        draw_type_switch()
         complete_address()
 
 

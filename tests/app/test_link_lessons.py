@@ -1,0 +1,106 @@
+"""Lessons in links: on every page, changed by whoever has one, and left."""
+
+import pytest
+
+from attnlab.generators import Recall
+from attnlab.runs.control_keys import all_but
+from attnlab.runs.links import Lesson, to_query
+from attnlab.training.experiment import Experiment
+from attnlab.training.steps import Training
+
+_EXPERIMENT = Experiment(training=Training(steps=70))
+_LESSON = Lesson("Which *mask*?", "Find it.\n\n- one\n- two", ("preset", "d_attn"))
+
+
+def _open(app, lesson: Lesson, experiment: Experiment = _EXPERIMENT):
+    app.query_params.clear()
+    app.query_params.update(to_query(experiment, lesson))
+    return app.run()
+
+
+def _strip(app) -> str:
+    return "".join(each.proto.body for each in app.get("html"))
+
+
+def _keys(app) -> set[str]:
+    return {each.key for kind in ("selectbox", "number_input", "slider") for each in app.get(kind)}
+
+
+def _builder(app) -> Lesson:
+    app.session_state["link_panel"] = True
+    app.run()
+    hidden = tuple(app.multiselect(key="lesson_hidden").value)
+    if app.radio(key="lesson_hiding").value == "hide all but":
+        hidden = all_but(hidden)
+    title, text = app.text_input(key="lesson_title").value, app.text_area(key="lesson_text").value
+    return Lesson(title, text, hidden)
+
+
+def _link(app) -> str:
+    return app.code[1].value
+
+
+@pytest.mark.parametrize("page", ["words", "generators", "softmax_scaling"])
+def test_its_words_stand_on_every_page(app, page):
+    _open(app, _LESSON)
+    app.switch_page(f"pages/{page}.py").run()
+    assert "<h2>Which <em>mask</em>?</h2>" in _strip(app)
+    assert "<li>one</li>" in _strip(app)
+
+
+def test_a_page_without_a_lesson_has_no_strip(app):
+    assert "<h2>" not in _strip(app)
+    assert not [button for button in app.button if button.key == "lesson_leave"]
+
+
+def test_the_builder_holds_the_lesson_that_is_open(app):
+    assert _builder(_open(app, _LESSON)) == _LESSON
+    app.text_input(key="lesson_title").set_value("Another").run()
+    assert "title=Another" in _link(app)
+    assert "hide=preset%2Cd_attn" in _link(app)
+
+
+def test_the_builder_holds_a_lesson_that_hides_all_but_a_few(app):
+    lesson = Lesson("Steps", hidden=all_but(("steps",)))
+    assert _builder(_open(app, lesson)) == lesson
+    assert "hide=all&show=steps" in _link(app)
+
+
+def test_the_builder_hides_all_but_a_few(app):
+    app.session_state["link_panel"] = True
+    app.run()
+    app.multiselect(key="lesson_hidden").select("mask").run()
+    assert "hide=mask" in _link(app)
+    app.radio(key="lesson_hiding").set_value("hide all but").run()
+    assert "hide=all&show=mask" in _link(app)
+
+
+def test_controls_of_another_process_leave_the_builder(app):
+    app.session_state["link_panel"] = True
+    app.run()
+    app.multiselect(key="lesson_hidden").select("markov_transition").run()
+    app.selectbox(key="generator").select("recall").run()
+    assert not app.exception
+    assert app.multiselect(key="lesson_hidden").value == []
+
+
+def test_all_but_a_few_hides_the_controls_of_any_process(app):
+    _open(app, Lesson(hidden=all_but(("generator", "seed"))), Experiment(generator=Recall()))
+    shown = {"generator", "seed"}
+    assert _keys(app) & set(all_but(())) == shown
+    app.selectbox(key="generator").select("markov").run()
+    assert _keys(app) & set(all_but(())) == shown
+
+
+def test_whoever_leaves_a_lesson_keeps_the_settings_and_the_builder(app):
+    _open(app, _LESSON)
+    assert not {"preset", "d_attn"} & _keys(app)
+    app.number_input(key="steps").set_value(80).run()
+    app.button(key="lesson_leave").click().run()
+    assert {"preset", "d_attn"} <= _keys(app)
+    assert app.number_input(key="steps").value == 80
+    given = {key: value[-1] for key, value in app.query_params.items()}
+    assert "steps" in given
+    assert not {"title", "text", "hide"} & given.keys()
+    assert "<h2>" not in _strip(app)
+    assert _builder(app) == _LESSON
