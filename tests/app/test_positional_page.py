@@ -108,5 +108,9 @@ def test_a_learned_encoding_of_the_run(app):
 
 
 def test_steps_are_round_numbers_within_bounds():
-    assert steps(2, 50) == [2, 5, 10, 20, 50]
-    assert steps(0.05, 1.0) == [0.05, 0.1, 0.2, 0.5, 1]
+    assert steps(2, 50, 10) == [2, 5, 10, 20, 50]
+    assert steps(0.05, 1.0, 0.5) == [0.05, 0.1, 0.2, 0.5, 1]
+    # A default that is none of them, a least of 0, and an option that counts.
+    assert steps(1.0, 10.0, 4.0) == [1, 2, 4, 5, 10]
+    assert steps(0.0, 100.0, 1.0)[:3] == [0, 0.1, 0.2]
+    assert steps(1, 24, 12) == [1, 2, 5, 10, 12, 20]

@@ -1,4 +1,4 @@
-"""axe-core finds nothing on any page, on light ground and on dark, with all that it hides opened."""
+"""axe-core finds nothing on any page, light and dark, with all that it hides opened."""
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe

@@ -205,7 +205,9 @@ _KEYS = sorted(
 _ANYTHING = st.one_of(
     st.text(max_size=40),
     st.text(string.digits + "-+.e,; ", max_size=20),
-    st.sampled_from([*GENERATORS, *MODELS, *POSITIONS, "full", "fresh", "published", "all", "1", "0.5"]),
+    st.sampled_from(
+        [*GENERATORS, *MODELS, *POSITIONS, "full", "fresh", "published", "all", "1", "0.5"]
+    ),
     st.integers(-(10**6), 10**6).map(str),
     st.floats().map(str),
 )

@@ -68,12 +68,14 @@ def draw_encoding(side: str, default: str, *, length: int, width: int) -> ShownE
         option: linked(
             st.select_slider,
             label_of(option, spec),
-            steps(spec.low, spec.high),
+            steps(spec.low, spec.high, default_of(kind, option)),
             default_of(kind, option),
             key=f"pe_{side}_{option}",
             help=spec.help,
         )
         for option, spec in options_of(kind).items()
+        # Others keep their defaults here.
+        if spec.low is not None
     }
     position = kind(**values)
     rows = encoding_rows(position, length=length, width=width)
@@ -99,12 +101,18 @@ def _rows_of_run() -> np.ndarray | None:
     return rows
 
 
-def steps(low: float, high: float) -> list[int | float]:
-    """1, 2, 5 of every decade from `low` to `high`, whole numbers without a fraction."""
-    decades = range(int(np.floor(np.log10(low))), int(np.floor(np.log10(high))) + 1)
-    numbers = [float(f"{digit}e{decade}") for decade in decades for digit in (1, 2, 5)]
+def steps(low: float, high: float, default: float) -> list[int | float]:
+    """1, 2, 5 of every decade from `low` to `high`, whole numbers without a fraction.
+
+    With the default, and where `low` is 0 with that and three decades. Of an option that counts,
+    whole numbers alone.
+    """
+    least = low if low > 0 else high / 1000
+    decades = range(int(np.floor(np.log10(least))), int(np.floor(np.log10(high))) + 1)
+    numbers = {float(f"{digit}e{decade}") for decade in decades for digit in (1, 2, 5)}
+    numbers = {number for number in numbers if least <= number <= high}
     return [
-        int(number) if number.is_integer() else number
-        for number in numbers
-        if low <= number <= high
+        int(number) if float(number).is_integer() else number
+        for number in sorted(numbers | {default} | ({low} - {least}))
+        if float(number).is_integer() or isinstance(default, float)
     ]

@@ -61,10 +61,12 @@ def draw_scores(length: int, width: int) -> None:
     """The two encodings that work in the scores."""
     left, right = st.columns(2, gap="medium")
     with left:
-        base = linked(st.select_slider, "rotary base", steps(2, 1_000_000), 10_000, key="pe_rotary")
+        base = linked(
+            st.select_slider, "rotary base", steps(2, 1_000_000, 10_000), 10_000, key="pe_rotary"
+        )
         draw_score_profile(Rotary(base=base), length=length, width=width)
     with right:
-        slope = linked(st.select_slider, "alibi slope", steps(0.001, 10), 0.5, key="pe_alibi")
+        slope = linked(st.select_slider, "alibi slope", steps(0.001, 10, 0.5), 0.5, key="pe_alibi")
         draw_score_profile(Alibi(slope=slope), length=length, width=width)
     st.caption(
         "How to read it: the score against the distance; without an encoding it is 1 throughout. "
