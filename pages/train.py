@@ -8,14 +8,13 @@ from attnlab.ui.controls.form import draw_form
 from attnlab.ui.controls.link_bar import draw_link_panel, draw_notices
 from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.outside import draw_error
-from attnlab.ui.core.process_figures import draw_verdict
 from attnlab.ui.core.session_run import get_ready_for, session_run
 from attnlab.ui.core.shell import ensure_shell
 from attnlab.ui.train.files_panel import draw_files
 from attnlab.ui.train.live_panel import draw_live
 from attnlab.ui.train.runs_panel import draw_runs
 from attnlab.ui.train.sequences_panel import draw_sequences
-from attnlab.ui.train.transport import draw_difference, draw_transport, obey, settings_differ
+from attnlab.ui.train.transport import draw_transport, obey
 
 ensure_shell()
 run = session_run()
@@ -26,22 +25,18 @@ with st.sidebar:
 obey(run, form)
 get_ready_for(form, run)
 snapshot = run.snapshot()
-with st.container(horizontal=True, vertical_alignment="center"):
+with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="bar"):
     st.title("Train", anchor=False, width="content")
     draw_transport(run, form, snapshot)
 # Places that are always there: what comes and goes in one must not move the fragments behind it.
-notice, verdict, live = st.container(), st.container(), st.container()
-with notice:
+notices, live, problem = st.container(), st.container(), st.container()
+with notices:
     draw_notices()
-    if isinstance(form, OptionError):
-        draw_error(f"These settings cannot run. {'The controls say why.' if problems else form}")
-    elif settings_differ(form, snapshot):
-        draw_difference(form, snapshot)
-with verdict:
-    if not isinstance(form, OptionError):
-        draw_verdict(form)
 with live:
-    draw_live(run, snapshot)
+    draw_live(run, form, snapshot)
+with problem:
+    if isinstance(form, OptionError):
+        draw_error(f"These settings cannot run. {form}")
 
 draw_sequences(run)
 draw_runs(run)

@@ -31,7 +31,6 @@ _SCREENS = {
     "phone": {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True},
 }
 _SCHEMES = ("light", "dark")
-_README_PRESET = "corrected-dotmod"
 # Streamlit's fades and Vega's drawing have no end that a page tells of.
 _DRAWING_MILLISECONDS = 1000
 
@@ -77,6 +76,7 @@ def _panels(train: TrainPage) -> None:
 
 def _error(train: TrainPage) -> None:
     with _sidebar(train):
+        train.choose("generator", "markov")
         train.fill("markov_transition", "0.5 0.3 0.1\n0.3 0.4 0.3\n0.2 0.3 0.5")
         expect(train.message("transition row 1").first).to_be_visible()
 
@@ -127,8 +127,6 @@ def _take_readme(browser: Browser, url: str, folder: Path) -> None:
     page = _open(browser, url, "desktop", "light")
     train = TrainPage(page)
     train.wait_for("idle")
-    train.choose("preset", _README_PRESET)
-    expect(train.field("generator")).to_have_value("dotmod")
     train.press("start")
     train.wait_for("done")
     _take(page, folder / "train.png")

@@ -43,6 +43,7 @@ from attnlab.charts.runs.by_day import by_day_chart, by_day_table
 from attnlab.charts.runs.dependence import dependence_chart, dependence_table
 from attnlab.charts.runs.difference import difference_chart, difference_table
 from attnlab.charts.runs.final_query import TRUTH, final_query_chart, final_query_table
+from attnlab.charts.runs.heads import heads_chart, heads_table, informative_table
 from attnlab.charts.runs.loss import HOVER, PastCurve, loss_chart, loss_table
 from attnlab.charts.runs.pattern import pattern_chart, pattern_table
 from attnlab.charts.runs.predictions import (
@@ -91,6 +92,9 @@ __all__ = [
     "frequency_table",
     "gap_map_chart",
     "gap_map_table",
+    "heads_chart",
+    "heads_table",
+    "informative_table",
     "learning_chart",
     "learning_table",
     "leave_one_out_chart",

@@ -89,7 +89,8 @@ def default_of(configuration: Any, name: str) -> Any:
 
 def label_of(name: str, spec: Option) -> str:
     """What a control for the option is called on screen, unit included."""
-    label = spec.label or name.replace("_", " ")
+    # `d_model` and its kin are written as in the literature.
+    label = spec.label or (name if name.startswith("d_") else name.replace("_", " "))
     return f"{label} ({spec.unit})" if spec.unit else label
 
 

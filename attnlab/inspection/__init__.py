@@ -7,6 +7,7 @@ from attnlab.inspection.predictions import confusion, final_probs, probs_by_quer
 from attnlab.inspection.quality import Quality, quality
 from attnlab.inspection.surprise import Surprise, surprise
 from attnlab.inspection.transitions import Transitions, transitions
+from attnlab.inspection.what_happened import WhatHappened, in_words, what_happened
 
 __all__ = [
     "Calibration",
@@ -15,13 +16,16 @@ __all__ = [
     "Quality",
     "Surprise",
     "Transitions",
+    "WhatHappened",
     "calibration",
     "compare",
     "confusion",
     "final_probs",
+    "in_words",
     "likelihood_ratio_test",
     "probs_by_query",
     "quality",
     "surprise",
     "transitions",
+    "what_happened",
 ]

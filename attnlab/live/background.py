@@ -32,10 +32,10 @@ class BackgroundState(NamedTuple):
 class Background:
     """Works an iterator off in a daemon thread, when its turn in `queue` has come.
 
-    `make` is called once, in the thread. `rest` is the least number of seconds between two items,
-    for work too quick to watch. A pause comes after the first item at which it `may_pause` or,
-    within one, where the work checks in (`generators.interruption`), which ends it. Methods may be
-    called from any thread.
+    `make` is called once, in the thread. `rest` is how many seconds to wait after an item, for
+    work too quick to watch; or a function that says so, asked after each. A pause comes after the
+    first item at which it `may_pause` or, within one, where the work checks in
+    (`generators.interruption`), which ends it. Methods may be called from any thread.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Background:
         make: Callable[[], Iterator[Any]],
         *,
         queue: WorkQueue | None = None,
-        rest: float = 0.0,
+        rest: float | Callable[[], float] = 0.0,
         name: str = "attnlab-background",
         may_pause: Callable[[], bool] = lambda: True,
     ):
@@ -145,9 +145,11 @@ class Background:
             now = time.monotonic()
             self._latest, self._seconds = item, self._seconds + now - before
             before = now
+            rest = self._rest() if callable(self._rest) else self._rest
+            is_pausing = self._pausing.wait(rest)
             if not self._may_pause():
                 continue
-            if self._pausing.wait(self._rest):
+            if is_pausing:
                 return False, ""
             if reason := place.reason_to_end():
                 return False, reason

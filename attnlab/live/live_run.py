@@ -46,6 +46,7 @@ class LiveRun:
         self._lock = threading.Lock()
         self._programs = programs or Programs()
         self._queue = queue or WorkQueue()
+        self._speed: float | None = None
         self._begin_with(experiment, None, None, empty_history())
 
     def _begin_with(
@@ -68,6 +69,7 @@ class LiveRun:
         work = Background(
             lambda: self._train_on(work),
             queue=self._queue,
+            rest=self._rest,
             name="attnlab-run",
             may_pause=lambda: (look := self._latest) is not None and look.step == self._step,
         )
@@ -105,6 +107,13 @@ class LiveRun:
             holds = None not in (latest, test_nll) and latest.evaluation.nll <= test_nll
             self._target = None if holds else test_nll
 
+    def set_speed(self, steps_per_second: float | None) -> None:
+        """Make at most so many steps a second, from now on; None makes as many as there can be."""
+        with self._lock:
+            self._speed = steps_per_second
+            if self._pace:
+                self._pace.limit = steps_per_second
+
     def reset(self, experiment: Experiment | None = None) -> None:
         """Begin again: with the same data and weights, or with another experiment."""
         with self._lock:
@@ -117,12 +126,12 @@ class LiveRun:
     def amend(self, experiment: Experiment) -> None:
         """Go on as another experiment, which differs in `AMENDABLE` options of its training alone.
 
-        The model is kept, and the history tells of the change. Nothing happens unless the run is
-        paused or done. Refused: other differences, fewer steps than were made, and more changes
-        than a history has.
+        The model is kept, the history tells of the change, and the run is paused. Nothing happens
+        before the first look, or after a failure. Refused: other differences, fewer steps than were
+        made, and more changes than a history has.
         """
         with self._lock:
-            if self._state() not in ("paused", "done") or self._setup is None:
+            if self._state() not in ("running", "paused", "done") or self._setup is None:
                 return
             before, after = self._experiment.training, experiment.training
             if dataclasses.replace(experiment, training=before) != self._experiment:
@@ -131,6 +140,9 @@ class LiveRun:
             if after.steps < self._step:
                 problem = f"less than the {self._step:,} steps that were made"
                 raise OptionError("steps", after.steps, problem, "Choose more, or reset")
+            # What is being computed now is computed anew with the other settings.
+            self._work.pause()
+            self._allowed = 0
             self._history = self._history.after(change)
             source = self._setup.source.with_batch(after.batch)
             self._setup = self._setup._replace(source=source)
@@ -246,6 +258,7 @@ class LiveRun:
             self._compiled = True
             if self._pace is None:
                 self._pace = Pace(self._step, spent=self._seconds)
+                self._pace.limit = self._speed
             if work.is_stopping() or self._pace.look_is_due():
                 return 0
             steps = min(self._pace.chunk, self._plan.next_after(self._step) - self._step)
@@ -254,6 +267,10 @@ class LiveRun:
                 self._allowed -= steps
             self._pace.begin()
             return steps
+
+    def _rest(self) -> float:
+        pace = self._pace
+        return 0.0 if pace is None else pace.rest()
 
     def _take(self, work: Background, event: Event) -> None:
         with self._of(work):

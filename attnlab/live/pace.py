@@ -12,6 +12,8 @@ _CHUNK_SECONDS = 0.075
 _LOOK_SECONDS = 0.25
 _LOOK_SHARE = 0.25
 _SPEED_SECONDS = 1.0
+# Between two pictures of a run that is slowed down.
+_SLOW_SECONDS = 0.1
 # No chunk is faster; a coarse clock may stand still meanwhile.
 _LEAST_SECONDS = 1e-6
 
@@ -26,11 +28,14 @@ class Pace:
         self, step: int, clock: Callable[[], float] = time.perf_counter, *, spent: float = 0.0
     ):
         self.chunk = 1
+        # Steps a second at most, or None without a limit. May be set at any time.
+        self.limit: float | None = None
         self._clock = clock
         self._began = clock()
         self._start = self._began - spent
         self._last_look = self._began
         self._look_every = _LOOK_SECONDS
+        self._turn, self._stepped = self._began, 0
         self._marks = collections.deque([(self._began, step)])
 
     def seconds(self) -> float:
@@ -40,13 +45,24 @@ class Pace:
     def begin(self) -> None:
         """A chunk of steps begins."""
         self._began = self._clock()
+        self._turn = self._began
 
     def stepped(self, steps: int) -> None:
         """The chunk is done; the next one has the length that takes the right time."""
         if steps:
             each = max(_LEAST_SECONDS, self._clock() - self._began) / steps
             self.chunk = max(1, min(CHUNK_CAPACITY, int(_CHUNK_SECONDS / each)))
+            if self.limit is not None:
+                self.chunk = max(1, min(self.chunk, int(_SLOW_SECONDS * self.limit)))
+        self._stepped = steps
         self._began = self._clock()
+
+    def rest(self) -> float:
+        """Seconds to wait until the next chunk, so that the limit holds. A look comes first."""
+        if self.limit is None or self.look_is_due():
+            return 0.0
+        whole = self._stepped / self.limit
+        return min(max(0.0, self._turn + whole - self._clock()), whole)
 
     def look_is_due(self) -> bool:
         """Whether the last look is long ago, measured by what a look costs."""

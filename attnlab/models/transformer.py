@@ -40,9 +40,7 @@ class TransformerOptions(AbstractModelOptions):
 
     layers: int = option(1, "Layers, one behind the other.", low=1, high=8)
     heads: int = option(3, "Attention heads of a layer, side by side.", low=1, high=16)
-    d_attn: int = option(
-        8, "Width of queries, keys and values of each head.", low=1, high=64, label="d_attn"
-    )
+    d_attn: int = option(8, "Width of queries, keys and values of each head.", low=1, high=64)
     d_model: int = option(24, "Width of the vectors that layers read and write.", low=2, high=128)
     mlp_width: int = option(
         48, "Hidden width of the MLP behind the heads; 0: none.", low=0, high=512, label="MLP width"

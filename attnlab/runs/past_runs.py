@@ -1,15 +1,18 @@
 """Runs that were made before the present one, kept beside it for comparison."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from attnlab.runs.differences import label_of_change
 from attnlab.runs.snapshot import Snapshot
 from attnlab.runs.storage import Run
+from attnlab.training.evaluation import Evaluation
 
 MOST_RECENT = 5
 # Each holds up to `MOST_CHECKPOINTS` models; a session cannot pile them up without end.
-MOST_KEPT = 10
+MOST_PINNED = 10
 
 _FIRST = "amber brisk calm dusky early fair gentle hazy icy jolly keen lucid mellow noble"
 _SECOND = "heron otter finch badger lynx plover marten wren ibex stoat tern vole hare"
@@ -19,8 +22,8 @@ _SECOND = "heron otter finch badger lynx plover marten wren ibex stoat tern vole
 class PastRun:
     """A run as it stood when another took its place.
 
-    `number` counts the runs of a session from 1. A `hidden` one is not on the chart; a `kept` one
-    stays when newer runs come.
+    `number` counts the runs of a session from 1. A `hidden` one is not on the chart; a `pinned` one
+    stays when newer runs come, and the first of those is the baseline of all others.
     """
 
     number: int
@@ -29,7 +32,7 @@ class PastRun:
     snapshot: Snapshot
     stored: Run
     hidden: bool = False
-    kept: bool = False
+    pinned: bool = False
 
 
 def run_name(number: int) -> str:
@@ -41,7 +44,7 @@ def run_name(number: int) -> str:
 def with_run(
     past: Sequence[PastRun], snapshot: Snapshot, stored: Run, *, number: int
 ) -> tuple[PastRun, ...]:
-    """The past runs and one more; of those that are not kept, the last five stay."""
+    """The past runs and one more; of those that are not pinned, the last five stay."""
     before = past[-1].stored.experiment if past else None
     new = PastRun(
         number=number,
@@ -51,12 +54,12 @@ def with_run(
         stored=stored,
     )
     runs = (*past, new)
-    recent = [run.number for run in runs if not run.kept][-MOST_RECENT:]
-    return tuple(run for run in runs if run.kept or run.number in recent)
+    recent = [run.number for run in runs if not run.pinned][-MOST_RECENT:]
+    return tuple(run for run in runs if run.pinned or run.number in recent)
 
 
 def changed_run(past: Sequence[PastRun], number: int, **changes: object) -> tuple[PastRun, ...]:
-    """The past runs, one of them with another name, hidden or kept."""
+    """The past runs, one of them with another name, hidden or pinned."""
     return tuple(
         dataclasses.replace(run, **changes) if run.number == number else run for run in past
     )
@@ -67,9 +70,31 @@ def without_run(past: Sequence[PastRun], number: int) -> tuple[PastRun, ...]:
     return tuple(run for run in past if run.number != number)
 
 
-def may_be_kept(past: Sequence[PastRun]) -> bool:
-    """Whether one more can be kept."""
-    return sum(run.kept for run in past) < MOST_KEPT
+def may_be_pinned(past: Sequence[PastRun]) -> bool:
+    """Whether one more can be pinned."""
+    return sum(run.pinned for run in past) < MOST_PINNED
+
+
+def baseline_of(past: Sequence[PastRun]) -> PastRun | None:
+    """The run that the others are compared with, if one is pinned."""
+    return next((run for run in past if run.pinned), None)
+
+
+class Gap(NamedTuple):
+    """How much a test loss is above another, in nats, and its standard error."""
+
+    nll: float
+    stderr: float
+
+
+def gap_between(test: Evaluation, baseline: Evaluation) -> Gap:
+    """The difference of two test losses, with the error of independent test sets.
+
+    On the same test sequences, such as those of two runs of one process and seed, the error is
+    smaller, since what is hard is hard for both.
+    """
+    error = math.hypot(test.nll_stderr, baseline.nll_stderr)
+    return Gap(test.nll - baseline.nll, error)
 
 
 def steps_to(snapshot: Snapshot, nll: float) -> int | None:

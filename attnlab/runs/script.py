@@ -59,8 +59,9 @@ def _heading(experiment: Experiment) -> str:
         author = "attnlab"
     return (
         f"{what}\n\n"
-        f"Written by {author}, which it needs on Python's path and nothing else. Options that\n"
-        f'are not named have their defaults.\n"""\n'
+        f"Written by {author}. It runs in any folder with the Python of the environment that\n"
+        f"attnlab's README makes, and needs nothing else. Options that are not named have their\n"
+        f'defaults.\n"""\n'
     )
 
 

@@ -36,7 +36,7 @@ class Experiment(Options):
     name: ClassVar[str] = "experiment"
 
     generator: AbstractGenerator = option(
-        Markov(), "The process that makes the sequences.", registry=GENERATORS
+        Markov(), "Makes the sequences.", registry=GENERATORS, label="process"
     )
     length: int = option(
         10, "Visible days; the day after them is predicted.", low=2, high=64, unit="days"

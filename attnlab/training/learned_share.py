@@ -18,7 +18,7 @@ class LearnedShare(NamedTuple):
     stderr: float
 
 
-def learned_share(test: Evaluation, floor: Best, vocab: int) -> LearnedShare | None:
+def learned_share(test: Evaluation | Best, floor: Best, vocab: int) -> LearnedShare | None:
     """(uniform - loss) / (uniform - floor), or None where a uniform guess is the optimum.
 
     The error is that of the test loss, and of the floor where that is estimated.

@@ -6,8 +6,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnlab.live.programs import Programs
+from attnlab.runs.link_defaults import LINK_VERSION
+from attnlab.ui.train import start
 
-_APP = Path(__file__).resolve().parents[2] / "app.py"
+APP = Path(__file__).resolve().parents[2] / "app.py"
 
 
 @pytest.fixture(autouse=True)
@@ -16,10 +18,25 @@ def _nothing_compiled_ahead(monkeypatch):
     monkeypatch.setattr(Programs, "want", lambda self, experiment: None)
 
 
+@pytest.fixture(autouse=True)
+def _nothing_prepared_to_be_seen(monkeypatch):
+    """Nor are untrained models built for those who look at the page."""
+
+    def refuse(experiment):
+        raise RuntimeError
+
+    monkeypatch.setattr(start, "_point", refuse)
+
+
 @pytest.fixture
 def app():
-    """The page that the app opens on, drawn once. Its run has ended when the test is over."""
-    app = AppTest.from_file(_APP, default_timeout=60).run()
+    """The Train page with all settings at their defaults, as a link without any opens it.
+
+    Drawn once. Its run has ended when the test is over.
+    """
+    app = AppTest.from_file(APP, default_timeout=60)
+    app.query_params["v"] = LINK_VERSION
+    app.run()
     assert not app.exception
     yield app
     if "live_run" in app.session_state:

@@ -1,6 +1,7 @@
 """The Train page without a browser: every choice of the sidebar gives the experiment it shows."""
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from attnlab.configuration.options import options_of
 from attnlab.generators import GENERATORS
@@ -8,7 +9,9 @@ from attnlab.models import MODELS
 from attnlab.positions import POSITIONS
 from attnlab.runs.links import control_key
 from attnlab.training.experiment import Experiment
-from attnlab.training.presets import PRESETS
+from attnlab.training.presets import FIRST_PRESET, PRESETS
+from attnlab.ui.controls.form_state import OWN_SETTINGS
+from tests.app.conftest import APP
 from tests.unit.scripts import experiment_of
 
 
@@ -21,9 +24,15 @@ def _experiment_of(app) -> Experiment:
     return experiment_of(app.code[-1].value)
 
 
-def test_the_page_opens_on_the_default_experiment(app):
-    assert [title.value for title in app.title] == ["Train"]
-    assert app.selectbox(key="preset").value == "corrected-markov"
+def test_the_page_opens_on_the_first_preset():
+    first = AppTest.from_file(APP, default_timeout=60).run()
+    assert [title.value for title in first.title] == ["Train"]
+    assert first.selectbox(key="preset").value == FIRST_PRESET
+    assert _experiment_of(first) == PRESETS[FIRST_PRESET].experiment
+
+
+def test_a_link_without_settings_opens_those_of_its_version(app):
+    assert app.selectbox(key="preset").value == OWN_SETTINGS
     assert _experiment_of(app) == Experiment()
 
 
@@ -65,7 +74,23 @@ def test_the_run_at_hand_keeps_its_settings(app):
     run = app.session_state["live_run"]
     assert run.wait(120.0)
     app.slider(key="length").set_value(7).run()
-    assert any("Settings changed" in info.value for info in app.info)
+    assert app.button(key="run_start").label == "Train with changes: length 10 → 7"
     assert run.experiment.length == 10
     assert _experiment_of(app).length == 7
     assert run.experiment.length == 7
+
+
+def test_a_run_that_has_not_begun_follows_the_controls(app):
+    app.slider(key="length").set_value(7).run()
+    assert app.button(key="run_start").label == "Start"
+    assert app.session_state["live_run"].snapshot().experiment.length == 7
+
+
+def test_few_controls_are_seen_at_once(app):
+    seen = {"preset", "generator", "length", "seed", "model", "d_attn", "position"}
+    (more,) = [panel for panel in app.sidebar.expander if panel.label.startswith("more (")]
+    kinds = ("selectbox", "slider", "number_input", "text_input", "text_area")
+    inside = {widget.key for kind in kinds for widget in getattr(more, kind)}
+    everything = {widget.key for kind in kinds for widget in getattr(app.sidebar, kind)}
+    assert everything - inside == seen
+    assert more.label == f"more ({len(inside)})"

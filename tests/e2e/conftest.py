@@ -9,7 +9,7 @@ from playwright.sync_api import Error, Page, expect, sync_playwright
 
 from tests.e2e.browser import find_browser, launch_browser
 from tests.e2e.server import AppServer
-from tests.e2e.train_page import TrainPage
+from tests.e2e.train_page import QUICK, TrainPage
 
 DESKTOP = {"width": 1400, "height": 900}
 # A busy machine may take seconds over a click; nothing waits longer than it has to.
@@ -133,8 +133,8 @@ def _host(url: str) -> str:
 
 @pytest.fixture
 def bench(new_page, server):
-    """The Train page of the shared server in a new tab, before any run."""
+    """The Train page of the shared server in a new tab, before any run, with the quickest one."""
     train = TrainPage(new_page())
-    train.page.goto(server.url)
+    train.page.goto(server.url + QUICK)
     train.wait_for("idle")
     return train

@@ -44,9 +44,9 @@ def trained(new_page, server):
 def test_every_head_of_a_transformer_is_shown(trained):
     train = trained(_TRANSFORMER)
     page = train.page
-    assert "Attention pattern of layer 1, head 1, 6 days." in _said(page, "chart_attention")
-    train.choose("inside_layer_2", "2")
-    train.choose("inside_head_3", "3")
+    assert "Attention patterns of layer 1, 6 days." in _said(page, "chart_attention")
+    train.choose("inside_layer_2", "layer 2")
+    train.choose("inside_head_4", "head 3")
     chart = page.locator(".st-key-chart_attention div[aria-label*='layer 2, head 3']")
     expect(chart).to_be_visible(timeout=_PATIENCE)
     go_to(page, "Laboratory", "Inspect")

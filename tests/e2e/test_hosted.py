@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.server import ROOT, AppServer
-from tests.e2e.train_page import TrainPage
+from tests.e2e.train_page import QUICK, TrainPage
 
 pytestmark = pytest.mark.e2e
 
@@ -59,7 +59,7 @@ def visitor(new_page, hosted_server):
     def open_train():
         train = TrainPage(new_page())
         # Not until all is loaded, which takes long while others train: until it can be used.
-        train.page.goto(hosted_server.url, wait_until="commit")
+        train.page.goto(hosted_server.url + QUICK, wait_until="commit")
         train.wait_for("idle")
         train.fill("batch", 1_000)
         train.fill("steps", _LONG)

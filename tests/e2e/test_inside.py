@@ -32,6 +32,7 @@ def _cells(bench) -> list[str]:
 def test_axes_of_the_pattern_show_coloured_weather(bench):
     bench.press("step")
     bench.wait_for("paused")
+    bench.choose_sequence(1)
     labels = bench.part("chart_attention").locator("text")
     expect(labels.first).to_be_attached()
     days = [text for text in labels.all_text_contents() if any(w in text for w in _WEATHER)]

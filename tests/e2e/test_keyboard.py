@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.e2e.grid import EDITOR, finish_cell
 from tests.e2e.menu import go_to
 from tests.e2e.server import ROOT
-from tests.e2e.train_page import TrainPage
+from tests.e2e.train_page import QUICK, TrainPage
 
 pytestmark = pytest.mark.e2e
 
@@ -121,7 +121,7 @@ def open_page(new_page, server):
         page = new_page()
         if name in ("train", "inspect"):
             train = TrainPage(page)
-            page.goto(server.url)
+            page.goto(server.url + QUICK)
             train.wait_for("idle")
             train.finish_default_run()
         if name == "inspect":
@@ -196,6 +196,8 @@ def test_a_run_by_keyboard_alone(bench):
     _focus(page, bench.field("d_attn"))
     press("ArrowRight")
     expect(bench.field("d_attn")).to_have_value("7")
+    _focus(page, bench.part("more").locator("summary"))
+    press("Enter")
     _focus(page, bench.field("steps"))
     press("ControlOrMeta+a")
     page.keyboard.type("100000")

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.train_page import TrainPage
+from tests.e2e.train_page import QUICK, TrainPage
 
 pytestmark = pytest.mark.e2e
 
@@ -19,7 +19,7 @@ def _assert_fits(page: Page) -> None:
 
 def test_a_run_fits_a_phone(new_page, server):
     train = TrainPage(new_page(**_PHONE))
-    train.page.goto(server.url)
+    train.page.goto(server.url + QUICK)
     train.wait_for("idle")
     _assert_fits(train.page)
     train.finish_default_run()
@@ -27,6 +27,18 @@ def test_a_run_fits_a_phone(new_page, server):
     _assert_fits(train.page)
     expect(train.open_panel("sequences").get_by_role("table").first).to_be_visible()
     _assert_fits(train.page)
+
+
+def test_the_sidebar_closes_when_a_page_is_chosen(new_page, server):
+    page = new_page(**_PHONE)
+    page.goto(server.url + QUICK)
+    TrainPage(page).wait_for("idle")
+    page.get_by_test_id("stExpandSidebarButton").click()
+    sidebar = page.get_by_test_id("stSidebar")
+    expect(sidebar).to_have_attribute("aria-expanded", "true")
+    sidebar.get_by_role("link", name="Words").click()
+    page.get_by_role("heading", name="Words", exact=True, level=1).wait_for()
+    expect(sidebar).to_have_attribute("aria-expanded", "false")
 
 
 def test_words_fit_a_phone(new_page, server):

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.menu import go_to
-from tests.e2e.train_page import TrainPage
+from tests.e2e.train_page import QUICK, TrainPage
 
 pytestmark = pytest.mark.e2e
 
@@ -40,7 +40,7 @@ def paused(bench):
 def test_a_saved_run_goes_on_in_another_session(paused, new_page, server):
     content, figures = _save(paused), _figures(paused)
     other = TrainPage(new_page())
-    other.page.goto(server.url)
+    other.page.goto(server.url + QUICK)
     other.wait_for("idle")
     other.open_panel("files")
     _load(other, "mine.run", content)

@@ -8,9 +8,9 @@ pytestmark = pytest.mark.e2e
 
 def _again(bench, key: str, value: object) -> None:
     bench.fill(key, value)
-    bench.press("reset")
-    bench.wait_for("idle")
+    expect(bench.button("start")).to_contain_text("Train with changes")
     bench.press("start")
+    bench.wait_for("running", "compiling")
     bench.wait_for("done")
 
 
@@ -77,10 +77,16 @@ def test_a_paused_run_goes_on_with_another_rate(bench):
     bench.press("pause")
     paused = bench.wait_for("paused")
     bench.fill("learning_rate", 0.001)
-    expect(bench.message("go on with them and keep the model")).to_be_visible()
     bench.part("run_amend").get_by_role("button").click()
-    expect(bench.message("Settings changed")).to_have_count(0)
-    assert bench.status().step == paused.step
+    bench.wait_for("running")
+    assert bench.wait_for_step(paused.step + 1).steps == paused.steps
+    expect(bench.part("run_amend")).to_have_count(0)
     expect(bench.part("chart_loss")).to_contain_text("✎")
-    bench.press("start")
-    bench.wait_for_step(paused.step + 1)
+
+
+def test_a_running_run_goes_on_at_once_with_another_batch(bench):
+    bench.start_long_run()
+    bench.fill("batch", 50)
+    bench.part("run_amend").get_by_role("button").click()
+    expect(bench.part("chart_loss")).to_contain_text("✎")
+    bench.wait_for_step(bench.wait_for("running").step + 1)

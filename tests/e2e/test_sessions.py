@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.menu import go_to
-from tests.e2e.train_page import TrainPage
+from tests.e2e.train_page import QUICK, TrainPage
 
 pytestmark = pytest.mark.e2e
 
@@ -66,7 +66,7 @@ def test_the_back_button_returns_to_the_run(bench):
 def test_a_dropped_connection_loses_nothing(new_page, server):
     page = new_page()
     page.add_init_script(_HOLD_SOCKETS)
-    page.goto(server.url)
+    page.goto(server.url + QUICK)
     train = TrainPage(page)
     train.wait_for("idle")
     before = train.start_long_run()
@@ -106,7 +106,7 @@ def test_a_reloaded_page_works(bench):
 def test_two_tabs_are_two_runs(bench, server):
     other = TrainPage(bench.page.context.new_page())
     bench.start_long_run()
-    other.page.goto(server.url)
+    other.page.goto(server.url + QUICK)
     assert other.wait_for("idle").step == 0
     other.start_long_run()
     bench.press("pause")

@@ -14,6 +14,8 @@ _ACTIVE = frozenset({"compiling", "running"})
 # Seconds that a cold compilation may take while the machine is busy with something else.
 _PATIENCE = 90
 _LONG = 100_000
+# The address of an experiment that is done at once, unlike the one that the page opens on.
+QUICK = "/?v=2"
 _MENU_TRIES = 5
 _MENU_PATIENCE = 3_000
 
@@ -45,7 +47,10 @@ class TrainPage:
         self.button(name).click()
 
     def field(self, key: str) -> Locator:
-        """The element of a control that takes the typing."""
+        """The element of a control that takes the typing; opens the panel that it is in."""
+        closed = self.part("more").locator("details:not([open])")
+        if closed.locator(f".st-key-{key}").count():
+            closed.locator("summary").click()
         return self.part(key).locator("input, textarea").first
 
     def fill(self, key: str, value: object) -> None:
@@ -65,6 +70,11 @@ class TrainPage:
                 choice.click(timeout=_MENU_PATIENCE)
                 break
         expect(field).to_have_value(option)
+
+    def choose_sequence(self, number: int) -> None:
+        """Show the patterns of one of the probe sequences, by its number from 1."""
+        self.field("probe").press("ArrowDown")
+        self.page.get_by_role("option").filter(has_text=re.compile(rf"^{number}: ")).click()
 
     def slide(self, key: str, *keys: str) -> None:
         """Move a slider by keys of the keyboard, such as Home."""
@@ -126,7 +136,7 @@ class TrainPage:
         return self.wait_for_step(1)
 
     def finish_default_run(self) -> Status:
-        """Start the run that the page offers at first, and wait for its end."""
+        """Start the run that the page offers, and wait for its end."""
         self.press("start")
         return self.wait_for("done")
 

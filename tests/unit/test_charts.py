@@ -118,6 +118,13 @@ def learning_chart():
     return charts.learning_chart(table, last_step=2, y_domain=(0, 1), **SIZE)
 
 
+def heads_chart():
+    rows = {"heads": (0, 1), "read": 2, "trained": True, "symbols": None}
+    table = charts.heads_table(np.stack([HALVES, HALVES]), TRIANGLE, **rows)
+    marks = charts.informative_table([1, 3], 2)
+    return charts.heads_chart(table, marks, shape=(3, 3), **rows, **SIZE)
+
+
 def leave_one_out_chart():
     width = np.array([0.1, 0.2, 0.4])
     table = {"bandwidth": width, "loss": width, "low": width / 2, "high": width * 2}
@@ -368,6 +375,19 @@ EXPECTED = {
             "line x=step y=loss",
         ],
         {"line": 7, "text": 2},
+    ),
+    # Places are calculated. Beside the cells two frames and the colours of the legend; of texts the
+    # numbers, the names, the days of keys and queries, four of axes and legend, and the marks.
+    "heads_chart": (
+        [
+            "rect color=share opacity=strength",
+            "rect",
+            "text text=number",
+            *["text text=name"] * 7,
+            "rect color=share",
+            "text",
+        ],
+        {"rect": 12 + 2 + 21, "text": 12 + 2 + 6 + 6 + 4 + 4},
     ),
     "leave_one_out_chart": (
         [

@@ -32,6 +32,29 @@ def test_a_chunk_is_as_long_as_its_time_allows():
     assert pace.steps_per_second(10) == pytest.approx(100.0)
 
 
+def test_a_limit_is_kept_by_waiting_and_a_look_comes_before_the_wait():
+    # Readings: made; begin; before and after a chunk; rest; the look; rest.
+    pace = Pace(0, clock_of([0.0, 1.0, 0.1, 0.0, 0.0, 0.2, 0.0]))
+    pace.limit = 1.0
+    pace.begin()
+    pace.stepped(1)
+    assert pace.chunk == 1
+    assert pace.look_is_due()
+    assert pace.rest() == 0.0
+    pace.looked()
+    # The step began 0.1 s before it was done; the look took what is left out here.
+    assert 0.0 < pace.rest() <= 0.9
+
+
+@pytest.mark.parametrize(("limit", "chunk"), [(1.0, 1), (10.0, 1), (100.0, 10), (None, 512)])
+def test_a_limited_run_is_seen_often(limit, chunk):
+    pace = Pace(0, clock_of([0.0, 0.0, 0.15]))
+    pace.limit = limit
+    pace.begin()
+    pace.stepped(CHUNK_CAPACITY)
+    assert pace.chunk == chunk
+
+
 @hypothesis.given(
     st.lists(st.sampled_from([0.0, 1e-9, 0.05, 1.0, HOUR, -HOUR, 9 * HOUR]), max_size=60)
 )

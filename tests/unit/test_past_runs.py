@@ -5,15 +5,17 @@ import dataclasses
 import pytest
 
 from attnlab.generators import DotMod, NDays
-from attnlab.models import AttentionOptions, LinearOptions
+from attnlab.models import AttentionOptions, LinearOptions, TransformerOptions
 from attnlab.positions import Scalar
-from attnlab.runs.differences import differing_settings, label_of_change
+from attnlab.runs.differences import changes_between, differing_settings, label_of_change
 from attnlab.runs.history import empty_history
 from attnlab.runs.past_runs import (
-    MOST_KEPT,
+    MOST_PINNED,
     MOST_RECENT,
+    baseline_of,
     changed_run,
-    may_be_kept,
+    gap_between,
+    may_be_pinned,
     run_name,
     steps_to,
     with_run,
@@ -32,17 +34,20 @@ _FIRST = Experiment()
     ("after", "label"),
     [
         (_FIRST, "the same again"),
-        (dataclasses.replace(_FIRST, seed=3), "+ seed 3"),
+        (dataclasses.replace(_FIRST, seed=3), "seed 0 → 3"),
         (
             Experiment(
                 model=AttentionOptions(mask="none", position=Scalar()),
                 training=Training(learning_rate=0.003, batch=50),
             ),
-            "+ scalar position, none mask, 2 more",
+            "position learned → scalar, mask causal → none, 2 more",
         ),
-        (Experiment(generator=NDays(), length=12), "+ ndays, length 12"),
-        (Experiment(model=LinearOptions()), "+ linear"),
-        (Experiment(generator=DotMod(), model=LinearOptions(), seed=1), "+ dotmod, linear, 1 more"),
+        (Experiment(generator=NDays(), length=12), "process markov → ndays, length 10 → 12"),
+        (Experiment(model=LinearOptions()), "model attention → linear"),
+        (
+            Experiment(generator=DotMod(), model=LinearOptions(), seed=1),
+            "process markov → dotmod, model attention → linear, 1 more",
+        ),
     ],
 )
 def test_the_label_says_what_changed_most_telling_first(after, label):
@@ -51,6 +56,13 @@ def test_the_label_says_what_changed_most_telling_first(after, label):
 
 def test_the_first_run_is_named_by_what_it_is_about():
     assert label_of_change(None, Experiment(generator=NDays())) == "ndays, attention"
+
+
+def test_a_change_names_the_setting_as_its_control_does():
+    before = Experiment(model=TransformerOptions())
+    after = dataclasses.replace(before, model=TransformerOptions(d_attn=16, mlp_width=0))
+    told = [str(change) for change in changes_between(before, after)]
+    assert told == ["d_attn 8 → 16", "MLP width 48 → 0"]
 
 
 def test_only_what_differs_is_a_column():
@@ -83,18 +95,31 @@ def test_the_last_five_stay():
     assert MOST_RECENT == 5
 
 
-def test_a_kept_run_stays():
-    past = changed_run(_more((), *range(1, 6)), 2, kept=True)
+def test_a_pinned_run_stays():
+    past = changed_run(_more((), *range(1, 6)), 2, pinned=True)
     past = _more(past, *range(6, 12))
     assert [run.number for run in past] == [2, 7, 8, 9, 10, 11]
 
 
-def test_no_more_are_kept_than_memory_allows():
+def test_no_more_are_pinned_than_memory_allows():
     past = ()
-    for number in range(MOST_KEPT):
-        assert may_be_kept(past)
-        past = changed_run(_more(past, number), number, kept=True)
-    assert not may_be_kept(past)
+    for number in range(MOST_PINNED):
+        assert may_be_pinned(past)
+        past = changed_run(_more(past, number), number, pinned=True)
+    assert not may_be_pinned(past)
+
+
+def test_the_first_pinned_run_is_the_baseline():
+    past = _more((), 1, 2, 3)
+    assert baseline_of(past) is None
+    for number in (3, 2):
+        past = changed_run(past, number, pinned=True)
+    assert baseline_of(past).number == 2
+
+
+def test_the_errors_of_two_test_losses_add_in_squares():
+    gap = gap_between(Evaluation(1.0, 0.03, 0.5, 0.1), Evaluation(0.9, 0.04, 0.5, 0.1))
+    assert (gap.nll, gap.stderr) == pytest.approx((0.1, 0.05))
 
 
 def test_runs_are_renamed_hidden_and_deleted_one_at_a_time():

@@ -53,8 +53,9 @@ def drawn_once(build: Callable[..., alt.Chart | alt.LayerChart]) -> Callable[...
         ]
         specification = build(*places, **options).to_dict()
         # In the place of Altair's default sizes: a page and a file have their own. Labels at the
-        # ends of an axis stand below their ticks; drawn inwards they would meet their neighbours.
-        specification["config"] = {"axisX": {"labelFlush": False}}
+        # ends of an axis stand at their ticks; drawn inwards they would meet their neighbours.
+        unmoved = {"labelFlush": False}
+        specification["config"] = {"axisX": unmoved, "axisY": unmoved}
         return json.dumps(specification)
 
     @functools.wraps(build)

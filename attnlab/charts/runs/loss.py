@@ -17,6 +17,8 @@ HOVER = "hover"
 _TRAIN, _TEST, _TRUTH = "training", "test", "known"
 _CURSOR, _CHANGE, _PLACE = "shown step", "change", "place"
 _PAST_OPACITY = 0.4
+# Pixels that the longest name of a run takes in the legend.
+_LEGEND_WIDTH = 200
 # Earlier runs differ by more than their colour; the truth alone has even dashes.
 _PAST_DASHES = ([9, 2], [2, 2], [9, 2, 2, 2], [2, 5], [14, 3])
 
@@ -106,6 +108,7 @@ def loss_chart(
     dark: bool,
     height: int,
     past: tuple[tuple[str, str], ...] = (),
+    logarithmic: bool = False,
 ) -> alt.LayerChart:
     """Training and test loss in nats; what is known dashed; the shown step as an upright line.
 
@@ -127,7 +130,10 @@ def loss_chart(
             symbolType="stroke",
             symbolStrokeWidth=3,
             symbolSize=300,
-            columns=4,
+            offset=2,
+            padding=0,
+            # As many beside each other as fit, so that none is cut.
+            columns=alt.ExprRef(f"max(1, floor(width / {_LEGEND_WIDTH}))"),
         ),
     )
     dash = alt.StrokeDash(
@@ -138,11 +144,23 @@ def loss_chart(
             range=[[1, 0], [1, 0], [5, 4], *(next(dashes) for _ in past)],
         ),
     )
+    # Step 0 has its place on the logarithmic axis, too.
+    kind = {"type": "symlog"} if logarithmic else {}
+    ticks = {"values": _decades(last_step)} if logarithmic else {"tickMinStep": 1}
     step = alt.X(
         "step:Q",
         title="step",
-        scale=alt.Scale(domain=[0, last_step], nice=False),
-        axis=alt.Axis(format=",d", tickMinStep=1),
+        scale=alt.Scale(domain=[0, last_step], nice=False, **kind),
+        # On the line of its numbers, which leaves the height to the curves.
+        axis=alt.Axis(
+            format=",d",
+            titleX=-10,
+            titleY=7,
+            titleAlign="right",
+            titleBaseline="top",
+            titleAnchor="start",
+            **ticks,
+        ),
     )
     nats = alt.Y("nats:Q", title="loss (nats)", scale=alt.Scale(zero=False, nice=True))
     upright = alt.Chart(table).encode(x=step)
@@ -190,7 +208,11 @@ def loss_chart(
             color=hue.cursor, strokeWidth=2, aria=False
         ),
         _places(upright, hue.cursor, told),
-    ).properties(height=height)
+    ).properties(height=height, padding={"left": 0, "top": 0, "right": 16, "bottom": 4})
+
+
+def _decades(last_step: int) -> list[int]:
+    return [0, *(10**power for power in range(len(str(last_step))) if 10**power <= last_step)]
 
 
 def _changes(upright: alt.Chart, colour: str) -> alt.LayerChart:

@@ -1,5 +1,6 @@
 """The sidebar: an experiment as controls, drawn from the registries."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,7 +8,7 @@ import streamlit as st
 
 from attnlab.configuration.options import Option, OptionError, default_of, label_of, options_of
 from attnlab.generators import AbstractGenerator
-from attnlab.runs.links import Lesson, control_key, control_values
+from attnlab.runs.links import Lesson, control_key
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
@@ -29,25 +30,66 @@ _MOST_SLIDER_VALUES = 200
 def draw_form(problems: list[OptionError]) -> Experiment | OptionError:
     """Draw the controls; the experiment they describe, or what is wrong with it.
 
-    What is said at the controls is added to `problems`.
+    Those of `_at_first_sight` are seen at once, the others under “more”. What is said at the
+    controls is added to `problems`.
     """
     if "preset" not in _hidden():
         _draw_preset()
-    generator = _heading("Generator")
-    _draw_choice(Experiment, "generator", problems)
-    _draw_control(Experiment, "length", problems)
-    model = _heading("Model")
-    _draw_choice(Experiment, "model", problems)
-    training = _heading("Training")
-    _draw_options(Training, problems)
-    _draw_control(Experiment, "seed", problems)
-    form = read_form()
-    if isinstance(form, Experiment):
-        # A group of which a lesson leaves nothing has no heading either.
-        _draw_heading(generator, "Generator", {"generator", "length"}, form.generator)
-        _draw_heading(model, "Model", {"model"}, form.model)
-        _draw_heading(training, "Training", {"seed"}, form.training)
-    return form
+    model = chosen_part(Experiment, "model")
+    _draw_kind(Experiment, "generator")
+    _draw_side_by_side([(Experiment, "length"), (Experiment, "seed")], problems)
+    _draw_kind(Experiment, "model")
+    widths = [(model, name) for name in ("heads", "d_attn") if name in options_of(model)]
+    _draw_side_by_side(widths, problems)
+    if "position" in options_of(model):
+        _draw_kind(model, "position")
+    _draw_rest(problems)
+    return read_form()
+
+
+def _at_first_sight() -> set[tuple[type, str]]:
+    model = chosen_part(Experiment, "model")
+    return {
+        *((Experiment, name) for name in ("generator", "length", "model", "seed")),
+        *((model, name) for name in ("heads", "d_attn", "position")),
+    }
+
+
+def _draw_side_by_side(controls: list[tuple[type, str]], problems: list[OptionError]) -> None:
+    shown = [(kind, name) for kind, name in controls if control_key(kind, name) not in _hidden()]
+    for place, (kind, name) in zip(st.columns(max(1, len(shown))), shown, strict=False):
+        with place:
+            _draw_control(kind, name, problems, unit=False)
+
+
+def _draw_rest(problems: list[OptionError]) -> None:
+    """All other controls, in a panel that says how many they are."""
+    groups = {
+        "Process": chosen_part(Experiment, "generator"),
+        "Model": chosen_part(Experiment, "model"),
+        "Training": Training,
+    }
+    shown = {title: _rest_of(kind) for title, kind in groups.items()}
+    count = sum(map(len, shown.values()))
+    label = f"more ({count})"
+    panel = st.expander(label, key="more", icon=":material/tune:") if count else st.container()
+    for title, kind in groups.items():
+        with panel:
+            if shown[title]:
+                st.markdown(f"**{title}**")
+            _draw_options(kind, problems)
+
+
+def _rest_of(kind: type) -> list[str]:
+    """The keys of the controls of a class and its parts that “more” shows."""
+    keys = []
+    for name, spec in options_of(kind).items():
+        key = control_key(kind, name)
+        if applies(kind, name) and (kind, name) not in _at_first_sight() and key not in _hidden():
+            keys.append(key)
+        if spec.registry is not None:
+            keys += _rest_of(chosen_part(kind, name))
+    return keys
 
 
 def draw_process_form(
@@ -58,7 +100,7 @@ def draw_process_form(
     Options that are probabilities have no control here and are left out. The keys are those of
     the whole form, so that a process that is chosen in one place is chosen everywhere.
     """
-    st.subheader("Generator", divider="gray")
+    st.subheader("Process", divider="gray")
     _draw_kind(Experiment, "generator")
     kind, values = chosen_part(Experiment, "generator"), {}
     for name in options_of(kind):
@@ -88,30 +130,17 @@ def _hidden() -> tuple[str, ...]:
     return st.session_state.get("lesson", Lesson()).hidden
 
 
-def _heading(title: str):
-    place = st.container()
-    if not _hidden():
-        place.subheader(title, divider="gray")
-    return place
-
-
-def _draw_heading(place, title: str, keys: set[str], part: Any) -> None:
-    keys = keys | {key for key, _ in control_values(part)}
-    if _hidden() and not keys <= set(_hidden()):
-        place.subheader(title, divider="gray")
-
-
 def _draw_preset() -> None:
+    chosen = PRESETS.get(st.session_state["preset"])
+    about = f" Chosen: {chosen.description}" if chosen else ""
     st.selectbox(
         "preset",
         [OWN_SETTINGS, *PRESETS],
         key="preset",
         on_change=_apply_preset,
         persist_state="session",
-        help="A named experiment. Choosing one sets every control below.",
+        help=f"A named experiment. Choosing one sets every control below.{about}",
     )
-    if st.session_state["preset"] in PRESETS:
-        st.caption(PRESETS[st.session_state["preset"]].description)
 
 
 def _apply_preset() -> None:
@@ -120,13 +149,8 @@ def _apply_preset() -> None:
         fill_form(PRESETS[name].experiment, preset=name)
 
 
-def _draw_choice(owner: type, name: str, problems: list[OptionError]) -> None:
-    """A menu of the registry, and the options of the chosen class below it."""
-    _draw_kind(owner, name)
-    _draw_options(chosen_part(owner, name), problems)
-
-
 def _draw_kind(owner: type, name: str) -> None:
+    """A menu of a registry."""
     spec, key = options_of(owner)[name], control_key(owner, name)
     if key in _hidden():
         return
@@ -134,19 +158,21 @@ def _draw_kind(owner: type, name: str) -> None:
         label_of(name, spec),
         list(spec.registry),
         key=key,
-        help=spec.help,
+        help=f"{spec.help} Chosen: {chosen_part(owner, name).summary}",
         persist_state="session",
     )
-    st.caption(chosen_part(owner, name).summary)
 
 
 def _draw_options(kind: type, problems: list[OptionError]) -> None:
-    """Every option of the class, and what it refuses about them."""
+    """Every option of the class that is not seen at once, and what it refuses about them."""
     before = len(problems)
-    for name in options_of(kind):
-        if options_of(kind)[name].registry is not None:
-            _draw_choice(kind, name, problems)
-        elif applies(kind, name):
+    for name, spec in options_of(kind).items():
+        is_seen = (kind, name) in _at_first_sight()
+        if spec.registry is not None:
+            if not is_seen:
+                _draw_kind(kind, name)
+            _draw_options(chosen_part(kind, name), problems)
+        elif applies(kind, name) and not is_seen:
             _draw_control(kind, name, problems)
     if len(problems) == before:
         try:
@@ -160,12 +186,15 @@ def _tell(error: OptionError, problems: list[OptionError]) -> None:
     problems.append(error)
 
 
-def _draw_control(owner: type, name: str, problems: list[OptionError]) -> bool:
+def _draw_control(
+    owner: type, name: str, problems: list[OptionError], *, unit: bool = True
+) -> bool:
     """One control for one option; whether its value could be read. If not, why is shown."""
     spec, default, key = options_of(owner)[name], default_of(owner, name), control_key(owner, name)
     if key not in _hidden():
         common = {"key": key, "help": spec.help, "persist_state": "session"}
-        _draw_widget(label_of(name, spec), spec, default, common)
+        label = label_of(name, spec if unit else dataclasses.replace(spec, unit=""))
+        _draw_widget(label, spec, default, common)
     try:
         read_option(owner, name)
     except OptionError as error:

@@ -11,11 +11,11 @@ from attnlab.configuration.options import OptionError, default_of, options_of
 from attnlab.runs.links import control_key, control_values
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_limits
+from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.controls.receipt import ask_for_receipt, is_behind
 from attnlab.ui.core.hosting import limits
 
 OWN_SETTINGS = "(own settings)"
-_FIRST_PRESET = "corrected-markov"
 # The values of all controls before and after they were last set.
 _FILLING = "form_filling"
 
@@ -41,7 +41,7 @@ def begin_form() -> None:
     from before, of which the browser has not heard yet that they have changed. They are put right.
     """
     if "generator" not in st.session_state:
-        fill_form(Experiment(), preset=_FIRST_PRESET)
+        fill_form(PRESETS[FIRST_PRESET].experiment, preset=FIRST_PRESET)
     if not is_behind():
         st.session_state.pop(_FILLING, None)
     before, after = st.session_state.get(_FILLING, ({}, {}))

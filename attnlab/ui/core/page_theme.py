@@ -2,8 +2,10 @@
 
 import streamlit as st
 
-# With this height the Train page fits a screen of 1400 × 900.
 CHART_HEIGHT = 350
+# With these heights the Train page fits a screen of 1280 × 720, with cells of 24 pixels for three
+# heads on ten days.
+LOSS_HEIGHT, INSIDE_HEIGHT = 155, 330
 
 
 def on_dark() -> bool:

@@ -13,9 +13,9 @@ from attnlab.generators import AbstractGenerator
 from attnlab.live.answers import Answers
 from attnlab.optimum import FEW_BELIEFS, Best, frequencies, ladder, optimum
 from attnlab.training.experiment import Experiment
-from attnlab.training.feasibility import Verdict, feasibility
+from attnlab.training.feasibility import feasibility
 from attnlab.ui.core.fragments import draw_while
-from attnlab.ui.core.outside import draw_error, draw_warning
+from attnlab.ui.core.outside import draw_error
 
 # Seconds that a page may wait for its answers before it is drawn with gaps.
 _UNNOTICED = 0.1
@@ -159,31 +159,11 @@ def _stop(pending: tuple[Any, ...], questions: tuple[tuple[Any, ...], ...]) -> N
     st.session_state[_STOPPED] = questions
 
 
-def draw_verdict(experiment: Experiment) -> None:
-    """Under the Start button: what the settings can come to, before anything is trained."""
-    draw_while(
-        lambda: not is_answered(feasibility, experiment),
-        lambda: _draw_verdict(experiment),
-        key="verdict",
-    )
-
-
-def _draw_verdict(experiment: Experiment) -> None:
-    verdict: Verdict | None = answer_or_none(feasibility, experiment)
-    if verdict is None:
-        st.caption(":material/hourglass_top: Working out what can be learned …")
-        return
-    text = f"Best possible from {experiment.length} days: {figures(verdict.best)}."
-    if verdict.reachable is not None and verdict.reachable.nll > verdict.best.nll + 1e-3:
-        text += (
-            " With these settings no loss is below that of a predictor with "
-            f"{figures(verdict.reachable)}."
-        )
-    with st.container(key="verdict"):
-        if verdict.findings:
-            draw_warning(text, *verdict.findings, icon=":material/report:")
-        else:
-            st.caption(f":material/task_alt: {text}")
+def accuracy_of(best: Best) -> str:
+    """The accuracy of a reference predictor, with its error or the word exact."""
+    if best.exact:
+        return f"accuracy {best.accuracy:.3f} (exact)"
+    return f"accuracy {show_measured(best.accuracy, best.accuracy_stderr)} (estimated)"
 
 
 def figures(best: Best) -> str:

@@ -6,14 +6,16 @@ from attnlab.configuration.options import OptionError
 from attnlab.live.live_run import LiveRun
 from attnlab.live.programs import Programs
 from attnlab.training.experiment import Experiment
+from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.core.hosting import hosted, work_queue
 
 
 def session_run() -> LiveRun:
     """The run of this browser session, made when first asked for."""
     if "live_run" not in st.session_state:
+        first = PRESETS[FIRST_PRESET].experiment
         st.session_state["live_run"] = LiveRun(
-            Experiment(), programs=shared_programs(), queue=work_queue()
+            first, programs=shared_programs(), queue=work_queue()
         )
     run = st.session_state["live_run"]
     _watched(run)

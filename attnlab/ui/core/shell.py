@@ -18,7 +18,17 @@ _STYLE = Path(__file__).with_name("style.css")
 # Of the thread that a script runs in: an older one of the same session may still be ending.
 _IN_SHELL = ContextVar("in_shell", default=False)
 
+# Pixels; on a phone it is closed at first. The charts need the rest.
+_SIDEBAR_WIDTH = 256
+
 TRAIN_PAGE = _PAGES / "train.py"
+_PAGE_BEFORE = "page_before"
+# Where it lies over the page, in pixels, as Streamlit has it.
+_CLOSE_SIDEBAR = """<script>
+/* %s */
+if (window.innerWidth < 768)
+    document.querySelector('[data-testid=stSidebarCollapseButton] button')?.click()
+</script>"""
 
 
 def run_shell() -> None:
@@ -29,11 +39,21 @@ def run_shell() -> None:
         follow_address(has_own_settings=is_lesson)
         forget_charts()
         draw_lesson()
+        _close_sidebar_of_phones(page.url_path)
         with _shell():
             page.run()
         draw_pictures()
         draw_type_switch()
         complete_address()
+
+
+def _close_sidebar_of_phones(page: str) -> None:
+    """When another page is chosen: on a phone the menu is in the sidebar, which covers the page."""
+    before = st.session_state.get(_PAGE_BEFORE, page)
+    st.session_state[_PAGE_BEFORE] = page
+    with st.container(key="unseen_sidebar"):
+        if before != page:
+            st.html(_CLOSE_SIDEBAR % page, unsafe_allow_javascript=True)
 
 
 def ensure_shell() -> None:
@@ -52,7 +72,7 @@ def _configure() -> None:
     # Without an icon of its own a page takes the one of its navigation, which a browser would
     # fetch from a server on the internet.
     st.set_page_config(
-        page_title="attnlab", page_icon="🔬", layout="wide", initial_sidebar_state="auto"
+        page_title="attnlab", page_icon="🔬", layout="wide", initial_sidebar_state=_SIDEBAR_WIDTH
     )
     st.html(_STYLE)
 

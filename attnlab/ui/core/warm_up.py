@@ -2,11 +2,10 @@
 
 import importlib
 
-from attnlab.training.experiment import Experiment
+from attnlab.live.live_run import LiveRun
+from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.core.compile_cache import switch_on_cache
 from attnlab.ui.core.session_run import shared_programs
-from attnlab.ui.train.example import read_example
-from attnlab.ui.train.inside_panel import Choice, inside_drawing
 from attnlab.ui.train.loss_panel import loss_drawing
 
 
@@ -15,12 +14,11 @@ def prepare_first_page() -> None:
     # Before the first program is compiled, however small.
     switch_on_cache()
     importlib.import_module("attnlab.ui.core.shell")
-    example = read_example()
+    snapshot = LiveRun(PRESETS[FIRST_PRESET].experiment).snapshot()
     for dark in (False, True):
-        loss_drawing(example.snapshot, dark=dark)
-        inside_drawing(example.snapshot, example.trace, Choice(0), dark=dark)
+        loss_drawing(snapshot, dark=dark)
 
 
 def compile_first_experiment() -> None:
     """Begin to compile what everybody meets first."""
-    shared_programs().want(Experiment())
+    shared_programs().want(PRESETS[FIRST_PRESET].experiment)

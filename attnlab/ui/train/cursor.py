@@ -13,6 +13,7 @@ from attnlab.training.schedule import schedule
 
 NOW = "now"
 LOSS_CHART = "loss_chart"
+_SHOWN, _REPLAYING = "shown_step", "replaying"
 
 
 class Moment(NamedTuple):
@@ -34,25 +35,69 @@ def draw_scrubber(snapshot: Snapshot) -> None:
     planned = schedule(snapshot.experiment.training.steps).checkpoints
     kept = {step for step, _ in snapshot.history.checkpoints}
     options = [*sorted(kept.union(s for s in planned if s > snapshot.step)), NOW]
+    if st.session_state.get(_SHOWN, NOW) not in options:
+        st.session_state[_SHOWN] = NOW
     st.select_slider(
         "shown step",
         options,
-        # Where a slider stands in a browser that has heard nothing else, or at a step that is gone.
+        # Where a slider stands in a browser that has heard nothing else.
         value=NOW,
-        key="shown_step",
+        key=_SHOWN,
         persist_state="session",
         format_func=lambda step: step if step == NOW else f"{step:,}",
+        on_change=_stop_replay,
+        label_visibility="collapsed",
         help="Scrub through training, or point at a step of the chart: all panels show that step. "
         "At “now” they follow the run.",
     )
 
 
+def draw_replay(snapshot: Snapshot) -> None:
+    """The button that plays the run's history through the slider, and pauses it."""
+    playing = is_replaying()
+    st.button(
+        "Stop" if playing else "Replay",
+        key="run_replay",
+        icon=":material/pause:" if playing else ":material/play_arrow:",
+        disabled=snapshot.active or len(snapshot.history.checkpoints) < 2,
+        on_click=_stop_replay if playing else _begin_replay,
+        width=112,
+    )
+
+
+def is_replaying() -> bool:
+    """Whether the shown step moves by itself."""
+    return st.session_state.get(_REPLAYING, False)
+
+
+def advance_replay(snapshot: Snapshot) -> None:
+    """One step of a replay, from each kept model to the next; behind the last one it ends."""
+    if not is_replaying():
+        return
+    kept = [step for step, _ in snapshot.history.checkpoints]
+    shown = st.session_state.get(_SHOWN, NOW)
+    later = [step for step in kept if shown == NOW or step > shown]
+    if snapshot.active or not later:
+        _stop_replay()
+        st.session_state[_SHOWN] = NOW
+    else:
+        st.session_state[_SHOWN] = later[0]
+
+
+def _begin_replay() -> None:
+    st.session_state[_REPLAYING] = True
+
+
+def _stop_replay() -> None:
+    st.session_state[_REPLAYING] = False
+
+
 def shown_moment(snapshot: Snapshot) -> Moment:
     """The step pointed at, else the one scrubbed to, else now."""
     tests, models = dict(snapshot.history.tests), snapshot.history.checkpoints
-    step = _hovered_step()
+    step = None if is_replaying() else _hovered_step()
     if step not in tests:
-        step = st.session_state.get("shown_step", NOW)
+        step = st.session_state.get(_SHOWN, NOW)
     if step not in tests or not models:
         latest = snapshot.latest
         return Moment(latest.step, latest.evaluation, latest.model, latest.step, is_now=True)

@@ -18,28 +18,30 @@ _DIVERGED = 1.5
 _HOPELESS = -1.0
 
 
-def draw_headline(snapshot: Snapshot) -> None:
-    """How much of what can be learned was learned."""
+def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
+    """How much of what can be learned is learned at one test; `whose` names the run, if it must."""
     experiment = snapshot.experiment
     best = answer_or_none(optimum, experiment.generator, experiment.length)
     if best is None:
         st.markdown(":material/hourglass_top: working out what can be learned …", width="content")
         return
     vocab = experiment.generator.vocabulary.size
-    learned = learned_share(snapshot.latest.evaluation, best.final, vocab)
-    with st.container(key="headline", width="content"):
+    learned = learned_share(test, best.final, vocab)
+    with st.container(key="headline", width="content", horizontal=True):
+        if whose:
+            st.markdown(f":orange-badge[{whose}]", width="content")
         if learned is None:
-            st.markdown("nothing can be learned here: a uniform guess is the best", width="content")
+            st.markdown("nothing to learn: a uniform guess is the best", width="content")
         elif learned.share < _HOPELESS:
-            st.markdown("learned **nothing**: a uniform guess loses less", width="content")
+            st.markdown("worse than a uniform guess", width="content")
         else:
             places = 1 if learned.stderr < 0.005 else 0
             share = show_measured(100 * learned.share, 100 * learned.stderr, most_places=places)
             st.markdown(
-                f"learned **{share} %** of what can be learned",
+                f"learned **{share} %**",
                 width="content",
-                help=f"(uniform − loss) / (uniform − floor), {OVER_TEST_SEQUENCES}: "
-                f"{OF_OTHER_SEEDS}. An estimated floor adds its own error. "
+                help="Of what can be learned: (uniform − loss) / (uniform − floor), "
+                f"{OVER_TEST_SEQUENCES}: {OF_OTHER_SEEDS}. An estimated floor adds its own error. "
                 "A uniform guess has learned 0 %, the optimum 100 %.",
             )
 

@@ -55,7 +55,8 @@ def _draw_downloads(run: LiveRun) -> None:
         st.caption("There is nothing to take away before the first Start.")
         return
     experiment = run.experiment
-    name = f"attnlab-{experiment.generator.name}-{experiment.model.name}"
+    parts = experiment.generator.name, experiment.model.name, f"seed{experiment.seed}"
+    name = "-".join(("attnlab", *parts))
     with st.container(horizontal=True, gap="small"):
         for download in _downloads(run):
             st.download_button(

@@ -1,5 +1,6 @@
 """The inside of the model, whatever its trace holds: attention, weights, hidden states."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -7,8 +8,9 @@ import streamlit as st
 
 from attnlab.charts import (
     Drawing,
-    pattern_chart,
-    pattern_table,
+    heads_chart,
+    heads_table,
+    informative_table,
     state_chart,
     state_table,
     weight_chart,
@@ -19,22 +21,24 @@ from attnlab.models.inside import map_name, mean_trace, trace_of
 from attnlab.models.readout import readout_position
 from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.page_theme import CHART_HEIGHT, on_dark
+from attnlab.ui.core.page_theme import INSIDE_HEIGHT, on_dark
 
 MEAN = "mean"
+# Heads that stand side by side.
+_MOST_HEADS = 8
 
 
 class Choice(NamedTuple):
-    """Which part of a trace is drawn: of which sequence, and the place of its map and head."""
+    """Which part of a trace is drawn: of which sequence, and the place of its map and heads."""
 
     sequence: int | str = MEAN
     place: int = 0
-    head: int = 0
+    heads: tuple[int, ...] = (0,)
 
     def of(self, trace: Trace) -> tuple[AttentionMap, np.ndarray]:
-        """The map and the pattern of the head, or of the last there is."""
+        """The map and the pattern of the first of the heads, or of the last there is."""
         found = trace.attention[min(self.place, len(trace.attention) - 1)]
-        return found, found.pattern[min(self.head, len(found.pattern) - 1)]
+        return found, found.pattern[min(self.heads[0], len(found.pattern) - 1)]
 
 
 def draw_sequence_choice(snapshot: Snapshot) -> int | str:
@@ -50,21 +54,38 @@ def draw_sequence_choice(snapshot: Snapshot) -> int | str:
 
     return st.selectbox(
         "sequence",
-        [*range(count), MEAN],
+        [MEAN, *range(count)],
         format_func=name,
         key="probe",
         persist_state="session",
+        label_visibility="collapsed",
+        width=215,
         help="One of a fixed set: what moves is learning, not the data.",
     )
 
 
-def draw_head_choice(trace: Trace, key: str) -> tuple[int, int]:
+def draw_head_choice(trace: Trace, key: str) -> tuple[int, tuple[int, ...]]:
     """Layer and head, as places in the trace, where there are several; `key` begins their keys."""
     maps = trace.attention
     with st.container(horizontal=True):
         place = _choose("layer", key, [map_name(found) for found in maps])
         heads = len(maps[place].pattern) if maps else 1
-        return place, _choose("head", key, [str(head + 1) for head in range(heads)])
+        return place, (_choose("head", key, [str(head + 1) for head in range(heads)]),)
+
+
+def draw_heads_choice(trace: Trace, key: str) -> tuple[int, tuple[int, ...]]:
+    """As `draw_head_choice`, of heads side by side: all of a layer at first, or a single one."""
+    maps = trace.attention
+    place = _choose("layer", key, [f"layer {map_name(found)}" for found in maps])
+    heads = len(maps[place].pattern) if maps else 1
+    groups = {
+        "all heads" if heads <= _MOST_HEADS else f"heads {first + 1} to {last}": range(first, last)
+        for first in range(0, heads, _MOST_HEADS)
+        for last in (min(first + _MOST_HEADS, heads),)
+    }
+    groups |= {f"head {head + 1}": range(head, head + 1) for head in range(heads)}
+    chosen = _choose("head", key, list(groups) if heads > 1 else ["head 1"])
+    return place, tuple(list(groups.values())[chosen])
 
 
 def _choose(label: str, key: str, names: list[str]) -> int:
@@ -77,7 +98,8 @@ def _choose(label: str, key: str, names: list[str]) -> int:
         # Of another number of them, another control.
         key=f"{key}_{label}_{len(names)}",
         persist_state="session",
-        width=110,
+        label_visibility="collapsed" if key == "inside" else "visible",
+        width=125,
     )
 
 
@@ -88,17 +110,23 @@ def trace_shown(model: AbstractModel, snapshot: Snapshot, sequence: int | str) -
     return trace_of(model, snapshot.probes[sequence])
 
 
-def draw_inside(snapshot: Snapshot, trace: Trace, choice: Choice, *, at_rest: bool) -> None:
-    """What the trace holds, with how to read it.
+def draw_inside(
+    snapshot: Snapshot,
+    trace: Trace,
+    choice: Choice,
+    *,
+    informative: Sequence[int],
+    at_rest: bool,
+) -> str:
+    """What the trace holds, and how to read it; `informative` are days from 1.
 
     `at_rest` where nothing moves: a text alternative that changes would draw the chart anew, and
     so names figures only then.
     """
     with st.container(key="chart_attention"):
-        drawing = inside_drawing(snapshot, trace, choice, dark=on_dark())
+        drawing = inside_drawing(snapshot, trace, choice, informative, dark=on_dark())
         if drawing is None:
-            st.info("This model has nothing inside that a picture would show.")
-            return
+            return "This model has nothing inside that a picture would show."
         if trace.attention:
             alt, how = _pattern_in_words(snapshot, trace, choice, at_rest)
         elif WEIGHTS_BY_DAY in trace.values:
@@ -106,32 +134,53 @@ def draw_inside(snapshot: Snapshot, trace: Trace, choice: Choice, *, at_rest: bo
         else:
             alt, how = _states_in_words(snapshot)
         draw_chart(drawing, name=inside_name(trace, choice), alt=alt)
-        st.caption(f"How to read it: {how}")
+        return how
 
 
 def inside_drawing(
     snapshot: Snapshot,
     trace: Trace,
     choice: Choice,
+    informative: Sequence[int] = (),
     *,
     dark: bool,
-    height: int = CHART_HEIGHT,
+    height: int = INSIDE_HEIGHT,
 ) -> Drawing | None:
     """The chart of `draw_inside`, or None where there is none."""
     experiment, symbols = snapshot.experiment, None
     vocabulary = experiment.generator.vocabulary
-    look = {"length": experiment.length, "dark": dark, "height": height}
+    look = {"dark": dark, "height": height}
     if choice.sequence != MEAN:
         symbols = tuple(vocabulary.symbols[token] for token in snapshot.probes[choice.sequence])
     if trace.attention:
-        found, pattern = choice.of(trace)
-        return pattern_chart(pattern_table(pattern, found.mask, symbols), symbols=symbols, **look)
+        found, _ = choice.of(trace)
+        heads = tuple(head for head in choice.heads if head < len(found.pattern)) or (0,)
+        read = readout_position(experiment.training.readout, experiment.length)
+        rows = {"read": read, "trained": not is_untrained(snapshot, trace, choice)}
+        rows |= {"heads": heads, "symbols": symbols}
+        return heads_chart(
+            heads_table(found.pattern, found.mask, **rows),
+            informative_table(informative, len(heads)),
+            shape=found.mask.shape,
+            **rows,
+            **look,
+        )
+    look["length"] = experiment.length
     if WEIGHTS_BY_DAY in trace.values:
         table = weight_table(trace.values[WEIGHTS_BY_DAY], vocabulary)
         return weight_chart(table, vocabulary=vocabulary, **look)
     if HIDDEN_STATES in trace.values:
         return state_chart(state_table(trace.values[HIDDEN_STATES]), symbols=symbols, **look)
     return None
+
+
+def is_untrained(snapshot: Snapshot, trace: Trace, choice: Choice) -> bool:
+    """Whether the rows beside the one that predicts have no part in the loss.
+
+    Those of earlier layers have: the last layer reads what they write.
+    """
+    found, _ = choice.of(trace)
+    return snapshot.experiment.training.loss == "last" and found is trace.attention[-1]
 
 
 def inside_name(trace: Trace, choice: Choice) -> str:
@@ -141,7 +190,9 @@ def inside_name(trace: Trace, choice: Choice) -> str:
     found, _ = choice.of(trace)
     if len(trace.attention) == 1 and len(found.pattern) == 1:
         return "Attention pattern"
-    return f"Attention pattern of layer {map_name(found)}, head {choice.head + 1}"
+    if len(choice.heads) > 1:
+        return f"Attention patterns of layer {map_name(found)}"
+    return f"Attention pattern of layer {map_name(found)}, head {choice.heads[0] + 1}"
 
 
 def _pattern_in_words(
@@ -151,14 +202,18 @@ def _pattern_in_words(
     read = readout_position(snapshot.experiment.training.readout, length)
     alt = f"{inside_name(trace, choice)}, {length} days."
     if at_rest:
-        _, pattern = choice.of(trace)
-        strongest = int(pattern[read].argmax())
-        alt += f" Day {read + 1}, which is read out, gives {pattern[read, strongest]:.0%} of its "
-        alt += f"attention to day {strongest + 1}."
-    return alt, (
-        f"each row is a day's attention and sums to 1; row {read + 1} makes the prediction. "
-        "Masked cells are left out."
-    )
+        found, _ = choice.of(trace)
+        several = len(choice.heads) > 1
+        for head in choice.heads:
+            row = found.pattern[min(head, len(found.pattern) - 1), read]
+            strongest = int(row.argmax())
+            alt += f" In head {head + 1} day" if several else " Day"
+            alt += f" {read + 1}, which is read out, gives {row[strongest]:.0%} of its "
+            alt += f"attention to day {strongest + 1}."
+    how = "Each row is a query and sums to 1; the framed one makes the prediction"
+    if is_untrained(snapshot, trace, choice):
+        how += ", and the pale ones have no part in the loss `last`: they are not trained"
+    return alt, how + ". ▼ a day that is truly informative."
 
 
 def _weights_in_words(snapshot: Snapshot, trace: Trace, at_rest: bool) -> tuple[str, str]:
@@ -180,6 +235,6 @@ def _states_in_words(snapshot: Snapshot) -> tuple[str, str]:
     length = snapshot.experiment.length
     read = readout_position(snapshot.experiment.training.readout, length) + 1
     return f"Hidden states, {length} days.", (
-        "each column is the state of the model after a day, a component a row; the prediction is "
+        "Each column is the state of the model after a day, a component a row; the prediction is "
         f"made of column {read}. There is no attention in this model."
     )

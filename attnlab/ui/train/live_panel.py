@@ -1,120 +1,229 @@
-"""The part of the Train page that moves: status, curve, pattern and figures of the run."""
+"""The part of the Train page that moves: status, curve, patterns and figures of the run.
 
+The order on the screen is fixed, and all that comes and goes stands below the charts.
+"""
+
+import numpy as np
 import streamlit as st
 
+from attnlab.configuration.options import OptionError
+from attnlab.inspection import in_words, what_happened
 from attnlab.live.live_run import LiveRun
-from attnlab.optimum import ladder, optimum
+from attnlab.models import Trace
+from attnlab.models.inside import mean_trace
+from attnlab.models.readout import readout_position
+from attnlab.optimum import dependence, informative_days, ladder, optimum
 from attnlab.runs.snapshot import Snapshot
+from attnlab.training.experiment import Experiment
+from attnlab.training.feasibility import feasibility
 from attnlab.ui.core.fragments import draw_while
-from attnlab.ui.core.outside import draw_error
-from attnlab.ui.core.process_figures import is_answered
-from attnlab.ui.train.cursor import draw_scrubber, shown_moment
-from attnlab.ui.train.example import about, read_example
+from attnlab.ui.core.outside import as_message, draw_error
+from attnlab.ui.core.page_theme import INSIDE_HEIGHT, LOSS_HEIGHT
+from attnlab.ui.core.process_figures import accuracy_of, answer_or_none, figures, is_answered
+from attnlab.ui.train.cursor import (
+    Moment,
+    advance_replay,
+    draw_replay,
+    draw_scrubber,
+    is_replaying,
+    shown_moment,
+)
 from attnlab.ui.train.figures_panel import draw_figures, draw_headline
 from attnlab.ui.train.inside_panel import (
     Choice,
-    draw_head_choice,
+    draw_heads_choice,
     draw_inside,
     draw_sequence_choice,
     trace_shown,
 )
-from attnlab.ui.train.loss_panel import draw_loss, draw_reference_choice, draw_target
+from attnlab.ui.train.loss_panel import (
+    draw_axis_choice,
+    draw_loss,
+    draw_reference_choice,
+    draw_target,
+)
 from attnlab.ui.train.session_past_runs import past_runs
-from attnlab.ui.train.transport import draw_status
+from attnlab.ui.train.start import is_start_pending, with_starting_point
+from attnlab.ui.train.transport import draw_amend, draw_status, whose_figures
 
 
-def draw_live(run: LiveRun, snapshot: Snapshot) -> None:
+def draw_live(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
     """Everything that changes while the run trains, four times a second.
 
     `snapshot` is what the buttons were drawn by: if the run has ended since, they must hear.
     """
     draw_while(
-        lambda: _is_waiting(run.snapshot()),
-        lambda: _draw(run),
+        lambda: _is_waiting(run.snapshot(), form),
+        lambda: _draw(run, form),
         key="live",
         seconds=0.25,
-        waited=_is_waiting(snapshot),
+        waited=_is_waiting(snapshot, form),
     )
 
 
-def _is_waiting(snapshot: Snapshot) -> bool:
-    """Whether more is to come: from the run, or from those who work out the optimum."""
-    experiment = snapshot.experiment
-    generator, length = experiment.generator, experiment.length
-    known = [is_answered(each, generator, length) for each in (optimum, ladder)]
-    return snapshot.active or not all(known)
+def _is_waiting(snapshot: Snapshot, form: Experiment | OptionError) -> bool:
+    """Whether more is to come: from the run, its replay, or those who work out the optimum."""
+    questions = _questions(snapshot.experiment)
+    if isinstance(form, Experiment):
+        questions.append((feasibility, form))
+    pending = not all(is_answered(*question) for question in questions)
+    return snapshot.active or pending or is_start_pending(snapshot) or is_replaying()
 
 
-def _draw(run: LiveRun) -> None:
+def _questions(experiment: Experiment) -> list[tuple]:
+    of_process = experiment.generator, experiment.length
+    return [(each, *of_process) for each in (optimum, ladder, dependence)]
+
+
+def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
     snapshot = run.snapshot()
-    with st.container(horizontal=True, horizontal_alignment="distribute"):
-        draw_status(snapshot)
-        if snapshot.latest is not None:
-            draw_headline(snapshot)
-    # Always there, so that what stands behind it never changes its place.
-    with st.container():
-        if snapshot.state == "failed":
-            draw_error(snapshot.message)
-    st.progress(snapshot.step / snapshot.experiment.training.steps)
-    if snapshot.latest is None:
-        _draw_instructions(snapshot)
-        _draw_example()
-        return
-    # The controls decide what the charts above them show.
-    charts = st.container()
-    left, right = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
-    with left:
-        draw_scrubber(snapshot)
-    moment = shown_moment(snapshot)
-    with right:
-        sequence = draw_sequence_choice(snapshot)
-        trace = trace_shown(moment.model, snapshot, sequence)
-        choice = Choice(sequence, *draw_head_choice(trace, "inside"))
-    draw_figures(snapshot, moment.evaluation)
-    with st.container(horizontal=True, vertical_alignment="center", gap="large"):
-        rungs = draw_reference_choice(snapshot)
-        draw_target(run, snapshot)
-    left, right = charts.columns([3, 2], gap="medium")
-    with left:
-        draw_loss(snapshot, rungs, None if moment.is_now else moment.step, past_runs())
-    with right:
+    advance_replay(snapshot)
+    seen = with_starting_point(snapshot)
+    moment = None if seen.latest is None else shown_moment(seen)
+    own, chosen = whose_figures(form, snapshot)
+    with st.container(gap="xxsmall"):
+        with st.container(
+            horizontal=True,
+            horizontal_alignment="distribute",
+            vertical_alignment="center",
+            gap="xsmall",
+            key="state",
+        ):
+            draw_status(snapshot)
+            if moment is not None and snapshot.state != "idle":
+                draw_headline(seen, moment.evaluation, own)
+            if not draw_amend(form, snapshot):
+                _draw_best(form, chosen)
+        # The controls decide what the charts above them show.
+        curve = st.container(key="curve", height=LOSS_HEIGHT, border=False)
+        inside = st.container(key="inside", height=INSIDE_HEIGHT, border=False)
+        controls = st.container(
+            horizontal=True, vertical_alignment="center", gap="xsmall", key="moment"
+        )
+        sentence = st.container(key="what_happened")
+    below = st.container(gap="small")
+    with controls:
+        draw_replay(seen)
+        with st.container(width="stretch"):
+            draw_scrubber(seen)
+        if moment is None:
+            trace, choice = None, Choice()
+        else:
+            sequence = draw_sequence_choice(seen)
+            trace = trace_shown(moment.model, seen, sequence)
+            choice = Choice(sequence, *draw_heads_choice(trace, "inside"))
+    informative = _informative(snapshot.experiment)
+    with sentence:
+        _draw_words(snapshot, seen, moment, informative)
+    with below:
+        reading = st.container()
+        _draw_findings(form)
+        if moment is not None:
+            draw_figures(seen, moment.evaluation)
+        with st.container(horizontal=True, vertical_alignment="center", gap="large"):
+            logarithmic = draw_axis_choice()
+            rungs = draw_reference_choice(seen)
+            draw_target(run, seen)
+    cursor = None if moment is None or moment.is_now else moment.step
+    with curve:
+        draw_loss(seen, rungs, cursor, past_runs(), logarithmic=logarithmic)
+    with inside:
+        if trace is None:
+            st.caption(":material/hourglass_top: Building the untrained model …")
+            return
         at_rest = moment.is_now and not snapshot.active
-        draw_inside(snapshot, trace, choice, at_rest=at_rest)
+        days = () if informative is None else np.flatnonzero(informative) + 1
+        how = draw_inside(seen, trace, choice, informative=tuple(map(int, days)), at_rest=at_rest)
+    with reading:
+        st.caption(how)
 
 
-def _draw_instructions(snapshot: Snapshot) -> None:
-    if snapshot.in_queue:
-        st.info(
-            "Others came first, and this server trains only so many runs at a time. Yours begins "
-            "by itself when its turn comes; keep this page open.",
-            icon=":material/hourglass_top:",
-        )
+def _informative(experiment: Experiment) -> np.ndarray | None:
+    true = answer_or_none(dependence, experiment.generator, experiment.length)
+    return None if true is None else informative_days(true)
+
+
+def _draw_best(form: Experiment | OptionError, whose: str) -> None:
+    """What the settings can come to at best, on one line."""
+    if isinstance(form, OptionError):
         return
-    if snapshot.state == "compiling":
-        st.info(
-            "Drawing the data and compiling the training program. This happens once for every "
-            "shape of model; a long `ndays` or `dotmod` also computes its exact law first.",
-            icon=":material/hourglass_top:",
-        )
+    verdict = answer_or_none(feasibility, form)
+    with st.container(key="verdict", width="content"):
+        if verdict is None:
+            st.caption(":material/hourglass_top: Working out what can be learned …")
+            return
+        text = f"Best possible from {form.length} days: {accuracy_of(verdict.best)}"
+        st.caption((f":orange-badge[{whose}] " if whose else "") + text)
+
+
+def _draw_findings(form: Experiment | OptionError) -> None:
+    """What stands in the way of the chosen settings, below all that must keep its place."""
+    verdict = None if isinstance(form, OptionError) else answer_or_none(feasibility, form)
+    if verdict is None:
         return
-    if snapshot.state == "paused":
-        st.info(
-            "Paused before anything was computed. Press **Start** to go on.",
-            icon=":material/pause_circle:",
+    findings = list(verdict.findings)
+    if verdict.reachable is not None and verdict.reachable.nll > verdict.best.nll + 1e-3:
+        findings.insert(
+            0,
+            "With these settings no loss is below that of a predictor with "
+            f"{figures(verdict.reachable)}.",
         )
-        return
-    st.info(
-        "Choose a generator and a model in the sidebar, then press **Start** (or the key S) and "
-        f"watch the model learn. Until then, **an example**: {about(read_example())}",
-        icon=":material/play_circle:",
+    if findings:
+        points = "\n".join(f"- {as_message(finding)}" for finding in findings)
+        with st.container(key="findings"):
+            st.warning(points, icon=":material/report:")
+
+
+def _draw_words(
+    snapshot: Snapshot, seen: Snapshot, moment: Moment | None, informative: np.ndarray | None
+) -> None:
+    """Where the run stands, in a sentence."""
+    if snapshot.state == "failed":
+        draw_error(snapshot.message)
+    elif snapshot.latest is None or snapshot.state == "idle":
+        st.markdown(_instructions(snapshot))
+    elif moment is not None and (words := _happened(seen, moment, informative)):
+        st.markdown(f":material/history_edu: {words}")
+
+
+def _happened(seen: Snapshot, moment: Moment, informative: np.ndarray | None) -> str:
+    experiment = seen.experiment
+    rungs = answer_or_none(ladder, experiment.generator, experiment.length)
+    if rungs is None or informative is None:
+        return ""
+    tests = [test for test in seen.history.tests if test[0] < moment.step]
+    happened = what_happened(
+        [*tests, (moment.step, moment.evaluation)],
+        rungs,
+        vocab=experiment.generator.vocabulary.size,
+        informative=informative,
+        row=_row(mean_trace(moment.model, seen.probes), experiment),
     )
+    return as_message(in_words(happened, experiment.model))
 
 
-def _draw_example() -> None:
-    example = read_example()
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
-        draw_loss(example.snapshot, (), None)
-    with right:
-        draw_inside(example.snapshot, example.trace, Choice(0), at_rest=True)
-    draw_figures(example.snapshot, example.snapshot.latest.evaluation)
+def _row(trace: Trace, experiment: Experiment) -> np.ndarray | None:
+    """The pattern of the query that predicts, by head of the last layer."""
+    if not trace.attention:
+        return None
+    read = readout_position(experiment.training.readout, experiment.length)
+    return trace.attention[-1].pattern[:, read]
+
+
+def _instructions(snapshot: Snapshot) -> str:
+    if snapshot.in_queue:
+        return (
+            ":material/hourglass_top: Others came first, and this server trains only so many runs "
+            "at a time. Yours begins by itself when its turn comes; keep this page open."
+        )
+    if snapshot.state == "compiling":
+        return (
+            ":material/hourglass_top: Drawing the data and compiling the training program, once "
+            "for every shape of model."
+        )
+    if snapshot.state == "paused":
+        return ":material/pause_circle: Paused before the first step. Press **Start** to go on."
+    return (
+        ":material/play_circle: Press **Start** (key S) and watch: the charts show the untrained "
+        "model at step 0."
+    )

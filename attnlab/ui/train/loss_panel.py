@@ -13,7 +13,7 @@ from attnlab.runs.past_runs import PastRun
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.page_theme import CHART_HEIGHT, on_dark
+from attnlab.ui.core.page_theme import LOSS_HEIGHT, on_dark
 from attnlab.ui.core.process_figures import answer_or_none
 from attnlab.ui.train.cursor import LOSS_CHART
 
@@ -24,7 +24,7 @@ _LEAST_TARGET = 0.01
 
 
 def draw_reference_choice(snapshot: Snapshot) -> Sequence[str]:
-    """Which rungs of the ladder stand on the chart, beside uniform guess and floor."""
+    """Which rungs of the ladder stand on the chart, beside the uniform guess and the floor."""
     rungs = answer_or_none(ladder, snapshot.experiment.generator, snapshot.experiment.length)
     if rungs is None:
         return ()
@@ -59,7 +59,7 @@ def draw_target(run: LiveRun, snapshot: Snapshot) -> None:
 
 
 def known_losses(experiment: Experiment, rungs: Sequence[str]) -> dict[str, float]:
-    """Losses in nats that do not depend on the run, by name: uniform guess, `rungs`, floor."""
+    """Losses in nats that do not depend on the run, by name: the floor and others."""
     known = {"uniform guess": float(np.log(experiment.generator.vocabulary.size))}
     for rung in answer_or_none(ladder, experiment.generator, experiment.length) or ():
         if rung.name in rungs:
@@ -70,26 +70,35 @@ def known_losses(experiment: Experiment, rungs: Sequence[str]) -> dict[str, floa
     return known
 
 
+def draw_axis_choice() -> bool:
+    """Whether the steps stand on a logarithmic axis."""
+    return st.toggle(
+        "logarithmic steps",
+        key="log_steps",
+        persist_state="session",
+        help="Spreads the first steps, where most happens.",
+    )
+
+
 def draw_loss(
-    snapshot: Snapshot, rungs: Sequence[str], cursor: int | None, past: Sequence[PastRun] = ()
+    snapshot: Snapshot,
+    rungs: Sequence[str],
+    cursor: int | None,
+    past: Sequence[PastRun] = (),
+    *,
+    logarithmic: bool = False,
 ) -> None:
     """Training and test loss, between a uniform guess and the floor, and the runs before."""
     curves = [_curve(run) for run in past if not run.hidden]
     with st.container(key="chart_loss"):
         draw_chart(
-            loss_drawing(snapshot, rungs, cursor, curves, dark=on_dark()),
+            loss_drawing(snapshot, rungs, cursor, curves, dark=on_dark(), logarithmic=logarithmic),
             name="Loss",
             alt=loss_in_words(snapshot, curves),
             key=LOSS_CHART,
             on_select="rerun",
             selection_mode=HOVER,
         )
-    st.caption(
-        "How to read it: lower is better. No model has an expected loss below the floor on new "
-        "sequences; on those it was trained on it can, by memorising them. Training: batches "
-        "before their update; test: sequences drawn independently. Point at a step to read all "
-        "curves there."
-    )
 
 
 def loss_drawing(
@@ -99,7 +108,8 @@ def loss_drawing(
     past: Sequence[PastCurve] = (),
     *,
     dark: bool,
-    height: int = CHART_HEIGHT,
+    logarithmic: bool = False,
+    height: int = LOSS_HEIGHT,
 ) -> Drawing:
     """The chart of `draw_loss`."""
     latest = snapshot.latest
@@ -109,12 +119,19 @@ def loss_drawing(
         snapshot.history,
         known=known_losses(snapshot.experiment, rungs),
         last_step=last_step,
-        latest=(latest.step, latest.evaluation),
+        latest=None if latest is None else (latest.step, latest.evaluation),
         cursor=cursor,
         past=past,
     )
     names = tuple((curve.name, curve.colour) for curve in past)
-    return loss_chart(table, last_step=last_step, dark=dark, height=height, past=names)
+    return loss_chart(
+        table,
+        last_step=last_step,
+        dark=dark,
+        height=height,
+        past=names,
+        logarithmic=logarithmic,
+    )
 
 
 def loss_in_words(snapshot: Snapshot, past: Sequence[PastCurve] = ()) -> str:
@@ -122,7 +139,7 @@ def loss_in_words(snapshot: Snapshot, past: Sequence[PastCurve] = ()) -> str:
 
     A text that changes draws the chart anew, so it names no figure that still moves.
     """
-    if snapshot.active:
+    if snapshot.active or snapshot.latest is None:
         return "Loss against step."
     experiment, latest = snapshot.experiment, snapshot.latest
     subject = f"Loss against step: {experiment.model.name} on {experiment.generator.name}."

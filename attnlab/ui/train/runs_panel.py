@@ -7,7 +7,15 @@ from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import quoted
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import differing_settings, label_of_change
-from attnlab.runs.past_runs import PastRun, changed_run, may_be_kept, steps_to, without_run
+from attnlab.runs.past_runs import (
+    PastRun,
+    baseline_of,
+    changed_run,
+    gap_between,
+    may_be_pinned,
+    steps_to,
+    without_run,
+)
 from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.core.outside import draw_toast
@@ -31,8 +39,8 @@ def draw_runs(run: LiveRun) -> None:
     with panel:
         if not past:
             st.info(
-                "Runs are compared here. Change a setting, reset and start again: the run before "
-                "stays on the chart.",
+                "Runs are compared here. Change a setting and train with it: the run before stays "
+                "on the chart.",
                 icon=":material/stacked_line_chart:",
             )
             return
@@ -47,7 +55,9 @@ def draw_runs(run: LiveRun) -> None:
         )
         st.caption(
             f"Loss and accuracy on the test set, ± one standard error; `to target`: steps until "
-            f"the test loss was within {TARGET - 1:.0%} of the floor. Choose a row by its box."
+            f"the test loss was within {TARGET - 1:.0%} of the floor. Choose a row by its box. The "
+            "first pinned run is the baseline of the differences, whose errors are those of "
+            "independent test sets."
         )
         rows = chosen["selection"]["rows"]
         if rows and rows[0] < len(past):
@@ -55,34 +65,50 @@ def draw_runs(run: LiveRun) -> None:
 
 
 def _table(past: tuple[PastRun, ...], present: Snapshot) -> pd.DataFrame:
-    entries = [(run.name, run.label, run.snapshot, run.hidden, run.kept) for run in past]
+    """A row a run: its name, what it changed, its figures, and all settings that differ."""
+    entries = [(_marked(run), run.label, run.snapshot) for run in past]
     label = label_of_change(past[-1].stored.experiment, present.experiment)
-    entries.append((_PRESENT, label, present, False, False))
-    differing = differing_settings([snapshot.experiment for _, _, snapshot, _, _ in entries])
-    rows = []
-    for place, (name, label, snapshot, hidden, kept) in enumerate(entries):
-        marks = ("📌 " if kept else "") + ("🚫 " if hidden else "")
-        row = {"run": marks + name, "changed": label}
-        row |= {key.replace("_", " "): texts[place] for key, texts in differing.items()}
-        rows.append(row | _figures(snapshot))
+    entries.append((_PRESENT, label, present))
+    differing = differing_settings([snapshot.experiment for _, _, snapshot in entries])
+    baseline = baseline_of(past)
+    rows = [
+        {
+            "run": name,
+            "change": label,
+            **_figures(snapshot, baseline),
+            **{setting: texts[place] for setting, texts in differing.items()},
+        }
+        for place, (name, label, snapshot) in enumerate(entries)
+    ]
     return pd.DataFrame(rows)
 
 
-def _figures(snapshot: Snapshot) -> dict[str, str]:
-    names = ("loss (nats)", "accuracy", "parameters", "steps", "seconds", "to target")
+def _marked(run: PastRun) -> str:
+    return ("📌 " if run.pinned else "") + ("🚫 " if run.hidden else "") + run.name
+
+
+def _figures(snapshot: Snapshot, baseline: PastRun | None) -> dict[str, str]:
+    names = ["loss (nats)", "accuracy", "steps", "to target", "parameters", "seconds"]
+    against = [] if baseline is None else [f"loss − {baseline.name}"]
     if snapshot.latest is None:
-        return dict.fromkeys(names, "–")
+        return dict.fromkeys([*names[:1], *against, *names[1:]], "–")
     test, target = snapshot.latest.evaluation, target_of(snapshot)
     reached = None if target is None else steps_to(snapshot, target)
-    texts = (
+    texts = [
         show_measured(test.nll, test.nll_stderr),
         show_measured(test.accuracy, test.accuracy_stderr),
-        f"{snapshot.parameters:,}",
         f"{snapshot.step:,}",
-        f"{snapshot.seconds:.1f}" if snapshot.seconds else "–",
         "–" if reached is None else f"{reached:,}",
-    )
-    return dict(zip(names, texts, strict=True))
+        f"{snapshot.parameters:,}",
+        f"{snapshot.seconds:.1f}" if snapshot.seconds else "–",
+    ]
+    figures = dict(zip(names, texts, strict=True))
+    if baseline is None:
+        return figures
+    gap = gap_between(test, baseline.snapshot.latest.evaluation)
+    is_itself = snapshot is baseline.snapshot
+    told = "baseline" if is_itself else show_measured(gap.nll, gap.stderr)
+    return {names[0]: texts[0], against[0]: told, **figures}
 
 
 def _draw_actions(run: LiveRun, chosen: PastRun) -> None:
@@ -106,13 +132,13 @@ def _draw_actions(run: LiveRun, chosen: PastRun) -> None:
             kwargs={"hidden": not chosen.hidden},
         )
         st.button(
-            "Let go" if chosen.kept else "Keep",
+            "Unpin" if chosen.pinned else "Pin",
             key="run_keep",
-            icon=":material/keep:",
-            disabled=not chosen.kept and not may_be_kept(past_runs()),
+            icon=":material/keep_off:" if chosen.pinned else ":material/keep:",
+            disabled=not chosen.pinned and not may_be_pinned(past_runs()),
             on_click=_change,
             args=(number,),
-            kwargs={"kept": not chosen.kept},
+            kwargs={"pinned": not chosen.pinned},
         )
         st.button(
             "Load its settings",
@@ -122,7 +148,7 @@ def _draw_actions(run: LiveRun, chosen: PastRun) -> None:
             args=(chosen.stored.experiment,),
         )
         st.button(
-            "Make it the present run",
+            "Restore",
             key="run_return",
             icon=":material/restore:",
             on_click=_return_to,

@@ -7,13 +7,22 @@ import streamlit as st
 
 from attnlab.configuration.options import OptionError
 from attnlab.live.live_run import LiveRun
+from attnlab.runs.differences import changes_between
 from attnlab.runs.snapshot import STATES, Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import AMENDABLE
-from attnlab.ui.core.outside import draw_toast
+from attnlab.ui.core.outside import as_text, draw_toast
 from attnlab.ui.train.session_past_runs import shelve_run
+from attnlab.ui.train.step_clicks import draw_step_counter, new_steps
 
 _COMMANDS = "commands"
+_FASTEST = "full speed"
+# Steps a second at most, by the words of the menu.
+_SPEEDS = {_FASTEST: None, **{f"{rate} steps/s": float(rate) for rate in (100, 30, 10, 3, 1)}}
+_SPEEDS["1 step/s"] = _SPEEDS.pop("1 steps/s")
+# Of the words on the button that starts, which keeps its width.
+_MOST_LETTERS = 22
+_START_WIDTH = 285
 
 
 def settings_differ(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
@@ -25,22 +34,34 @@ def obey(run: LiveRun, form: Experiment | OptionError) -> None:
     """Do what the buttons asked for since the last picture. After the controls are drawn.
 
     Not in the buttons' callbacks: those know the controls of the picture that was clicked, and a
-    number typed just before the click would be missed.
+    number typed just before the click would be missed. A run that has not begun follows the
+    controls.
     """
+    run.set_speed(_SPEEDS[st.session_state.get("run_speed", _FASTEST)])
     commands = st.session_state.setdefault(_COMMANDS, [])
-    while commands:
-        command = commands.pop(0)
-        if command == "amend":
-            _amend(run, form)
-            continue
-        # A run at hand goes on whatever the controls say.
-        if command == "reset" or (command != "pause" and run.snapshot().state == "idle"):
-            if isinstance(form, OptionError):
-                continue
+    commands += ["step"] * new_steps()
+    while True:
+        idle = run.snapshot().state == "idle"
+        if idle and isinstance(form, Experiment) and form != run.experiment:
+            run.reset(form)
+        if not commands:
+            return
+        _obey_one(commands.pop(0), run, form, idle)
+
+
+def _obey_one(command: str, run: LiveRun, form: Experiment | OptionError, idle: bool) -> None:
+    broken = isinstance(form, OptionError)
+    if command in ("reset", "begin"):
+        if not broken:
             shelve_run(run)
             run.reset(form)
-        if command != "reset":
-            getattr(run, command)()
+    elif command == "amend":
+        _amend(run, form)
+    elif not (idle and broken):
+        getattr(run, command)()
+        return
+    if command == "begin" and not broken:
+        run.start()
 
 
 def _amend(run: LiveRun, form: Experiment | OptionError) -> None:
@@ -50,6 +71,8 @@ def _amend(run: LiveRun, form: Experiment | OptionError) -> None:
         run.amend(form)
     except ValueError as error:
         draw_toast(str(error))
+    else:
+        run.start()
 
 
 def needs_reset(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
@@ -65,57 +88,30 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
     """Start, Pause, Step, Reset and New seed. `form` is what the controls describe."""
     state, broken = snapshot.state, isinstance(form, OptionError)
     ended = state in ("done", "failed")
-    differs = settings_differ(form, snapshot)
-    goes_on = differs and not needs_reset(form, snapshot) and not snapshot.active
+    differs = settings_differ(form, snapshot) and not broken
     # No help texts here: Streamlit draws a button with one twice, for the mouse and for touch.
-    with st.container(horizontal=True, gap="small", key="transport"):
-        st.button(
-            "Start",
-            key="run_start",
-            icon=":material/play_arrow:",
-            shortcut="s",
-            type="secondary" if differs or ended else "primary",
-            disabled=ended or snapshot.active or (broken and state == "idle"),
-            on_click=_ask_for,
-            args=("start",),
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="transport"):
+        _button(
+            _start_label(form, snapshot) if differs else "Start",
+            "start",
+            "play_arrow",
+            "s",
+            command="begin" if differs else "start",
+            disabled=not differs and (ended or snapshot.active or (broken and state == "idle")),
+            type="primary" if differs or not ended else "secondary",
+            width=_START_WIDTH,
         )
-        st.button(
-            "Pause",
-            key="run_pause",
-            icon=":material/pause:",
-            shortcut="p",
-            disabled=not snapshot.active,
-            on_click=_ask_for,
-            args=("pause",),
-        )
-        st.button(
-            "Step",
-            key="run_step",
-            icon=":material/skip_next:",
-            shortcut="n",
-            disabled=ended or (broken and state == "idle"),
-            on_click=_ask_for,
-            args=("step",),
-        )
-        st.button(
-            "Reset to apply" if differs and not goes_on else "Reset",
-            key="run_reset",
-            icon=":material/replay:",
-            shortcut="b",
+        _button("Pause", "pause", "pause", "p", disabled=not snapshot.active)
+        draw_step_counter()
+        _button("Step", "step", "skip_next", "n", disabled=ended or (broken and state == "idle"))
+        _button(
+            "Reset",
+            "reset",
+            "replay",
+            "b",
             disabled=broken,
-            type="primary" if (differs or ended) and not goes_on else "secondary",
-            on_click=_ask_for,
-            args=("reset",),
+            type="primary" if ended and not differs else "secondary",
         )
-        if goes_on:
-            st.button(
-                "Go on with these",
-                key="run_amend",
-                icon=":material/edit:",
-                type="primary",
-                on_click=_ask_for,
-                args=("amend",),
-            )
         st.button(
             "New seed",
             key="run_new_seed",
@@ -124,6 +120,38 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
             disabled=broken,
             on_click=_draw_seed,
         )
+        st.selectbox(
+            "speed",
+            list(_SPEEDS),
+            key="run_speed",
+            persist_state="session",
+            label_visibility="collapsed",
+            on_change=lambda: run.set_speed(_SPEEDS[st.session_state["run_speed"]]),
+            width=132,
+        )
+
+
+def _button(
+    label: str, name: str, icon: str, shortcut: str, *, command: str = "", **more: object
+) -> None:
+    st.button(
+        label,
+        key=f"run_{name}",
+        icon=f":material/{icon}:",
+        shortcut=shortcut,
+        on_click=_ask_for,
+        args=(command or name,),
+        **more,
+    )
+
+
+def _start_label(form: Experiment, snapshot: Snapshot) -> str:
+    """What pressing Start would change, as far as there is room for it."""
+    changes = changes_between(snapshot.experiment, form)
+    told = str(changes[0]) if len(changes) == 1 else f"{len(changes)} settings"
+    if len(told) > _MOST_LETTERS:
+        told = changes[0].label
+    return f"Train with changes: {as_text(told)}"
 
 
 def _ask_for(command: str) -> None:
@@ -136,15 +164,35 @@ def _draw_seed() -> None:
     _ask_for("reset")
 
 
-def draw_difference(form: Experiment, snapshot: Snapshot) -> None:
-    """That the controls ask for something else than the run at hand, and what can be done."""
-    if needs_reset(form, snapshot):
-        text = "Settings changed: reset to apply them. The run at hand keeps its own."
-    elif snapshot.active:
-        text = "Settings changed: pause to go on with them, or reset. The run keeps its own."
-    else:
-        text = "Settings changed: go on with them and keep the model, or reset to begin again."
-    st.info(text, icon=":material/change_circle:")
+def draw_amend(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
+    """The button that goes on with changed settings; whether the model can be kept for that."""
+    if not settings_differ(form, snapshot) or needs_reset(form, snapshot):
+        return False
+    if snapshot.state not in ("running", "paused", "done"):
+        return False
+    st.button(
+        "Apply and continue",
+        key="run_amend",
+        icon=":material/edit:",
+        on_click=_ask_for,
+        args=("amend",),
+    )
+    return True
+
+
+def whose_figures(form: Experiment | OptionError, snapshot: Snapshot) -> tuple[str, str]:
+    """What tells the run at hand from the controls, in Markdown: of the run, and of the controls.
+
+    Empty where they agree.
+    """
+    if isinstance(form, OptionError) or not settings_differ(form, snapshot):
+        return "", ""
+    change, *rest = changes_between(snapshot.experiment, form)
+    more = " …" if rest else ""
+    return (
+        as_text(f"run with {change.label} {change.before}{more}"),
+        as_text(f"controls: {change.label} {change.after}{more}"),
+    )
 
 
 def draw_status(snapshot: Snapshot) -> None:
@@ -155,7 +203,7 @@ def draw_status(snapshot: Snapshot) -> None:
         f"`step {snapshot.step:07,}` of {total:,}",
     ]
     if snapshot.state == "running" and snapshot.seconds_left is not None:
-        parts.append(f"{_two_digits(snapshot.steps_per_second)} steps/s")
+        parts.append(f"{_two_digits(snapshot.steps_per_second)} a second")
         parts.append(f"{_duration(snapshot.seconds_left)} left")
     elif snapshot.state == "compiling":
         parts.append(snapshot.message or STATES["compiling"])

@@ -1,0 +1,225 @@
+"""The first minute: what the page opens on, what moves, and what keeps its place."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from attnlab.training.presets import FIRST_PRESET
+from tests.e2e.train_page import TrainPage
+
+pytestmark = pytest.mark.e2e
+
+_DESKTOPS = ({"width": 1400, "height": 900}, {"width": 1280, "height": 720})
+_PLACES = """() => ['bar', 'state', 'chart_loss', 'chart_attention', 'moment', 'what_happened']
+    .map(key => {
+        const box = document.querySelector(`.st-key-${key}`).getBoundingClientRect()
+        return [key, Math.round(box.top), Math.round(box.left)]
+    })"""
+# A path of a cell begins at a corner and names its width and height.
+_CELL = re.compile(r"M[-\d.]+,[-\d.]+h([\d.]+)v([\d.]+)h")
+_QUICK_HEADS = (
+    "/?v=2&generator=recall&model=transformer&steps=60&data=fresh&batch=64&test_size=1000"
+)
+_PATIENCE = 120_000
+
+
+def _cells(train: TrainPage) -> list[tuple[float, float]]:
+    """Width and height of all that is drawn of the patterns, the legend left out."""
+    paths = train.part("chart_attention").locator(".mark-rect.role-mark path")
+    expect(paths.first).to_be_attached()
+    drawn = paths.evaluate_all("nodes => nodes.map(node => node.getAttribute('d'))")
+    sizes = [tuple(map(float, _CELL.match(path).groups())) for path in drawn]
+    return [size for size in sizes if size[0] != 4]
+
+
+def _open(new_page, server, path: str = "", **options) -> TrainPage:
+    train = TrainPage(new_page(**options))
+    train.page.goto(server.url + path)
+    train.wait_for("idle")
+    expect(train.part("chart_attention").locator("svg.marks")).to_be_visible(timeout=_PATIENCE)
+    return train
+
+
+def test_it_opens_on_the_first_preset_and_shows_its_own_untrained_model(new_page, server):
+    train = _open(new_page, server)
+    expect(train.field("preset")).to_have_value(FIRST_PRESET)
+    expect(train.field("generator")).to_have_value("recall")
+    assert train.status().steps == 2_000
+    loss = train.part("chart_loss")
+    for known in ("uniform guess 1.099", "floor 0.934"):
+        expect(loss).to_contain_text(known, timeout=_PATIENCE)
+    expect(train.part("verdict")).to_contain_text("accuracy 0.548 (exact)", timeout=_PATIENCE)
+    expect(train.part("what_happened")).to_contain_text("untrained model at step 0")
+    for head in ("head 1", "head 2", "head 3"):
+        expect(train.part("chart_attention")).to_contain_text(head)
+    # The days that the table reads are marked over each of them.
+    marks = train.part("chart_attention").locator("text").filter(has_text="▼")
+    expect(marks).to_have_count(9, timeout=_PATIENCE)
+    # What is shown is the step 0 of the run that Start begins.
+    before = _pattern(train)
+    at_start = train.figure("test loss (nats)")
+    train.press("step")
+    train.wait_for_step(1)
+    train.wait_for("paused")
+    assert _pattern(train) != before
+    train.slide("shown_step", "Home")
+    expect(train.field("shown_step")).to_have_value("0")
+    assert train.figure("test loss (nats)") == at_start
+    assert _pattern(train) == before
+
+
+def _pattern(train: TrainPage) -> list[str]:
+    train.settle()
+    cells = train.part("chart_attention").locator(".mark-rect.role-mark path")
+    return cells.evaluate_all("nodes => nodes.map(node => node.getAttribute('fill'))")
+
+
+def test_another_process_brings_its_own_lines_before_start(new_page, server):
+    train = _open(new_page, server)
+    train.choose("generator", "dotmod")
+    for known in ("uniform guess 1.099", "floor 0.196"):
+        expect(train.part("chart_loss")).to_contain_text(known, timeout=_PATIENCE)
+    expect(train.part("chart_loss")).not_to_contain_text("0.934")
+    assert train.status().state == "idle"
+    train.fill("steps", 3_000)
+    expect(train.part("run_status")).to_contain_text("of 3,000")
+
+
+@pytest.mark.parametrize("screen", _DESKTOPS, ids=lambda screen: str(screen["width"]))
+def test_the_first_screen_holds_all_of_it_and_nothing_moves(new_page, server, screen):
+    train = _open(new_page, server, _QUICK_HEADS, viewport=screen)
+    places = train.page.evaluate(_PLACES)
+    for key in ("chart_loss", "chart_attention", "moment", "what_happened"):
+        box = train.part(key).bounding_box()
+        assert box["y"] + box["height"] <= screen["height"], key
+    train.press("start")
+    train.wait_for("done")
+    assert train.page.evaluate(_PLACES) == places
+    train.slide("d_attn", "ArrowRight")
+    expect(train.button("start")).to_contain_text("Train with changes: d_attn 8 → 9")
+    train.settle()
+    assert train.page.evaluate(_PLACES) == places
+    train.press("reset")
+    train.wait_for("idle")
+    expect(train.part("chart_loss")).to_contain_text("brisk otter")
+    expect(train.part("chart_attention").locator("svg.marks")).to_be_visible(timeout=_PATIENCE)
+    train.settle()
+    assert train.page.evaluate(_PLACES) == places
+    # Nor does it move for a model with one head, or with none.
+    for model in ("attention", "gru"):
+        train.choose("model", model)
+        train.settle()
+        assert train.page.evaluate(_PLACES) == places
+
+
+@pytest.mark.parametrize(
+    ("screen", "least"), [((1280, 720), 24), ((1400, 900), 24), ((1024, 768), 19), ((853, 480), 14)]
+)
+def test_cells_are_square_and_as_large_as_their_place_allows(new_page, server, screen, least):
+    """The last is 1280 × 720 at a zoom of 150 %."""
+    viewport = dict(zip(("width", "height"), screen, strict=True))
+    train = _open(new_page, server, _QUICK_HEADS, viewport=viewport)
+    small = [size for size in _cells(train) if abs(size[0] - size[1]) < 0.1]
+    # Three triangles without their last rows.
+    assert len(small) == 3 * 45
+    assert min(width for width, _ in small) + 1 >= least
+    loss, heads = (train.part(key).bounding_box() for key in ("chart_loss", "chart_attention"))
+    assert heads["y"] >= loss["y"] + loss["height"]
+
+
+def test_one_head_has_cells_of_24_pixels_on_a_small_screen(new_page, server):
+    viewport = {"width": 1024, "height": 768}
+    train = _open(new_page, server, "/?v=2", viewport=viewport)
+    assert min(width for width, height in _cells(train) if abs(width - height) < 0.1) >= 23
+
+
+def test_a_run_is_slowed_down_while_it_runs_and_set_free(bench):
+    bench.fill("steps", 400)
+    bench.choose("run_speed", "1 step/s")
+    bench.press("start")
+    bench.wait_for("running")
+    slow = bench.wait_for_step(2)
+    assert slow.step < 400
+    bench.choose("run_speed", "full speed")
+    assert bench.wait_for("done").step == 400
+
+
+def test_a_finished_run_is_replayed_in_all_panels(bench):
+    bench.fill("steps", 200)
+    bench.press("start")
+    bench.wait_for("done")
+    last, headline = bench.figure("test loss (nats)"), bench.part("headline").inner_text()
+    bench.part("run_replay").get_by_role("button").click()
+    expect(bench.part("run_replay")).to_contain_text("Stop")
+    expect(bench.part("headline")).not_to_have_text(headline)
+    bench.page.wait_for_function(
+        "() => Number(document.querySelector('.st-key-shown_step input')?.value.replace(',', ''))"
+        " >= 3"
+    )
+    bench.part("run_replay").get_by_role("button").click()
+    expect(bench.part("run_replay")).to_contain_text("Replay")
+    bench.settle()
+    shown = bench.field("shown_step").input_value()
+    assert shown not in ("now", "200")
+    assert bench.figure("test loss (nats)") != last
+    # It goes on where it stands, and ends at now.
+    bench.part("run_replay").get_by_role("button").click()
+    expect(bench.field("shown_step")).to_have_value("now", timeout=_PATIENCE)
+    expect(bench.part("run_replay")).to_contain_text("Replay")
+    assert bench.figure("test loss (nats)") == last
+
+
+@pytest.mark.parametrize("delay", [0, 40])
+def test_ten_quick_clicks_on_step_are_ten_steps(bench, delay):
+    bench.press("step")
+    bench.wait_for_step(1)
+    bench.button("step").evaluate(
+        """async (button, delay) => {
+            for (let i = 0; i < 10; i++) {
+                button.click()
+                if (delay) await new Promise(done => setTimeout(done, delay))
+            }
+        }""",
+        delay,
+    )
+    bench.wait_for_step(11)
+    assert bench.wait_for("paused").step == 11
+
+
+def test_what_happened_is_told_in_a_sentence(new_page, server):
+    one_head = "&generator=recall&learning_rate=0.01&batch=256&data=fresh&steps=1000"
+    train = _open(new_page, server, f"/?v=2{one_head}")
+    train.press("start")
+    train.wait_for("done")
+    words = train.part("what_happened")
+    expect(words).to_contain_text(re.compile(r"9\d% of the attention is on days 1, 4, 8"))
+    expect(words).to_contain_text("the prediction is a weighted mean of what each day says")
+
+
+def test_the_steps_stand_on_a_logarithmic_axis(bench):
+    bench.finish_default_run()
+    labels = bench.part("chart_loss").locator(".role-axis-label text")
+    bench.part("log_steps").locator("label").click()
+    expect(labels.filter(has_text=re.compile("^10$"))).to_have_count(1)
+    bench.settle()
+    ticks = {text.replace(",", "") for text in labels.all_text_contents()}
+    assert {"0", "1", "10", "100"} <= ticks
+
+
+def test_a_pinned_run_is_the_baseline_of_the_table(bench):
+    bench.fill("steps", 60)
+    bench.press("start")
+    bench.wait_for("done")
+    bench.fill("steps", 80)
+    bench.press("start")
+    bench.wait_for_step(70)
+    bench.wait_for("done")
+    bench.open_panel("runs")
+    bench.choose_run(0)
+    bench.part("run_keep").get_by_role("button").click()
+    expect(bench.part("run_keep")).to_contain_text("Unpin")
+    heads = bench.part("runs_table").locator("[role=columnheader]")
+    expect(heads.filter(has_text="loss − brisk otter")).to_have_count(1)
+    names = [name for name in heads.all_text_contents() if name]
+    assert names[:4] == ["run", "change", "loss (nats)", "loss − brisk otter"]

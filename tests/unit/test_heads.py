@@ -1,0 +1,124 @@
+"""Heads side by side: square cells that fit their place, and what is marked on them."""
+
+import numpy as np
+import pytest
+import vl_convert
+
+from attnlab.charts import as_picture, heads_chart, heads_table, informative_table
+
+# What a chart has at 1280 × 720, at 1024 × 768 and on a phone.
+_WIDTHS = (984, 728, 350)
+
+
+def _patterns(heads, days):
+    mask = np.tril(np.ones((days, days), dtype=bool))
+    return np.repeat((mask / mask.sum(axis=1, keepdims=True))[None], heads, axis=0), mask
+
+
+def _scene(width, heads=3, days=10, read=None, height=330):
+    """The cells, the frames and the texts that are drawn, in pixels."""
+    read = days - 1 if read is None else read
+    patterns, mask = _patterns(heads, days)
+    rows = {"heads": tuple(range(heads)), "read": read, "trained": False, "symbols": None}
+    table = heads_table(patterns, mask, **rows)
+    drawing = heads_chart(
+        table, informative_table([1, 4], heads), shape=mask.shape, dark=False, height=height, **rows
+    )
+    picture = as_picture(drawing, title="", subtitles=[], width=width)
+    rects, texts = [], []
+
+    def walk(node):
+        if node.get("role") == "mark":
+            found = rects if node["marktype"] == "rect" else texts
+            found.append(node["items"])
+        for item in node.get("items", ()):
+            walk(item)
+
+    walk(vl_convert.vegalite_to_scenegraph(picture)["scenegraph"])
+    cells, frames, _legend = rects
+    return table, cells, frames, [text for items in texts for text in items]
+
+
+def _sizes(cells):
+    return [(cell["width"], cell["height"]) for cell in cells]
+
+
+@pytest.mark.parametrize("heads", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("width", _WIDTHS)
+def test_cells_are_square_and_within_their_place(width, heads):
+    table, cells, frames, _ = _scene(width, heads)
+    small = [size for size, high in zip(_sizes(cells), table["high"], strict=True) if high == 1]
+    for across, down in small:
+        assert across == pytest.approx(down, abs=0.01)
+    assert {round(across, 6) for across, _ in _sizes(cells)} == {round(small[0][0], 6)}
+    for item in (*cells, *frames):
+        assert -1 <= item["x"] <= item["x"] + item["width"] <= width + 1.5
+        assert -1 <= item["y"] <= item["y"] + item["height"] <= 330
+
+
+@pytest.mark.parametrize(("width", "heads"), [(984, 3), (984, 1), (728, 2), (350, 1)])
+def test_the_cells_of_ten_days_have_24_pixels(width, heads):
+    _, cells, _, _ = _scene(width, heads)
+    # A pixel between two of them.
+    assert cells[0]["width"] + 1 >= 24
+
+
+def test_heads_go_below_each_other_where_they_would_be_too_small():
+    _, _, wide, _ = _scene(984, 4)
+    _, _, narrow, _ = _scene(350, 4)
+    assert len({frame["y"] for frame in wide}) == 1
+    assert len({frame["y"] for frame in narrow}) > 1
+
+
+@pytest.mark.parametrize("read", [9, 0])
+def test_the_row_that_predicts_is_higher_framed_and_apart(read):
+    table, cells, frames, _ = _scene(984, 2, read=read)
+    of_row = [cell for cell, high in zip(cells, table["high"], strict=True) if high > 1]
+    others = [cell for cell, high in zip(cells, table["high"], strict=True) if high == 1]
+    assert len(of_row) == 2 * (10 if read else 1)
+    for cell in of_row:
+        assert cell["height"] > 1.3 * others[0]["height"]
+        assert any(
+            frame["x"] < cell["x"]
+            and cell["x"] + cell["width"] < frame["x"] + frame["width"]
+            and frame["y"] < cell["y"]
+            and cell["y"] + cell["height"] < frame["y"] + frame["height"]
+            for frame in frames
+        )
+    for frame in frames:
+        for cell in others:
+            assert not frame["y"] < cell["y"] + cell["height"] / 2 < frame["y"] + frame["height"]
+
+
+def test_triangles_stand_over_the_columns_of_the_informative_days():
+    table, cells, _, texts = _scene(984, 2)
+    marks = sorted(text["x"] for text in texts if text["text"] == "▼")
+    middles = {
+        (place, key): cell["x"] + cell["width"] / 2
+        for place, key, cell in zip(table["place"], table["key"], cells, strict=True)
+    }
+    expected = sorted(middles[place, key] for place in (0, 1) for key in (1, 4))
+    assert marks == pytest.approx(expected, abs=1)
+
+
+def test_days_stand_in_the_middle_of_their_rows():
+    table, cells, _, texts = _scene(984, 1)
+    named = [text for text in texts if text["text"] == "7" and text["align"] == "right"]
+    middles = [
+        cell["y"] + cell["height"] / 2
+        for day, cell in zip(table["query_day"], cells, strict=True)
+        if day == "7"
+    ]
+    assert [text["y"] for text in named] == pytest.approx(middles[:1], abs=1)
+
+
+def test_rows_without_part_in_the_loss_are_paler_and_the_shares_of_the_other_are_written():
+    patterns, mask = _patterns(1, 4)
+    rows = {"heads": (0,), "read": 3, "symbols": None}
+    table = heads_table(patterns, mask, trained=False, **rows)
+    last = table["query_day"] == "4"
+    assert (table.loc[last, "strength"] == 1).all()
+    assert (table.loc[~last, "strength"] < 0.5).all()
+    assert list(table.loc[last, "number"]) == ["25"] * 4
+    assert set(table.loc[~last, "number"]) == {""}
+    assert (heads_table(patterns, mask, trained=True, **rows)["strength"] == 1).all()
