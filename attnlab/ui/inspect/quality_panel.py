@@ -150,7 +150,7 @@ def _draw_transitions(found: Transitions, vocabulary: Vocabulary) -> None:
     rows = [
         {"transition": f"{vocabulary.symbols[before]} → {vocabulary.symbols[after]}"}
         | {name: _mean_in_words(means, before, after) for name, means in columns.items()}
-        for before in np.flatnonzero(found.count > 1)
+        for before in np.flatnonzero(found.count > 1).tolist()
         for after in range(vocabulary.size)
     ]
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="content")
@@ -161,7 +161,7 @@ def _draw_transitions(found: Transitions, vocabulary: Vocabulary) -> None:
 
 
 def _mean_in_words(means: Means, before: int, after: int) -> str:
-    mean, stderr = means.mean[before, after], means.stderr[before, after]
+    mean, stderr = float(means.mean[before, after]), float(means.stderr[before, after])
     if stderr == 0:
         return f"{mean:.3f}".replace("-", "−")
     return show_measured(mean, stderr)

@@ -17,7 +17,7 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.training.feasibility import feasibility
 from attnlab.ui.core.fragments import draw_while
-from attnlab.ui.core.outside import as_message, draw_error
+from attnlab.ui.core.outside import as_message, draw_error, draw_warning
 from attnlab.ui.core.page_theme import INSIDE_HEIGHT, LOSS_HEIGHT
 from attnlab.ui.core.process_figures import accuracy_of, answer_or_none, figures, is_answered
 from attnlab.ui.train.cursor import (
@@ -169,9 +169,8 @@ def _draw_findings(form: Experiment | OptionError) -> None:
             f"{figures(verdict.reachable)}.",
         )
     if findings:
-        points = "\n".join(f"- {as_message(finding)}" for finding in findings)
         with st.container(key="findings"):
-            st.warning(points, icon=":material/report:")
+            draw_warning("About these settings:", *findings, icon=":material/report:")
 
 
 def _draw_words(
