@@ -176,7 +176,7 @@ MUTATIONS = (
     ),
     Mutation(
         "training/losses.py", "-of_next.mean(where=example.asked[1:])",
-        "-of_next.mean()", "losses example",
+        "-of_next.mean()", "losses",
     ),
     Mutation(
         "training/losses.py", "-log_probs[:, final].sum()",
@@ -192,7 +192,7 @@ MUTATIONS = (
     Mutation("training/steps.py", "(step + 1) / (last_step + 1)", "step / last_step", "optimisers"),
     Mutation(
         "training/sources.py", "jnp.arange(tokens.shape[1]) >= given",
-        "jnp.arange(tokens.shape[1]) > given", "losses evaluation example",
+        "jnp.arange(tokens.shape[1]) > given", "losses evaluation",
     ),
     Mutation(
         "training/learned_share.py", "np.hypot(test.nll_stderr, share * floor.nll_stderr)",
