@@ -36,7 +36,7 @@ with live:
     draw_live(run, form, snapshot)
 with problem:
     if isinstance(form, OptionError):
-        draw_error(f"These settings cannot run. {form}")
+        draw_error(f"These settings cannot run. {'The controls say why.' if problems else form}")
 
 draw_sequences(run)
 draw_runs(run)

@@ -179,7 +179,7 @@ def _draw_switches() -> Switches:
             option: linked(
                 st.select_slider,
                 label_of(option, spec),
-                steps(spec.low, spec.high),
+                steps(spec.low, spec.high, default_of(kind, option)),
                 default_of(kind, option),
                 key=f"step_{option}",
                 width=220,
