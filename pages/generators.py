@@ -20,10 +20,10 @@ from attnlab.ui.generators.sample_panel import (
 ensure_shell()
 st.title("Generators", anchor=False)
 st.markdown(
-    "A **generator** makes the sequences that models learn from. Its rule is known, so that what "
-    "can be learned is known too, before anything is trained: how well the best predictor does, "
-    "what simpler ones miss, and which days matter. Choose a process in the sidebar, change its "
-    "numbers, and read downwards."
+    "A **generator** makes the sequences that models learn from. Its rule is known, so that "
+    "what can be learned is known too, before anything is trained: the accuracy and loss of "
+    "the best predictor, what simpler ones miss, and which days matter. Choose a process in "
+    "the sidebar and change its numbers."
 )
 
 st.header("The rule", anchor=False)
@@ -45,20 +45,20 @@ questions = (
 sample, known, best, alike, rungs, depends = answers_in_turn(*questions)
 draw_waiting(*questions)
 
-st.header("What it makes", anchor=False)
+st.header("Samples", anchor=False)
 draw_sample(generator, sample)
 
-st.header("How often", anchor=False)
+st.header("Token frequencies", anchor=False)
 draw_frequencies(generator, known, sample)
 
-st.header("How long a day echoes", anchor=False)
+st.header("Dependence by lag", anchor=False)
 draw_agreement(alike)
 
-st.header("What could be learned", anchor=False)
+st.header("Bayes loss and accuracy by day", anchor=False)
 draw_optimum(best, vocab)
 draw_enumeration(generator, length, best)
 
-st.header("Who could learn it", anchor=False)
+st.header("Baselines", anchor=False)
 draw_ladder(rungs)
 
 st.header("Which days matter", anchor=False)

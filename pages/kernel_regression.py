@@ -10,18 +10,19 @@ from attnlab.ui.lessons.regression.metric_panel import draw_metric
 ensure_shell()
 st.title("Kernel regression", anchor=False)
 st.markdown(
-    "To guess y at a new x, average the y of known points, the near ones counting more. That is "
-    "Nadaraya–Watson regression, from 1964. Attention does the same: the new x is the query, the "
-    "known x are the keys, their y the values. What attention adds is that it learns what near "
-    "means."
+    "To predict y at a new x, average the y of known points, with more weight on nearer ones. "
+    "That is Nadaraya–Watson regression, from 1964. Attention does the same: the new x is the "
+    "query, the known x are the keys, their y the values. What attention adds is that it "
+    "learns what “near” means."
 )
 
 st.header("A weighted mean of what is near", anchor=False, divider="gray")
 curve = draw_controls()
 draw_fit(curve)
 st.markdown(
-    "**Try this**: make the bandwidth small until the fit jumps from dot to dot, then large until "
-    "it is flat; then let leaving one out choose. Of `quickening` no bandwidth suits both ends."
+    "**Try this**: make the bandwidth small until the fit jumps from dot to dot, then large "
+    "until it is flat; then let the leave-one-out error choose it. For `quickening` no "
+    "bandwidth suits both ends."
 )
 
 st.header("The same by attention", anchor=False, divider="gray")
@@ -35,14 +36,14 @@ draw_equalities(curve)
 st.header("Attention learns the kernel", anchor=False, divider="gray")
 st.markdown(
     "With two features, one bandwidth treats both alike. Let W_Q and W_K be trained instead: "
-    "scores −‖x W_Q − xᵢ W_K‖²/2, every point predicted from the others. The dashed line is the "
-    "least error that any fixed bandwidth has."
+    "scores −‖x W_Q − xᵢ W_K‖²/2, trained on the leave-one-out error: every point is predicted "
+    "from the others. The dashed line is the least error that any fixed bandwidth has."
 )
 draw_metric()
 st.markdown(
-    "**Try this**: `slanted`, where neither feature alone is irrelevant; and `round`, where the "
-    "fixed kernel has the right shape: there the learned one gains on the points it is trained "
-    "on, and nothing against the truth."
+    "**Try this**: `slanted`, where neither feature alone is irrelevant; and `round`, where "
+    "the fixed kernel has the right shape: there the learned one is better on its training "
+    "points, and no better against the truth."
 )
 
 draw_in_code(

@@ -22,10 +22,10 @@ from attnlab.ui.lessons.encodings.encoding_sections import (
 ensure_shell()
 st.title("Positional encodings", anchor=False)
 st.markdown(
-    "Attention sees a **set** of days: without a word on order, shuffled days give shuffled "
-    "outputs. A positional encoding is that word. Most give each position a vector of features "
-    "beside the token's own; `rotary` and `alibi` change how queries meet keys instead. Put two "
-    "side by side."
+    "Attention sees a **set** of days: without information on order, shuffled days give "
+    "shuffled outputs. A positional encoding supplies it. Most give each position a vector of "
+    "features beside the token's own; `rotary` and `alibi` change the scores of queries and "
+    "keys instead. Compare two side by side."
 )
 draw_presets()
 left, right = st.columns(2, gap="medium")
@@ -42,28 +42,29 @@ draw_pictures(one, other)
 st.header("A shift is a rotation", anchor=False, divider="gray")
 st.latex(r"PE(t + k) = M(k)\, PE(t) \quad \text{with one matrix for all } t")
 st.markdown(
-    "For sinusoidal encodings of even d each pair (sin, cos) turns by a fixed angle, whatever t "
-    "is, so that “k days ago” is one linear map that a head can learn; with odd d the last sine "
-    "has no cosine to turn with. A scalar grows and a learned encoding is free: no one matrix does "
-    "it for them, and the best one errs."
+    "For sinusoidal encodings of even d each pair (sin, cos) turns by a fixed angle, whatever "
+    "t is, so that “k days ago” is one linear map that a head can learn; with odd d the last "
+    "sine has no cosine to turn with. A scalar grows and a learned encoding is free: no single "
+    "matrix does it for them, and even the best one has an error."
 )
 draw_shifts(one, other)
 
 st.header("In the scores instead of the input", anchor=False, divider="gray")
 st.markdown(
     "`rotary` turns queries and keys by an angle that grows with their position, so that their "
-    "product depends on the distance alone; `alibi` takes a little off every score for each day of "
-    "distance. Below one vector meets itself, as query at one place and as key at another."
+    "product depends on the distance alone; `alibi` subtracts a little from every score for "
+    "each day of distance. Below, the query and the key are the same vector, at two positions."
 )
 draw_scores(length, width)
 
-st.header("Wavelengths, and positions too alike", anchor=False, divider="gray")
+st.header("Wavelengths and aliasing", anchor=False, divider="gray")
 for column, shown in zip(st.columns(2, gap="medium"), (one, other), strict=True):
     with column:
         draw_waves(shown)
 st.caption(
-    "How to read it: after one wavelength a component takes the same values again. Positions are "
-    "too alike where all components come round together, or where all are too slow to tell."
+    "How to read it: after one wavelength a component takes the same values again. Positions "
+    "alias where all components return to the same values together, or where all are too slow "
+    "to tell them apart."
 )
 
 st.header("Beyond the trained length", anchor=False, divider="gray")

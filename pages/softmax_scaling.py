@@ -13,9 +13,10 @@ ensure_shell()
 st.title("Softmax scaling", anchor=False)
 st.markdown(
     "Attention compares a query with a key by their dot product, a sum of d terms. The more "
-    "terms, the larger the sums, and a softmax of large scores listens to one key alone and "
-    "hardly learns. Dividing by √d keeps the scores at one size. See it grow, see it close, and "
-    "see what it costs a model that learns."
+    "terms, the larger the sums, and a softmax of large scores saturates: one key gets nearly "
+    "all the weight, and hardly any gradient passes. Dividing by √d keeps the scores at one "
+    "size. Below, the scores grow, the softmax saturates, and matched training runs show what "
+    "that costs."
 )
 
 st.header("Dot products grow with their width", anchor=False, divider="gray")
@@ -25,11 +26,11 @@ st.markdown(
 )
 draw_dot_products()
 st.markdown(
-    "**Try this**: set σ to 2. The law is d σ⁴, so that 1/√d alone no longer keeps the scores at "
-    "size 1: the starting weights matter as much."
+    "**Try this**: set σ to 2. The variance is d σ⁴, so that 1/√d alone no longer keeps the "
+    "scores at size 1: the starting weights matter as much."
 )
 
-st.header("The softmax closes", anchor=False, divider="gray")
+st.header("The softmax saturates", anchor=False, divider="gray")
 st.markdown("The same scores through the softmax of attention, one query over several keys.")
 draw_saturation()
 st.markdown(
@@ -37,27 +38,28 @@ st.markdown(
     "softmax saturates."
 )
 
-st.header("Logits and temperature in the hand", anchor=False, divider="gray")
-st.markdown("Any logits, divided by a temperature: 1/√d is a temperature of √d.")
+st.header("Logits and temperature", anchor=False, divider="gray")
+st.markdown("Enter any logits; they are divided by a temperature: 1/√d is a temperature of √d.")
 draw_temperature()
 st.markdown(
     "**Try this**: the vector, then 8 × the vector, then turn the temperature to 5. Eight times "
     "the logits is an eighth of the temperature."
 )
 
-st.header("On a model that learns", anchor=False, divider="gray")
+st.header("During training", anchor=False, divider="gray")
 st.markdown(
-    "Matched runs: the same process, seed, data, batches and starting weights, once with 1/√d and "
-    "once without, for heads of width 4 to 128 and queries and keys that start at half, one, two "
-    "and four times their usual size. Since the process is known, so is the floor; by how much the "
-    "gap to it is larger without 1/√d is what leaving the scale out costs."
+    "Matched runs: the same process, seed, data, batches and starting weights, once with 1/√d "
+    "and once without, for heads of width 4 to 128 and init gains of 0.5, 1, 2 and 4: the "
+    "starting weights of queries and keys times that factor. Since the process is known, so is "
+    "the floor; by how much the gap to it is larger without 1/√d is the cost of omitting the "
+    "scaling."
 )
 draw_sweep()
 
-st.header("Numerical safety", anchor=False, divider="gray")
+st.header("Numerical stability", anchor=False, divider="gray")
 st.markdown(
-    "A softmax as it is written breaks on scores that attention does meet: large ones, and rows "
-    "in which a mask leaves nothing."
+    "A softmax computed exactly as its formula says breaks on scores that occur in attention: "
+    "large ones, and rows in which a mask leaves nothing."
 )
 draw_safety()
 

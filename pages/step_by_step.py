@@ -13,9 +13,9 @@ from attnlab.ui.lessons.head.stage_panel import draw_stages
 ensure_shell()
 st.title("Step by step", anchor=False)
 st.markdown(
-    "Attention mixes rows of numbers, with weights that it finds itself. First the plainest "
-    "mixture, the mean of the past; then a head whose every number can be followed by hand; then "
-    "what follows from it: without further help attention sees a set, not a sequence."
+    "Attention mixes rows of numbers, with weights that it computes itself. First the simplest "
+    "mixture, the mean of the past; then a head whose every number can be checked by hand; "
+    "then a consequence: without positional information attention sees a set, not a sequence."
 )
 
 

@@ -1,4 +1,4 @@
-"""Words: what the names on the other pages mean."""
+"""Glossary: what the names on the other pages mean."""
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ from attnlab.training.losses import LOSSES
 from attnlab.ui.core.shell import ensure_shell
 
 ensure_shell()
-st.title("Words", anchor=False)
+st.title("Glossary", anchor=False)
 st.markdown(
     "One word for one thing, here and on every page. A **generator** is the process that makes "
     "sequences of **days**; each day is a **token**, such as 🌧️ ☁️ ☀️. A model sees `length` days "

@@ -116,7 +116,7 @@ def _passed(happened: WhatHappened) -> Iterator[str]:
         )
     elif happened.learned is not None:
         yield (
-            "no baseline is passed but the uniform guess"
+            "better than a uniform guess, but no better than any other baseline"
             if happened.learned > 0
             else ("worse than a uniform guess")
         )
@@ -128,7 +128,7 @@ def _attended(happened: WhatHappened) -> Iterator[str]:
     heads = ""
     if happened.heads > 1:
         shares = ", ".join(f"{share:.0%}" for share in happened.own)
-        heads = f" (most that one head gives: {shares})"
+        heads = f" (largest share of one head: {shares})"
     yield f"{happened.attended:.0%} of the attention is on {_days(happened)}{heads}"
 
 
@@ -145,8 +145,8 @@ def _missing(happened: WhatHappened, model: AbstractModelOptions) -> Iterator[st
     elif isinstance(model, AttentionOptions) and learned < linear + _LIKE_LINEAR < _LEARNED:
         yield (
             f"yet {learned:.0%} is learned: the prediction is a weighted mean of what each day "
-            f"says by itself (the best linear predictor learns {linear:.0%}), and the days decide "
-            "together"
+            f"says by itself (the best linear predictor learns {linear:.0%}), and the days act "
+            "jointly"
         )
     elif happened.heads < len(happened.informative):
         yield (
@@ -155,7 +155,10 @@ def _missing(happened: WhatHappened, model: AbstractModelOptions) -> Iterator[st
             "which token stood on which day is partly lost"
         )
     else:
-        yield f"yet {learned:.0%} is learned: the days are found, but not all that they decide"
+        yield (
+            f"yet {learned:.0%} is learned: attention is on the right days, but how they "
+            "determine the next is not fully learned"
+        )
 
 
 def _days(happened: WhatHappened) -> str:

@@ -9,7 +9,7 @@ from attnlab.configuration.options import OptionError
 
 FEWEST, MOST = 3, 500
 _LARGEST = 1e6
-_REMEDY = "Write one point a line, x and y, with a space, comma or tab between them"
+_REMEDY = "Write one point per line: x and y separated by a space, comma or tab"
 
 
 def read_points(name: str, text: str) -> tuple[Float[np.ndarray, " points"], ...]:

@@ -116,13 +116,13 @@ def saturation(
 
 
 def verdict(surviving: float) -> str:
-    """`healthy`, `fading` or `saturated`, by the mean surviving share of the Jacobian norm.
+    """`healthy`, `partly saturated` or `saturated`, by the mean surviving share of its norm.
 
-    healthy: at least 0.6; saturated: less than 0.25; fading: between the two.
+    healthy: at least 0.6; saturated: less than 0.25; partly saturated: between the two.
     """
     if surviving >= HEALTHY:
         return "healthy"
-    return "fading" if surviving >= SATURATED else "saturated"
+    return "partly saturated" if surviving >= SATURATED else "saturated"
 
 
 def patterns(

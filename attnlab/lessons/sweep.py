@@ -75,7 +75,7 @@ class Track(NamedTuple):
 
     Figures of the row that makes the prediction, as means over the sequences: `spread`, the
     standard deviation of its admitted scores before the softmax; `entropy` of its pattern, in
-    nats. `gap` is the mean of KL(true law ‖ model) in nats, the expected loss less the floor.
+    nats. `gap` is the mean of KL(true ‖ model) in nats, the expected loss less the floor.
     """
 
     d_attn: int

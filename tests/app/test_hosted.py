@@ -167,7 +167,7 @@ def test_who_waits_reads_their_place_and_can_pause(hosted_app, monkeypatch):
     run = hosted_app.session_state["live_run"]
     status = " ".join(text.value for text in hosted_app.markdown)
     assert "waiting: place 1 in the queue, 1 computation at a time" in status
-    assert "Others came first" in status
+    assert "Waiting in the queue" in status
     hosted_app.button(key="run_pause").click().run()
     assert run.wait(120.0)
     assert not hosted_app.run().exception

@@ -41,7 +41,7 @@ def test_the_fit_follows_the_controls(page):
     seen = [figures(page)]
     page.slider(key="bandwidth").set_value(0.5).run()
     seen.append(figures(page))
-    assert float(seen[1]["effective points"]) > float(seen[0]["effective points"])
+    assert float(seen[1]["effective neighbours"]) > float(seen[0]["effective neighbours"])
     page.slider(key="query_at").set_value(80.0).run()
     seen.append(figures(page))
     page.number_input(key="curve_seed").set_value(3).run()
@@ -102,13 +102,13 @@ def test_every_plane(page, name):
 
 
 def test_the_kernel_is_learned(page):
-    start = figures(page)["left out: learned"]
+    start = figures(page)["leave-one-out MSE: learned"]
     page.button(key="metric_train").click().run()
     assert page.session_state["session_work"].of("metric").wait(PATIENCE)
     page.run()
     found = figures(page)
-    assert found["left out: learned"] != start
-    for measure in ("left out", "against the truth"):
+    assert found["leave-one-out MSE: learned"] != start
+    for measure in ("leave-one-out MSE", "MSE against the truth"):
         learned, fixed = (
             float(found[f"{measure}: {which}"].split()[0]) for which in ("learned", "best fixed")
         )

@@ -13,7 +13,7 @@ _PAGES = Path(__file__).resolve().parents[2] / "pages"
 # It has no charts.
 _WITHOUT = {"words"}
 _SVG = "{http://www.w3.org/2000/svg}"
-_PANEL = "Take the charts away"
+_PANEL = "Export charts"
 
 
 def _texts(svg: str) -> str:

@@ -67,7 +67,7 @@ def test_verdicts(page):
     [
         (0, {"largest weight": "0.2872", "variance of the logits": "0.0950"}),
         (1, {"largest weight": "0.8000", "variance of the logits": "6.0800"}),
-        (2, {"effective tokens": "8.000", "largest weight": "0.1250"}),
+        (2, {"effective keys": "8.000", "largest weight": "0.1250"}),
         (3, {"largest weight": "0.6652"}),
         (4, {"largest weight": "0.7311"}),
     ],

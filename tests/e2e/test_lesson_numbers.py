@@ -76,7 +76,7 @@ def test_own_points_stand_in_the_address_while_they_are_few(new_page, server):
 def test_softmax_scaling_is_turned(new_page, server):
     page = _open(new_page(), server, "softmax_scaling")
     verdict = page.locator(".st-key-verdicts")
-    expect(verdict).to_contain_text("without, d = 16: fading")
+    expect(verdict).to_contain_text("without, d = 16: partly saturated")
     _slider(page, "width").press("End")
     expect(verdict).to_contain_text("without, d = 256: saturated")
     expect(page).to_have_url(re.compile(r"[?&]width=256"))
@@ -144,12 +144,12 @@ def test_a_click_puts_the_query_there(new_page, server):
 
 def test_the_kernel_is_learned_live(new_page, server):
     page = _open(new_page(), server, "kernel_regression")
-    fixed = _metric(page, "against the truth: best fixed").inner_text()
+    fixed = _metric(page, "MSE against the truth: best fixed").inner_text()
     page.locator(".st-key-metric_train button").click()
     status = page.locator(".st-key-metric_status")
     expect(status).to_contain_text("running")
     expect(status).to_contain_text("done", timeout=_LONG)
-    learned = _metric(page, "against the truth: learned").inner_text()
+    learned = _metric(page, "MSE against the truth: learned").inner_text()
     assert float(learned.split()[0]) < float(fixed.split()[0])
     _slider(page, "plane_point").press("End")
     expect(_slider(page, "plane_point")).to_have_value("150")

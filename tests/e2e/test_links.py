@@ -89,20 +89,20 @@ def test_the_menu_keeps_the_settings_in_the_address(bench):
     bench.fill("steps", 700)
     _wait_for_address(bench, "steps", "700")
     length = bench.page.evaluate("history.length")
-    for number, title in enumerate(("Words", "Step by step"), start=1):
+    for number, title in enumerate(("Glossary", "Step by step"), start=1):
         go_to(bench.page, "Lessons", title)
         _wait_for_address(bench, "steps", "700")
         assert bench.page.evaluate("history.length") == length + number
     # One press, one page.
     bench.page.go_back()
-    bench.page.get_by_role("heading", name="Words", exact=True).wait_for()
+    bench.page.get_by_role("heading", name="Glossary", exact=True).wait_for()
 
 
 def test_the_menu_keeps_the_settings_of_a_lesson(new_page, server):
     train = _open(new_page, server, {"temperature_of_logits": "1.25"}, "softmax_scaling")
     expect(train.page.get_by_text("In code").last).to_be_visible()
     train.settle()
-    go_to(train.page, "Lessons", "Words")
+    go_to(train.page, "Lessons", "Glossary")
     _wait_for_address(train, "v", "2")
     go_to(train.page, "Lessons", "Softmax scaling")
     for key, value in (("v", "2"), ("temperature_of_logits", "1.25")):

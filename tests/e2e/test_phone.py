@@ -36,13 +36,13 @@ def test_the_sidebar_closes_when_a_page_is_chosen(new_page, server):
     page.get_by_test_id("stExpandSidebarButton").click()
     sidebar = page.get_by_test_id("stSidebar")
     expect(sidebar).to_have_attribute("aria-expanded", "true")
-    sidebar.get_by_role("link", name="Words").click()
-    page.get_by_role("heading", name="Words", exact=True, level=1).wait_for()
+    sidebar.get_by_role("link", name="Glossary").click()
+    page.get_by_role("heading", name="Glossary", exact=True, level=1).wait_for()
     expect(sidebar).to_have_attribute("aria-expanded", "false")
 
 
 def test_words_fit_a_phone(new_page, server):
     page = new_page(**_PHONE)
     page.goto(f"{server.url}/words")
-    page.get_by_role("heading", name="Words", exact=True).wait_for()
+    page.get_by_role("heading", name="Glossary", exact=True).wait_for()
     _assert_fits(page)

@@ -45,7 +45,7 @@ def test_a_closed_tab_ends_the_work(bench, server):
 
 def test_a_run_goes_on_while_another_page_is_read(bench):
     before = bench.start_long_run()
-    go_to(bench.page, "Lessons", "Words")
+    go_to(bench.page, "Lessons", "Glossary")
     go_to(bench.page, "Laboratory", "Train")
     after = bench.wait_for("running")
     assert after.step > before.step
@@ -55,7 +55,7 @@ def test_a_run_goes_on_while_another_page_is_read(bench):
 
 def test_the_back_button_returns_to_the_run(bench):
     before = bench.start_long_run()
-    go_to(bench.page, "Lessons", "Words")
+    go_to(bench.page, "Lessons", "Glossary")
     bench.page.go_back()
     after = bench.wait_for("running")
     assert after.step > before.step

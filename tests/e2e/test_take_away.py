@@ -33,7 +33,7 @@ def _texts(svg: bytes) -> str:
 def done(bench):
     """A short run that has ended, with the panel open since before it began."""
     bench.open_panel("files")
-    expect(bench.part("files")).to_contain_text("nothing to take away")
+    expect(bench.part("files")).to_contain_text("nothing to export")
     bench.fill("steps", 30)
     bench.press("start")
     bench.wait_for("done")

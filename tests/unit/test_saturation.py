@@ -154,7 +154,7 @@ def test_sharpening():
 
 def test_the_criterion():
     assert [verdict(x) for x in (1, HEALTHY, HEALTHY - 1e-9, SATURATED, SATURATED - 1e-9, 0)] == [
-        "healthy", "healthy", "fading", "fading", "saturated", "saturated"
+        "healthy", "healthy", "partly saturated", "partly saturated", "saturated", "saturated"
     ]  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def test_scaled_scores_stay_healthy_and_others_do_not():
         ]
         for power in (-0.5, 0.0)
     }
-    assert words == {-0.5: ["healthy"] * 3, 0.0: ["healthy", "fading", "saturated"]}
+    assert words == {-0.5: ["healthy"] * 3, 0.0: ["healthy", "partly saturated", "saturated"]}
 
 
 def test_the_fewer_the_keys_the_sooner_a_softmax_saturates():

@@ -45,7 +45,7 @@ def distribution_chart(table: Rows, *, dark: bool, height: int) -> alt.LayerChar
         alt.Tooltip("series:N", title="scores"),
         alt.Tooltip("at:Q", title="score", format=".3g"),
         alt.Tooltip("density:Q", title="drawn", format=".3f"),
-        alt.Tooltip("normal:Q", title="normal law", format=".3f"),
+        alt.Tooltip("normal:Q", title="normal distribution", format=".3f"),
     ]
     return alt.layer(
         base.encode(y=alt.Y("density:Q", stack=None, **density), color=colour).mark_area(

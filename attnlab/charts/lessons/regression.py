@@ -124,7 +124,7 @@ def leave_one_out_chart(table: Rows, chosen: Rows, *, dark: bool, height: int) -
         scale=alt.Scale(type="log", nice=False),
         axis=alt.Axis(format="~g", labelOverlap=True, tickCount=4),
     )
-    title = "error, left out"
+    title = "leave-one-out MSE"
     base = alt.Chart(table).encode(x=x)
     here = alt.Chart(chosen).encode(x=x)
     return alt.layer(
@@ -165,7 +165,7 @@ def learning_chart(
     x = alt.X("step:Q", title="step", scale=alt.Scale(domain=[0, last_step], nice=False))
     y = alt.Y(
         "loss:Q",
-        title="mean squared error, left out",
+        title="leave-one-out MSE",
         scale=alt.Scale(domain=list(y_domain), nice=False, clamp=True),
     )
     base = alt.Chart(table).encode(x=x, y=y)

@@ -195,13 +195,13 @@ def gap_map_chart(
         ),
         y=alt.Y(
             "gain:O",
-            title="starting size of W_Q, W_K",
+            title="init gain of W_Q, W_K",
             scale=alt.Scale(domain=[f"{gain:g}" for gain in reversed(gains)]),
             axis=alt.Axis(ticks=False, domain=False),
         ),
         tooltip=[
             alt.Tooltip("d_attn:O"),
-            alt.Tooltip("gain:O", title="starting size"),
+            alt.Tooltip("gain:O", title="init gain"),
             alt.Tooltip("gap:Q", title="gap (nats)", format=".4f"),
             alt.Tooltip("error:Q", title="± standard error", format=".4f"),
         ],

@@ -207,7 +207,7 @@ def _draw_widget(label: str, spec: Option, default: Any, common: Mapping[str, An
     if spec.choices:
         st.selectbox(label, spec.choices, **common)
     elif isinstance(default, tuple) and isinstance(default[0], tuple):
-        st.text_area(f"{label}, a row a line", height="content", **common)
+        st.text_area(f"{label}, one row per line", height="content", **common)
     elif isinstance(default, str | tuple):
         st.text_input(label, **common)
     elif isinstance(default, int) and spec.high - spec.low <= _MOST_SLIDER_VALUES:

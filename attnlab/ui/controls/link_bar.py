@@ -45,7 +45,7 @@ def follow_address(*, has_own_settings: bool) -> None:
         st.session_state[_WRITTEN] = to_query(link.experiment, link.lesson)
         st.session_state[_NOTICES] = link.notices
         if not has_own_settings:
-            unknown = (f"{quoted(key)} is no setting of this experiment." for key in others)
+            unknown = (f"{quoted(key)} is not a setting of this experiment." for key in others)
             st.session_state[_NOTICES] += tuple(unknown)
             others = {}
     form = read_form()
@@ -102,7 +102,7 @@ def draw_lesson() -> None:
             if lesson.title or lesson.text:
                 draw_lesson_words(lesson.title, lesson.text, key="lesson_words")
             else:
-                st.markdown("This link leaves some controls out.")
+                st.markdown("This link hides some controls.")
         st.button(
             "Leave the lesson",
             key="lesson_leave",
@@ -123,7 +123,7 @@ def draw_link_panel(form: Experiment | OptionError) -> None:
         if isinstance(form, OptionError):
             st.info("These settings cannot run, and have no link.", icon=":material/link_off:")
             return
-        st.markdown("Whoever opens this link meets these settings and this seed.")
+        st.markdown("This link opens these settings with this seed.")
         st.code(_address(form, Lesson()), language=None, wrap_lines=True)
         st.markdown(
             "**Lesson.** Say what to find out, and hide the controls that would distract: the link "

@@ -24,7 +24,7 @@ def edit_matrix(name: str, title: str, default: Rows, *, key: str, more_rows: bo
     with st.popover("as text", icon=":material/edit_note:"):
         text = linked(
             st.text_area,
-            f"{name}, a row a line",
+            f"{name}, one row per line",
             show_matrix(default),
             key=key,
             height="content",

@@ -117,7 +117,7 @@ def _draw_fit(key: str, outline: Outline | None) -> None:
         args=(key, rows, columns),
         icon=":material/grid_on:",
     )
-    st.caption(f"It becomes {rows} × {columns}, with all probabilities of a row alike.")
+    st.caption(f"It becomes {rows} × {columns}, with equal probabilities in each row.")
 
 
 def _write_uniform(key: str, rows: int, columns: int) -> None:

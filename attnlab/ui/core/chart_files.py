@@ -18,9 +18,7 @@ def draw_pictures() -> None:
     """Downloads of the charts that the page has, if it has any."""
     if not charts_on_page():
         return
-    panel = st.expander(
-        "Take the charts away", key=PICTURES, on_change="rerun", icon=":material/image:"
-    )
+    panel = st.expander("Export charts", key=PICTURES, on_change="rerun", icon=":material/image:")
     if panel.open:
         with panel:
             fragment(_draw_choice, key="pictures_choice")()

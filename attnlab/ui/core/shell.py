@@ -106,7 +106,7 @@ def _navigation():
             title="Kernel regression",
             icon=":material/show_chart:",
         ),
-        st.Page(_PAGES / "words.py", title="Words", icon=":material/menu_book:"),
+        st.Page(_PAGES / "words.py", title="Glossary", icon=":material/menu_book:"),
     ]
     page = st.navigation({"Laboratory": laboratory, "Lessons": lessons}, position="top")
     return page, page in lessons

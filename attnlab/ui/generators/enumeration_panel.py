@@ -44,7 +44,7 @@ def _draw_work(work: Background | None) -> None:
         if state.error:
             draw_error(f"The enumeration ended by an error. {state.error}")
         elif state.done:
-            st.caption("There are too many beliefs to enumerate; the estimates stand.")
+            st.caption("There are too many belief states to enumerate; the estimates stand.")
         elif state.running:
             st.caption(f":material/hourglass_top: {state.message or f'running: {state.latest} …'}")
         else:

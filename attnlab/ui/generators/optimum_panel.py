@@ -17,10 +17,10 @@ from attnlab.ui.core.page_theme import CHART_HEIGHT, on_dark
 from attnlab.ui.core.process_figures import draw_gap
 
 _KNOWS = {
-    "uniform": "nothing: every token alike",
+    "uniform": "nothing: all tokens equally probable",
     "unigram": "how common each token is on the final day",
     "order-1": "the last visible day",
-    "linear": "all visible days, each adding to the log-odds on its own",
+    "linear": "all visible days, each adding to the log-odds independently",
     "optimal": "all visible days, and the process itself",
 }
 _MEASURES = {"replacement": "how far it moves", "information": "what it is worth"}

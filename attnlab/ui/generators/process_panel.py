@@ -37,7 +37,7 @@ def draw_process() -> tuple[AbstractGenerator, int] | None:
         draw_formula(generator)
         if not is_good:
             st.info(
-                "Everything from here on is about the last numbers that made a process.",
+                "Everything below is about the last valid settings.",
                 icon=":material/history:",
             )
     return generator, length

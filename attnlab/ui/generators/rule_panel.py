@@ -35,6 +35,6 @@ def draw_rule_tables(generator: AbstractGenerator) -> None:
                 f"{likeliest[0]:g}, of {likeliest[2]} after {likeliest[1]}.",
             )
     st.caption(
-        "How to read it: a row is what is known, and sums to 1; the more a cell stands out "
-        "from the page, the likelier its column. Hover for the numbers."
+        "How to read it: a row is what is known, and sums to 1; the stronger the colour of a "
+        "cell, the more probable its column. Hover for the numbers."
     )

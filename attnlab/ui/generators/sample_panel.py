@@ -69,7 +69,7 @@ def draw_frequencies(
             shown.following_stderr.ravel(),
             pairs,
         )
-    exact = "exact" if known.exact else "itself a share in a larger sample"
+    exact = "exact" if known.exact else "itself estimated from a larger sample"
     st.caption(
         f"How to read it: a grey bar is the probability ({exact}); a point is the share among "
         f"{counted.size:,} sequences, its line one standard error to both sides. The points of "
@@ -103,8 +103,9 @@ def draw_agreement(agreement: Agreement | None) -> None:
         )
     source = "Exact." if agreement.exact else "Sampled; the band is one standard error."
     st.caption(
-        "How to read it: 0 is what independent days would show, 1 is certainty; below 0 days "
-        f"avoid each other. Mean over all pairs of visible days so far apart. {source}"
+        "How to read it: 0 is what independent days would show, 1 is certainty; below 0 two "
+        "days are less often alike than independent ones. Mean over all pairs of visible days "
+        f"so far apart. {source}"
     )
 
 

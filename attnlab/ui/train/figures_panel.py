@@ -59,8 +59,10 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             "test accuracy",
             show_measured(test.accuracy, test.accuracy_stderr),
             width="content",
-            help=f"Share of {training.test_size:,} test sequences whose next day is the likeliest "
-            f"one; {OVER_TEST_SEQUENCES}.",
+            help=(
+                f"Share of {training.test_size:,} test sequences whose observed next token is "
+                f"the predicted one, the most probable under the model; {OVER_TEST_SEQUENCES}."
+            ),
         )
         if best is not None:
             final = best.final
@@ -69,7 +71,7 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
                 "ceiling",
                 f"{final.accuracy:.3f}" if final.exact else estimate,
                 width="content",
-                help="Accuracy of the best possible prediction from the visible days: "
+                help="Bayes accuracy, that of the best possible prediction from the visible days: "
                 + ("exact." if final.exact else "estimated, ± one standard error."),
             )
         if rungs is not None:
@@ -78,13 +80,13 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
                 "majority class",
                 f"{unigram.accuracy:.3f}",
                 width="content",
-                help="Accuracy of always naming the most common token.",
+                help="Accuracy of always predicting the most common token.",
             )
         st.metric(
             "test loss (nats)",
             show_measured(test.nll, test.nll_stderr),
             width="content",
-            help=f"Mean of -log p(next day); {OVER_TEST_SEQUENCES}.",
+            help=f"Mean of -log p(observed next day); {OVER_TEST_SEQUENCES}.",
         )
         if first is not None:
             st.metric(
@@ -97,7 +99,7 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             "parameters",
             f"{snapshot.parameters:,}",
             width="content",
-            help="Numbers that are trained.",
+            help="Number of trained parameters.",
         )
     st.caption(f"{OVER_TEST_SEQUENCES}; {OF_OTHER_SEEDS}.")
     at_first = np.log(vocab) if first is None else max(first.nll, np.log(vocab))

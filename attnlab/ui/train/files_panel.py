@@ -21,7 +21,7 @@ from attnlab.ui.train.session_past_runs import shelve_run
 def draw_files(run: LiveRun) -> None:
     """Downloads of the run as it stands, and an upload that takes its place."""
     panel = st.expander(
-        "Save, load, take away", key="files", on_change="rerun", icon=":material/save:"
+        "Save, load, export", key="files", on_change="rerun", icon=":material/save:"
     )
     if not panel.open:
         return
@@ -52,7 +52,7 @@ class _Download(NamedTuple):
 def _draw_downloads(run: LiveRun) -> None:
     """A button for every file, which is made when clicked, of the run as it then stands."""
     if run.snapshot().latest is None:
-        st.caption("There is nothing to take away before the first Start.")
+        st.caption("There is nothing to export before the first Start.")
         return
     experiment = run.experiment
     parts = experiment.generator.name, experiment.model.name, f"seed{experiment.seed}"

@@ -60,7 +60,7 @@ def draw_sequence_choice(snapshot: Snapshot) -> int | str:
         persist_state="session",
         label_visibility="collapsed",
         width=215,
-        help="One of a fixed set: what moves is learning, not the data.",
+        help="One of a fixed set: what changes is the model, not the data.",
     )
 
 
@@ -126,7 +126,7 @@ def draw_inside(
     with st.container(key="chart_attention"):
         drawing = inside_drawing(snapshot, trace, choice, informative, dark=on_dark())
         if drawing is None:
-            return "This model has nothing inside that a picture would show."
+            return "This model has no attention, weights by day or hidden states to show."
         if trace.attention:
             alt, how = _pattern_in_words(snapshot, trace, choice, at_rest)
         elif WEIGHTS_BY_DAY in trace.values:
@@ -225,9 +225,9 @@ def _weights_in_words(snapshot: Snapshot, trace: Trace, at_rest: bool) -> tuple[
         alt += f" The largest, {largest['weight']:+.2f} nats, is that of {largest['seen']} on day "
         alt += f"{largest['day']} for {largest['outcome']}."
     return alt, (
-        "the weight of a token on a day for an outcome, relative to the mean over outcomes. Only "
-        "differences between the tokens of one day mean anything: what is added to all of them can "
-        "be taken from the bias. There is no attention in this model."
+        "the weight of a token on a day for an outcome, relative to the mean over outcomes. "
+        "Only differences between the tokens of one day mean anything: a constant added to all "
+        "of them can be subtracted from the bias. There is no attention in this model."
     )
 
 
@@ -235,6 +235,6 @@ def _states_in_words(snapshot: Snapshot) -> tuple[str, str]:
     length = snapshot.experiment.length
     read = readout_position(snapshot.experiment.training.readout, length) + 1
     return f"Hidden states, {length} days.", (
-        "Each column is the state of the model after a day, a component a row; the prediction is "
-        f"made of column {read}. There is no attention in this model."
+        "Each column is the state of the model after a day, one row per component; the "
+        f"prediction is made from column {read}. There is no attention in this model."
     )

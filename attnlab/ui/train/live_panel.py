@@ -212,13 +212,14 @@ def _row(trace: Trace, experiment: Experiment) -> np.ndarray | None:
 def _instructions(snapshot: Snapshot) -> str:
     if snapshot.in_queue:
         return (
-            ":material/hourglass_top: Others came first, and this server trains only so many runs "
-            "at a time. Yours begins by itself when its turn comes; keep this page open."
+            ":material/hourglass_top: Waiting in the queue: this server trains a limited "
+            "number of runs at a time. Yours starts by itself when its turn comes; keep this "
+            "page open."
         )
     if snapshot.state == "compiling":
         return (
-            ":material/hourglass_top: Drawing the data and compiling the training program, once "
-            "for every shape of model."
+            ":material/hourglass_top: Drawing the data and compiling the training program, "
+            "once per model shape."
         )
     if snapshot.state == "paused":
         return ":material/pause_circle: Paused before the first step. Press **Start** to go on."

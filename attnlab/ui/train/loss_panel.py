@@ -30,13 +30,16 @@ def draw_reference_choice(snapshot: Snapshot) -> Sequence[str]:
         return ()
     names = [rung.name for rung in rungs[1:-1]]
     return st.pills(
-        "reference predictors on the loss chart",
+        "baselines on the loss chart",
         names,
         selection_mode="multi",
         key="rungs",
         persist_state="session",
-        help="What could be had with less knowledge: unigram, the law of the final day; order-k, "
-        "the last k days; linear, the linear predictor of least loss from all days.",
+        help=(
+            "Loss of the best predictor that knows less: unigram, the distribution of the "
+            "final day alone; order-k, the last k days; linear, the linear predictor of least "
+            "loss from all days."
+        ),
     )
 
 

@@ -22,7 +22,7 @@ _WIDEST_BEAM = 1_000
 def draw_sequences(run: LiveRun) -> None:
     """How the process goes on after some sequences, and how the model does."""
     panel = st.expander(
-        "Sequences: the process and the model side by side",
+        "Samples from the model, beside the process",
         key="sequences",
         on_change="rerun",
         icon=":material/view_week:",
@@ -41,7 +41,10 @@ def draw_sequences(run: LiveRun) -> None:
             1.0,
             0.1,
             key="temperature_of_days",
-            help="1 draws from the model's own probabilities; 0 always takes the likeliest day.",
+            help=(
+                "1 draws from the model's own probabilities; 0 always takes the most probable "
+                "token."
+            ),
         )
         model = stored.state.model
         st.markdown(_side_by_side(snapshot.experiment, model, snapshot.probes, temperature))

@@ -42,11 +42,11 @@ def draw_sets(bench: Bench) -> None:
         st.markdown("\n".join(lines))
     st.caption(
         "How to read it: outputs of the shuffled inputs, less the shuffled outputs. Without "
-        "positions the head sees a set: every input takes its output along, and the difference is "
-        "rounding. With positions it does not. With a causal mask an output depends on its input "
-        "and on the set of those before it: it stays where that set is the same as before the "
-        "shuffle, as at the input that stays last; the order within the past does not matter. "
-        "(Outputs also stay where inputs are alike.)"
+        "positions the head sees a set: the outputs are permuted exactly as the inputs are, "
+        "and the difference is rounding. With positions it does not. With a causal mask an "
+        "output depends on its input and on the set of those before it: it stays where that "
+        "set is the same as before the shuffle, as at the input that stays last; the order "
+        "within the past does not matter. (Outputs also stay where inputs are alike.)"
     )
 
 

@@ -20,13 +20,13 @@ _KEY = "step_stage"
 TEXTS = {
     "queries": "Every input asks: its row times :blue[W query].",
     "keys": "Every input answers: its row times :red[W key].",
-    "values": "What every input has to say: its row times :green[W value].",
+    "values": "What every input contributes: its row times :green[W value].",
     "scores": "How well each :blue[query] matches each :red[key].",
-    "scaled": "The scores times a factor, so that wide heads do not shout.",
+    "scaled": "The scores times a factor, so that they do not grow with the width of the head.",
     "masked": "Pairs that may not see each other get −∞, of which the softmax makes exactly 0.",
     "pattern": "The softmax of every row: shares between 0 and 1 that sum to 1.",
     "weighted": "The values of all keys, each times the share that the chosen query gives it.",
-    "output": "Their sum: what the query takes home.",
+    "output": "Their sum: the output for the query.",
 }
 
 

@@ -75,7 +75,7 @@ def draw_controls() -> Curve:
             st.slider, "query, in % of the way", 0.0, 100.0, 30.0, 0.5, key="query_at", width=260
         )
         st.button(
-            "Best bandwidth, leaving one out", key="best_bandwidth", icon=":material/target:",
+            "Best leave-one-out bandwidth", key="best_bandwidth", icon=":material/target:",
             on_click=_choose_best,
         )  # fmt: skip
     if name == _OWN:
@@ -161,7 +161,7 @@ def _draw_figures(curve: Curve, fit: np.ndarray, weights: np.ndarray) -> None:
     effective = float(np.exp(-(share * np.log(share)).sum()))
     with st.container(horizontal=True, gap="medium", key="fit_figures"):
         st.metric("fit at the query", f"{fit[curve.place]:.4f}", width="content")
-        st.metric("effective points", f"{effective:.2f}", width="content", help="exp(entropy)")
+        st.metric("effective neighbours", f"{effective:.2f}", width="content", help="exp(entropy)")
         st.metric("h", f"{curve.bandwidth:.4g}", width="content", help="In the units of x.")
         if curve.truth is not None:
             apart = fit - curve.truth
@@ -192,12 +192,13 @@ def _draw_left_out(curve: Curve) -> None:
             leave_one_out_chart(
                 table, pd.DataFrame({"bandwidth": [curve.bandwidth]}), dark=on_dark(), height=220
             ),
-            name="Error of predicting each point from the others",
-            alt=f"Error of predicting each point from the others against the bandwidth: least "
+            name="Leave-one-out MSE",
+            alt=f"Leave-one-out MSE against the bandwidth: least "
             f"at h = {left_out.bandwidths[best]:.3g} with {left_out.loss[best]:.4f}.",
         )
     st.caption(
-        f"Each point predicted from the others: least at h = {left_out.bandwidths[best]:.3g}, "
+        "Leave-one-out MSE, each point predicted from the others: least at h = "
+        f"{left_out.bandwidths[best]:.3g}, "
         f"{show_measured(left_out.loss[best], left_out.stderr[best], most_places=4)}."
     )
 

@@ -143,7 +143,7 @@ def _draw_work(work: Background | None, *, task: _Task, start: float) -> None:
             ),
             name="Learning the kernel",
             # A text that changes draws the chart anew, so it names no figure that still moves.
-            alt="Error of predicting each point from the others, during training, beside that of "
+            alt="Leave-one-out MSE, during training, beside that of "
             f"the best fixed bandwidth, {task.loss:.4f}."
             + (f" It ended at {progress.losses[-1]:.4f}." if progress.step == _STEPS else ""),
         )
@@ -175,12 +175,12 @@ def _draw_figures(progress: MetricProgress, task: _Task) -> None:
     left, right = st.columns(2, gap="medium")
     with left, st.container(horizontal=True, gap="medium", key="left_out_figures"):
         st.metric(
-            "left out: best fixed",
+            "leave-one-out MSE: best fixed",
             show_measured(task.loss, task.stderr, most_places=4),
             width="content",
         )
         st.metric(
-            "left out: learned",
+            "leave-one-out MSE: learned",
             show_measured(*left_out, most_places=4),
             width="content",
             help="The mean squared error that is trained on; with its eight numbers the learned "
@@ -188,14 +188,14 @@ def _draw_figures(progress: MetricProgress, task: _Task) -> None:
         )
     with right, st.container(horizontal=True, gap="medium", key="truth_figures"):
         st.metric(
-            "against the truth: best fixed",
+            "MSE against the truth: best fixed",
             show_measured(*task.error, most_places=4),
             width="content",
             help=f"Mean squared error at {_NEW_POINTS:,} new points without noise, ± its standard "
             "error over them.",
         )
         st.metric(
-            "against the truth: learned", show_measured(*error, most_places=4), width="content"
+            "MSE against the truth: learned", show_measured(*error, most_places=4), width="content"
         )
 
 

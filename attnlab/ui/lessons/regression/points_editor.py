@@ -34,11 +34,11 @@ def _draw_field() -> str:
         st.text_area,
         height=180,
         max_chars=20_000,
-        help=f"One point a line, at most {MOST}: x and y with a comma, space or tab between them.",
+        help=f"One point per line, at most {MOST}: x and y separated by a comma, space or tab.",
     )
     if len(st.session_state.get(_KEY, "")) > _MOST_IN_ADDRESS:
         text = control("x, y", _EXAMPLE, key=_KEY, persist_state="session")
-        st.caption("So many points are not kept in the address: take the text along instead.")
+        st.caption("Too many points for the address: keep the text itself instead.")
         return text
     if _KEY in st.session_state:
         # Said again, so that a text that was too long until now comes into the address.

@@ -39,7 +39,7 @@ WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _MOST_DRAWS, _QUERIES, _MOST_KEYS = 2_000, 120, 32
 _HEIGHT = 300
 _SCALES = {SCALED: "1/sqrt(d)", UNSCALED: "none"}
-_COLOURS = {"healthy": "green", "fading": "orange", "saturated": "red"}
+_COLOURS = {"healthy": "green", "partly saturated": "orange", "saturated": "red"}
 
 
 def draw_dot_products() -> None:
@@ -84,9 +84,9 @@ def draw_dot_products() -> None:
     st.caption(
         "How to read it: left, where the scores of random queries and keys fall; right, their "
         "variance, measured over N independent draws for each width, the same for both series, "
-        "with bars of one standard error. "
-        "Both scales are logarithmic: a straight line upwards is growth in proportion to d, and "
-        "1/√d makes it level. About a third of the points may miss the law by more than their bar."
+        "with bars of one standard error. Both scales are logarithmic: a straight line upwards "
+        "is growth in proportion to d, and 1/√d makes it level. About a third of the points "
+        "are expected to miss the theoretical value by more than their bar."
     )
 
 
@@ -128,7 +128,7 @@ def _draw_variance(products: np.ndarray, size: float) -> None:
             ]
         )
         tables.append(series_table(name, WIDTHS, *figures.T))
-    known = {"law": size**4 * np.array(WIDTHS, dtype=float), "law / d": np.full(9, size**4)}
+    known = {"theory": size**4 * np.array(WIDTHS, dtype=float), "theory / d": np.full(9, size**4)}
     table = pd.concat(tables, ignore_index=True)
     last = tables[1].iloc[-1]
     draw_chart(
@@ -146,7 +146,7 @@ def _draw_variance(products: np.ndarray, size: float) -> None:
         ),
         name="Variance of the scores against width",
         alt=f"Variance against width: at d = {WIDTHS[-1]} it is {last['value']:.4g} without 1/√d, "
-        f"with a standard error of {last['error']:.2g}; the law says {size**4 * WIDTHS[-1]:.4g}.",
+        f"with a standard error of {last['error']:.2g}; theory says {size**4 * WIDTHS[-1]:.4g}.",
     )
 
 
@@ -176,7 +176,7 @@ def _in_latex(value: float, stderr: float) -> str:
 @fragment
 def draw_saturation() -> None:
     """What a softmax over several keys makes of those scores, width by width."""
-    keys = linked(st.slider, "keys that a query meets", 2, _MOST_KEYS, 16, 1, key="keys", width=300)
+    keys = linked(st.slider, "number of keys", 2, _MOST_KEYS, 16, 1, key="keys", width=300)
     size, width = st.session_state["component"], int(st.session_state["width"])
     drawn, admitted = _drawn(st.session_state["draw_seed"]), np.arange(_MOST_KEYS) < keys
     figures = {}
@@ -193,7 +193,7 @@ def draw_saturation() -> None:
     titles = {
         "entropy": "entropy (nats)",
         "largest": "largest weight",
-        "jacobian": "norm of the Jacobian",
+        "jacobian": "nuclear norm of the softmax Jacobian",
     }
     domains = {
         "entropy": (0, 1.15 * np.log(keys)),
@@ -205,15 +205,16 @@ def draw_saturation() -> None:
             _draw_figure(figures, figure, title, domains[figure], at_even[figure])
     st.caption(
         "How to read it: means over 120 random queries, with bars of one standard error. The "
-        "dashed level is an even pattern. Without 1/√d the patterns close on a single key as d "
-        "grows, and with them goes the Jacobian: the factor that every gradient passes on its way "
-        "to queries and keys."
+        "dashed level is a uniform pattern. Without 1/√d the patterns collapse onto a single "
+        "key as d grows, and the Jacobian goes to 0 with them: the factor that multiplies "
+        "every gradient on its way to queries and keys."
     )
     st.caption(
-        f"The criterion: p the weights of a query over n keys, J = diag(p) − p pᵀ the Jacobian of "
-        f"its softmax, ‖J‖ = 1 − Σ p² the sum of its singular values, at most 1 − 1/n. By the mean "
-        f"of ‖J‖ / (1 − 1/n), a width is **healthy** from {HEALTHY:g} upwards, **saturated** below "
-        f"{SATURATED:g}, and **fading** between the two. The two bounds are a convention."
+        "The criterion: p the weights of a query over n keys, J = diag(p) − p pᵀ the Jacobian "
+        "of its softmax, ‖J‖ = 1 − Σ p² its nuclear norm, the sum of its singular values, at "
+        f"most 1 − 1/n. By the mean of ‖J‖ / (1 − 1/n), a width is **healthy** from {HEALTHY:g} "
+        f"upwards, **saturated** below {SATURATED:g}, and **partly saturated** between the two. "
+        "The two bounds are a convention."
     )
 
 
@@ -225,7 +226,7 @@ def _draw_verdicts(figures: dict, width: int) -> None:
             word = verdict(mean)
             st.markdown(
                 f"**{name}**, d = {width}: :{_COLOURS[word]}[**{word}**] · "
-                f"{show_measured(mean, error)} of an even pattern's Jacobian norm"
+                f"{show_measured(mean, error)} of a uniform pattern's Jacobian norm"
             )
         for name, figure in figures.items():
             words = [verdict(row.mean()) for row in figure.surviving]
@@ -233,7 +234,7 @@ def _draw_verdicts(figures: dict, width: int) -> None:
 
 
 def _in_ranges(words: list[str]) -> str:
-    """Which widths have which verdict, such as "d = 1 to 8 healthy, 16 to 256 fading"."""
+    """Which widths have which verdict, such as "d = 1 to 8 healthy, 16 to 256 partly saturated"."""
     parts = []
     for word, group in itertools.groupby(zip(WIDTHS, words, strict=True), key=lambda pair: pair[1]):
         widths = [width for width, _ in group]

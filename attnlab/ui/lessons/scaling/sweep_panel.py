@@ -47,28 +47,30 @@ def draw_sweep() -> None:
         runs = 2 * len(sweep.widths) * len(sweep.gains) * seeds
         st.info(
             f"Press **Train them all**: {runs} runs of {steps} steps, {seeds} seeds for every "
-            f"width from {sweep.widths[0]} to {sweep.widths[-1]}, every starting size, with and "
-            "without 1/√d. It shows what is there meanwhile and how long the rest takes, and can "
-            "be stopped.",
+            f"width from {sweep.widths[0]} to {sweep.widths[-1]}, every init gain, with and "
+            "without 1/√d. Results appear as they come, with the time left, and the runs can be "
+            "stopped.",
             icon=":material/play_circle:",
         )
         return
     plan = st.session_state[_PLAN]
     if plan != sweep:
         st.info(
-            "Settings changed: **Train them all** applies them. Below are the runs of before.",
+            "Settings changed: **Train them all** applies them. Below are the previous runs.",
             icon=":material/change_circle:",
         )
     with st.container(horizontal=True, gap="medium"):
         gain = linked(
             st.segmented_control,
-            "starting size of W_Q and W_K",
+            "init gain of W_Q and W_K",
             [f"{gain:g}" for gain in plan.gains],
             default="1",
             required=True,
             key="sweep_gain",
-            help="A factor on the starting weights of queries and keys. Scores start with its "
-            "square.",
+            help=(
+                "A factor on the initial weights of queries and keys. Initial scores are "
+                "multiplied by its square."
+            ),
         )
         percent = linked(
             st.slider, "target: % of what can be learned", 50, 99, 90, 1, key="sweep_target",

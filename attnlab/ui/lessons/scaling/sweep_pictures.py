@@ -32,7 +32,7 @@ def draw_looks(tracks: tuple[Track, ...], plan: Sweep, gain: int) -> None:
     even = float(np.log(experiment.length))
     left, right = st.columns(2, gap="medium")
     for column, figure, title, known in (
-        (left, "spread", "spread of the scores at the start", None),
+        (left, "spread", "standard deviation of initial scores", None),
         (right, "entropy", "entropy at the start (nats)", {"even": even}),
     ):
         tables = []
@@ -61,7 +61,11 @@ def draw_looks(tracks: tuple[Track, ...], plan: Sweep, gain: int) -> None:
     for column, figure, title, logarithmic in zip(
         st.columns(3, gap="medium"),
         ("spread", "entropy", "gap"),
-        ("spread of the scores", "entropy of the pattern (nats)", "gap to the floor (nats)"),
+        (
+            "standard deviation of the scores",
+            "entropy of the pattern (nats)",
+            "gap to the floor (nats)",
+        ),
         (True, False, True),
         strict=True,
     ):
@@ -82,9 +86,9 @@ def draw_looks(tracks: tuple[Track, ...], plan: Sweep, gain: int) -> None:
             )
     st.caption(
         "How to read it: of the row that makes the prediction, means over test sequences and "
-        "seeds. Spread is the standard deviation of its scores before the softmax. Below, a line "
+        "seeds. The scores are those before the softmax. Below, a line "
         "is a width over training, the widest drawn strongest. The gap is the mean of "
-        "KL(true law ‖ model), the expected loss less the floor; hover for its standard error "
+        "KL(true ‖ model), the expected loss less the floor; hover for its standard error "
         "over seeds."
     )
 
@@ -125,23 +129,24 @@ def draw_results(
                     height=290,
                 ),
                 name=f"Final gap {name}",
-                alt=f"The final gap to the floor {name}, by width and starting size."
+                alt=f"The final gap to the floor {name}, by width and init gain."
                 + _at_widest(tracks, plan, "gap", gain, look=-1),
             )
     _draw_sentence(ready, gain, gap, share)
     st.caption(
-        f"How to read it: left, when each seed first came within {gap:.4f} nats of the floor, at "
-        "one of about twenty looks spread evenly over the logarithm of the step; triangles never "
-        "did. Right, the mean gap at the end for every starting size; hover for its standard "
-        f"error over {plan.seeds} seeds, which few seeds give but roughly. The floor is that of "
-        "all predictors: what no single head can express stays in the gap."
+        f"How to read it: left, when each seed first came within {gap:.4f} nats of the floor, "
+        "at one of about twenty evaluation points, evenly spaced in the logarithm of the step; "
+        "triangles mark seeds that never did. Right, the mean gap at the end for every init "
+        f"gain; hover for its standard error over {plan.seeds} seeds, which is rough for few "
+        "seeds. The floor is that of all predictors: what no single head can express stays in "
+        "the gap."
     )
 
 
 def _at_widest(tracks: tuple[Track, ...], plan: Sweep, figure: str, gain: int, *, look: int) -> str:
     """What a figure is at the widest heads, in words; nothing while their runs still move it.
 
-    A spread of scores has no unit, the other figures are in nats.
+    A standard deviation of scores has no unit, the other figures are in nats.
     """
     widest, last = max(plan.widths), plan.experiment.training.steps
     mine = [track for track in tracks if track.d_attn == widest and track.steps[-1] == last]

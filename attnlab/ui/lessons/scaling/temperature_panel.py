@@ -102,7 +102,7 @@ def _draw_softmax(logits: np.ndarray, temperature: float) -> None:
         with st.container(horizontal=True, gap="medium"):
             st.metric("entropy (nats)", f"{figures.entropy:.4f}", width="content")
             st.metric(
-                "effective tokens", f"{figures.effective:.3f}", width="content", help="exp(entropy)"
+                "effective keys", f"{figures.effective:.3f}", width="content", help="exp(entropy)"
             )
             st.metric("largest weight", f"{figures.largest:.4f}", width="content")
         with st.container(horizontal=True, gap="medium"):
@@ -113,11 +113,13 @@ def _draw_softmax(logits: np.ndarray, temperature: float) -> None:
                 width="content",
                 help="Of the finite ones, divided by the temperature; with n - 1 in the divisor.",
             )
-            st.metric("norm of the Jacobian", f"{figures.jacobian:.4f}", width="content")
+            st.metric(
+                "nuclear norm of the softmax Jacobian", f"{figures.jacobian:.4f}", width="content"
+            )
             word = verdict(float(figures.surviving)) if finite.size > 1 else "one key"
             st.metric("this softmax is", word, width="content")
     st.caption(
-        "How to read it: each bar is a key's weight, softmax(logits / temperature); the grey tick "
-        "is its weight at temperature 1. Effective tokens, exp(entropy), says how many keys with "
-        "even weights would be as undecided."
+        "How to read it: each bar is a key's weight, softmax(logits / temperature); the grey "
+        "tick is its weight at temperature 1. Effective keys, exp(entropy), is the number of "
+        "equally weighted keys that would have the same entropy."
     )
