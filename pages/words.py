@@ -13,12 +13,25 @@ from attnlab.ui.core.shell import ensure_shell
 ensure_shell()
 st.title("Glossary", anchor=False)
 st.markdown(
-    "One word for one thing, here and on every page. A **generator** is the process that makes "
-    "sequences of **days**; each day is a **token**, such as 🌧️ ☁️ ☀️. A model sees `length` days "
-    "and predicts the next. In attention every day has a **query**, which asks, a **key**, which "
-    "answers, and a **value**, which is what it has to say; `d_attn` is the width of queries and "
-    "keys. Query · key gives the **scores**, their softmax the **pattern**: each row is one day's "
-    "attention and sums to 1. **Loss** is -log p(the day that came), in nats."
+    "The terms used on every page. A **generator** is the process that draws sequences of "
+    "**days**; each day is a **token**, such as 🌧️ ☁️ ☀️. A model sees `length` days and predicts "
+    "the next. In attention every day has a **query**, a **key** and a **value**; `d_attn` is the "
+    "width of queries and keys. Query · key gives the **scores**, their softmax the **pattern**: "
+    "each row is the attention of one query day and sums to 1. **Loss** is "
+    "-log p(observed next day), in nats."
+)
+st.markdown(
+    "The **floor** is the Bayes loss: the least loss that any predictor can expect, the entropy "
+    "of the true distribution. The **ceiling** is the Bayes accuracy, that of always predicting "
+    "the most probable next token. The expected loss of a model is the floor plus "
+    "KL(true ‖ model). A **uniform guess** gives every token the same probability, with loss "
+    "log 3 = 1.099 nats for three tokens; the **majority class** is the most common token. "
+    "The share **learned** is (uniform − loss) / (uniform − floor). **Baselines** are the best "
+    "predictors that know less: the token frequencies, the last k days, or all days linearly."
+)
+st.markdown(
+    "**The blog post** is “Understanding what self-attention is doing” (10 May 2023): what is "
+    "called **published** follows its code, what is called **described** its text."
 )
 
 st.header("Buttons of a run", anchor=False)

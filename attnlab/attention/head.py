@@ -63,7 +63,7 @@ def unmasked(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Ar
 
 
 def published(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Array, "query key"]:
-    """A day sees itself and later days: the blog's code masks the triangle of the past."""
+    """A day sees itself and later days: the code of the blog post masks the past."""
     return keys[None, :] >= queries[:, None]
 
 

@@ -77,7 +77,9 @@ def _cut(message: str) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="attnlab" if is_installed_command() else "python -m attnlab",
-        description="A laboratory bench for attention.",
+        description=(
+            "Train small attention models on processes whose best possible prediction is known."
+        ),
     )
     commands = parser.add_subparsers(dest="command", required=True)
 
@@ -89,7 +91,9 @@ def _parser() -> argparse.ArgumentParser:
     drawing.add_argument("--json", action="store_true", help="one JSON object")
     add_flags(drawing, GENERATORS.values())
 
-    best = commands.add_parser("optimum", help="print the best that any predictor could do")
+    best = commands.add_parser(
+        "optimum", help="print the Bayes accuracy and loss, and those of the baselines"
+    )
     best.add_argument("generator", choices=list(GENERATORS), help="the process")
     best.add_argument("--length", help="visible days; the day after them is predicted")
     best.add_argument("--json", action="store_true", help="one JSON object")

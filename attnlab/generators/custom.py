@@ -45,7 +45,7 @@ class Custom(AbstractGenerator):
     symbols: str = option("🐱 🐶 🦊", "Two to six symbols with spaces between them.")
     order: int = option(
         1,
-        "How many days decide the next; with 2, a row for every pair of days.",
+        "How many days determine the next; with 2, a row for every pair of days.",
         low=1,
         high=2,
         unit="days",

@@ -38,14 +38,14 @@ class DotMod(AbstractGenerator):
     """
 
     name: ClassVar[str] = "dotmod"
-    summary: ClassVar[str] = "A weighted sum of the last n days, modulo 3, decides the next."
+    summary: ClassVar[str] = "A weighted sum of the last n days, modulo 3, determines the next."
     vocabulary: ClassVar[Vocabulary] = WEATHER
 
     # 3^12 windows are the most whose exact law is found in seconds.
     n: int = option(10, "How many past days the sum runs over.", low=1, high=12, unit="days")
     # Without noise the stream may be periodic and has no single stationary law.
     noise: float = option(
-        0.04, "Probability that the next day is not the rule's.", low=0.01, high=0.6
+        0.04, "Probability that the next day differs from what the rule gives.", low=0.01, high=0.6
     )
     variant: str = option(
         "described",

@@ -38,17 +38,22 @@ class HiddenMarkov(AbstractGenerator):
     """
 
     name: ClassVar[str] = "hmm"
-    summary: ClassVar[str] = "A hidden spell lasts for days; each day shows a mood of it."
+    summary: ClassVar[str] = (
+        "Hidden Markov model: a hidden state persists for days, and each day's token is "
+        "emitted from it."
+    )
     vocabulary: ClassVar[Vocabulary] = _MOODS
 
     initial: tuple[float, ...] = option(
         (0.5, 0.5), "Probabilities of the hidden states on day 1.", label="hidden state on day 1"
     )
     moving: tuple[tuple[float, ...], ...] = option(
-        ((0.9, 0.1), (0.2, 0.8)), "Row: hidden state; columns: that of the day after."
+        ((0.9, 0.1), (0.2, 0.8)),
+        "Row: hidden state; columns: probabilities of the hidden state on the next day.",
     )
     showing: tuple[tuple[float, ...], ...] = option(
-        ((0.7, 0.2, 0.1), (0.1, 0.3, 0.6)), "Row: hidden state; columns: what the day shows."
+        ((0.7, 0.2, 0.1), (0.1, 0.3, 0.6)),
+        "Row: hidden state; columns: probabilities of the emitted token.",
     )
 
     def __post_init__(self):
@@ -70,7 +75,7 @@ class HiddenMarkov(AbstractGenerator):
         if name == "moving":
             return Outline("hidden state", states, "next hidden state", states, "states")
         shown = cls.vocabulary.symbols
-        return Outline("hidden state", states, "what the day shows", shown, "states")
+        return Outline("hidden state", states, "emitted token", shown, "states")
 
     @property
     def formula(self) -> str:

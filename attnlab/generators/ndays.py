@@ -40,7 +40,9 @@ class NDays(AbstractGenerator):
     """
 
     name: ClassVar[str] = "ndays"
-    summary: ClassVar[str] = "What was seen often in the last n days becomes rarer."
+    summary: ClassVar[str] = (
+        "The more often a token occurred in the last n days, the less probable it is next."
+    )
     vocabulary: ClassVar[Vocabulary] = WEATHER
 
     # 3^14 changes are the most whose exact law is found in seconds.
@@ -50,7 +52,7 @@ class NDays(AbstractGenerator):
     def formula(self) -> str:
         return lines_latex(
             rf"p(\text{{next day}} = w) = \frac{{{self.n} - c(w)}}{{{2 * self.n}}}",
-            rf"c(w) = \text{{how often }} w \text{{ came in the last {self.n} days}}",
+            rf"c(w) = \text{{count of }} w \text{{ in the last {self.n} days}}",
         )
 
     def findings(self, length: int) -> Iterator[str]:

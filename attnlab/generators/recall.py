@@ -63,11 +63,13 @@ class Recall(AbstractGenerator):
     """
 
     name: ClassVar[str] = "recall"
-    summary: ClassVar[str] = "A few early days, remembered, decide the last one."
+    summary: ClassVar[str] = "The tokens of a few early days determine the final one."
     vocabulary: ClassVar[Vocabulary] = WEATHER
 
-    days: tuple[int, ...] = option((1, 4, 8), "Days that the table reads, counted from 1.")
-    table_seed: int = option(0, "Seed that draws the table.", low=0, high=999_999)
+    days: tuple[int, ...] = option(
+        (1, 4, 8), "Days whose tokens select the row of the table, counted from 1."
+    )
+    table_seed: int = option(0, "Random seed of the table.", low=0, high=999_999)
     variant: str = option(
         "described",
         "described: the recalled days are independent; published: days one later are.",
@@ -109,10 +111,10 @@ class Recall(AbstractGenerator):
             return
         many = len(self.hidden_days) > 1
         yield (
-            f"Day{'s' * many} {' and '.join(map(str, self.hidden_days))}, which the table reads, "
-            f"{'lie' if many else 'lies'} before the {length} visible days, which are the last of "
-            f"the process's {self.horizon}. The best figure takes that into account; a length of "
-            f"{self.horizon} shows them all."
+            f"Day{'s' * many} {' and '.join(map(str, self.hidden_days))}, which the table "
+            f"reads, {'lie' if many else 'lies'} before the {length} visible days, which are "
+            f"the last of the process's {self.horizon}. The Bayes loss and accuracy take that "
+            f"into account; a length of {self.horizon} shows them all."
         )
 
     @property

@@ -112,14 +112,14 @@ def beginning_table(
 
 
 def hidden_past(deciding: Collection[int], length: int) -> Iterator[str]:
-    """Says how many of the days that decide the next one lie outside the visible ones, if any do.
+    """Says how many of the days that determine the next lie outside the visible ones, if any do.
 
     `deciding` are those days, counted backwards: 1 is the day before the next one.
     """
     hidden = sum(back > length for back in deciding)
     if hidden:
         yield (
-            f"{hidden} of the {len(deciding)} days that decide the next one "
-            f"{'lie' if hidden > 1 else 'lies'} outside the {length} visible days. The best figure "
-            "takes that into account."
+            f"{hidden} of the {len(deciding)} days that determine the next one "
+            f"{'lie' if hidden > 1 else 'lies'} outside the {length} visible days. The "
+            "Bayes loss and accuracy take that into account."
         )

@@ -57,14 +57,14 @@ CURVES = MappingProxyType(
         "waves": DataSet("A sine and noise.", 1, 60, 0.25, _waves),
         "step": DataSet("A jump that no smooth kernel can follow.", 1, 60, 0.2, _step),
         "quickening": DataSet(
-            "Slow at the left and quick at the right: no bandwidth suits both.",
+            "Varies slowly at the left and quickly at the right: no bandwidth suits both.",
             1,
             90,
             0.15,
             _quickening,
         ),
         "crowded left": DataSet(
-            "A sine whose points crowd at the left: few neighbours at the right.",
+            "A sine with points dense at the left and sparse at the right.",
             1,
             60,
             0.25,
@@ -90,7 +90,7 @@ def _round(x):
 PLANES = MappingProxyType(
     {
         "one irrelevant": DataSet(
-            "Only feature 1 matters; feature 2 is noise to whoever looks at it.",
+            "Only feature 1 matters; feature 2 is irrelevant.",
             2,
             150,
             0.2,

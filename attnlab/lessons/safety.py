@@ -42,20 +42,20 @@ CASES = (
         "large scores",
         (1e4, 1e4 - 1, 0.0),
         (True, True, True),
-        "exp(10,000) has no float32. The largest score is taken from all of them first, which "
-        "changes no weight, so that the largest exponent is 0.",
+        "exp(10,000) overflows float32. The largest score is subtracted from all of them "
+        "first, which changes no weight, so that the largest exponent is 0.",
     ),
     Case(
         "very negative scores",
         (-1e4, -1e4 - 1, -2e4),
         (True, True, True),
-        "Every exponential is 0, and 0/0 is not a number. The same shift mends it.",
+        "Every exponential is 0, and 0/0 is not a number. The same shift prevents it.",
     ),
     Case(
         "one score of -inf",
         (-_INF, 0.0, 1.0),
         (True, True, True),
-        "exp(-inf) is exactly 0: an impossible key gets nothing, and so does its gradient.",
+        "exp(-inf) is exactly 0: an impossible key gets weight 0 and gradient 0.",
     ),
     Case(
         "a row of -inf",
@@ -68,7 +68,7 @@ CASES = (
         "every key masked",
         (3.0, 1.0, 2.0),
         (False, False, False),
-        "Nothing is admitted: zeros rather than an even pattern, which would leak what the mask "
+        "No key is unmasked: zeros rather than a uniform pattern, which would leak what the mask "
         "hides. The output of such a query is 0, and no gradient passes.",
     ),
     Case(
@@ -83,7 +83,7 @@ CASES = (
         (_INF, 0.0, 1.0),
         (True, True, True),
         "inf/inf: there is no right answer. It is not hidden, so that a run with such a score "
-        "ends with a message instead of going on with a made-up pattern.",
+        "ends with a message instead of going on with an arbitrary pattern.",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Matched runs over widths, scales and starting sizes: what 1/√d does to a model that learns."""
+"""Matched runs over widths, scales and starting sizes: what 1/√d does during training."""
 
 import dataclasses
 import itertools

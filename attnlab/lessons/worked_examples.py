@@ -27,7 +27,7 @@ _CLASSIC = WorkedExample(
     w_key=((0, 0, 1), (1, 1, 0), (0, 1, 0), (1, 1, 0)),
     w_value=((0, 2, 0), (0, 3, 0), (1, 0, 3), (1, 1, 0)),
     lesson="An example in common use: three inputs of width four, a head of width three. Inputs 2 "
-    "and 3 have large keys, and every query prefers them.",
+    "and 3 have large keys, and every query gives them most weight.",
 )
 _FOUR = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
 _ONES = ((1, 1, 1),) * 4

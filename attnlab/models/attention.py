@@ -52,7 +52,7 @@ class AttentionOptions(AbstractModelOptions):
         8, "Width of learned token vectors and of position vectors.", low=2, high=128
     )
     position: AbstractPosition = option(
-        Learned(), "How the order of the days gets in.", registry=POSITIONS
+        Learned(), "Positional encoding: how the model knows the order.", registry=POSITIONS
     )
     mask: str = option(
         "causal",

@@ -24,7 +24,9 @@ class GRUOptions(AbstractModelOptions):
     """
 
     name: ClassVar[str] = "gru"
-    summary: ClassVar[str] = "A recurrent state with gates, read day after day; no attention."
+    summary: ClassVar[str] = (
+        "Gated recurrent unit; it reads one day after another, without attention."
+    )
     causal: ClassVar[bool] = True
 
     hidden_size: int = option(32, "Components of the state.", low=1, high=128)

@@ -37,7 +37,8 @@ class LinearOptions(AbstractModelOptions):
     initialisation: str = option("scaled", INITIALISATION_HELP, choices=INITIALISATIONS)
     day_feature: str = option(
         "without",
-        "with: each day also carries its number over 20, as in the blog.",
+        "with: each day also carries its number over 20, as in the blog post “Understanding "
+        "what self-attention is doing”.",
         choices=("without", "with"),
     )
 

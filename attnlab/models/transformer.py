@@ -38,12 +38,12 @@ class TransformerOptions(AbstractModelOptions):
     name: ClassVar[str] = "transformer"
     summary: ClassVar[str] = "Layers of attention heads and MLPs with residual connections."
 
-    layers: int = option(1, "Layers, one behind the other.", low=1, high=8)
-    heads: int = option(3, "Attention heads of a layer, side by side.", low=1, high=16)
+    layers: int = option(1, "Number of layers.", low=1, high=8)
+    heads: int = option(3, "Number of attention heads per layer.", low=1, high=16)
     d_attn: int = option(8, "Width of queries, keys and values of each head.", low=1, high=64)
-    d_model: int = option(24, "Width of the vectors that layers read and write.", low=2, high=128)
+    d_model: int = option(24, "Width of the vectors between layers.", low=2, high=128)
     mlp_width: int = option(
-        48, "Hidden width of the MLP behind the heads; 0: none.", low=0, high=512, label="MLP width"
+        48, "Hidden width of the MLP after the heads; 0: none.", low=0, high=512, label="MLP width"
     )
     residual: str = option(
         "with",
@@ -56,7 +56,7 @@ class TransformerOptions(AbstractModelOptions):
         choices=("pre", "post", "none"),
     )
     position: AbstractPosition = option(
-        Learned(), "How the order of the days gets in.", registry=POSITIONS
+        Learned(), "Positional encoding: how the model knows the order.", registry=POSITIONS
     )
     mask: str = option(
         "causal",

@@ -25,7 +25,7 @@ class Alibi(AbstractScorePosition):
 
     slope: float = option(
         0.5,
-        "What a score loses with every day of distance.",
+        "Amount subtracted from a score per day of distance.",
         low=0.001,
         high=10.0,
         logarithmic=True,

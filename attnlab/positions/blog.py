@@ -20,10 +20,15 @@ class BlogDescribed(AbstractInputPosition):
     """
 
     name: ClassVar[str] = "blog-described"
-    summary: ClassVar[str] = "Sinusoidal, as the blog's text writes it."
+    summary: ClassVar[str] = (
+        "Sinusoidal, as in the text of the blog post “Understanding what self-attention is "
+        "doing” (2023)."
+    )
     trainable: ClassVar[bool] = False
 
-    base: float = option(20.0, "The blog's L.", low=2.0, high=1_000_000.0, logarithmic=True)
+    base: float = option(
+        20.0, "The constant L of the blog post.", low=2.0, high=1_000_000.0, logarithmic=True
+    )
 
     def table(self, *, length: int, width: int, key: Key[Array, ""]):
         angle = waves(days(length), self.base, self.exponents(width))
@@ -42,10 +47,15 @@ class BlogPublished(AbstractInputPosition):
     """
 
     name: ClassVar[str] = "blog-published"
-    summary: ClassVar[str] = "Sinusoidal, as the blog's code computes it."
+    summary: ClassVar[str] = (
+        "Sinusoidal, as in the code of the blog post “Understanding what self-attention is "
+        "doing” (2023)."
+    )
     trainable: ClassVar[bool] = False
 
-    base: float = option(20.0, "The blog's L.", low=2.0, high=1_000_000.0, logarithmic=True)
+    base: float = option(
+        20.0, "The constant L of the blog post.", low=2.0, high=1_000_000.0, logarithmic=True
+    )
 
     def table(self, *, length: int, width: int, key: Key[Array, ""]):
         angle = waves(days(length), self.base, self.exponents(width))

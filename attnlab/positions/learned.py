@@ -14,7 +14,7 @@ class Learned(AbstractInputPosition):
     """A free vector for every position, trained with the model; starts at N(0, 1) entries."""
 
     name: ClassVar[str] = "learned"
-    summary: ClassVar[str] = "A free vector for every position, trained with the model."
+    summary: ClassVar[str] = "A trained vector for every position."
     trainable: ClassVar[bool] = True
 
     def table(self, *, length: int, width: int, key: Key[Array, ""]):

@@ -11,10 +11,10 @@ from attnlab.positions.base import AbstractInputPosition
 
 @dataclasses.dataclass(frozen=True)
 class NoPosition(AbstractInputPosition):
-    """No signal of order: the days are a set."""
+    """No positional information: the days are a set."""
 
     name: ClassVar[str] = "none"
-    summary: ClassVar[str] = "No signal of order: the days are a set."
+    summary: ClassVar[str] = "No positional information: the days are a set."
     trainable: ClassVar[bool] = False
 
     def tells_order(self, *, d_attn: int) -> bool:

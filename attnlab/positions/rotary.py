@@ -23,7 +23,7 @@ class Rotary(AbstractScorePosition):
     """
 
     name: ClassVar[str] = "rotary"
-    summary: ClassVar[str] = "Queries and keys are turned; a score depends on their distance."
+    summary: ClassVar[str] = "Queries and keys are rotated; a score depends on their distance."
 
     base: float = option(
         10_000.0,

@@ -27,7 +27,9 @@ class Adam(AbstractOptimiser):
     """Adam (Kingma and Ba 2015, algorithm 1)."""
 
     name: ClassVar[str] = "adam"
-    summary: ClassVar[str] = "Steps of about equal size for every weight, by its own gradients."
+    summary: ClassVar[str] = (
+        "Adaptive step sizes, from running means of each weight's gradient and its square."
+    )
 
     def build(self, learning_rate: float | Float[Array, ""]) -> optax.GradientTransformation:
         return optax.adam(learning_rate)
@@ -38,10 +40,16 @@ class AdamW(AbstractOptimiser):
     """Adam with decoupled weight decay (Loshchilov and Hutter 2019, algorithm 2)."""
 
     name: ClassVar[str] = "adamw"
-    summary: ClassVar[str] = "Adam that also pulls every weight towards 0."
+    summary: ClassVar[str] = "Adam with decoupled weight decay."
 
     weight_decay: float = option(
-        0.01, "Share of a weight, times the learning rate, taken off each step.", low=0.0, high=10.0
+        0.01,
+        (
+            "Weight decay: times the learning rate, the fraction subtracted from a weight at "
+            "each step."
+        ),
+        low=0.0,
+        high=10.0,
     )
 
     def build(self, learning_rate: float | Float[Array, ""]) -> optax.GradientTransformation:
@@ -56,7 +64,7 @@ class Sgd(AbstractOptimiser):
     summary: ClassVar[str] = "Plain gradient descent, with momentum."
 
     momentum: float = option(
-        0.9, "Share of the last step's direction that is kept.", low=0.0, high=0.999
+        0.9, "Momentum: the fraction of the previous update that is kept.", low=0.0, high=0.999
     )
 
     def build(self, learning_rate: float | Float[Array, ""]) -> optax.GradientTransformation:
@@ -68,7 +76,7 @@ OPTIMISERS = MappingProxyType({kind.name: kind for kind in (Adam, AdamW, Sgd)})
 SCHEDULES = MappingProxyType(
     {
         "constant": "the same at every step",
-        "warm-up-cosine": "up from 0 in a straight line, then down to 0 along half a cosine",
+        "warm-up-cosine": "linear warm-up from 0, then cosine decay to 0",
     }
 )
 

@@ -27,7 +27,8 @@ FIRST_PRESET = "three-heads"
 # Learns what can be learned in some ten seconds. Of six seeds the first one parts its heads most
 # clearly: each of the three has most of its attention on a day of its own.
 _FIRST = Preset(
-    "A transformer with three heads on recall: watch each head find one of the days that decide.",
+    "A transformer with three heads on recall: each head finds one of the days that determine "
+    "the next.",
     Experiment(
         generator=Recall(),
         model=TransformerOptions(layers=1, heads=3, d_model=24),
@@ -88,11 +89,13 @@ def _all_presets() -> dict[str, Preset]:
     }
     for name, (generator, size) in _PUBLISHED_PROCESSES.items():
         presets[f"published-{name}-attention"] = Preset(
-            f"{name} with attention, exactly as the blog's code runs it.",
+            f"{name} with attention, exactly as in the code of the blog post “Understanding "
+            "what self-attention is doing”.",
             _published(generator, size, _PUBLISHED_ATTENTION, "published", "first"),
         )
         presets[f"published-{name}-linear"] = Preset(
-            f"{name} with the linear model, exactly as the blog's code runs it.",
+            f"{name} with the linear model, exactly as in the code of the blog post "
+            "“Understanding what self-attention is doing”.",
             _published(generator, size, _PUBLISHED_LINEAR, "last", "last"),
         )
     return presets

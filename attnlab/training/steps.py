@@ -56,7 +56,7 @@ class Training(Options):
         choices=tuple(READOUTS),
     )
     optimiser: AbstractOptimiser = option(
-        Adam(), "How weights are moved along the gradient.", registry=OPTIMISERS
+        Adam(), "The update rule for the weights.", registry=OPTIMISERS
     )
     # The high cap lets a person see a run that diverges.
     learning_rate: float = option(
@@ -70,10 +70,13 @@ class Training(Options):
         choices=tuple(SCHEDULES),
     )
     warm_up: float = option(
-        0.1, "With a warm-up: the share of the steps that it takes.", low=0.01, high=0.9
+        0.1, "Fraction of the steps used for the warm-up, if there is one.", low=0.01, high=0.9
     )
     clip: float = option(
-        0.0, "Longest gradient; a longer one is scaled down to it. 0: any.", low=0.0, high=1000.0
+        0.0,
+        "Gradient clipping: a gradient of larger norm is scaled down to this. 0: no clipping.",
+        low=0.0,
+        high=1000.0,
     )
     batch_mode: str = option(
         "minibatch",

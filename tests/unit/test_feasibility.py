@@ -87,9 +87,9 @@ def test_days_that_add_nothing_to_the_sum_do_not_count_as_hidden():
     """Of ten days the sum weighs the first and each third after it by a multiple of 3."""
     assert list(DotMod(n=10).findings(9)) == []
     (finding,) = DotMod(n=10).findings(8)
-    assert "1 of the 6 days that decide the next one lies outside the 8 visible days" in finding
+    assert "1 of the 6 days that determine the next one lies outside the 8 visible days" in finding
     (finding,) = DotMod(n=10).findings(6)
-    assert "2 of the 6 days that decide the next one lie outside" in finding
+    assert "2 of the 6 days that determine the next one lie outside" in finding
 
 
 def test_where_the_loss_can_fall_there_is_something_to_learn():

@@ -50,7 +50,7 @@ def test_at_the_floor_is_within_two_errors(nll, at_floor):
 def test_nothing_is_said_to_be_missing_at_the_floor():
     words = in_words(_happened(1.2, 0.935), TransformerOptions(heads=2))
     assert "85% of the attention is on days 1, 4" in words
-    assert "most that one head gives: 90%, 80%" in words
+    assert "largest share of one head: 90%, 80%" in words
     assert "no further gain can be measured" in words
 
 

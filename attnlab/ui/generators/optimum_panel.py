@@ -38,13 +38,13 @@ def draw_optimum(best: Optimum | None, vocab: int) -> None:
             "ceiling",
             _accuracy(final),
             width="content",
-            help=f"Accuracy of the best possible prediction of day {days[-1]}: {how}.",
+            help=f"Bayes accuracy, that of the best possible prediction of day {days[-1]}: {how}.",
         )
         st.metric(
             "floor (nats)",
             _nll(final),
             width="content",
-            help=f"Least possible mean of -log p(day {days[-1]}): {how}.",
+            help=f"Bayes loss, the least possible mean of -log p(day {days[-1]}): {how}.",
         )
         st.metric("these are", "exact" if final.exact else "estimated", width="content")
     ceilings = np.array([[b.accuracy, b.accuracy_stderr] for b in best.per_day])
@@ -56,9 +56,11 @@ def draw_optimum(best: Optimum | None, vocab: int) -> None:
         top = float(np.log(vocab))
         _draw_days(days, floors, "floor (nats)", (0, 1.15 * top), top, above=True)
     st.caption(
-        "How to read it: the best that can be done on each day by someone who saw the days before "
-        "it. In a stationary process the floor falls only where more of the past tells more; in "
-        "others a day may also be easier by itself."
+        "How to read it: the Bayes loss (floor) and Bayes accuracy (ceiling) of each day, "
+        "those of the best possible prediction from the days before it; the Bayes loss is the "
+        "irreducible loss, the entropy of the true distribution. In a stationary process the "
+        "floor falls only where more of the past tells more; in others a day may also be "
+        "easier by itself."
     )
 
 
@@ -103,7 +105,7 @@ def draw_ladder(rungs: tuple[Rung, ...] | None) -> None:
     st.caption(
         "How to read it: each row is the predictor of least loss with that knowledge; another "
         "linear one may be more accurate, at a greater loss. Where the loss drops from one row to "
-        "the next, that knowledge is worth something."
+        "the next, that knowledge is useful."
     )
 
 
@@ -133,8 +135,8 @@ def draw_dependence(dependence: Dependence | None) -> None:
         values, stderr = dependence.information, dependence.information_stderr
         title = "information (nats)"
         meaning = (
-            "how much the best loss grows, in nats, when that day alone is hidden; a day that "
-            "others repeat is worth nothing"
+            "how much the best loss grows, in nats, when that day alone is hidden; a day whose "
+            "information others repeat counts 0"
         )
     final, informative = values[-1], np.flatnonzero(informative_days(dependence))
     order = np.argsort(-final, kind="stable")
@@ -168,9 +170,9 @@ def draw_dependence(dependence: Dependence | None) -> None:
         )
     source = "Exact." if dependence.exact else "Estimated from 1,000 sequences."
     st.caption(
-        f"How to read it: a row is the prediction of the day after its query day, a cell "
+        "How to read it: a row is the prediction of the day after its query day, a cell "
         f"{meaning}. The colour scale ends at the number beside it. Laid out like an attention "
-        f"pattern, to hold one beside the other. {source}"
+        f"pattern, for comparison. {source}"
     )
 
 

@@ -109,8 +109,8 @@ def _draw_arithmetic(cell: CellArithmetic, query: int, key: int) -> None:
     )
     st.caption(
         f"How to read it: s are the scaled scores of the {admitted.size} days that day "
-        f"{query + 1} may look at; the largest of them, {largest:.3f}, is taken from each, which "
-        "changes no share and keeps the exponentials small."
+        f"{query + 1} may attend to; the largest of them, {largest:.3f}, is subtracted from "
+        "each, which changes no share and keeps the exponentials small."
     )
 
 

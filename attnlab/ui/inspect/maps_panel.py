@@ -62,7 +62,7 @@ def draw_maps(
         default=mean,
         required=True,
         key="map_over",
-        help="Test sequences, or the one that can be changed above.",
+        help="Test sequences, or the edited one above.",
     )
     if over == mean:
         found = mean_comparison(experiment, model, test[:size], true, laws)

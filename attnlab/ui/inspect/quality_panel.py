@@ -179,8 +179,8 @@ def _draw_test(found: LikelihoodRatioTest, size: int) -> None:
         f"How to read it: could the {size:,} observed next days have been drawn from the model? "
         "The log-likelihood ratio of the true distribution to the model is compared with its "
         f"values where all of them are drawn from the model, {found.draws} times; p is the "
-        "probability of a value at least as large. A sequence tells little, so that a model close "
-        "to the truth passes, and would not with more sequences."
+        "probability of a value at least as large. One sequence carries little information: a "
+        "model close to the truth passes, but would fail with more sequences."
     )
 
 

@@ -86,7 +86,7 @@ def _draw_run_choice() -> Run | None:
         "Run file to compare with",
         key="second_run_file",
         on_change=_load,
-        help="It is looked at beside the present run, which stays.",
+        help="It is compared with the present run, which is kept.",
     )
     if message := st.session_state.get(_MESSAGE):
         draw_error(message)
@@ -110,8 +110,8 @@ def _reason_against(this: Experiment, other: Experiment) -> str:
     """Why the two cannot be shown the same sequence, or nothing."""
     if this.length != other.length:
         return (
-            f"This run sees {this.length} days and the other {other.length}: there is no sequence "
-            "that both can be shown. Choose a run of the same length."
+            f"This run sees {this.length} days and the other {other.length}: no sequence fits "
+            "both. Choose a run of the same length."
         )
     if this.generator.vocabulary != other.generator.vocabulary:
         return "The tokens of the two runs differ. Choose a run of a process with the same tokens."

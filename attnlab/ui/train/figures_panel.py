@@ -40,9 +40,12 @@ def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
             st.markdown(
                 f"learned **{share} %**",
                 width="content",
-                help="Of what can be learned: (uniform − loss) / (uniform − floor), "
-                f"{OVER_TEST_SEQUENCES}: {OF_OTHER_SEEDS}. An estimated floor adds its own error. "
-                "A uniform guess has learned 0 %, the optimum 100 %.",
+                help=(
+                    "Of what can be learned: (uniform − loss) / (uniform − floor), where the "
+                    "floor is the Bayes loss, the least any predictor can expect; "
+                    f"{OVER_TEST_SEQUENCES}: {OF_OTHER_SEEDS}. An estimated floor adds its own "
+                    "error. A uniform guess has learned 0 %, the optimum 100 %."
+                ),
             )
 
 

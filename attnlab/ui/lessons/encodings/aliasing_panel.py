@@ -17,7 +17,7 @@ def draw_waves(shown: ShownEncoding) -> None:
     length, width = (0, 0) if shown.rows is None else shown.rows.shape
     waves = wavelengths(shown.position, width) if width else None
     if waves is None or not waves.size:
-        st.markdown(f"`{shown.name}` names no wavelengths, so there are none to draw.")
+        st.markdown(f"`{shown.name}` has no wavelengths to draw.")
     else:
         table = pd.DataFrame(
             {

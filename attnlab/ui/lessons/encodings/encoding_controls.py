@@ -30,11 +30,11 @@ class ShownEncoding(NamedTuple):
 # What a button sets: values by the key of their control.
 PRESETS: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
-        "The blog's: L = 50, d = 5": {
+        "The blog post's: L = 50, d = 5": {
             "pe_length": 50, "pe_width": 5,
             "pe_a": "blog-described", "pe_a_base": 50, "pe_b": "blog-published", "pe_b_base": 50,
         },
-        "The lecture's: C = 10,000, d = 2": {
+        "Sinusoidal and scalar: C = 10,000, d = 2": {
             "pe_length": 40, "pe_width": 2,
             "pe_a": "sinusoidal", "pe_a_base": 10_000, "pe_b": "scalar", "pe_b_period": 20,
         },

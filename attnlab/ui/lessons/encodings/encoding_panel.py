@@ -33,7 +33,7 @@ VIEWS = ("curves", "heatmap", "similarity", "distance", "path")
 READING = {
     "curves": "a line is one component; it takes its values as you walk along the positions. The "
     "number of a component stands over its line.",
-    "heatmap": "a row is the vector that a position gets; fast components are at the left.",
+    "heatmap": "a row is the vector that a position gets; the fastest components are at the left.",
     "similarity": "the cosine of the angle between the rows of two positions, 1 for the same "
     "direction. Stripes along the diagonal: only the distance counts.",
     "distance": "how far the rows of two positions lie apart, by how far the positions are apart. "
@@ -147,7 +147,7 @@ def draw_shift(shown: ShownEncoding, shift: int) -> None:
     if not found.determined:
         st.info(
             f"There are {length - shift} pairs of rows for {width} components: some matrix fits "
-            "any rows whatever. Take a longer sequence or a smaller d.",
+            "any rows exactly. Take a longer sequence or a smaller d.",
             icon=":material/info:",
         )
 

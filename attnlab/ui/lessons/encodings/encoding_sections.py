@@ -69,9 +69,10 @@ def draw_scores(length: int, width: int) -> None:
         slope = linked(st.select_slider, "alibi slope", steps(0.001, 10, 0.5), 0.5, key="pe_alibi")
         draw_score_profile(Alibi(slope=slope), length=length, width=width)
     st.caption(
-        "How to read it: the score against the distance; without an encoding it is 1 throughout. "
-        "Rotary's falls and comes back as its pairs run out of step; with d = 1 no pair is there "
-        "to turn. The band from least to most is too thin to see: the distance alone decides."
+        "How to read it: the score against the distance; without an encoding it is 1 "
+        "throughout. That of rotary falls and recovers as its pairs go out of phase; with d = "
+        "1 there is no pair to rotate. The band from least to most is too thin to see: the "
+        "distance alone decides."
     )
 
 
@@ -81,8 +82,9 @@ def draw_lengths(one: ShownEncoding, other: ShownEncoding, length: int) -> None:
     trained = linked(st.slider, "trained on (positions)", 1, MOST_POSITIONS, 20, key="pe_trained")
     draw_beyond((one, other), min(trained, length))
     st.caption(
-        "How to read it: 0 for positions met in training; then the distance to the nearest one. "
-        "A scalar walks away for ever. Sinusoids stay in bounds, but slow ones reach angles never "
-        "seen. A learned encoding has no vector there: its line ends, and such a model refuses "
-        "longer sequences. Alibi has no rows; its penalty goes on growing evenly."
+        "How to read it: 0 for positions met in training; then the distance to the nearest "
+        "one. A scalar grows without bound. Sinusoids stay in bounds, but slow ones reach "
+        "angles not seen in training. A learned encoding has no vector there: its line ends, "
+        "and such a model rejects longer sequences. Alibi has no rows; its penalty keeps "
+        "growing linearly."
     )

@@ -43,8 +43,8 @@ def draw_averages() -> None:
     with st.container(key="step_differences"):
         st.markdown(
             f"Largest difference over {batch} × {length} × {channels} numbers: loop and matrix "
-            f"**{first:.1e}**, loop and softmax **{second:.1e}**. That is the rounding of 32-bit "
-            "numbers: the three are one."
+            f"**{first:.1e}**, loop and softmax **{second:.1e}**. That is the rounding of "
+            "32-bit numbers: the three are equal."
         )
     content = linked(st.toggle, "now let the weights depend on the content", key="step_content")
     if content:
