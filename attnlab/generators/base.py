@@ -67,7 +67,7 @@ class AbstractGenerator(Options, abc.ABC):
         return iter(())
 
     def is_stationary(self) -> bool | None:
-        """Whether sequences of days have one law, on whichever day they begin; None: not known."""
+        """Whether sequences have one distribution, whichever day they begin; None: not known."""
         return None
 
     @abc.abstractmethod

@@ -10,11 +10,11 @@ _TYPED = 1e-6
 def long_run_law(
     transition: Float[np.ndarray, "states states"], start: Float[np.ndarray, " states"]
 ) -> Float[np.ndarray, " states"]:
-    """lim (1/T) Σ start Pᵗ over t < T: the law of the state of a chain that has run forever.
+    """lim (1/T) Σ start Pᵗ over t < T: the distribution of states of a chain run forever.
 
     Transient states end with nothing; each closed class holds the mass that it absorbs, in the
-    proportions of its own stationary law. States are eliminated one by one, their mass and their
-    moves handed on to the others, without a single subtraction (Grassmann, Taksar and Heyman
+    proportions of its stationary distribution. States are eliminated one by one, their mass and
+    their moves handed on to the others, without a single subtraction (Grassmann, Taksar and Heyman
     1985), and in logarithms: every probability keeps its relative precision, however rare.
     """
     # Rows typed with few decimals sum to almost 1.
@@ -44,7 +44,7 @@ def is_stationary_chain(
     transition: Float[np.ndarray, "states states"],
     showing: Float[np.ndarray, "states vocab"],
 ) -> bool:
-    """Whether what a hidden chain shows has one law wherever one begins to look.
+    """Whether what a hidden chain shows has one distribution from whichever day on.
 
     It has if every sequence is as likely from `start` as in the long run. Sequences as long as
     there are states decide that, since the probability of a sequence is linear in the law of the
@@ -72,7 +72,7 @@ def _reaches(one_step: Bool[np.ndarray, "states states"]) -> Bool[np.ndarray, "s
 def _log_stationary(
     moves: Float[np.ndarray, "states states"],
 ) -> Float[np.ndarray, " states"]:
-    """The logarithm of the stationary law of a chain whose states all lead to each other.
+    """Logarithm of the stationary distribution of a chain whose states all lead to each other.
 
     `moves` are logarithms of transition probabilities; only those between different states count.
     """

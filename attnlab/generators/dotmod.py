@@ -34,7 +34,7 @@ class DotMod(AbstractGenerator):
     with noise / 2. βᵢ is 0, 1, 2, 3, 2, 1 repeated from the oldest day on; yᵢ is the value of
     day i: (0, 1, 2) for (rain, cloud, sun) as `described`, so that only clouds count, or
     (1, 2, 3) as `published`, so that only rain does. With fewer than n days seen the earlier
-    ones are marginalised over the stationary law.
+    ones are marginalised over the stationary distribution.
     """
 
     name: ClassVar[str] = "dotmod"
@@ -97,7 +97,7 @@ def _rule(generator: DotMod) -> Float[np.ndarray, "windows vocab"]:
 
 
 def _first_law(generator: DotMod) -> Float[np.ndarray, " windows"]:
-    """A law of windows from which the stationary one is n days away.
+    """A distribution of windows from which the stationary one is n days away.
 
     The rule asks of a day only whether it counts: y (2 - y) is 1 mod 3 if so, else 0. These
     yes and no are a stream of their own with 2^n windows, whose law is soon found; its share is

@@ -36,7 +36,7 @@ class NDaysBelief(NamedTuple):
 class NDays(AbstractGenerator):
     """p(next day = w | last n days) = (n - count of w among them) / 2n, as a stationary stream.
 
-    With fewer than n days seen the earlier ones are marginalised over the stationary law.
+    With fewer than n days seen the earlier ones are marginalised over the stationary distribution.
     """
 
     name: ClassVar[str] = "ndays"

@@ -36,8 +36,8 @@ class RecallBelief(NamedTuple):
 class _Window(NamedTuple):
     """What somebody who sees only the days from `hidden` + 1 on can know.
 
-    `first` is the law of the first visible day, and a row of `table` that of the day decided,
-    given the weathers of the visible days `recalled`.
+    `first` is the distribution of the first visible day, and a row of `table` that of the day
+    decided, given the weathers of the visible days `recalled`.
     """
 
     first: Float[np.ndarray, " vocab"]

@@ -65,8 +65,8 @@ def stationary_law(
 ) -> Float[np.ndarray, " windows"]:
     """p(window) in a stream that has run forever, by power iteration in float64.
 
-    `rule` is p(next symbol | window). The iteration starts from the law `first`, by default equal
-    windows. Refused: a rule under which the iteration does not settle.
+    `rule` is p(next symbol | window). The iteration starts from the distribution `first`, by
+    default equal windows. Refused: a rule under which the iteration does not settle.
     """
     windows, symbols = rule.shape
     if windows == 1:

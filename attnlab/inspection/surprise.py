@@ -1,4 +1,4 @@
-"""A prediction against the true law: what nobody could know, and what the model got wrong."""
+"""A prediction against the true distribution: irreducible loss, and the error of the model."""
 
 from typing import NamedTuple
 
@@ -11,8 +11,8 @@ from attnlab.optimum import entropy
 class Surprise(NamedTuple):
     """Expected -log p of the next day under the model, in nats, in its two parts.
 
-    `unavoidable` is the entropy of the true law, borne by everybody; `error` is KL(true ‖ model),
-    borne by this model. Their sum is the expected loss.
+    `unavoidable` is the entropy of the true distribution, irreducible; `error` is KL(true ‖ model),
+    the model's own. Their sum is the expected loss.
     """
 
     unavoidable: float

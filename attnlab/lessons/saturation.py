@@ -67,7 +67,7 @@ def variance_and_error(values: Float[np.ndarray, " draws"]) -> tuple[float, floa
 
 
 class Histogram(NamedTuple):
-    """Share of the values per unit, in bins of one width, and that of a normal law beside it."""
+    """Share of the values per unit, in bins of one width, and that of a normal distribution."""
 
     centres: Float[np.ndarray, " bins"]
     density: Float[np.ndarray, " bins"]

@@ -1,4 +1,4 @@
-"""Matched runs over widths, scales and starting sizes: what 1/√d does during training."""
+"""Matched runs over widths, scales and init gains: what 1/√d does during training."""
 
 import dataclasses
 import itertools
@@ -31,7 +31,7 @@ _MOST_SEEDS, _MOST_WIDTH, _MOST_STEPS = 16, 128, 5_000
 
 @dataclasses.dataclass(frozen=True)
 class Sweep:
-    """Runs of one experiment that differ in `d_attn`, scale, starting size and seed alone.
+    """Runs of one experiment that differ in `d_attn`, scale, init gain and seed alone.
 
     `gains` are factors on the starting weights and biases of queries and keys; scores grow with
     their square. Each seed has one set of data, the same for every run. Refused: a model that is
@@ -147,7 +147,7 @@ def over_seeds(values: Float[np.ndarray, " seeds"]) -> tuple[float, float]:
 
 
 class _Data(NamedTuple):
-    """What every run of a seed shares; `laws` are the true laws of the days to predict."""
+    """What every run of a seed shares; `laws` are the true distributions of the next days."""
 
     setups: Setup
     visible: Int[Array, "seeds size length"]

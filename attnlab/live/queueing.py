@@ -52,7 +52,7 @@ class Place:
 
     @property
     def number(self) -> int:
-        """Of those who wait, the how-manieth this is, from 1; 0 for one that may work or left."""
+        """Of those who wait, the place of this one, from 1; 0 for one that may work or left."""
         with self._queue.changed:
             return self._number()
 

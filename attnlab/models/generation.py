@@ -30,7 +30,7 @@ def generate(
 ) -> Int[Array, " days"]:
     """`days` days after `tokens`, each drawn from softmax(logits / temperature).
 
-    Temperature 1 samples from the model, 0 is the greedy choice of the likeliest day. Refused: a
+    Temperature 1 samples from the model, 0 is the greedy choice. Refused: a
     temperature that is negative or no finite number.
     """
     if not 0 <= temperature < math.inf:
@@ -51,7 +51,7 @@ def generate(
 
 
 class Beam(NamedTuple):
-    """Continuations, the likeliest first, and log p(continuation | tokens) of each, in nats."""
+    """Continuations, the most probable first, and log p(continuation | tokens) of each, in nats."""
 
     continuations: Int[Array, "width days"]
     log_probs: Float[Array, " width"]
@@ -66,7 +66,7 @@ def beam_search(
     days: int,
     width: int,
 ) -> Beam:
-    """The `width` likeliest continuations by `days` days that a beam of that width finds.
+    """The `width` most probable continuations by `days` days that a beam of that width finds.
 
     Exact when `width` is at least vocab^(days - 1); a narrower beam may miss a continuation
     whose first days are unlikely. Where there are fewer continuations than `width`, the rest have

@@ -34,7 +34,7 @@ class Dependence:
     row is about the day after all visible ones.
 
     `replacement`: the mean total variation between p(next | days) and the same with day i
-    replaced by an independent draw from its own law (replacements that make the past impossible
+    replaced by an independent draw from its marginal (replacements that make the past impossible
     are drawn again). From 0 to 1; it says how far a prediction moves.
     `information`: I(next; day i | all other visible days), in nats: how much loss grows, at best,
     if day i alone is hidden. A day whose content others repeat has none.
@@ -148,7 +148,7 @@ def possible_pasts(generator: AbstractGenerator) -> Possible:
 
 
 def day_laws(generator: AbstractGenerator, length: int) -> Float[np.ndarray, "length vocab"]:
-    """The law of each visible day on its own: exact, or frequencies in a sample."""
+    """The distribution of each visible day on its own: exact, or frequencies in a sample."""
     generator = generator.at_length(length)
     sequences = weighted_sequences(generator, length, sampled=20 * _SAMPLED)
     return _day_laws(sequences, generator.vocabulary.size)

@@ -1,4 +1,4 @@
-"""The best prediction by somebody who is told only part of a sequence."""
+"""The best prediction from only part of a sequence."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -35,8 +35,8 @@ def best_from_sampled_groups(
     A prediction that is fitted to a sample does too well on it. The loss is therefore the
     jackknife estimate: the mean of what each sequence adds to Σ n_g H(p̂_g), over groups of n_g
     sequences whose mean distribution is p̂_g (Quenouille 1956, "Notes on bias in estimation"). The
-    accuracy is midway between naming each group's likeliest
-    token of the sample itself, which is right too often, and of the sample's other half, which is
+    accuracy is midway between predicting each group's most probable token of the
+    sample itself, which is right too often, and of the sample's other half, which is
     right too seldom; half of their distance is part of its error. Groups of a few sequences only
     leave both too optimistic.
     """

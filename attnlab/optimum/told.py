@@ -1,4 +1,4 @@
-"""The best prediction of somebody who is told less than all of the visible days."""
+"""The best prediction from less than all of the visible days."""
 
 import numpy as np
 from jaxtyping import Int

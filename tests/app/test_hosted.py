@@ -119,7 +119,7 @@ def test_a_length_above_its_cap_is_not_worked_out_either(hosted_app):
     assert _errors(hosted_app) == ""
     hosted_app.slider(key="length").set_value(HOSTED.caps["length"] + 1).run()
     assert "`length` is 33: more than the cap of 32" in _errors(hosted_app)
-    assert "last numbers that made a process" in " ".join(info.value for info in hosted_app.info)
+    assert "last valid settings" in " ".join(info.value for info in hosted_app.info)
 
 
 def _untrained(d_attn: int) -> Run:

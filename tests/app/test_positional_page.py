@@ -53,7 +53,7 @@ def largest_error(line):
 
 def test_few_positions_fit_any_shift(page):
     page.slider(key="pe_length").set_value(6).run()
-    assert "some matrix fits any rows whatever" in _texts(page)
+    assert "some matrix fits any rows exactly" in _texts(page)
 
 
 def test_positions_too_alike_are_told(page):

@@ -68,7 +68,9 @@ def test_own_points_stand_in_the_address_while_they_are_few(new_page, server):
             "text => new URLSearchParams(location.search).get('own_points') === text",
             arg=points(count) if is_kept else None,
         )
-        expect(page.get_by_text("not kept in the address")).to_have_count(0 if is_kept else 1)
+        expect(page.get_by_text("Too many points for the address")).to_have_count(
+            0 if is_kept else 1
+        )
     page.reload()
     expect(field).to_have_value(points(8))
 

@@ -113,7 +113,7 @@ def test_notices_of_a_link(open_bare, outside):
     first, second = outside.first, outside.second
     train = open_bare(v="1", d_attn=first, mask=second, hide=second, **{first: "1"})
     _assert_told(train.page, f"d_attn is {quoted(first)}", f"mask is {quoted(second)}")
-    _assert_told(train.page, f"names {quoted(second)}", f"{quoted(first)} is no setting")
+    _assert_told(train.page, f"names {quoted(second)}", f"{quoted(first)} is not a setting")
 
 
 def test_a_lesson(open_bare, outside):

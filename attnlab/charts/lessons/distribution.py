@@ -1,4 +1,4 @@
-"""How values are distributed, beside a normal law."""
+"""How values are distributed, beside a normal distribution."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,7 @@ def distribution_table(histograms: Mapping[str, Histogram]) -> pd.DataFrame:
 
 @drawn_once
 def distribution_chart(table: Rows, *, dark: bool, height: int) -> alt.LayerChart:
-    """Histograms as filled steps; normal laws of the lawful variances in grey dashes."""
+    """Histograms as filled steps; normal densities of the theoretical variances in grey dashes."""
     hue, names = hues(dark=dark), [SCALED, UNSCALED]
     legend = alt.Legend(orient="top", symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=2)
     colour = alt.Color(

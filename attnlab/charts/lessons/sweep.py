@@ -1,4 +1,4 @@
-"""Matched runs: figures over training, and the gap against width and starting size."""
+"""Matched runs: figures over training, and the gap against width and init gain."""
 
 from collections.abc import Sequence
 

@@ -16,7 +16,7 @@ _LAWS = ["true", "model"]
 def next_day_table(
     true: Float[np.ndarray, " vocab"], model: Float[np.ndarray, " vocab"], vocabulary: Vocabulary
 ) -> pd.DataFrame:
-    """A row for every token by either law."""
+    """A row for every token by either distribution."""
     return pd.DataFrame(
         {
             "token": list(vocabulary.symbols) * 2,
@@ -28,7 +28,7 @@ def next_day_table(
 
 @drawn_once
 def next_day_chart(table: Rows, *, symbols: tuple[str, ...], dark: bool, height: int) -> alt.Chart:
-    """The true law of the next day beside the model's, as bars from 0 to 1."""
+    """The true distribution of the next day beside the model's, as bars from 0 to 1."""
     hue = hues(dark=dark)
     return (
         alt.Chart(table)
@@ -48,7 +48,11 @@ def next_day_chart(table: Rows, *, symbols: tuple[str, ...], dark: bool, height:
                 legend=alt.Legend(orient="top"),
                 scale=alt.Scale(domain=_LAWS, range=[hue.truth, hue.learned]),
             ),
-            tooltip=["token:N", "law:N", alt.Tooltip("probability:Q", format=".3f")],
+            tooltip=[
+                "token:N",
+                alt.Tooltip("law:N", title="distribution"),
+                alt.Tooltip("probability:Q", format=(".3f")),
+            ],
         )
         .properties(height=height)
     )

@@ -38,7 +38,7 @@ def draw_chart(
 ) -> Any:
     """The chart, as wide as its place; `alt` says in words what it shows.
 
-    By its `name`, of which a page has one each, it can be taken away at the foot of the page. With
+    By its `name`, of which a page has one each, it can be exported at the foot of the page. With
     `on_select` it returns the selections, by their names.
     """
     charts_on_page()[name] = DrawnChart(drawing, alt, _PART.get())

@@ -40,7 +40,7 @@ def draw_files(run: LiveRun) -> None:
 
 
 class _Download(NamedTuple):
-    """A file to take away: its button, and what makes it."""
+    """A file to download: its button, and what makes it."""
 
     key: str
     label: str

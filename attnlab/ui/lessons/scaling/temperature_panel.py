@@ -1,4 +1,4 @@
-"""A softmax in the hand: logits to edit and a temperature to turn."""
+"""A softmax of logits that can be edited, divided by a temperature."""
 
 import numpy as np
 import streamlit as st
