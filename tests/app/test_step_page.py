@@ -120,7 +120,7 @@ def test_a_bad_table_keeps_the_last_good_picture(page, table, text, words):
     (error,) = page.error
     assert words in error.value
     assert _results(page) == before
-    assert "last tables that made sense" in page.info[0].value
+    assert "last valid tables" in page.info[0].value
     page.text_area(key=f"step_{table}").set_value("1 1 1 1" if table == "inputs" else
                                                   "1 1 1;1 1 1;1 1 1;1 1 1").run()  # fmt: skip
     assert not page.error

@@ -23,7 +23,7 @@ _KNOWS = {
     "linear": "all visible days, each adding to the log-odds independently",
     "optimal": "all visible days, and the process itself",
 }
-_MEASURES = {"replacement": "how far it moves", "information": "what it is worth"}
+_MEASURES = {"replacement": "change of the prediction", "information": "loss without the day"}
 
 
 def draw_optimum(best: Optimum | None, vocab: int) -> None:
@@ -59,8 +59,8 @@ def draw_optimum(best: Optimum | None, vocab: int) -> None:
         "How to read it: the Bayes loss (floor) and Bayes accuracy (ceiling) of each day, "
         "those of the best possible prediction from the days before it; the Bayes loss is the "
         "irreducible loss, the entropy of the true distribution. In a stationary process the "
-        "floor falls only where more of the past tells more; in others a day may also be "
-        "easier by itself."
+        "floor falls only where a longer past is more informative; in others a day may also be "
+        "easier to predict by itself."
     )
 
 
@@ -128,15 +128,15 @@ def draw_dependence(dependence: Dependence | None) -> None:
         values, stderr = dependence.replacement, dependence.replacement_stderr
         title = "total variation"
         meaning = (
-            "how far the prediction moves, in total variation from 0 to 1, when that day is "
-            "replaced by another draw of it"
+            "how much the prediction changes, in total variation from 0 to 1, when that day is "
+            "replaced by an independent draw"
         )
     else:
         values, stderr = dependence.information, dependence.information_stderr
         title = "information (nats)"
         meaning = (
-            "how much the best loss grows, in nats, when that day alone is hidden; a day whose "
-            "information others repeat counts 0"
+            "how much the Bayes loss increases, in nats, when that day alone is hidden; a day "
+            "whose information others repeat counts 0"
         )
     final, informative = values[-1], np.flatnonzero(informative_days(dependence))
     order = np.argsort(-final, kind="stable")

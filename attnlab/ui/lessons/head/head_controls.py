@@ -81,7 +81,7 @@ def draw_bench() -> Bench:
     tables = or_last_good(found, _defaults(example), key="step_good")
     if found is None:
         st.info(
-            "The pictures below are those of the last tables that made sense.",
+            "The pictures below show the last valid tables.",
             icon=":material/history:",
         )
     return Bench(

@@ -24,7 +24,7 @@ def read_own_points() -> Sample:
     try:
         found = read_points("points", text)
     except OptionError as error:
-        draw_error(f"{error} The last good points are shown.")
+        draw_error(f"{error} The last valid points are shown.")
     x, y = or_last_good(found, read_points("points", _EXAMPLE), key="last_points")
     return Sample(x[:, None], y)
 

@@ -55,7 +55,7 @@ def draw_temperature() -> None:
         found = read_logits(text)
     except OptionError as error:
         with fault:
-            draw_error(f"{error} The last good logits are shown.")
+            draw_error(f"{error} The last valid logits are shown.")
     logits = or_last_good(found, read_logits(_VECTOR), key="last_logits")
     _draw_softmax(np.array(logits, dtype=np.float32), temperature)
 
