@@ -22,7 +22,7 @@ _PAGES = (
     (_LABORATORY, "Train"),
     (_LABORATORY, "Inspect"),
     (_LABORATORY, "Generators"),
-    ("Lessons", "Words"),
+    ("Lessons", "Glossary"),
 )
 _FIRST_SEED = 1_000
 

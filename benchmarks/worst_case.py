@@ -156,7 +156,7 @@ def _asks() -> Iterator[Ask]:
     kernel = {"curve": "own points", "own_points": _points(2_000), "plane": "slanted"}
     what = "own points of 2,000 letters, learned kernel"
     yield Ask("Kernel regression", what, "kernel_regression", kernel, _press("metric_train"))
-    yield Ask("Words", "", "words", {})
+    yield Ask("Glossary", "", "words", {})
 
 
 class _Watch:
