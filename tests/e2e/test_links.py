@@ -122,7 +122,8 @@ def test_a_lesson_speaks_and_hides(new_page, server):
     train = _open(new_page, server, to_query(Experiment(), lesson))
     train.wait_for("idle")
     expect(train.page.get_by_role("heading", name="Which mask?")).to_be_visible()
-    expect(train.part("lesson_words")).to_have_text("Find the mask that makes it learnable.")
+    words = train.part("lesson_words").locator("p")
+    expect(words).to_have_text("Find the mask that makes it learnable.")
     train.open_panel("more")
     expect(train.part("mask")).to_be_visible()
     for key in lesson.hidden:

@@ -1,6 +1,8 @@
 """Every chart: the marks it is made of, the columns they show, and that they are drawn."""
 
 import collections
+import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -519,6 +521,23 @@ def test_its_marks_show_their_columns_and_every_row_is_drawn(name):
     # The series of a frequency is calculated where it is drawn.
     assert shown - {"series"} <= columns | own
     assert all(len(table) for table in drawing.tables.values())
+
+
+# The letters in the cells of a matrix are as large as their cells.
+@pytest.mark.parametrize("name", sorted(EXPECTED.keys() - {"matrix_chart"}))
+def test_large_type_enlarges_all_letters_and_nothing_else(name):
+    drawing = globals()[name]()
+    large = charts.with_large_type(drawing.specification())
+    assert large["datasets"] == drawing.specification()["datasets"]
+    assert min(letter_sizes(large), default=99) > 14
+
+
+def letter_sizes(specification):
+    """Pixels of the letters of a chart, as they are drawn."""
+    rows = {name: pd.DataFrame(table) for name, table in specification["datasets"].items()}
+    records = {name: json.loads(table.to_json(orient="records")) for name, table in rows.items()}
+    svg = vl_convert.vegalite_to_svg(specification | {"datasets": records})
+    return [float(size) for size in re.findall(r'font-size="([\d.]+)px"', svg)]
 
 
 def own_rows(drawing):

@@ -64,7 +64,7 @@ def draw_stages(bench: Bench, found: Stages) -> None:
             with column:
                 _draw_grid(grid, f"{stage}_{number}")
     st.caption(
-        "How to read it: the chosen :blue[query] is framed in blue, the chosen :red[key] in red, "
+        "How to read it: the chosen query is framed in blue, the chosen key in red, "
         "values in green; the number in both frames is written out below. A stronger colour is "
         "further from 0, violet above it and orange below; hover for all digits."
     )
