@@ -32,8 +32,7 @@ def test_runs_before_stay_on_the_chart_and_come_back(bench):
     bench.part("run_hide").get_by_role("button").click()
     expect(bench.part("chart_loss")).not_to_contain_text("brisk otter")
     bench.part("run_return").get_by_role("button").click()
-    metric = bench.part("figures").get_by_test_id("stMetric").filter(has_text="test loss (nats)")
-    expect(metric.get_by_test_id("stMetricValue")).to_have_text(first_loss)
+    expect(bench.metric("test loss (nats)")).to_have_text(first_loss)
     assert bench.wait_for("done").step == 60
     expect(bench.field("learning_rate")).to_have_value("0.005")
     expect(bench.part("chart_loss")).to_contain_text("calm finch")
@@ -63,13 +62,12 @@ def test_pointing_at_a_step_shows_it_in_every_panel(bench):
     box = bench.part("chart_loss").locator("svg.marks").bounding_box()
     # Over the first steps, where the loss is still high.
     bench.page.mouse.move(box["x"] + 75, box["y"] + box["height"] / 2)
-    metric = bench.part("figures").get_by_test_id("stMetric").filter(has_text="test loss (nats)")
-    expect(metric.get_by_test_id("stMetricValue")).not_to_have_text(at_the_end)
+    expect(bench.metric("test loss (nats)")).not_to_have_text(at_the_end)
     tooltip = bench.page.locator("#vg-tooltip-element")
     expect(tooltip).to_contain_text("step")
     expect(tooltip).to_contain_text("test (nats)")
     bench.page.mouse.move(box["x"] + 75, box["y"] - 150)
-    expect(metric.get_by_test_id("stMetricValue")).to_have_text(at_the_end)
+    expect(bench.metric("test loss (nats)")).to_have_text(at_the_end)
 
 
 def test_a_paused_run_goes_on_with_another_rate(bench):

@@ -146,5 +146,9 @@ class TrainPage:
 
     def figure(self, name: str) -> str:
         """The value of one of the figures below the charts."""
+        return self.metric(name).inner_text()
+
+    def metric(self, name: str) -> Locator:
+        """The element of that value, to wait for another one."""
         metric = self.part("figures").get_by_test_id("stMetric").filter(has_text=name)
-        return metric.get_by_test_id("stMetricValue").inner_text()
+        return metric.get_by_test_id("stMetricValue")

@@ -160,7 +160,7 @@ def inside_drawing(
         rows |= {"heads": heads, "symbols": symbols}
         return heads_chart(
             heads_table(found.pattern, found.mask, **rows),
-            informative_table(informative, len(heads)),
+            informative_table(informative if found.kind == "self" else (), len(heads)),
             shape=found.mask.shape,
             **rows,
             **look,

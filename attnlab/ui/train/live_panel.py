@@ -30,6 +30,7 @@ from attnlab.ui.train.cursor import (
 )
 from attnlab.ui.train.figures_panel import draw_figures, draw_headline
 from attnlab.ui.train.inside_panel import (
+    MEAN,
     Choice,
     draw_heads_choice,
     draw_inside,
@@ -72,7 +73,7 @@ def _is_waiting(snapshot: Snapshot, form: Experiment | OptionError) -> bool:
 
 def _questions(experiment: Experiment) -> list[tuple]:
     of_process = experiment.generator, experiment.length
-    return [(each, *of_process) for each in (optimum, ladder, dependence)]
+    return [(each, *of_process) for each in (optimum, dependence, ladder)]
 
 
 def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
@@ -80,6 +81,8 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
     advance_replay(snapshot)
     seen = with_starting_point(snapshot)
     moment = None if seen.latest is None else shown_moment(seen)
+    # Asked first, being quick: the marks of the truth are the first that somebody looks for.
+    informative = _informative(snapshot.experiment)
     own, chosen = whose_figures(form, snapshot)
     with st.container(gap="xxsmall"):
         with st.container(
@@ -112,9 +115,8 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
             sequence = draw_sequence_choice(seen)
             trace = trace_shown(moment.model, seen, sequence)
             choice = Choice(sequence, *draw_heads_choice(trace, "inside"))
-    informative = _informative(snapshot.experiment)
     with sentence:
-        _draw_words(snapshot, seen, moment, informative)
+        _draw_words(snapshot, seen, moment, informative, trace if choice.sequence == MEAN else None)
     with below:
         reading = st.container()
         _draw_findings(form)
@@ -174,18 +176,24 @@ def _draw_findings(form: Experiment | OptionError) -> None:
 
 
 def _draw_words(
-    snapshot: Snapshot, seen: Snapshot, moment: Moment | None, informative: np.ndarray | None
+    snapshot: Snapshot,
+    seen: Snapshot,
+    moment: Moment | None,
+    informative: np.ndarray | None,
+    mean: Trace | None,
 ) -> None:
-    """Where the run stands, in a sentence."""
+    """Where the run stands, in a sentence; `mean` is the mean trace, if it is there already."""
     if snapshot.state == "failed":
         draw_error(snapshot.message)
     elif snapshot.latest is None or snapshot.state == "idle":
         st.markdown(_instructions(snapshot))
-    elif moment is not None and (words := _happened(seen, moment, informative)):
+    elif moment is not None and (words := _happened(seen, moment, informative, mean)):
         st.markdown(f":material/history_edu: {words}")
 
 
-def _happened(seen: Snapshot, moment: Moment, informative: np.ndarray | None) -> str:
+def _happened(
+    seen: Snapshot, moment: Moment, informative: np.ndarray | None, mean: Trace | None
+) -> str:
     experiment = seen.experiment
     rungs = answer_or_none(ladder, experiment.generator, experiment.length)
     if rungs is None or informative is None:
@@ -196,14 +204,14 @@ def _happened(seen: Snapshot, moment: Moment, informative: np.ndarray | None) ->
         rungs,
         vocab=experiment.generator.vocabulary.size,
         informative=informative,
-        row=_row(mean_trace(moment.model, seen.probes), experiment),
+        row=_row(mean or mean_trace(moment.model, seen.probes), experiment),
     )
     return as_message(in_words(happened, experiment.model))
 
 
 def _row(trace: Trace, experiment: Experiment) -> np.ndarray | None:
     """The pattern of the query that predicts, by head of the last layer."""
-    if not trace.attention:
+    if not trace.attention or trace.attention[-1].kind != "self":
         return None
     read = readout_position(experiment.training.readout, experiment.length)
     return trace.attention[-1].pattern[:, read]

@@ -12,7 +12,7 @@ from attnlab.ui.core.hosting import hosted
 from attnlab.ui.core.session_run import shared_programs
 
 _ASKED = "starting_point_asked"
-_MOST = 32
+_MOST = 8
 # Of somebody who has left; far above the time between two pictures.
 _PATIENCE = 30.0
 

@@ -18,8 +18,14 @@ from attnlab.ui.train.step_clicks import draw_step_counter, new_steps
 _COMMANDS = "commands"
 _FASTEST = "full speed"
 # Steps a second at most, by the words of the menu.
-_SPEEDS = {_FASTEST: None, **{f"{rate} steps/s": float(rate) for rate in (100, 30, 10, 3, 1)}}
-_SPEEDS["1 step/s"] = _SPEEDS.pop("1 steps/s")
+_SPEEDS = {
+    _FASTEST: None,
+    "100 steps/s": 100.0,
+    "30 steps/s": 30.0,
+    "10 steps/s": 10.0,
+    "3 steps/s": 3.0,
+    "1 step/s": 1.0,
+}
 # Of the words on the button that starts, which keeps its width.
 _MOST_LETTERS = 22
 _START_WIDTH = 285
@@ -46,27 +52,26 @@ def obey(run: LiveRun, form: Experiment | OptionError) -> None:
             run.reset(form)
         if not commands:
             return
-        _obey_one(commands.pop(0), run, form, idle)
+        _obey_one(commands.pop(0), run, form)
 
 
-def _obey_one(command: str, run: LiveRun, form: Experiment | OptionError, idle: bool) -> None:
-    broken = isinstance(form, OptionError)
-    if command in ("reset", "begin"):
-        if not broken:
-            shelve_run(run)
-            run.reset(form)
-    elif command == "amend":
-        _amend(run, form)
-    elif not (idle and broken):
-        getattr(run, command)()
-        return
-    if command == "begin" and not broken:
-        run.start()
-
-
-def _amend(run: LiveRun, form: Experiment | OptionError) -> None:
+def _obey_one(command: str, run: LiveRun, form: Experiment | OptionError) -> None:
     if isinstance(form, OptionError):
+        # A run at hand goes on whatever the controls say.
+        if command not in ("reset", "amend") and run.snapshot().state != "idle":
+            getattr(run, command)()
         return
+    if command == "amend":
+        _amend(run, form)
+        return
+    if command == "reset" or (command == "start" and form != run.experiment):
+        shelve_run(run)
+        run.reset(form)
+    if command != "reset":
+        getattr(run, command)()
+
+
+def _amend(run: LiveRun, form: Experiment) -> None:
     try:
         run.amend(form)
     except ValueError as error:
@@ -96,7 +101,6 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
             "start",
             "play_arrow",
             "s",
-            command="begin" if differs else "start",
             disabled=not differs and (ended or snapshot.active or (broken and state == "idle")),
             type="primary" if differs or not ended else "secondary",
             width=_START_WIDTH,
@@ -131,16 +135,14 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
         )
 
 
-def _button(
-    label: str, name: str, icon: str, shortcut: str, *, command: str = "", **more: object
-) -> None:
+def _button(label: str, name: str, icon: str, shortcut: str, **more: object) -> None:
     st.button(
         label,
         key=f"run_{name}",
         icon=f":material/{icon}:",
         shortcut=shortcut,
         on_click=_ask_for,
-        args=(command or name,),
+        args=(name,),
         **more,
     )
 
