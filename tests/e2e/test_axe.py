@@ -79,7 +79,7 @@ def open_page(new_page, server):
 @pytest.mark.parametrize("name", _PAGES)
 def test_nothing_is_found(open_page, name):
     lesson = Lesson("Which mask?", "Find it.")
-    train = open_page(name, to_query(Experiment(training=Training(steps=60)), lesson))
+    train = open_page(name, to_query(Experiment(training=Training(steps=10)), lesson))
     _open_all(train.page)
     assert _findings(train.page, "light") == []
     assert _findings(train.page, "dark") == []
@@ -87,7 +87,7 @@ def test_nothing_is_found(open_page, name):
 
 @pytest.mark.parametrize("name", ["Train", "Inspect"])
 def test_nothing_is_found_after_a_run(open_page, name):
-    train = open_page("train", to_query(Experiment(training=Training(steps=60))))
+    train = open_page("train", to_query(Experiment(training=Training(steps=10))))
     train.press("start")
     train.wait_for("done")
     if name != "Train":

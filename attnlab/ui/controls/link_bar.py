@@ -97,19 +97,22 @@ def draw_lesson() -> None:
     place = st.container()
     if lesson == Lesson():
         return
-    with place.container(border=True, horizontal=True, key="lesson_strip"):
-        with st.container(width="stretch"):
-            if lesson.title or lesson.text:
-                draw_lesson_words(lesson.title, lesson.text, key="lesson_words")
-            else:
-                st.markdown("This link hides some controls.")
-        st.button(
-            "Leave the lesson",
-            key="lesson_leave",
-            on_click=lambda: st.session_state.update(lesson=Lesson()),
-            help="Shows all controls. The settings stay as they are.",
-            icon=":material/logout:",
-        )
+    with place.container(border=True, key="lesson_strip"):
+        # Side by side, and below each other on a phone.
+        words, way_out = st.columns([4, 1.3])
+    with words:
+        if lesson.title or lesson.text:
+            draw_lesson_words(lesson.title, lesson.text, key="lesson_words")
+        else:
+            st.markdown("This link leaves some controls out.")
+    way_out.button(
+        "Leave the lesson",
+        key="lesson_leave",
+        width="stretch",
+        on_click=lambda: st.session_state.update(lesson=Lesson()),
+        help="Shows all controls. The settings stay as they are.",
+        icon=":material/logout:",
+    )
 
 
 def draw_link_panel(form: Experiment | OptionError) -> None:
