@@ -66,9 +66,9 @@ draw_files(run)
 if snapshot.latest is not None:
     draw_in_code(
         "from attnlab.inspection import compare, final_probs, surprise\n"
-        "from attnlab.optimum import day_laws, dependence, next_day\n\n"
+        "from attnlab.optimum import token_marginals, dependence, next_day\n\n"
         "true = dependence(experiment.generator, experiment.length)\n"
-        "laws = day_laws(experiment.generator, experiment.length)\n"
-        "maps = compare(experiment, model, sequences, true.replacement, laws)\n"
+        "marginals = token_marginals(experiment.generator, experiment.length)\n"
+        "maps = compare(experiment, model, sequences, true.replacement, marginals)\n"
         "print(maps.attends[-1], maps.depends[-1], maps.truth[-1])",
     )

@@ -54,8 +54,8 @@ MUTATIONS = (
     ),
     Mutation(
         "attention/chunked.py",
-        "admitted = mask(positions, key_positions) & (key_positions < keys)[None, :]",
-        "admitted = mask(positions, key_positions)", "chunked_attention",
+        "unmasked = mask(positions, key_positions) & (key_positions < keys)[None, :]",
+        "unmasked = mask(positions, key_positions)", "chunked_attention",
     ),
     Mutation(
         "attention/chunked.py", "earlier * sums.weight + weights.sum(axis=1)",
@@ -121,8 +121,9 @@ MUTATIONS = (
         "memory=self.n - 2", "generators stationary_streams",
     ),
     Mutation(
-        "generators/chain.py", "law[members] = np.exp(np.logaddexp.reduce(mass[members]) + within)",
-        "law[members] = np.exp(within)", "chain",
+        "generators/chain.py",
+        "distribution[members] = np.exp(np.logaddexp.reduce(mass[members]) + within)",
+        "distribution[members] = np.exp(within)", "chain",
     ),
     Mutation("generators/chain.py", "into -= np.logaddexp.reduce(out)", "into -= 0", "chain"),
     Mutation("generators/dotmod.py", "/ (size - 1))", "/ size)", "generators stationary_streams"),
@@ -163,7 +164,7 @@ MUTATIONS = (
     ),
     Mutation("optimum/frequencies.py", "day == length - 1", "day == length", "frequencies"),
     Mutation(
-        "optimum/frequencies.py", "same / room - (1 - share) / room**2 * by_law.mean(axis=1)",
+        "optimum/frequencies.py", "same / room - (1 - share) / room**2 * by_marginal.mean(axis=1)",
         "same / room", "frequencies sampled",
     ),
     Mutation(

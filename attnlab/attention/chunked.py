@@ -55,8 +55,8 @@ def chunked_attend(
             key_positions, some_keys, some_values = key_chunk
             scores = scale * (rows @ some_keys.T)
             # Chunks are filled up with keys beyond the last.
-            admitted = mask(positions, key_positions) & (key_positions < keys)[None, :]
-            return _with_chunk(sums, scores, admitted, some_values), None
+            unmasked = mask(positions, key_positions) & (key_positions < keys)[None, :]
+            return _with_chunk(sums, scores, unmasked, some_values), None
 
         sums, _ = jax.lax.scan(add, start, key_chunks)
         return sums.output / jnp.where(sums.weight > 0, sums.weight, 1.0)[:, None]
@@ -68,15 +68,15 @@ def chunked_attend(
 def _with_chunk(
     sums: _Sums,
     scores: Float[Array, "query some"],
-    admitted: Bool[Array, "query some"],
+    unmasked: Bool[Array, "query some"],
     values: Float[Array, "some d_value"],
 ) -> _Sums:
-    scores = jnp.where(admitted, scores, -jnp.inf)
+    scores = jnp.where(unmasked, scores, -jnp.inf)
     # Any shift gives the same quotient of sums, so none has a gradient.
     largest = jax.lax.stop_gradient(jnp.maximum(sums.largest, scores.max(axis=1)))
-    # As long as nothing was admitted, there is nothing to shift.
+    # As long as nothing was unmasked, there is nothing to shift.
     shift = jnp.where(jnp.isfinite(largest), largest, 0.0)
-    below = jnp.where(admitted, scores - shift[:, None], -jnp.inf)
+    below = jnp.where(unmasked, scores - shift[:, None], -jnp.inf)
     # The compiler may round huge scores differently here and in the maximum: see `masked_softmax`.
     excess = jax.lax.stop_gradient(jnp.maximum(below.max(axis=1), 0.0))
     weights = jnp.exp(below - excess[:, None])

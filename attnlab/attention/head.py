@@ -44,7 +44,7 @@ def attend(
 def masked_softmax(
     scores: Float[Array, "query key"], mask: Bool[Array, "query key"]
 ) -> Float[Array, "query key"]:
-    """exp(scoreⱼ) / Σₖ exp(scoreₖ) over the admitted keys of each query; zeros where none is."""
+    """exp(scoreⱼ) / Σₖ exp(scoreₖ) over the unmasked keys of each query; zeros where none is."""
     # In a row without a possible key, JAX's softmax and its gradient would be no numbers.
     possible = mask & (scores != -jnp.inf)
     none = ~possible.any(axis=-1, keepdims=True)

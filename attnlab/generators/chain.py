@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 _TYPED = 1e-6
 
 
-def long_run_law(
+def long_run_distribution(
     transition: Float[np.ndarray, "states states"], start: Float[np.ndarray, " states"]
 ) -> Float[np.ndarray, " states"]:
     """lim (1/T) Σ start Pᵗ over t < T: the distribution of states of a chain run forever.
@@ -31,12 +31,12 @@ def long_run_law(
             np.logaddexp(moves, moves[:, [state]] + onward),
         )
         mass[state], moves[:, state] = -np.inf, -np.inf
-    law = np.zeros(len(start))
+    distribution = np.zeros(len(start))
     for row in np.unique(reaches[lasting], axis=0):
         members = np.flatnonzero(row)
         within = _log_stationary(moves[np.ix_(members, members)])
-        law[members] = np.exp(np.logaddexp.reduce(mass[members]) + within)
-    return law
+        distribution[members] = np.exp(np.logaddexp.reduce(mass[members]) + within)
+    return distribution
 
 
 def is_stationary_chain(
@@ -47,10 +47,11 @@ def is_stationary_chain(
     """Whether what a hidden chain shows has one distribution from whichever day on.
 
     It has if every sequence is as likely from `start` as in the long run. Sequences as long as
-    there are states decide that, since the probability of a sequence is linear in the law of the
-    first state. Probabilities count as equal to the precision to which people type them.
+    there are states decide that, since the probability of a sequence is linear in the
+    distribution of the first state. Probabilities count as equal to the precision to which
+    people type them.
     """
-    gap = start / start.sum() - long_run_law(transition, start)
+    gap = start / start.sum() - long_run_distribution(transition, start)
     # Of every sequence, its probability from each first state.
     from_state = np.ones((len(start), 1))
     for _ in start:
@@ -81,7 +82,7 @@ def _log_stationary(
         into, out = moves[:state, state], moves[state, :state]
         into -= np.logaddexp.reduce(out)
         moves[:state, :state] = np.logaddexp(moves[:state, :state], into[:, None] + out)
-    law = np.zeros(len(moves))
+    distribution = np.zeros(len(moves))
     for state in range(1, len(moves)):
-        law[state] = np.logaddexp.reduce(law[:state] + moves[:state, state])
-    return law - np.logaddexp.reduce(law)
+        distribution[state] = np.logaddexp.reduce(distribution[:state] + moves[:state, state])
+    return distribution - np.logaddexp.reduce(distribution)

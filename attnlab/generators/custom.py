@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.options import OptionError, option
 from attnlab.generators.base import AbstractGenerator
-from attnlab.generators.chain import long_run_law
+from attnlab.generators.chain import long_run_distribution
 from attnlab.generators.probability import check_table
 from attnlab.generators.rule_table import Outline, RuleTable, lines_latex, matrix_latex
 from attnlab.generators.stream import (
@@ -122,4 +122,4 @@ def _beginnings(generator: Custom) -> Float[np.ndarray, "beginnings vocab"]:
     transition, window = np.zeros((windows, windows)), np.arange(windows)
     for symbol in range(symbols):
         transition[window, (window * symbols + symbol) % windows] = rule[:, symbol]
-    return beginning_table(rule, long_run_law(transition, np.full(windows, 1 / windows)))
+    return beginning_table(rule, long_run_distribution(transition, np.full(windows, 1 / windows)))

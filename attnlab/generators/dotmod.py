@@ -16,7 +16,7 @@ from attnlab.generators.stream import (
     beginning_table,
     hidden_past,
     start_stream,
-    stationary_law,
+    stationary_distribution,
     stream_log_probs,
     update_stream,
 )
@@ -41,9 +41,9 @@ class DotMod(AbstractGenerator):
     summary: ClassVar[str] = "A weighted sum of the last n days, modulo 3, determines the next."
     vocabulary: ClassVar[Vocabulary] = WEATHER
 
-    # 3^12 windows are the most whose exact law is found in seconds.
+    # 3^12 windows are the most whose exact distribution is found in seconds.
     n: int = option(10, "How many past days the sum runs over.", low=1, high=12, unit="days")
-    # Without noise the stream may be periodic and has no single stationary law.
+    # Without noise the stream may be periodic and has no single stationary distribution.
     noise: float = option(
         0.04, "Probability that the next day differs from what the rule gives.", low=0.01, high=0.6
     )
@@ -87,32 +87,36 @@ class DotMod(AbstractGenerator):
 @functools.lru_cache(maxsize=4)
 def _table(generator: DotMod) -> Float[np.ndarray, "beginnings vocab"]:
     rule = _rule(generator)
-    return beginning_table(rule, stationary_law(rule, first=_first_law(generator)))
+    return beginning_table(
+        rule, stationary_distribution(rule, first=_first_distribution(generator))
+    )
 
 
 def _rule(generator: DotMod) -> Float[np.ndarray, "windows vocab"]:
     """p(next day | window of n days), windows coded with the oldest day as leading digit."""
     size = generator.vocabulary.size
-    return _law_of_sum(generator, _window_sums(generator.n, _contributions(generator)) % size)
+    return _distribution_of_sum(
+        generator, _window_sums(generator.n, _contributions(generator)) % size
+    )
 
 
-def _first_law(generator: DotMod) -> Float[np.ndarray, " windows"]:
+def _first_distribution(generator: DotMod) -> Float[np.ndarray, " windows"]:
     """A distribution of windows from which the stationary one is n days away.
 
     The rule asks of a day only whether it counts: y (2 - y) is 1 mod 3 if so, else 0. These
-    yes and no are a stream of their own with 2^n windows, whose law is soon found; its share is
-    laid on any window that counts so. n days later all weathers have come by the rule.
+    yes and no are a stream of their own with 2^n windows, whose distribution is soon found; its
+    share is laid on any window that counts so. n days later all weathers have come by the rule.
     """
     n, size = generator.n, generator.vocabulary.size
     counts = _contributions(generator) % size != 0
-    by_weather = _law_of_sum(generator, _window_sums(n, np.arange(2)) % size)
+    by_weather = _distribution_of_sum(generator, _window_sums(n, np.arange(2)) % size)
     rule = np.stack([by_weather[:, ~counts].sum(axis=1), by_weather[:, counts].sum(axis=1)], axis=1)
     weathers = np.array([np.flatnonzero(~counts)[0], np.flatnonzero(counts)[0]])
     window = np.zeros(1, dtype=int)
     for _ in range(n):
         window = np.add.outer(window * size, weathers).ravel()
     first = np.zeros(size**n)
-    first[window] = stationary_law(rule)
+    first[window] = stationary_distribution(rule)
     return first
 
 
@@ -130,7 +134,7 @@ def _window_sums(n: int, contribution: Int[np.ndarray, " kinds"]) -> Int[np.ndar
     return total
 
 
-def _law_of_sum(
+def _distribution_of_sum(
     generator: DotMod, remainder: Int[np.ndarray, " windows"]
 ) -> Float[np.ndarray, "windows vocab"]:
     size = generator.vocabulary.size

@@ -17,7 +17,7 @@ from attnlab.generators.stream import (
     beginning_table,
     hidden_past,
     start_stream,
-    stationary_law,
+    stationary_distribution,
     stream_log_probs,
     update_stream,
 )
@@ -45,7 +45,7 @@ class NDays(AbstractGenerator):
     )
     vocabulary: ClassVar[Vocabulary] = WEATHER
 
-    # 3^14 changes are the most whose exact law is found in seconds.
+    # 3^14 changes are the most whose exact distribution is found in seconds.
     n: int = option(10, "How many past days are counted.", low=1, high=15, unit="days")
 
     @property
@@ -83,7 +83,7 @@ class NDays(AbstractGenerator):
         return NDaysBelief(changes=changes, seen=jnp.ones_like(belief.seen), last=token)
 
 
-# The law of 15 days takes seconds; a pure function of a frozen value is safe to remember.
+# The distribution of 15 days takes seconds; a pure function of a frozen value is safe to remember.
 @functools.lru_cache(maxsize=2)
 def _change_table(generator: NDays) -> Float[np.ndarray, "beginnings vocab"]:
     """Exact prediction of changes (mod 3).
@@ -92,7 +92,7 @@ def _change_table(generator: NDays) -> Float[np.ndarray, "beginnings vocab"]:
     a third of the windows suffices.
     """
     rule = _change_rule(generator.n, generator.vocabulary.size)
-    return beginning_table(rule, stationary_law(rule))
+    return beginning_table(rule, stationary_distribution(rule))
 
 
 def _change_rule(n: int, size: int) -> Float[np.ndarray, "windows vocab"]:

@@ -2,7 +2,7 @@
 
 A stream is given by p(next symbol | the last `memory` symbols). A sequence is a window cut from
 it, so its first days have a past that nobody sees; that past is marginalised over the stationary
-law, by a table with a row for every possible beginning of the window. Windows are coded as
+distribution, by a table with a row for every possible beginning of the window. Windows are coded as
 numbers, the oldest symbol as the leading digit.
 """
 
@@ -16,8 +16,9 @@ from jaxtyping import Array, Float, Int
 from attnlab.generators.base import Shared
 from attnlab.generators.interruption import check_in
 
-# Largest relative change of any window between two rounds at which the law counts as found; the
-# conditional probabilities are then exact to about the precision of the float32 they become.
+# Largest relative change of any window between two rounds at which the distribution counts as
+# found; the conditional probabilities are then exact to about the precision of the float32 they
+# become.
 _CONVERGED = 1e-9
 _MOST_ROUNDS = 100_000
 # To look whether it has settled costs as much as a round.
@@ -58,7 +59,7 @@ def update_stream(belief: StreamBelief, symbol: Int[Array, ""], memory: int) -> 
     return belief._replace(seen=jnp.minimum(belief.seen + 1, memory), code=code)
 
 
-def stationary_law(
+def stationary_distribution(
     rule: Float[np.ndarray, "windows symbols"],
     *,
     first: Float[np.ndarray, " windows"] | None = None,
@@ -72,43 +73,43 @@ def stationary_law(
     if windows == 1:
         return np.ones(1)
     by_oldest = np.ascontiguousarray(rule.T).reshape(symbols, symbols, -1)
-    law = np.full(windows, 1 / windows) if first is None else first
+    distribution = np.full(windows, 1 / windows) if first is None else first
     for number in range(_MOST_ROUNDS):
         if number % _ROUNDS_A_LOOK == 0:
             check_in()
-        old = law.reshape(symbols, -1)
+        old = distribution.reshape(symbols, -1)
         moved = [np.einsum("ow,ow->w", old, probability) for probability in by_oldest]
         new = np.stack(moved, axis=1).reshape(-1)
         settled = number % _ROUNDS_A_LOOK == 0 and np.all(
-            np.abs(new - law) <= _CONVERGED * new + _NEVER
+            np.abs(new - distribution) <= _CONVERGED * new + _NEVER
         )
-        law = new
+        distribution = new
         if settled:
-            return np.where(law > _NEVER, law, 0.0) / law.sum()
+            return np.where(distribution > _NEVER, distribution, 0.0) / distribution.sum()
     raise ValueError(f"The stream does not settle within {_MOST_ROUNDS:,} days. Add noise to it.")
 
 
 def beginning_table(
-    rule: Float[np.ndarray, "windows symbols"], law: Float[np.ndarray, " windows"]
+    rule: Float[np.ndarray, "windows symbols"], distribution: Float[np.ndarray, " windows"]
 ) -> Float[np.ndarray, "beginnings symbols"]:
     """log p(next symbol | beginning) for every beginning of a window: see `StreamBelief`.
 
     By Bayes' rule p(next | beginning) = p(beginning, next) / p(beginning), where both follow from
-    the law of whole windows, p(window), by summing over the days not seen. Beginnings that cannot
-    happen have NaN.
+    the distribution of whole windows, p(window), by summing over the days not seen. Beginnings
+    that cannot happen have NaN.
     """
     symbols = rule.shape[1]
     rows = []
     beginnings = symbols
-    while beginnings <= law.size:
-        joint = law.reshape(beginnings, -1).sum(axis=1).reshape(-1, symbols)
+    while beginnings <= distribution.size:
+        joint = distribution.reshape(beginnings, -1).sum(axis=1).reshape(-1, symbols)
         likely = joint.sum(axis=1, keepdims=True)
         rows.append(joint / np.where(likely > 0, likely, np.nan))
         beginnings *= symbols
     with np.errstate(divide="ignore"):
-        return np.log(np.concatenate([*rows, np.where(law[:, None] > 0, rule, np.nan)])).astype(
-            np.float32
-        )
+        return np.log(
+            np.concatenate([*rows, np.where(distribution[:, None] > 0, rule, np.nan)])
+        ).astype(np.float32)
 
 
 def hidden_past(deciding: Collection[int], length: int) -> Iterator[str]:

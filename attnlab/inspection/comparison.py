@@ -38,24 +38,25 @@ def compare(
     model: AbstractModel,
     sequences: Int[np.ndarray, "sequences length"],
     truth: Float[np.ndarray, "length length"],
-    laws: Float[np.ndarray, "length vocab"],
+    marginals: Float[np.ndarray, "length vocab"],
 ) -> Comparison:
     """What the model attends to, what its predictions depend on, and what the truth depends on.
 
     Both dependences leave out the same days: replacements that the process cannot produce.
-    `truth` is the map of the process, such as `Dependence.replacement`; `laws` those of the days.
+    `truth` is the map of the process, such as `Dependence.replacement`; `marginals` are
+    those of the days.
     """
     attention, readout = mean_trace(model, sequences).attention, experiment.training.readout
     possible = possible_pasts(experiment.generator)
     if experiment.model.every_position and readout == "last":
         depends, stderr = influence(
-            lambda days: probs_by_query(model, days), sequences, laws, possible
+            lambda days: probs_by_query(model, days), sequences, marginals, possible
         )
         return Comparison(attention, depends, stderr, truth)
     read = readout_position(readout, sequences.shape[1])
     alone = tuple(_row(found, read) for found in attention)
     depends, stderr = influence(
-        lambda days: final_probs(model, days, readout)[:, None], sequences, laws, possible
+        lambda days: final_probs(model, days, readout)[:, None], sequences, marginals, possible
     )
     return Comparison(alone, depends, stderr, truth[-1:])
 

@@ -16,7 +16,7 @@ from attnlab.training.learned_share import learned_share
 _FOUND, _LEARNED = 0.8, 0.95
 # So many standard errors from the floor nobody can tell a loss from it.
 _ERRORS = 2.0
-# Little enough above what the best linear predictor learns to be explained by it.
+# Little enough above what the linear predictor of least loss learns to be explained by it.
 _LIKE_LINEAR = 0.1
 # Baselines that are named, of those that were passed.
 _MOST_PASSED = 2
@@ -33,7 +33,8 @@ class WhatHappened(NamedTuple):
     """A run up to one test.
 
     `passed` are the reference predictors that it left behind, in the order of their losses.
-    `learned` is the share of what can be learned, and `linear` that of the best linear predictor;
+    `learned` is the share of what can be learned, and `linear` that of the linear
+    predictor of least loss;
     None where nothing can be. `at_floor`: the loss is within two standard errors of the floor.
     `informative` are the truly informative days, from 1.
     `attended` is the share of the attention of the row that predicts, in the mean over the heads
@@ -145,7 +146,7 @@ def _missing(happened: WhatHappened, model: AbstractModelOptions) -> Iterator[st
     elif isinstance(model, AttentionOptions) and learned < linear + _LIKE_LINEAR < _LEARNED:
         yield (
             f"yet {learned:.0%} is learned: the prediction is a weighted mean of what each day "
-            f"says by itself (the best linear predictor learns {linear:.0%}), and the days act "
+            f"says by itself (the linear predictor of least loss learns {linear:.0%}), and the days act "
             "jointly"
         )
     elif happened.heads < len(happened.informative):

@@ -60,7 +60,7 @@ def attention_fit(
     values: Float[np.ndarray, " key"],
     bandwidth: float,
 ) -> Attended:
-    """`gaussian_attention` with every key admitted, in the precision of `queries`."""
+    """`gaussian_attention` with every key unmasked, in the precision of `queries`."""
     with jax.enable_x64(queries.dtype == np.float64):
         output, pattern = _fit(queries, keys, values, queries.dtype.type(bandwidth))
         return Attended(np.asarray(output), np.asarray(pattern))

@@ -80,31 +80,31 @@ def learn_metric(
 ) -> Iterator[MetricProgress]:
     """Train W_Q and W_K by Adam on `metric_loss`, `chunk` steps at a time."""
     x, y = (jnp.asarray(part, jnp.float32) for part in (x, y))
-    metric, memory = start, optax.adam(0.0).init(start)
+    metric, optimiser_state = start, optax.adam(0.0).init(start)
     losses = np.zeros(0)
     for before in range(0, steps, chunk):
         size = min(chunk, steps - before)
-        metric, memory, passed, now = _advance(
-            metric, memory, x, y, jnp.float32(learning_rate), chunk, jnp.int32(size)
+        metric, optimiser_state, passed, now = _advance(
+            metric, optimiser_state, x, y, jnp.float32(learning_rate), chunk, jnp.int32(size)
         )
         losses = np.concatenate([losses[:-1], np.asarray(passed[:size]), [float(now)]])
         yield MetricProgress(before + size, jax.tree.map(np.asarray, metric), losses)
 
 
 @partial(jax.jit, static_argnums=5)
-def _advance(metric, memory, x, y, learning_rate, capacity, steps):
+def _advance(metric, optimiser_state, x, y, learning_rate, capacity, steps):
     optimiser = optax.adam(learning_rate)
 
     def one_step(i, carry):
-        metric, memory, losses = carry
+        metric, optimiser_state, losses = carry
         loss, gradient = jax.value_and_grad(metric_loss)(metric, x, y)
-        updates, memory = optimiser.update(gradient, memory)
-        return optax.apply_updates(metric, updates), memory, losses.at[i].set(loss)
+        updates, optimiser_state = optimiser.update(gradient, optimiser_state)
+        return optax.apply_updates(metric, updates), optimiser_state, losses.at[i].set(loss)
 
-    metric, memory, losses = jax.lax.fori_loop(
-        0, steps, one_step, (metric, memory, jnp.zeros(capacity))
+    metric, optimiser_state, losses = jax.lax.fori_loop(
+        0, steps, one_step, (metric, optimiser_state, jnp.zeros(capacity))
     )
-    return metric, memory, losses, metric_loss(metric, x, y)
+    return metric, optimiser_state, losses, metric_loss(metric, x, y)
 
 
 def error_against_truth(

@@ -11,11 +11,11 @@ from attnlab.attention.head import masked_softmax
 
 
 class Case(NamedTuple):
-    """Scores that are hard on a softmax, which keys are admitted, and what is expected and why."""
+    """Scores that are hard on a softmax, which keys are unmasked, and what is expected and why."""
 
     name: str
     scores: tuple[float, ...]
-    admitted: tuple[bool, ...]
+    unmasked: tuple[bool, ...]
     why: str
 
 
@@ -90,14 +90,14 @@ CASES = (
 
 def answer(case: Case) -> Answer:
     """The case put to both."""
-    scores, admitted = np.array([case.scores], np.float32), np.array([case.admitted])
-    plain, ours, gradient = (np.asarray(part) for part in _answer(scores, admitted))
+    scores, unmasked = np.array([case.scores], np.float32), np.array([case.unmasked])
+    plain, ours, gradient = (np.asarray(part) for part in _answer(scores, unmasked))
     return Answer(plain[0], ours[0], gradient[0])
 
 
 @jax.jit
-def _answer(scores: Float[Array, "1 keys"], admitted: Bool[Array, "1 keys"]):
-    exponentials = jnp.exp(jnp.where(admitted, scores, -jnp.inf))
+def _answer(scores: Float[Array, "1 keys"], unmasked: Bool[Array, "1 keys"]):
+    exponentials = jnp.exp(jnp.where(unmasked, scores, -jnp.inf))
     plain = exponentials / exponentials.sum(axis=-1, keepdims=True)
-    gradient = jax.grad(lambda some: masked_softmax(some, admitted)[0, 0])(scores)
-    return plain, masked_softmax(scores, admitted), gradient
+    gradient = jax.grad(lambda some: masked_softmax(some, unmasked)[0, 0])(scores)
+    return plain, masked_softmax(scores, unmasked), gradient

@@ -103,11 +103,11 @@ class Saturation(NamedTuple):
 
 
 def saturation(
-    pattern: Float[np.ndarray, "*rows keys"], admitted: Bool[np.ndarray, " keys"] | None = None
+    pattern: Float[np.ndarray, "*rows keys"], unmasked: Bool[np.ndarray, " keys"] | None = None
 ) -> Saturation:
-    """The figures of every row; an even pattern spreads over the `admitted` keys, else over all."""
+    """The figures of every row; an even pattern spreads over the `unmasked` keys, else over all."""
     pattern = np.asarray(pattern, dtype=np.float64)
-    keys = pattern.shape[-1] if admitted is None else int(admitted.sum())
+    keys = pattern.shape[-1] if unmasked is None else int(unmasked.sum())
     jacobian = 1 - (pattern**2).sum(axis=-1)
     nats = entropy(pattern)
     # A single key has a Jacobian of 0 however it is asked: nothing could survive.
@@ -126,11 +126,11 @@ def verdict(surviving: float) -> str:
 
 
 def patterns(
-    scores: Float[np.ndarray, "*rows keys"], admitted: Bool[np.ndarray, " keys"]
+    scores: Float[np.ndarray, "*rows keys"], unmasked: Bool[np.ndarray, " keys"]
 ) -> Float[np.ndarray, "*rows keys"]:
-    """The softmax of every row over the admitted keys, by the function that models train with."""
+    """The softmax of every row over the unmasked keys, by the function that models train with."""
     flat = np.asarray(scores, dtype=np.float32).reshape(-1, scores.shape[-1])
-    mask = np.broadcast_to(admitted, flat.shape)
+    mask = np.broadcast_to(unmasked, flat.shape)
     return np.asarray(_masked_softmax(flat, mask)).reshape(scores.shape)
 
 

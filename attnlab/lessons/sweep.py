@@ -73,15 +73,15 @@ def check_sweep(sweep: Sweep, limits: Limits) -> None:
 class Track(NamedTuple):
     """The runs of one width and scale, looked at after each of `steps`, on test sequences.
 
-    Figures of the row that makes the prediction, as means over the sequences: `spread`, the
-    standard deviation of its admitted scores before the softmax; `entropy` of its pattern, in
+    Figures of the row that makes the prediction, as means over the sequences: `std`, the
+    standard deviation of its unmasked scores before the softmax; `entropy` of its pattern, in
     nats. `gap` is the mean of KL(true ‖ model) in nats, the expected loss less the floor.
     """
 
     d_attn: int
     scale: str
     steps: Int[np.ndarray, " checks"]
-    spread: Float[np.ndarray, "gains seeds checks"]
+    std: Float[np.ndarray, "gains seeds checks"]
     entropy: Float[np.ndarray, "gains seeds checks"]
     gap: Float[np.ndarray, "gains seeds checks"]
 
@@ -147,20 +147,20 @@ def over_seeds(values: Float[np.ndarray, " seeds"]) -> tuple[float, float]:
 
 
 class _Data(NamedTuple):
-    """What every run of a seed shares; `laws` are the true distributions of the next days."""
+    """What every run of a seed shares; `true` are the true distributions of the next days."""
 
     setups: Setup
     visible: Int[Array, "seeds size length"]
-    laws: Float[np.ndarray, "seeds size vocab"]
+    true: Float[np.ndarray, "seeds size vocab"]
 
 
 def _data(sweep: Sweep) -> _Data:
     setups = [prepare(_of_seed(sweep.experiment, seed)) for seed in range(sweep.seeds)]
     visible = [np.asarray(setup.test[:, :-1]) for setup in setups]
-    laws = [predictives(sweep.experiment.generator, days)[:, -1] for days in visible]
+    true = [predictives(sweep.experiment.generator, days)[:, -1] for days in visible]
     # The models in it are not those of the sweep.
     shared = [setup._replace(state=None) for setup in setups]
-    return _Data(_stacked(shared), jnp.stack(visible), np.stack(laws))
+    return _Data(_stacked(shared), jnp.stack(visible), np.stack(true))
 
 
 def _of_seed(experiment: Experiment, seed: int) -> Experiment:
@@ -236,28 +236,28 @@ def _over_runs(one):
 
 
 def _look(sweep: Sweep, states: TrainState, data: _Data) -> tuple[np.ndarray, ...]:
-    """Spread, entropy and gap of every scale, gain and seed, with an axis for the check."""
+    """`std`, `entropy` and `gap` of every scale, gain and seed, with an axis for the check."""
     readout = sweep.experiment.training.readout
-    spread, nats, cross = _look_all(
-        states.model, data.visible, jnp.asarray(data.laws, jnp.float32), readout
+    std, nats, cross = _look_all(
+        states.model, data.visible, jnp.asarray(data.true, jnp.float32), readout
     )
-    gap = np.asarray(cross, np.float64) - entropy(data.laws).mean(axis=-1)
-    return tuple(np.asarray(part, np.float64)[..., None] for part in (spread, nats, gap))
+    gap = np.asarray(cross, np.float64) - entropy(data.true).mean(axis=-1)
+    return tuple(np.asarray(part, np.float64)[..., None] for part in (std, nats, gap))
 
 
 @eqx.filter_jit
-def _look_all(models, visible, laws, readout):
-    def one(model, sequences, laws):
+def _look_all(models, visible, true, readout):
+    def one(model, sequences, true):
         each = jax.vmap(partial(_row, model, readout))(sequences)
-        # The true law times -log p rather than the day that came: no chance of the draw is left.
-        cross = -(laws * jax.nn.log_softmax(each[2])).sum(axis=-1)
+        # The true distribution times -log p, not the observed day: no chance of the draw is left.
+        cross = -(true * jax.nn.log_softmax(each[2])).sum(axis=-1)
         return each[0].mean(), each[1].mean(), cross.mean()
 
-    return _over_runs(one)(models, visible, laws)
+    return _over_runs(one)(models, visible, true)
 
 
 def _row(model: PaddedHead, readout: str, tokens: Int[Array, " length"]):
-    """Spread of the scores, entropy of the pattern and logits of the row that is read out."""
+    """Standard deviation of scores, entropy of the pattern and logits of the row read out."""
     queries = jnp.array([readout_position(readout, tokens.size)])
     parts = model.parts(jax.nn.one_hot(tokens, model.vocab), queries)
     scores = (parts.scale * (parts.query @ parts.key.T) + parts.bias)[0]

@@ -33,9 +33,9 @@ _FOUR = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
 _ONES = ((1, 1, 1),) * 4
 
 
-def _drawn(rng: np.random.Generator, rows: int, columns: int, spread: float) -> Rows:
+def _drawn(rng: np.random.Generator, rows: int, columns: int, std: float) -> Rows:
     # Two decimals, so that what is on screen is all there is.
-    numbers = np.round(rng.normal(scale=spread, size=(rows, columns)), 2)
+    numbers = np.round(rng.normal(scale=std, size=(rows, columns)), 2)
     return tuple(tuple(float(number) for number in row) for row in numbers)
 
 
@@ -43,7 +43,7 @@ def _random_head() -> WorkedExample:
     rng = np.random.default_rng(0)
     return WorkedExample(
         inputs=_drawn(rng, 5, 4, 1.0),
-        # Inputs of width 4 and spread 1 give queries and keys of spread 1.
+        # Inputs of width 4 and standard deviation 1 give queries and keys of 1.
         w_query=_drawn(rng, 4, 16, 0.5),
         w_key=_drawn(rng, 4, 16, 0.5),
         w_value=_drawn(rng, 4, 16, 0.5),

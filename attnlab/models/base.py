@@ -49,7 +49,7 @@ class CellArithmetic(NamedTuple):
     """How the share that a query gives to a key comes about.
 
     score = query · key; scaled = scale · score + bias; the pattern is the softmax of the scaled
-    scores of the query's whole row, over the admitted keys.
+    scores of the query's whole row, over the unmasked keys.
     """
 
     query: Float[np.ndarray, " d_attn"]
@@ -58,7 +58,7 @@ class CellArithmetic(NamedTuple):
     scale: float
     bias: float
     scaled: Float[np.ndarray, " length"]
-    admitted: Bool[np.ndarray, " length"]
+    unmasked: Bool[np.ndarray, " length"]
     pattern: Float[np.ndarray, " length"]
 
 

@@ -57,12 +57,12 @@ class HeadParts(NamedTuple):
             scale=float(self.scale),
             bias=float(self.bias[0, key]),
             scaled=np.asarray(self.scale * scores + self.bias[0]),
-            admitted=np.asarray(self.mask[0]),
+            unmasked=np.asarray(self.mask[0]),
             pattern=np.asarray(self.attended().pattern[0]),
         )
 
 
 def seen_through(mask: str, position: int, length: int) -> tuple[int, ...]:
     """The positions that `position` may attend to, through any number of layers alike."""
-    admitted = MASKS[mask](jnp.array([position]), jnp.arange(length))
-    return tuple(np.flatnonzero(np.asarray(admitted)[0]).tolist())
+    unmasked = MASKS[mask](jnp.array([position]), jnp.arange(length))
+    return tuple(np.flatnonzero(np.asarray(unmasked)[0]).tolist())

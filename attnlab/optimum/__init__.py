@@ -3,11 +3,11 @@
 from attnlab.optimum.best import Best, Optimum, entropy, optimum
 from attnlab.optimum.dependence import (
     Dependence,
-    day_laws,
     dependence,
     influence,
     informative_days,
     possible_pasts,
+    token_marginals,
     true_influence,
 )
 from attnlab.optimum.frequencies import (
@@ -35,7 +35,6 @@ __all__ = [
     "agreement",
     "count_frequencies",
     "counted",
-    "day_laws",
     "dependence",
     "entropy",
     "frequencies",
@@ -46,5 +45,6 @@ __all__ = [
     "optimum",
     "possible_pasts",
     "sequence_log_prob",
+    "token_marginals",
     "true_influence",
 ]

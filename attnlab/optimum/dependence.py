@@ -54,19 +54,19 @@ def dependence(generator: AbstractGenerator, length: int) -> Dependence:
     """The true dependence map of a process: exact over all sequences, or over a sample."""
     generator = generator.at_length(length)
     sequences = weighted_sequences(generator, length, sampled=_SAMPLED)
-    laws = _day_laws(sequences, generator.vocabulary.size)
+    marginals = _token_marginals(sequences, generator.vocabulary.size)
     contexts = _all_contexts if sequences.exact else _sampled_contexts
     maps = np.zeros((4, length, length))
     for query, day, probs, weight in contexts(generator, sequences):
         check_in()
-        # What certainty of each token in place of the law would give comes along: see below.
-        replaced_by = np.concatenate([laws[day][None], np.eye(len(probs))])
+        # What certainty of each token in place of the marginal would give comes along: see below.
+        replaced_by = np.concatenate([marginals[day][None], np.eye(len(probs))])
         likely, (moved, *certain), known = _effects(probs, weight, replaced_by)
         if sequences.exact:
             share = likely / likely.sum()
             maps[::2, query, day] = share @ moved, share @ known
             continue
-        # The law of the day is an average over the same sequences, and has an error of its own.
+        # The marginal is an average over the same sequences, and has an error of its own.
         slopes = [each.mean() for each in certain]
         varying = moved + np.array(slopes)[sequences.days[:, day]]
         maps[::2, query, day] = moved.mean(), known.mean()
@@ -89,26 +89,26 @@ def informative_days(true: Dependence) -> Bool[np.ndarray, " day"]:
 def influence(
     predict: Predictor,
     sequences: Int[np.ndarray, "sequences length"],
-    laws: Float[np.ndarray, "length vocab"],
+    marginals: Float[np.ndarray, "length vocab"],
     possible: Possible | None = None,
 ) -> tuple[Float[np.ndarray, "query day"], Float[np.ndarray, "query day"]]:
     """`replacement` of any predictor, by query and day, and its standard error.
 
     The same measure as `Dependence.replacement`, with the predictor in the place of the true
-    distribution; the mean runs over the given sequences, and `laws` are those of the days.
+    distribution; the mean runs over the given sequences, and `marginals` are those of the days.
     Replacements after which the days up to the query are not `possible` are drawn again, as they
     are there; by default all are. A predictor with fewer queries than days has the last ones. A
     single sequence has no standard error: NaN.
     """
     before = predict(sequences)
     queries = before.shape[1]
-    effects = np.zeros((*before.shape[:2], len(laws)))
+    effects = np.zeros((*before.shape[:2], len(marginals)))
     drawn = np.zeros_like(effects)
-    for day, law in enumerate(laws):
-        for token in np.flatnonzero(law):
+    for day, distribution in enumerate(marginals):
+        for token in np.flatnonzero(distribution):
             changed = sequences.copy()
             changed[:, day] = token
-            share = np.full(before.shape[:2], law[token])
+            share = np.full(before.shape[:2], distribution[token])
             if possible is not None:
                 share *= possible(changed)[:, -queries:]
             moved = _total_variation(predict(changed), before)
@@ -124,7 +124,7 @@ def influence(
 def true_influence(
     generator: AbstractGenerator,
     sequences: Int[np.ndarray, "sequences length"],
-    laws: Float[np.ndarray, "length vocab"],
+    marginals: Float[np.ndarray, "length vocab"],
 ) -> Float[np.ndarray, "query day"]:
     """`influence` of the true prediction over given sequences; impossible pasts move nothing."""
     generator = generator.at_length(sequences.shape[1])
@@ -134,7 +134,7 @@ def true_influence(
         probs = predictives(generator, days)[:, 1:]
         return np.where(possible(days)[:, :, None], probs, np.nan)
 
-    return influence(predict, sequences, laws, possible)[0]
+    return influence(predict, sequences, marginals, possible)[0]
 
 
 def possible_pasts(generator: AbstractGenerator) -> Possible:
@@ -147,14 +147,14 @@ def possible_pasts(generator: AbstractGenerator) -> Possible:
     return possible
 
 
-def day_laws(generator: AbstractGenerator, length: int) -> Float[np.ndarray, "length vocab"]:
+def token_marginals(generator: AbstractGenerator, length: int) -> Float[np.ndarray, "length vocab"]:
     """The distribution of each visible day on its own: exact, or frequencies in a sample."""
     generator = generator.at_length(length)
     sequences = weighted_sequences(generator, length, sampled=20 * _SAMPLED)
-    return _day_laws(sequences, generator.vocabulary.size)
+    return _token_marginals(sequences, generator.vocabulary.size)
 
 
-def _day_laws(sequences: Weighted, vocab: int) -> Float[np.ndarray, "length vocab"]:
+def _token_marginals(sequences: Weighted, vocab: int) -> Float[np.ndarray, "length vocab"]:
     one_hot = sequences.days[:, :, None] == np.arange(vocab)
     return np.einsum("s,sdv->dv", sequences.weight, one_hot)
 
@@ -205,15 +205,16 @@ def _sampled_contexts(generator: AbstractGenerator, sequences: Weighted) -> _Con
 def _effects(
     probs: Float[np.ndarray, "tokens contexts vocab"],
     weight: Float[np.ndarray, "tokens contexts"],
-    laws: Float[np.ndarray, "laws tokens"],
+    replaced_by: Float[np.ndarray, "distributions tokens"],
 ) -> tuple[
     Float[np.ndarray, " contexts"],
-    Float[np.ndarray, "laws contexts"],
+    Float[np.ndarray, "distributions contexts"],
     Float[np.ndarray, " contexts"],
 ]:
-    """By context: its weight, the replacement by each law, and the information of the day.
+    """By context: its weight, the replacement by each distribution, and the information of the day.
 
-    With share = p(token on the day | context): replacement = Σ share(a) law(b) TV(p_a, p_b), and
+    With share = p(token on the day | context) and q one of the distributions:
+    replacement = Σ share(a) q(b) TV(p_a, p_b), and
     information = Σ share(a) KL(p_a ‖ Σ share(b) p_b).
     """
     likely = weight.sum(axis=0)
@@ -225,8 +226,8 @@ def _effects(
         share_here * _total_variation(probs, here)
         for share_here, here in zip(share, probs, strict=True)
     )
-    drawn = laws @ possible
-    replacement = laws @ (possible * moves) / np.where(drawn > 0, drawn, 1)
+    drawn = replaced_by @ possible
+    replacement = replaced_by @ (possible * moves) / np.where(drawn > 0, drawn, 1)
     without = (share[:, :, None] * probs).sum(axis=0)
     information = entropy(without) - (share * entropy(probs)).sum(axis=0)
     return likely, replacement, np.maximum(information, 0)

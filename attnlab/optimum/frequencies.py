@@ -16,7 +16,7 @@ from attnlab.optimum.sequences import weighted_sequences
 _COUNTED = 10_000
 _SHOWN = 8
 # The rounding of float32 log-probabilities over a sequence.
-_SAME_LAW = 1e-5
+_SAME_DISTRIBUTION = 1e-5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Agreement:
 
     (P(same) - P(same by chance)) / (1 - P(same by chance)), where both probabilities are means
     over all pairs of visible days k apart, and by chance the two days are independent with the
-    laws they have. 0 is chance, 1 certainty; NaN where chance itself is certainty. The standard
-    errors are 0 where the figures are exact.
+    marginals they have. 0 is chance, 1 certainty; NaN where chance itself is certainty. The
+    standard errors are 0 where the figures are exact.
     """
 
     values: Float[np.ndarray, " lags"]
@@ -75,8 +75,10 @@ def frequencies(generator: AbstractGenerator, length: int, most: int | None = No
     except TooManyBeliefsError:
         return count_frequencies(sampled_days(generator, length + 1), vocab)
     following = _conditional(pairs)
-    laws = np.array(days)
-    return Frequencies(laws, np.zeros_like(laws), following, np.zeros_like(following), exact=True)
+    marginals = np.array(days)
+    return Frequencies(
+        marginals, np.zeros_like(marginals), following, np.zeros_like(following), exact=True
+    )
 
 
 def count_frequencies(sequences: Int[np.ndarray, "size days"], vocab: int) -> Frequencies:
@@ -108,26 +110,26 @@ def counted(generator: AbstractGenerator, length: int, seed: int) -> Counted:
 def agreement(generator: AbstractGenerator, length: int) -> Agreement:
     """Agreement above chance by lag, from 1 to `length` - 1; exact over all sequences, or sampled.
 
-    The standard error is that of the linearised formula: the laws of the days are estimated from
-    the same sequences.
+    The standard error is that of the linearised formula: the marginals of the days are estimated
+    from the same sequences.
     """
     generator = generator.at_length(length)
     days, weight, _, exact = weighted_sequences(generator, length, sampled=2 * _COUNTED)
     one_hot = days[:, :, None] == np.arange(generator.vocabulary.size)
-    laws = np.einsum("s,sdv->dv", weight, one_hot)
+    marginals = np.einsum("s,sdv->dv", weight, one_hot)
     values, errors = [], []
     for lag in range(1, length):
         same = (days[:, lag:] == days[:, :-lag]).mean(axis=1)
-        share, chance = weight @ same, (laws[lag:] * laws[:-lag]).sum(axis=1).mean()
-        room = 1 - chance if chance < 1 - _SAME_LAW else np.nan
+        share, chance = weight @ same, (marginals[lag:] * marginals[:-lag]).sum(axis=1).mean()
+        room = 1 - chance if chance < 1 - _SAME_DISTRIBUTION else np.nan
         values.append((share - chance) / room)
         if exact:
             errors.append(0.0)
             continue
-        # How each sequence moves the figure: by its own pairs, and by the laws it is part of.
+        # How each sequence moves the figure: by its own pairs, and by the marginals it is part of.
         first, second = np.arange(days.shape[1] - lag), np.arange(lag, days.shape[1])
-        by_law = laws[second, days[:, first]] + laws[first, days[:, second]]
-        moves = same / room - (1 - share) / room**2 * by_law.mean(axis=1)
+        by_marginal = marginals[second, days[:, first]] + marginals[first, days[:, second]]
+        moves = same / room - (1 - share) / room**2 * by_marginal.mean(axis=1)
         errors.append(moves.std(ddof=1) / np.sqrt(len(days)))
     return Agreement(np.array(values), np.array(errors), exact=exact)
 

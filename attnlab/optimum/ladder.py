@@ -30,7 +30,7 @@ class Rung:
 def ladder(generator: AbstractGenerator, length: int, most: int | None = None) -> tuple[Rung, ...]:
     """Loss and accuracy of predicting day `length` + 1 with ever more knowledge.
 
-    `uniform`: every token alike. `unigram`: the law of the final day. `order-k`: the best
+    `uniform`: every token alike. `unigram`: the distribution of the final day. `order-k`: the best
     prediction from the last k visible days, p(final | last k). `linear`: the multinomial logistic
     predictor of least expected loss on all visible days. `optimal`: p(final | all visible days).
     Exact where there are no more than `most` beliefs, by default 3^12, else from a sample, with

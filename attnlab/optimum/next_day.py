@@ -1,4 +1,4 @@
-"""The exact law of the day after a given sequence."""
+"""The exact distribution of the day after a given sequence."""
 
 from collections.abc import Sequence
 

@@ -19,7 +19,7 @@ class AbstractOptimiser(Options, abc.ABC):
 
     @abc.abstractmethod
     def build(self, learning_rate: float | Float[Array, ""]) -> optax.GradientTransformation:
-        """The optimiser at that rate, which its memory does not depend on."""
+        """The optimiser at that rate, which its state does not depend on."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -213,21 +213,26 @@ def take_steps(
         return each.objective.mean(), each.nll.mean()
 
     def one_step(i, carry):
-        parameters, memory, step, (objectives, nlls) = carry
+        parameters, optimiser, step, (objectives, nlls) = carry
         examples = source.draw(jr.fold_in(key, step))
         (objective, nll), gradient = jax.value_and_grad(mean_loss, has_aux=True)(
             parameters, examples
         )
         done = (step + 1) / (last_step + 1)
         rate = learning_rate * rate_share(training.schedule, training.warm_up, done)
-        updates, memory = _optimiser(training, rate).update(gradient, memory, parameters)
+        updates, optimiser = _optimiser(training, rate).update(gradient, optimiser, parameters)
         parameters = optax.apply_updates(parameters, updates)
-        return parameters, memory, step + 1, (objectives.at[i].set(objective), nlls.at[i].set(nll))
+        return (
+            parameters,
+            optimiser,
+            step + 1,
+            (objectives.at[i].set(objective), nlls.at[i].set(nll)),
+        )
 
     empty = jnp.zeros(CHUNK_CAPACITY)
     start = (parameters, state.optimiser, state.step, (empty, empty))
-    parameters, memory, step, losses = jax.lax.fori_loop(0, steps, one_step, start)
-    return TrainState(eqx.combine(parameters, rest), memory, step), losses
+    parameters, optimiser, step, losses = jax.lax.fori_loop(0, steps, one_step, start)
+    return TrainState(eqx.combine(parameters, rest), optimiser, step), losses
 
 
 _advance = eqx.filter_jit(take_steps)

@@ -36,7 +36,7 @@ def latex(page) -> str:
     return "\n".join(text.value for text in page.latex)
 
 
-def test_the_law_follows_the_controls(page):
+def test_the_variance_follows_the_controls(page):
     assert "16 \\times 1^4 = 16" in latex(page)
     page.select_slider(key="width").set_value("64").run()
     assert "64 \\times 1^4 = 64" in latex(page)

@@ -118,7 +118,7 @@ def test_a_clicked_cell_shows_its_arithmetic(inspected):
     arithmetic = _part(page, "arithmetic")
     expect(arithmetic).to_contain_text("Query day 10, key day ")
     cells = _part(page, "chart_cells").locator(".mark-rect.role-mark path")
-    # The first of the admitted cells is day 1's look at itself.
+    # The first of the unmasked cells is day 1's look at itself.
     cells.first.click()
     expect(arithmetic).to_contain_text("Query day 1, key day 1")
     formula = arithmetic.locator("annotation")
@@ -127,7 +127,7 @@ def test_a_clicked_cell_shows_its_arithmetic(inspected):
         r"\\\\ &= (-?[\d.]+) \\\\ .*= (-?[\d.]+)\\end", formula.first.text_content()
     ).groups()
     assert float(scaled) == pytest.approx(float(score) / 6**0.5, abs=2e-3)
-    # A single admitted day has all the attention.
+    # A single unmasked day has all the attention.
     expect(formula.last).to_contain_text(r"= 1.000\end{aligned}")
 
 

@@ -37,7 +37,7 @@ def test_a_link_to_softmax_scaling(fresh_server, new_page):
     page = _open(new_page(), fresh_server, "softmax_scaling", query)
     expect(page.get_by_role("heading", level=1)).to_have_text("Softmax scaling")
     expect(_slider(page, "keys")).to_have_value("4")
-    expect(page.locator(".st-key-variance_law")).to_contain_text("1024")
+    expect(page.locator(".st-key-variance_formula")).to_contain_text("1024")
     expect(page.locator(".st-key-verdicts")).to_contain_text("d = 64")
     expect(page.locator(".st-key-logits input")).to_have_value("3 1 -inf")
     # 1/(1 + exp(-1))

@@ -62,7 +62,7 @@ def dotmod_rule(n, noise, values):
     return rule
 
 
-def stationary_law(rule):
+def stationary_distribution(rule):
     """p(window) after infinitely many days from equal windows, averaged over cycles.
 
     As the limit of Abel's mean (1 - a) Σ aᵗ u Pᵗ, u the equal windows: one dense linear system.
@@ -83,7 +83,7 @@ def stationary_law(rule):
 def stream_joint(rule, days):
     """The window before day 1 is hidden, and summed over."""
     memory = rule.ndim - 1
-    joint = stationary_law(rule)
+    joint = stationary_distribution(rule)
     for _ in range(days):
         joint = joint[..., None] * rule.reshape((1,) * (joint.ndim - memory) + rule.shape)
     return joint.sum(axis=tuple(range(memory)))

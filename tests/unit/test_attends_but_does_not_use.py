@@ -7,7 +7,7 @@ from attnlab import Experiment, Training, prepare, train
 from attnlab.generators import Markov
 from attnlab.inspection import compare
 from attnlab.models import AttentionOptions
-from attnlab.optimum import day_laws, dependence
+from attnlab.optimum import dependence, token_marginals
 
 LENGTH = 6
 
@@ -22,7 +22,7 @@ def found():
     setup = prepare(experiment)
     *_, last = train(experiment, setup)
     sequences = np.asarray(setup.test[:256, :-1])
-    true, laws = dependence(Markov(), LENGTH), day_laws(Markov(), LENGTH)
+    true, laws = dependence(Markov(), LENGTH), token_marginals(Markov(), LENGTH)
     return compare(experiment, last.state.model, sequences, true.replacement, laws)
 
 

@@ -17,14 +17,14 @@ def loop_attention(query, key, value, mask, scale, bias):
     """Softmax attention in float64, one query and one key at a time."""
     pattern = np.zeros((len(query), len(key)))
     for q in range(len(query)):
-        admitted = [k for k in range(len(key)) if mask[q, k]]
+        unmasked = [k for k in range(len(key)) if mask[q, k]]
         scores = {
             k: scale * sum(float(a) * float(b) for a, b in zip(query[q], key[k], strict=True))
             + bias[q, k]
-            for k in admitted
+            for k in unmasked
         }
         weights = {k: np.exp(score - max(scores.values())) for k, score in scores.items()}
-        for k in admitted:
+        for k in unmasked:
             pattern[q, k] = weights[k] / sum(weights.values())
     return pattern @ np.asarray(value, dtype=np.float64), pattern
 
@@ -45,8 +45,8 @@ SHAPES = ((1, 1, 1, 1), (2, 3, 1, 4), (4, 5, 3, 2))
 def test_a_loop_in_float64_agrees(data):
     queries, keys, d_attn, d_value = data.draw(st.sampled_from(SHAPES))
     query, key, value = draws(data.draw(st.integers(0, 99)), queries, keys, d_attn, d_value)
-    admitted = st.lists(st.booleans(), min_size=keys, max_size=keys)
-    mask = np.array(data.draw(st.lists(admitted, min_size=queries, max_size=queries)))
+    unmasked = st.lists(st.booleans(), min_size=keys, max_size=keys)
+    mask = np.array(data.draw(st.lists(unmasked, min_size=queries, max_size=queries)))
     scale = data.draw(st.sampled_from([0.0, 0.25, 1.0, -2.0, 10.0]))
     bias = np.random.default_rng(keys).normal(size=(queries, keys)).astype(np.float32)
     output, pattern = attend(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attnlab.generators import Custom, DotMod, HiddenMarkov, Markov, NDays, Recall
-from attnlab.generators.chain import long_run_law
+from attnlab.generators.chain import long_run_distribution
 from attnlab.optimum import frequencies, next_day
 from tests.unit.process_oracles import NEXT
 from tests.unit.test_contributing import shown
@@ -58,7 +58,7 @@ def solved(matrix, right):
     return [row[-1] for row in rows]
 
 
-def exact_law(chain):
+def exact_distribution(chain):
     """From equal states: what each closed class absorbs, times its own stationary law."""
     states = range(len(chain))
     ways = [{i} for i in states]
@@ -86,14 +86,16 @@ def as_floats(chain):
 @pytest.mark.parametrize("name", CHAINS)
 def test_every_probability_has_its_relative_precision(name):
     chain = CHAINS[name]
-    found = long_run_law(np.array(as_floats(chain)), np.full(len(chain), 1 / len(chain)))
+    found = long_run_distribution(np.array(as_floats(chain)), np.full(len(chain), 1 / len(chain)))
     # The float entries are themselves rounded to 1e-16 of their size.
-    np.testing.assert_allclose(found, [float(share) for share in exact_law(chain)], rtol=1e-12)
+    np.testing.assert_allclose(
+        found, [float(share) for share in exact_distribution(chain)], rtol=1e-12
+    )
 
 
 def test_the_start_decides_between_closed_classes():
     chain = np.array(as_floats(CHAINS["a leak to either of two"]))
-    np.testing.assert_allclose(long_run_law(chain, np.array([0.3, 0.7, 0])), [0, 0.8, 0.2])
+    np.testing.assert_allclose(long_run_distribution(chain, np.array([0.3, 0.7, 0])), [0, 0.8, 0.2])
 
 
 @pytest.mark.parametrize("name", ["slow switching", "a leak to an absorbing state"])
@@ -105,7 +107,7 @@ def test_custom_tables_that_mix_slowly(name, order):
         [row[after[-1]] if before[1:] == after[:-1] else 0 for after in windows]
         for before, row in zip(windows, table, strict=True)
     ]
-    law = np.array(exact_law(moves)).reshape(2, -1).sum(axis=1).astype(float)
+    law = np.array(exact_distribution(moves)).reshape(2, -1).sum(axis=1).astype(float)
     generator = Custom(symbols="a b", order=order, table=as_floats(table))
     np.testing.assert_allclose(next_day(generator, ()), law, atol=1e-7)
 

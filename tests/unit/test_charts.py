@@ -421,7 +421,7 @@ EXPECTED = {
     ),
     "next_day_chart": (
         [
-            "bar x=token y=probability xOffset=law color=law",
+            "bar x=token y=probability xOffset=distribution color=distribution",
         ],
         {"rect": 6},
     ),

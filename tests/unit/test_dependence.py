@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attnlab.generators import Custom, DotMod, Markov, Recall
-from attnlab.optimum import day_laws, dependence, informative_days
+from attnlab.optimum import dependence, informative_days, token_marginals
 from tests.unit import optimum_oracles as oracles
 from tests.unit.optimum_cases import NAMES, case
 
@@ -56,13 +56,13 @@ def test_enumerated_maps_are_labelled_exact_and_stay_as_they_are(name):
 
 
 @every_case
-def test_laws_of_the_days(name):
+def test_marginals(name):
     generator, length, joint = case(name)
     visible = joint.sum(axis=-1)
     expected = [
         visible.sum(axis=tuple(set(range(length)) - {day})) for day in range(length)
     ]  # fmt: skip
-    np.testing.assert_allclose(day_laws(generator, length), expected, atol=CLOSE)
+    np.testing.assert_allclose(token_marginals(generator, length), expected, atol=CLOSE)
 
 
 @pytest.mark.parametrize("name", ["markov", "custom", "ndays-1"])

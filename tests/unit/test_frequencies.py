@@ -15,11 +15,11 @@ _ROUNDING = 2e-6
 _SIGMAS = 5
 
 
-def _law_of_day(joint, day):
+def _distribution_of_day(joint, day):
     return joint.sum(axis=tuple(other for other in range(joint.ndim) if other != day))
 
 
-def _law_of_pair(joint, first, second):
+def _distribution_of_pair(joint, first, second):
     return joint.sum(axis=tuple(d for d in range(joint.ndim) if d not in (first, second)))
 
 
@@ -30,12 +30,12 @@ _AT_LENGTH = {
 
 
 @pytest.mark.parametrize("case", _AT_LENGTH.values(), ids=_AT_LENGTH)
-def test_laws_of_days_and_pairs(case):
+def test_marginals_and_pairs(case):
     known = frequencies(case.generator, LENGTH)
     joint = case.joint(LENGTH + 1)
-    laws = [_law_of_day(joint, day) for day in range(LENGTH + 1)]
+    laws = [_distribution_of_day(joint, day) for day in range(LENGTH + 1)]
     np.testing.assert_allclose(known.days, laws, atol=_ROUNDING)
-    pair = _law_of_pair(joint, LENGTH - 2, LENGTH - 1)
+    pair = _distribution_of_pair(joint, LENGTH - 2, LENGTH - 1)
     total = pair.sum(axis=1)
     for token in range(3):
         if total[token] > 1e-9:
@@ -53,7 +53,7 @@ def test_agreement(name):
     joint = case.joint(LENGTH)
     found = agreement(case.generator, LENGTH)
     for lag in range(1, LENGTH):
-        pairs = [_law_of_pair(joint, day, day + lag) for day in range(LENGTH - lag)]
+        pairs = [_distribution_of_pair(joint, day, day + lag) for day in range(LENGTH - lag)]
         same = np.mean([np.trace(pair) for pair in pairs])
         chance = np.mean([pair.sum(axis=1) @ pair.sum(axis=0) for pair in pairs])
         assert found.values[lag - 1] == pytest.approx((same - chance) / (1 - chance), abs=1e-5)

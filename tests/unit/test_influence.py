@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnlab.generators import Custom
-from attnlab.optimum import day_laws, influence, true_influence
+from attnlab.optimum import influence, token_marginals, true_influence
 from tests.unit import optimum_oracles as oracles
 from tests.unit.optimum_cases import case
 
@@ -60,7 +60,7 @@ def last_only(predict):
 @every_full_case
 def test_on_the_true_predictor_it_is_the_true_replacement(name):
     generator, length, joint = case(name)
-    laws = day_laws(generator, length)
+    laws = token_marginals(generator, length)
     mean, error = influence(true_predictor(joint), draw(joint, 4_000), laws)
     truth = oracles.replacement(joint)
     assert mean.shape == error.shape == (length, length)
@@ -72,7 +72,7 @@ def test_on_the_true_predictor_it_is_the_true_replacement(name):
 @every_full_case
 def test_true_influence_is_that_of_the_true_predictor(name):
     generator, length, joint = case(name)
-    sequences, laws = draw(joint, 60), day_laws(generator, length)
+    sequences, laws = draw(joint, 60), token_marginals(generator, length)
     mean, _ = influence(true_predictor(joint), sequences, laws)
     np.testing.assert_allclose(true_influence(generator, sequences, laws), mean, atol=CLOSE)
 
@@ -80,7 +80,7 @@ def test_true_influence_is_that_of_the_true_predictor(name):
 @every_forbidding_case
 def test_impossible_replacements_are_drawn_again_as_in_the_true_replacement(generator, joint):
     length = joint.ndim - 1
-    sequences, laws = draw(joint, 1_000), day_laws(generator, length)
+    sequences, laws = draw(joint, 1_000), token_marginals(generator, length)
     mean, error = influence(true_predictor(joint), sequences, laws, possible(joint))
     truth = oracles.replacement(joint)
     assert (np.abs(mean - truth) <= SIGMAS * error + CLOSE).all()
@@ -93,14 +93,14 @@ def test_impossible_replacements_are_drawn_again_as_in_the_true_replacement(gene
 @every_forbidding_case
 def test_true_influence_draws_impossible_replacements_again(generator, joint):
     length = joint.ndim - 1
-    sequences, laws = draw(joint, 60), day_laws(generator, length)
+    sequences, laws = draw(joint, 60), token_marginals(generator, length)
     mean, _ = influence(true_predictor(joint), sequences, laws, possible(joint))
     np.testing.assert_allclose(true_influence(generator, sequences, laws), mean, atol=CLOSE)
 
 
 def test_impossible_pasts_move_nothing():
     generator, length, joint = case("custom-cycle")
-    found = true_influence(generator, draw(joint, 20), day_laws(generator, length))
+    found = true_influence(generator, draw(joint, 20), token_marginals(generator, length))
     # From day 2 on, no other day could stand in the place of one.
     assert found[0, 0] == pytest.approx(2 / 3, abs=CLOSE)
     np.testing.assert_allclose(found[1:], 0, atol=CLOSE)
@@ -117,7 +117,7 @@ def test_it_is_zero_on_days_that_a_predictor_ignores():
     np.testing.assert_array_equal(sequences, before)
 
 
-def test_replacements_are_weighed_by_the_law_of_the_day():
+def test_replacements_are_weighed_by_the_distribution_of_the_day():
     laws = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
     sequences = np.array([[0, 2], [1, 2], [0, 2], [2, 2]])
     mean, error = influence(last_only(lambda days: np.eye(3)[days[:, 0]]), sequences, laws)

@@ -17,7 +17,7 @@ from attnlab.inspection import (
     surprise,
 )
 from attnlab.models import MODELS, AttentionOptions
-from attnlab.optimum import Best, day_laws, dependence, next_day, true_influence
+from attnlab.optimum import Best, dependence, next_day, token_marginals, true_influence
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.learned_share import learned_share
 from attnlab.training.steps import Training
@@ -63,7 +63,7 @@ def test_surprise_adds_up_to_the_cross_entropy():
 def test_comparison_has_the_rows_that_are_read_out(name):
     options = MODELS[name]()
     experiment = Experiment(generator=Markov(), length=LENGTH, model=options)
-    true, laws = dependence(Markov(), LENGTH), day_laws(Markov(), LENGTH)
+    true, laws = dependence(Markov(), LENGTH), token_marginals(Markov(), LENGTH)
     found = compare(experiment, built(options), some_sequences(9), true.replacement, laws)
     rows = LENGTH if options.every_position else 1
     assert found.depends.shape == found.truth.shape == (rows, LENGTH)
@@ -84,7 +84,7 @@ def test_a_published_readout_is_compared_at_its_own_row():
     options = AttentionOptions(mask="published")
     training = Training(readout="first")
     experiment = Experiment(length=LENGTH, model=options, training=training)
-    true, laws = dependence(Markov(), LENGTH), day_laws(Markov(), LENGTH)
+    true, laws = dependence(Markov(), LENGTH), token_marginals(Markov(), LENGTH)
     model, days = built(options), some_sequences(9)
     found = compare(experiment, model, days, true.replacement, laws)
     patterns = [model(jnp.array(row), jnp.array([0]))[1].attention[0].pattern[0, 0] for row in days]
@@ -94,7 +94,7 @@ def test_a_published_readout_is_compared_at_its_own_row():
 
 
 def test_influence_of_one_sequence_of_markov_is_that_of_its_last_day():
-    laws = day_laws(Markov(), LENGTH)
+    laws = token_marginals(Markov(), LENGTH)
     moved = true_influence(Markov(), some_sequences(1), laws)
     assert moved.shape == (LENGTH, LENGTH)
     np.testing.assert_allclose(moved - np.diag(np.diag(moved)), 0, atol=1e-6)

@@ -196,7 +196,7 @@ def test_the_arithmetic_of_a_cell_is_that_of_the_pattern(setting):
             score = sum(float(q) * float(k) for q, k in zip(cell.query, cell.key, strict=True))
             assert cell.score == pytest.approx(score, abs=1e-5)
             assert cell.scaled[1] == pytest.approx(cell.score * cell.scale + cell.bias, abs=1e-5)
-            np.testing.assert_array_equal(cell.admitted, found.mask[query])
+            np.testing.assert_array_equal(cell.unmasked, found.mask[query])
             np.testing.assert_allclose(cell.pattern, found.pattern[head, query], atol=1e-6)
     if not trace.attention:
         assert model.cell(tokens, layer=0, head=0, query=1, key=1) is None

@@ -62,7 +62,7 @@ def test_an_impossible_first_day_is_named_too():
         next_day(Markov(initial=(0.5, 0.5, 0.0)), (2, 0))
 
 
-def test_before_any_day_it_is_the_law_of_day_1():
+def test_before_any_day_it_is_the_distribution_of_day_1():
     np.testing.assert_allclose(next_day(Markov(), ()), (0.3, 0.4, 0.3), atol=1e-7)
 
 

@@ -54,7 +54,7 @@ def test_no_outline_of_bad_symbols(symbols):
         Custom.outline("table", {"symbols": symbols, "order": 1})
 
 
-def test_states_follow_the_first_law():
+def test_states_follow_the_first_distribution():
     values = {"initial": (0.2, 0.3, 0.5)}
     outline = HiddenMarkov.outline("showing", values)
     assert len(outline.rows) == 3

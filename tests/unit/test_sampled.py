@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attnlab.generators import Markov, sample
-from attnlab.optimum import Optimum, counted, day_laws, dependence, ladder, optimum
+from attnlab.optimum import Optimum, counted, dependence, ladder, optimum, token_marginals
 from attnlab.optimum.sampled import sampled_days
 from attnlab.training.experiment import Experiment, prepare
 from tests.unit import optimum_oracles as oracles
@@ -39,7 +39,7 @@ def figures(name):
             optimum(generator, length),
             {rung.name: rung.best for rung in ladder(generator, length)},
             dependence(generator, length),
-            day_laws(generator, length),
+            token_marginals(generator, length),
         )
     )
 
@@ -130,7 +130,7 @@ def test_information(name):
 
 
 @every_case
-def test_laws_of_the_days(name):
+def test_marginals(name):
     visible = case(name).joint.sum(axis=-1)
     days = range(visible.ndim)
     truth = np.array([visible.sum(axis=tuple(set(days) - {day})) for day in days])

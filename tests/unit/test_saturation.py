@@ -137,10 +137,10 @@ def test_even_and_single():
 
 
 def test_keys_that_are_not_admitted():
-    admitted = np.array([True, False, True, False])
-    pattern = patterns(np.array([[0.0, 9.0, 0.0, 9.0]]), admitted)
+    unmasked = np.array([True, False, True, False])
+    pattern = patterns(np.array([[0.0, 9.0, 0.0, 9.0]]), unmasked)
     np.testing.assert_array_equal(pattern, [[0.5, 0, 0.5, 0]])
-    assert saturation(pattern, admitted).surviving == pytest.approx(1)
+    assert saturation(pattern, unmasked).surviving == pytest.approx(1)
 
 
 def test_sharpening():
@@ -175,8 +175,8 @@ def test_the_fewer_the_keys_the_sooner_a_softmax_saturates():
     drawn = draw_scores((1, 4, 16, 64), draws=2, queries=4_000, keys=32, key=jr.key(8))
     shares = []
     for keys in (2, 4, 8, 16, 32):
-        admitted = np.arange(32) < keys
+        unmasked = np.arange(32) < keys
         shares.append(
-            [saturation(patterns(row, admitted), admitted).surviving.mean() for row in drawn.scores]
+            [saturation(patterns(row, unmasked), unmasked).surviving.mean() for row in drawn.scores]
         )
     assert (np.diff(shares, axis=0) > 0).all()

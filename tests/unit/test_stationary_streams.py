@@ -37,7 +37,7 @@ def joint_of_six_days(name):
 
 @every_stream
 @pytest.mark.parametrize("apart", [1, 3])
-def test_two_days_have_the_same_law_wherever_they_stand(name, apart):
+def test_two_days_have_the_same_distribution_wherever_they_stand(name, apart):
     joint = joint_of_six_days(name)
     pairs = [
         joint.sum(axis=tuple(set(range(6)) - {first, first + apart})) for first in range(6 - apart)

@@ -68,7 +68,7 @@ def gap_alone(model, visible):
 
 
 def rows_alone(model, visible):
-    """Spread and entropy of the last row, written out in NumPy."""
+    """Standard deviation and entropy of the last row, written out in NumPy."""
 
     @jax.jit
     @jax.vmap
@@ -95,8 +95,8 @@ def test_each_run_is_that_of_train(tracks):
         assert track.gap[gain, seed, look] == pytest.approx(
             gap_alone(model, visible), rel=2e-3, abs=2e-5
         )
-        spread, nats = rows_alone(model, visible)
-        assert track.spread[gain, seed, look] == pytest.approx(spread, rel=2e-3)
+        std, nats = rows_alone(model, visible)
+        assert track.std[gain, seed, look] == pytest.approx(std, rel=2e-3)
         assert track.entropy[gain, seed, look] == pytest.approx(nats, rel=2e-3, abs=1e-4)
 
 
@@ -104,11 +104,9 @@ def test_starts_are_matched(tracks):
     for scaled, unscaled in zip(tracks[::2], tracks[1::2], strict=True):
         assert (scaled.scale, unscaled.scale) == (SCALED, UNSCALED)
         factor = np.sqrt(scaled.d_attn)
-        np.testing.assert_allclose(
-            unscaled.spread[..., 0], factor * scaled.spread[..., 0], rtol=1e-5
-        )
+        np.testing.assert_allclose(unscaled.std[..., 0], factor * scaled.std[..., 0], rtol=1e-5)
     # Biases start at 0, so that scores grow by the square of the factor on the weights.
-    np.testing.assert_allclose(tracks[0].spread[1, :, 0], 9 * tracks[0].spread[0, :, 0], rtol=1e-4)
+    np.testing.assert_allclose(tracks[0].std[1, :, 0], 9 * tracks[0].std[0, :, 0], rtol=1e-4)
 
 
 def test_learning_lowers_the_gap_and_never_below_the_floor(tracks):

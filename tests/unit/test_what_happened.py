@@ -59,7 +59,7 @@ def test_one_head_that_adds_up_is_explained_by_the_best_linear_predictor():
     words = in_words(_happened(1.2, 1.045, row=one), AttentionOptions())
     assert "100% of the attention is on days 1, 4" in words
     assert "yet 32% is learned: the prediction is a weighted mean" in words
-    assert "the best linear predictor learns 29%" in words
+    assert "the linear predictor of least loss learns 29%" in words
 
 
 def test_fewer_heads_than_informative_days_mix_them():

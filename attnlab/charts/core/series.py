@@ -87,13 +87,13 @@ def series_chart(
     base = alt.Chart(table).encode(x=x, color=colour)
     layers = []
     if known is not None:
-        law = alt.Chart(known).encode(x=x, y=y("level:Q"), detail="name:N")
+        levels = alt.Chart(known).encode(x=x, y=y("level:Q"), detail="name:N")
         layers.append(
-            law.mark_line(
+            levels.mark_line(
                 color=hue.truth, strokeDash=[5, 4], strokeWidth=1.5, aria=False, clip=True
             )
         )
-        named = law.transform_filter(alt.datum.at == max(ticks)).encode(text="name:N")
+        named = levels.transform_filter(alt.datum.at == max(ticks)).encode(text="name:N")
         layers.append(
             named.mark_text(
                 align="right", baseline="bottom", dx=-4, dy=-5, color=hue.truth, aria=False

@@ -15,7 +15,7 @@ from attnlab.charts.core.legend import ramp_legend
 
 def pattern_table(
     pattern: Float[np.ndarray, "query key"],
-    admitted: Bool[np.ndarray, "query key"],
+    unmasked: Bool[np.ndarray, "query key"],
     symbols: Sequence[str] | None,
     *,
     first_query: int = 1,
@@ -25,7 +25,7 @@ def pattern_table(
     `symbols` are the tokens of the days, or None for a mean over many sequences; `first_query`
     is the day of the first row.
     """
-    query, key = np.nonzero(admitted)
+    query, key = np.nonzero(unmasked)
     days = np.arange(1, pattern.shape[1] + 1)
     names = [f"{day} {s}" for day, s in zip(days, symbols, strict=True)] if symbols else days
     return pd.DataFrame(

@@ -10,7 +10,7 @@ from attnlab.charts.core.drawing import Rows, drawn_once
 from attnlab.charts.core.legend import ramp_legend
 from attnlab.generators.vocabulary import Vocabulary
 
-_LAWS = ["true", "model"]
+_DISTRIBUTIONS = ["true", "model"]
 
 
 def next_day_table(
@@ -20,7 +20,7 @@ def next_day_table(
     return pd.DataFrame(
         {
             "token": list(vocabulary.symbols) * 2,
-            "law": np.repeat(_LAWS, vocabulary.size),
+            "distribution": np.repeat(_DISTRIBUTIONS, vocabulary.size),
             "probability": np.concatenate([true, model]),
         }
     )
@@ -40,17 +40,17 @@ def next_day_chart(table: Rows, *, symbols: tuple[str, ...], dark: bool, height:
                 sort=list(symbols),
                 axis=alt.Axis(labelAngle=0, labelFontSize=16),
             ),
-            xOffset=alt.XOffset("law:N", sort=_LAWS),
+            xOffset=alt.XOffset("distribution:N", sort=_DISTRIBUTIONS),
             y=alt.Y("probability:Q", scale=alt.Scale(domain=[0, 1])),
             color=alt.Color(
-                "law:N",
+                "distribution:N",
                 title=None,
                 legend=alt.Legend(orient="top"),
-                scale=alt.Scale(domain=_LAWS, range=[hue.truth, hue.learned]),
+                scale=alt.Scale(domain=_DISTRIBUTIONS, range=[hue.truth, hue.learned]),
             ),
             tooltip=[
                 "token:N",
-                alt.Tooltip("law:N", title="distribution"),
+                alt.Tooltip("distribution:N", title="distribution"),
                 alt.Tooltip("probability:Q", format=(".3f")),
             ],
         )

@@ -94,21 +94,21 @@ def _draw_arithmetic(cell: CellArithmetic, query: int, key: int) -> None:
         + rf" \\ &= {cell.score:.3f} \\ \text{{scaled}} &= {cell.scale:.4g} \times "
         rf"{_signed(cell.score)}{bias} = {cell.scaled[key]:.3f}\end{{aligned}}"
     )
-    if not cell.admitted[key]:
+    if not cell.unmasked[key]:
         st.latex(r"\text{masked: its share is exactly } 0")
         return
-    admitted = cell.scaled[cell.admitted]
-    total = np.exp(admitted - admitted.max()).sum()
-    largest = float(admitted.max())
+    unmasked = cell.scaled[cell.unmasked]
+    total = np.exp(unmasked - unmasked.max()).sum()
+    largest = float(unmasked.max())
     st.latex(
         rf"\begin{{aligned}}\text{{share}} &= \frac{{\exp({cell.scaled[key]:.3f} - "
-        rf"{_signed(largest)})}}{{\sum_{{{admitted.size}\ \text{{days}}}} \exp(s - "
+        rf"{_signed(largest)})}}{{\sum_{{{unmasked.size}\ \text{{days}}}} \exp(s - "
         rf"{_signed(largest)})}} \\[4pt] &= "
         rf"\frac{{{np.exp(cell.scaled[key] - largest):.4f}}}{{{total:.4f}}}"
         rf" = {cell.pattern[key]:.3f}\end{{aligned}}"
     )
     st.caption(
-        f"How to read it: s are the scaled scores of the {admitted.size} days that day "
+        f"How to read it: s are the scaled scores of the {unmasked.size} days that day "
         f"{query + 1} may attend to; the largest of them, {largest:.3f}, is subtracted from "
         "each, which changes no share and keeps the exponentials small."
     )

@@ -9,21 +9,21 @@ from jaxtyping import Float
 
 from attnlab.inspection import Comparison, compare
 from attnlab.models import AbstractModel
-from attnlab.optimum import Dependence, day_laws, dependence, true_influence
+from attnlab.optimum import Dependence, dependence, token_marginals, true_influence
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.process_figures import answer_or_none, is_answered
 
-_KNOWN = (dependence, day_laws)
+_KNOWN = (dependence, token_marginals)
 # Of what depends on nothing, rounding leaves less than this.
 _NOTHING = 1e-5
 
-DayLaws = Float[np.ndarray, "length vocab"]
+Marginals = Float[np.ndarray, "length vocab"]
 
 
-def known_truth(experiment: Experiment) -> tuple[Dependence, DayLaws] | None:
+def known_truth(experiment: Experiment) -> tuple[Dependence, Marginals] | None:
     """What predictions truly depend on, and how each day is distributed; None until known."""
-    true, laws = (answer_or_none(f, experiment.generator, experiment.length) for f in _KNOWN)
-    return None if true is None or laws is None else (true, laws)
+    true, marginals = (answer_or_none(f, experiment.generator, experiment.length) for f in _KNOWN)
+    return None if true is None or marginals is None else (true, marginals)
 
 
 def is_truth_known(experiment: Experiment) -> bool:
@@ -35,7 +35,7 @@ def sequence_comparison(
     experiment: Experiment,
     model: AbstractModel,
     tokens: np.ndarray,
-    laws: DayLaws,
+    marginals: Marginals,
     *,
     key: str = "sequence_comparison",
 ) -> Comparison:
@@ -44,10 +44,10 @@ def sequence_comparison(
     truth = _kept(
         f"{key}_truth",
         (experiment.generator, days),
-        lambda: true_influence(experiment.generator, tokens[None], laws),
+        lambda: true_influence(experiment.generator, tokens[None], marginals),
     )
     return _kept_of_model(
-        key, model, days, lambda: compare(experiment, model, tokens[None], truth, laws)
+        key, model, days, lambda: compare(experiment, model, tokens[None], truth, marginals)
     )
 
 
@@ -56,14 +56,14 @@ def mean_comparison(
     model: AbstractModel,
     sequences: np.ndarray,
     true: Dependence,
-    laws: DayLaws,
+    marginals: Marginals,
 ) -> Comparison:
     """The comparison as a mean over sequences."""
     return _kept_of_model(
         "mean_comparison",
         model,
         len(sequences),
-        lambda: compare(experiment, model, sequences, true.replacement, laws),
+        lambda: compare(experiment, model, sequences, true.replacement, marginals),
     )
 
 

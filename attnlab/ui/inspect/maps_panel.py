@@ -53,7 +53,7 @@ def draw_maps(
             waited=True,
         )
         return
-    true, laws = known
+    true, marginals = known
     size = min(len(test), _SEQUENCES if experiment.length <= _LONG else _LONG_SEQUENCES)
     mean = f"mean of {size}"
     over = st.segmented_control(
@@ -65,9 +65,9 @@ def draw_maps(
         help="Test sequences, or the edited one above.",
     )
     if over == mean:
-        found = mean_comparison(experiment, model, test[:size], true, laws)
+        found = mean_comparison(experiment, model, test[:size], true, marginals)
     else:
-        found = sequence_comparison(experiment, model, tokens, laws)
+        found = sequence_comparison(experiment, model, tokens, marginals)
     maps = {"depends": found.depends, "truth": found.truth}
     past = seen_by(experiment, found)
     seen = {"depends": past if experiment.model.causal else np.ones_like(past), "truth": past}

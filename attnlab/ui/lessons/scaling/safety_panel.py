@@ -12,7 +12,7 @@ def draw_safety() -> None:
     for case, found in zip(CASES, _answers(), strict=True):
         gradients = "finite" if np.isfinite(found.gradient).all() else "not finite"
         lines.append(
-            f"- **{case.name}**: {_numbers(case.scores, case.admitted)}\n"
+            f"- **{case.name}**: {_numbers(case.scores, case.unmasked)}\n"
             f"    - plain softmax: {_numbers(found.plain)}; "
             f"attnlab's: **{_numbers(found.ours)}**, gradients {gradients}\n"
             f"    - {case.why}"
@@ -31,8 +31,8 @@ def _answers() -> list[Answer]:
     return [answer(case) for case in CASES]
 
 
-def _numbers(values, admitted=None) -> str:
+def _numbers(values, unmasked=None) -> str:
     texts = [f"{value:,.5g}".replace("-", "−") for value in np.asarray(values, dtype=float)]
-    if admitted is not None:
-        texts = [t if seen else f"[{t}]" for t, seen in zip(texts, admitted, strict=True)]
+    if unmasked is not None:
+        texts = [t if seen else f"[{t}]" for t, seen in zip(texts, unmasked, strict=True)]
     return " · ".join(texts)

@@ -80,7 +80,7 @@ def draw_dot_products() -> None:
         _draw_distribution(products[place], width, size)
     with right, st.container(key="chart_variance"):
         _draw_variance(products, size)
-    _draw_law(products[place], width, size, draws)
+    _draw_variance(products[place], width, size, draws)
     st.caption(
         "How to read it: left, where the scores of random queries and keys fall; right, their "
         "variance, measured over N independent draws for each width, the same for both series, "
@@ -150,13 +150,13 @@ def _draw_variance(products: np.ndarray, size: float) -> None:
     )
 
 
-def _draw_law(products: np.ndarray, width: int, size: float, draws: int) -> None:
+def _draw_variance(products: np.ndarray, width: int, size: float, draws: int) -> None:
     variance, error = variance_and_error(products)
-    law = size**4 * width
-    with st.container(key="variance_law"):
+    expected = size**4 * width
+    with st.container(key="variance_formula"):
         st.latex(
             rf"\operatorname{{Var}}(q \cdot k) = d\,\sigma^4 = {width} \times {size:g}^4"
-            rf" = {law:.4g} \qquad \text{{measured over {draws:,} draws: }} "
+            rf" = {expected:.4g} \qquad \text{{measured over {draws:,} draws: }} "
             + _in_latex(variance, error)
         )
         st.latex(
@@ -178,12 +178,12 @@ def draw_saturation() -> None:
     """What a softmax over several keys makes of those scores, width by width."""
     keys = linked(st.slider, "number of keys", 2, _MOST_KEYS, 16, 1, key="keys", width=300)
     size, width = st.session_state["component"], int(st.session_state["width"])
-    drawn, admitted = _drawn(st.session_state["draw_seed"]), np.arange(_MOST_KEYS) < keys
+    drawn, unmasked = _drawn(st.session_state["draw_seed"]), np.arange(_MOST_KEYS) < keys
     figures = {}
     for name in (SCALED, UNSCALED):
         factors = np.array([_factor(name, each) for each in WIDTHS]) * size**2
         scores = drawn.scores * factors[:, None, None].astype(np.float32)
-        figures[name] = saturation(patterns(scores, admitted), admitted)
+        figures[name] = saturation(patterns(scores, unmasked), unmasked)
     _draw_verdicts(figures, width)
     at_even = {
         "entropy": np.log(keys),

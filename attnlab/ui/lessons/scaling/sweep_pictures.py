@@ -27,12 +27,12 @@ _HEIGHT = 270
 
 
 def draw_looks(tracks: tuple[Track, ...], plan: Sweep, gain: int) -> None:
-    """Spread and entropy at the start by width, and the looks that were taken during training."""
+    """`std` and `entropy` at the start by width, and the checks that were made during training."""
     experiment = plan.experiment
     even = float(np.log(experiment.length))
     left, right = st.columns(2, gap="medium")
     for column, figure, title, known in (
-        (left, "spread", "standard deviation of initial scores", None),
+        (left, "std", "standard deviation of initial scores", None),
         (right, "entropy", "entropy at the start (nats)", {"even": even}),
     ):
         tables = []
@@ -60,7 +60,7 @@ def draw_looks(tracks: tuple[Track, ...], plan: Sweep, gain: int) -> None:
     last = experiment.training.steps
     for column, figure, title, logarithmic in zip(
         st.columns(3, gap="medium"),
-        ("spread", "entropy", "gap"),
+        ("std", "entropy", "gap"),
         (
             "standard deviation of the scores",
             "entropy of the pattern (nats)",
@@ -152,7 +152,7 @@ def _at_widest(tracks: tuple[Track, ...], plan: Sweep, figure: str, gain: int, *
     mine = [track for track in tracks if track.d_attn == widest and track.steps[-1] == last]
     if len(mine) < len(_NAMES):
         return ""
-    unit = "" if figure == "spread" else " nats"
+    unit = "" if figure == "std" else " nats"
     said = [
         show_measured(*over_seeds(getattr(track, figure)[gain, :, look]), most_places=4)
         + f"{unit} {_NAMES[track.scale]}"
