@@ -84,8 +84,8 @@ MUTATIONS = (
         "np.arange(1, width + 1)", "positions",
     ),
     Mutation(
-        "positions/scalar.py", "days(length)[:, None]",
-        "(days(length) - 1)[:, None]", "positions",
+        "positions/scalar.py", "from_one(length)[:, None]",
+        "(from_one(length) - 1)[:, None]", "positions",
     ),
     Mutation("models/linear.py", "jnp.arange(1, length + 1)", "jnp.arange(length)", "models"),
     Mutation("models/transformer.py", "before + made if", "made if", "models"),

@@ -53,17 +53,17 @@ def masked_softmax(
 
 
 def causal(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Array, "query key"]:
-    """A day sees itself and earlier days."""
+    """A position sees itself and earlier positions."""
     return keys[None, :] <= queries[:, None]
 
 
 def unmasked(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Array, "query key"]:
-    """A day sees every day."""
+    """A position sees every position."""
     return jnp.ones((queries.size, keys.size), dtype=bool)
 
 
 def published(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Array, "query key"]:
-    """A day sees itself and later days: the code of the blog post masks the past."""
+    """A position sees itself and later positions: the code of the blog post masks the past."""
     return keys[None, :] >= queries[:, None]
 
 

@@ -33,9 +33,9 @@ class WhatHappened(NamedTuple):
     """A run up to one test.
 
     `passed` are the reference predictors that it left behind, in the order of their losses.
-    `learned` is the share of what can be learned, and `linear` that of the linear
-    predictor of least loss;
-    None where nothing can be. `at_floor`: the loss is within two standard errors of the floor.
+    `learned` is the share of what can be learned, and `linear` that of the linear predictor of
+    least loss; None where nothing can be. `at_floor`: the loss is within two standard errors of
+    the floor.
     `informative` are the truly informative days, from 1.
     `attended` is the share of the attention of the row that predicts, in the mean over the heads
     of one layer, which falls on them; `own` is, for each of these days, the largest share that a
@@ -146,8 +146,8 @@ def _missing(happened: WhatHappened, model: AbstractModelOptions) -> Iterator[st
     elif isinstance(model, AttentionOptions) and learned < linear + _LIKE_LINEAR < _LEARNED:
         yield (
             f"yet {learned:.0%} is learned: the prediction is a weighted mean of what each day "
-            f"says by itself (the linear predictor of least loss learns {linear:.0%}), and the days act "
-            "jointly"
+            f"says by itself (the linear predictor of least loss learns {linear:.0%}), and the "
+            "days act jointly"
         )
     elif happened.heads < len(happened.informative):
         yield (

@@ -19,7 +19,7 @@ from attnlab.models.base import (
     CellArithmetic,
     Trace,
 )
-from attnlab.models.embedding import Embedding, embedding_of, project_days, side_by_side
+from attnlab.models.embedding import Embedding, embedding_of, project, side_by_side
 from attnlab.models.head_parts import HeadParts, seen_through
 from attnlab.models.initialisation import (
     INITIALISATION_HELP,
@@ -34,7 +34,7 @@ from attnlab.positions import POSITIONS, AbstractPosition, Learned, position_tab
 class AttentionOptions(AbstractModelOptions):
     """One attention head with biases; its values have one component a token and are the logits.
 
-    With the `one-hot` embedding a day's features are its one-hot token and, behind it, the
+    With the `one-hot` embedding a token's features are its one-hot token and, behind it, the
     features of its position; with `learned`, the token's vector of width `d_model` plus its
     position's vector (a position of another width stands behind it).
     """
@@ -76,7 +76,7 @@ class AttentionOptions(AbstractModelOptions):
         return self.position.tells_order(d_attn=self.d_attn)
 
     def work(self, *, vocab: int, length: int, parameters: int) -> float:
-        # Every day is weighed against all days, by keys of d_attn and values of vocab components.
+        # Every token is compared with all tokens, by keys of d_attn and values of vocab components.
         return float(length * (parameters + 2 * length * (self.d_attn + vocab)))
 
     def findings(self, *, loss: str, length: int) -> Iterator[str]:
@@ -128,12 +128,12 @@ class Attention(AbstractModel):
 
     def read(
         self,
-        days: Float[Array, "length vocab"],
+        one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
         *,
         source: Float[Array, "source vocab"] | None = None,
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        parts = self.parts(days, queries)
+        parts = self.parts(one_hot, queries)
         logits, pattern = parts.attended()
         return logits, Trace((AttentionMap(pattern[None], parts.mask, layer=0),))
 
@@ -143,12 +143,14 @@ class Attention(AbstractModel):
         parts = self.parts(jax.nn.one_hot(tokens, self.vocab), jnp.array([query]))
         return parts.cell(key)
 
-    def parts(self, days: Float[Array, "length vocab"], queries: Int[Array, " query"]) -> HeadParts:
-        """What `attend` is given for these one-hot days, at the positions `queries`."""
+    def parts(
+        self, one_hot: Float[Array, "length vocab"], queries: Int[Array, " query"]
+    ) -> HeadParts:
+        """What `attend` is given for these one-hot tokens, at the positions `queries`."""
         options, embedding = self.options, self.embedding()
         asking = embedding._replace(positions=embedding.positions[queries])
-        (query,) = project_days((self.query,), asking, days[queries])
-        key, value = project_days((self.key, self.value), embedding, days)
+        (query,) = project((self.query,), asking, one_hot[queries])
+        key, value = project((self.key, self.value), embedding, one_hot)
         return HeadParts.of(
             query,
             key,

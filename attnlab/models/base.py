@@ -24,7 +24,7 @@ class AttentionMap(eqx.Module):
     """How the heads of one layer divide the attention of each query among the keys.
 
     Rows of `pattern` sum to 1; a query whose `mask` admits no key has zeros. Layers count from 0.
-    `kind` is "self" where the keys are the sequence's own days, "cross" where they are those of
+    `kind` is "self" where the keys are the sequence's own tokens, "cross" where they are those of
     its source.
     """
 
@@ -38,7 +38,7 @@ class Trace(eqx.Module):
     """The inside of a model on one sequence: what there is of it, and nothing else.
 
     `values` are other arrays by name: `WEIGHTS_BY_DAY` (length × vocab × outcomes), where the
-    model is a weight for each; `HIDDEN_STATES` (length × width), where it reads day after day.
+    model is a weight for each; `HIDDEN_STATES` (length × width), where it reads token after token.
     """
 
     attention: tuple[AttentionMap, ...] = ()
@@ -63,7 +63,7 @@ class CellArithmetic(NamedTuple):
 
 
 class AbstractModel(eqx.Module):
-    """A trainable map from the visible days to logits; all its arrays are parameters."""
+    """A trainable map from the visible tokens to logits; all its arrays are parameters."""
 
     vocab: eqx.AbstractVar[int]
 
@@ -76,7 +76,7 @@ class AbstractModel(eqx.Module):
     ) -> tuple[Float[Array, "query vocab"], Trace]:
         """Logits at the positions `queries`, and the inside. Nothing else is computed.
 
-        `source` is the sequence that is read before these days are written, if there is one.
+        `source` is the sequence that is read before these tokens are written, if there is one.
         """
         rows = None if source is None else jax.nn.one_hot(source, self.vocab)
         return self.read(jax.nn.one_hot(tokens, self.vocab), queries, source=rows)
@@ -84,7 +84,7 @@ class AbstractModel(eqx.Module):
     @abc.abstractmethod
     def read(
         self,
-        days: Float[Array, "length vocab"],
+        one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
         *,
         source: Float[Array, "source vocab"] | None = None,
@@ -127,12 +127,12 @@ class AbstractModelOptions(Options, abc.ABC):
 
     @abc.abstractmethod
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> AbstractModel:
-        """A model at its starting values for `length` visible days over `vocab` tokens."""
+        """A model at its starting values for `length` visible positions over `vocab` tokens."""
 
     def work(self, *, vocab: int, length: int, parameters: int) -> float:
         """About how many multiplications its forward pass of a sequence takes, on the high side.
 
-        Every day meets every parameter, unless a family has more to do.
+        Every token meets every parameter, unless a family has more to do.
         """
         return float(length * parameters)
 
@@ -141,7 +141,7 @@ class AbstractModelOptions(Options, abc.ABC):
         return tuple(range(position + 1 if self.causal else length))
 
     def sees_order(self) -> bool:
-        """Whether it can tell the order of the days that it sees, its own day's place aside."""
+        """Whether it can tell the order of the tokens that it sees, its own position aside."""
         return True
 
     def reachable(self, generator: AbstractGenerator, length: int, position: int) -> Best | None:

@@ -1,4 +1,4 @@
-"""What a model sees of a day: its token and its position."""
+"""What a model sees of a token: its token and its position."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from attnlab.models.initialisation import Projection
 
 
 class Embedding(NamedTuple):
-    """The features of a day are the sum of its token's row and its position's row."""
+    """The features at a position are the sum of its token's row and its position's row."""
 
     tokens: Float[Array, "vocab inputs"]
     positions: Float[Array, "length inputs"]
@@ -37,12 +37,12 @@ def embedding_of(
     return side_by_side(tokens, positions)
 
 
-def project_days(
+def project(
     projections: tuple[Projection, ...],
     embedding: Embedding,
     one_hot: Float[Array, "length vocab"],
 ) -> tuple[Float[Array, "length _"], ...]:
-    """x W + b of every projection, for the features x of the days of `embedding.positions`.
+    """x W + b of every projection, for the features x of the tokens of `embedding.positions`.
 
     Since x is a sum, so is x W: the few rows of tokens and positions are projected once for a
     whole batch, and only their choice is made for each sequence. A product with one-hot rows has

@@ -1,4 +1,4 @@
-"""`gru`: a state that is carried from day to day, with gates; no attention."""
+"""`gru`: a state that is carried from token to token, with gates; no attention."""
 
 import dataclasses
 from typing import ClassVar
@@ -16,11 +16,11 @@ from attnlab.models.initialisation import Projection, initial_projection, projec
 
 @dataclasses.dataclass(frozen=True)
 class GRUOptions(AbstractModelOptions):
-    """hₜ = (1 - z) ⊙ n + z ⊙ hₜ₋₁ from h₀ = 0; logits of day t + 1 = hₜ U + b.
+    """hₜ = (1 - z) ⊙ n + z ⊙ hₜ₋₁ from h₀ = 0; logits of token t + 1 = hₜ U + b.
 
-    r, z = σ(W x + V h + b) and n = tanh(W′ x + b′ + r ⊙ (V′ h + c′)), where x is the day's one-hot
-    token. Cho et al. (2014), "Learning phrase representations", equations 5 to 8, with the reset
-    gate behind the matrix as in Equinox and PyTorch.
+    r, z = σ(W x + V h + b) and n = tanh(W′ x + b′ + r ⊙ (V′ h + c′)), where x is the token's
+    one-hot vector. Cho et al. (2014), "Learning phrase representations", equations 5 to 8, with
+    the reset gate behind the matrix as in Equinox and PyTorch.
     """
 
     name: ClassVar[str] = "gru"
@@ -51,15 +51,15 @@ class GRU(AbstractModel):
 
     def read(
         self,
-        days: Float[Array, "length vocab"],
+        one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
         *,
         source: Float[Array, "source vocab"] | None = None,
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        def after_day(state, day):
-            state = self.gates(day, state)
+        def after_token(state, token):
+            state = self.gates(token, state)
             return state, state
 
-        _, states = jax.lax.scan(after_day, jnp.zeros(self.gates.hidden_size), days)
+        _, states = jax.lax.scan(after_token, jnp.zeros(self.gates.hidden_size), one_hot)
         logits = project(self.unembedding, states[queries])
         return logits, Trace(values={HIDDEN_STATES: states})

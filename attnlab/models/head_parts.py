@@ -34,12 +34,12 @@ class HeadParts(NamedTuple):
         scale: float | Float[Array, ""],
     ) -> "HeadParts":
         """Queries of the positions `queries` and keys of all, with what `position` does to them."""
-        days = jnp.arange(key.shape[0])
-        bias = jnp.zeros((queries.size, days.size))
+        positions = jnp.arange(key.shape[0])
+        bias = jnp.zeros((queries.size, positions.size))
         if isinstance(position, AbstractScorePosition):
-            query, key = position.turn(query, queries), position.turn(key, days)
-            bias = position.bias(queries, days)
-        return cls(query, key, value, MASKS[mask](queries, days), scale, bias)
+            query, key = position.turn(query, queries), position.turn(key, positions)
+            bias = position.bias(queries, positions)
+        return cls(query, key, value, MASKS[mask](queries, positions), scale, bias)
 
     def attended(self) -> Attended:
         """The output and the pattern of the head."""

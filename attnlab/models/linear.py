@@ -62,15 +62,15 @@ class Linear(AbstractModel):
 
     def read(
         self,
-        days: Float[Array, "length vocab"],
+        one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
         *,
         source: Float[Array, "source vocab"] | None = None,
     ) -> tuple[Float[Array, "query vocab"], Trace]:
         """The same logits at every query: they come from the whole sequence."""
-        length = days.shape[0]
+        length = one_hot.shape[0]
         weight = self.projection.weight.reshape(length, -1, self.vocab)
-        inputs = days
+        inputs = one_hot
         if weight.shape[1] > self.vocab:
             numbers = jnp.arange(1, length + 1)[:, None] / 20
             inputs = jnp.concatenate([inputs, numbers], axis=1)

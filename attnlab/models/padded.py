@@ -22,8 +22,10 @@ class PaddedHead(Attention):
 
     factor: Float[Array, ""]
 
-    def parts(self, days: Float[Array, "length vocab"], queries: Int[Array, " query"]) -> HeadParts:
-        return super().parts(days, queries)._replace(scale=jax.lax.stop_gradient(self.factor))
+    def parts(
+        self, one_hot: Float[Array, "length vocab"], queries: Int[Array, " query"]
+    ) -> HeadParts:
+        return super().parts(one_hot, queries)._replace(scale=jax.lax.stop_gradient(self.factor))
 
 
 def padded(model: Attention, width: int, *, scale: str, gain: float) -> PaddedHead:

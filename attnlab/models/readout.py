@@ -24,6 +24,6 @@ def readout_position(readout: str, length: int) -> int:
 def final_logits(
     model: AbstractModel, visible: Int[Array, " length"], readout: str
 ) -> Float[Array, " vocab"]:
-    """Logits of the day after the visible ones."""
+    """Logits of the token after the visible ones."""
     queries = np.array([readout_position(readout, visible.size)])
     return model(visible, jnp.asarray(queries))[0][0]

@@ -26,7 +26,7 @@ from attnlab.positions import POSITIONS, AbstractPosition, Learned, position_tab
 
 @dataclasses.dataclass(frozen=True)
 class TransformerOptions(AbstractModelOptions):
-    """A stack of layers over the days' vectors x, which begin as token plus position.
+    """A stack of layers over the tokens' vectors x, which begin as token plus position.
 
     Of each layer, with N the layer normalisation before it (`pre`):
     x ← x + Σ over heads of attend(N(x)) W_O, then x ← x + W₂ gelu(W₁ N(x) + b₁) + b₂;
@@ -76,7 +76,7 @@ class TransformerOptions(AbstractModelOptions):
         return seen_through(self.mask, position, length)
 
     def sees_order(self) -> bool:
-        # From the second layer on, days under a mask differ by how many days they saw.
+        # From the second layer on, positions under a mask differ by how many tokens they saw.
         told_by_mask = self.layers > 1 and self.mask != "none"
         return told_by_mask or self.position.tells_order(d_attn=self.d_attn)
 
@@ -187,16 +187,16 @@ class Transformer(AbstractModel):
 
     def read(
         self,
-        days: Float[Array, "length vocab"],
+        one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
         *,
         source: Float[Array, "source vocab"] | None = None,
     ) -> tuple[Float[Array, "query vocab"], Trace]:
         """Of the last layer, only the rows of `queries` are computed."""
-        rows, maps = self._embedded(days), []
+        rows, maps = self._embedded(one_hot), []
         for number, layer in enumerate(self.layers):
             is_last = number == len(self.layers) - 1
-            asking = queries if is_last else jnp.arange(days.shape[0])
+            asking = queries if is_last else jnp.arange(one_hot.shape[0])
             rows, parts, pattern = layer(rows, asking, self.options)
             maps.append(AttentionMap(pattern, parts.mask[0], layer=number))
         if self.normalisation is not None:
@@ -215,9 +215,9 @@ class Transformer(AbstractModel):
         parts = self.layers[layer].parts(rows, jnp.array([query]), self.options)
         return jax.tree.map(lambda leaf: leaf[head], parts).cell(key)
 
-    def _embedded(self, days: Float[Array, "length vocab"]) -> Float[Array, "length width"]:
+    def _embedded(self, one_hot: Float[Array, "length vocab"]) -> Float[Array, "length width"]:
         embedding = self.embedding()
-        return days @ embedding.tokens + embedding.positions
+        return one_hot @ embedding.tokens + embedding.positions
 
     def embedding(self) -> Embedding:
         """The features of every token and of every position."""

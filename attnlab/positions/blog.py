@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Key
 
 from attnlab.configuration.options import option
 from attnlab.positions.base import AbstractInputPosition
-from attnlab.positions.waves import days, waves
+from attnlab.positions.waves import from_one, waves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,8 +31,8 @@ class BlogDescribed(AbstractInputPosition):
     )
 
     def table(self, *, length: int, width: int, key: Key[Array, ""]):
-        angle = waves(days(length), self.base, self.exponents(width))
-        return jnp.where(days(width) % 2 == 1, jnp.sin(angle), jnp.cos(angle))
+        angle = waves(from_one(length), self.base, self.exponents(width))
+        return jnp.where(from_one(width) % 2 == 1, jnp.sin(angle), jnp.cos(angle))
 
     def exponents(self, width: int) -> Float[np.ndarray, " width"]:
         """Component c has the wavelength 2π base^exponent."""
@@ -58,8 +58,8 @@ class BlogPublished(AbstractInputPosition):
     )
 
     def table(self, *, length: int, width: int, key: Key[Array, ""]):
-        angle = waves(days(length), self.base, self.exponents(width))
-        return jnp.where(days(width) % 2 == 0, jnp.sin(angle), jnp.cos(angle))
+        angle = waves(from_one(length), self.base, self.exponents(width))
+        return jnp.where(from_one(width) % 2 == 0, jnp.sin(angle), jnp.cos(angle))
 
     def exponents(self, width: int) -> Float[np.ndarray, " width"]:
         """Component c has the wavelength 2π base^exponent."""

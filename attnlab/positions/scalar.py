@@ -7,7 +7,7 @@ from jaxtyping import Array, Key
 
 from attnlab.configuration.options import option
 from attnlab.positions.base import AbstractInputPosition
-from attnlab.positions.waves import days
+from attnlab.positions.waves import from_one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,4 +21,4 @@ class Scalar(AbstractInputPosition):
     period: float = option(20.0, "Day number is divided by this.", low=1.0, high=1000.0)
 
     def table(self, *, length: int, width: int, key: Key[Array, ""]):
-        return days(length)[:, None] / self.period
+        return from_one(length)[:, None] / self.period

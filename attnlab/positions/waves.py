@@ -5,7 +5,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 
-def days(length: int) -> Int[Array, " length"]:
+def from_one(length: int) -> Int[Array, " length"]:
     """1, 2, …: positions as the user counts them."""
     return jnp.arange(1, length + 1)
 

@@ -222,12 +222,8 @@ def take_steps(
         rate = learning_rate * rate_share(training.schedule, training.warm_up, done)
         updates, optimiser = _optimiser(training, rate).update(gradient, optimiser, parameters)
         parameters = optax.apply_updates(parameters, updates)
-        return (
-            parameters,
-            optimiser,
-            step + 1,
-            (objectives.at[i].set(objective), nlls.at[i].set(nll)),
-        )
+        losses = objectives.at[i].set(objective), nlls.at[i].set(nll)
+        return parameters, optimiser, step + 1, losses
 
     empty = jnp.zeros(CHUNK_CAPACITY)
     start = (parameters, state.optimiser, state.step, (empty, empty))
