@@ -9,6 +9,7 @@ from attnlab.models import AttentionMap
 from attnlab.ui.inspect.comparisons import as_shares
 from attnlab.ui.inspect.final_query_panel import final_rows
 from attnlab.ui.inspect.view import View
+from attnlab.ui.train.inside_panel import Choice
 
 SIZE = {"dark": False, "height": 200}
 LOOK = {"length": 3, "title": "share", "most": 0.3, **SIZE}
@@ -87,7 +88,7 @@ def _heads(count):
     [(1, ["attends"]), (2, ["attends, head 1", "attends, head 2"]), (9, ["attends, head 3"])],
 )
 def test_the_final_query_has_a_row_for_each_head_or_for_the_chosen_one(heads, names):
-    view = View(shares=False, place=0, head=2)
+    view = View(shares=False, choice=Choice(0, 0, (2,)))
     rows = final_rows((_heads(heads),), VALUES, 2 * VALUES, view)
     assert list(rows) == [*names, "depends", "truth"]
     last = 2 if heads == 9 else heads - 1
@@ -97,7 +98,7 @@ def test_the_final_query_has_a_row_for_each_head_or_for_the_chosen_one(heads, na
 
 
 def test_shares_of_the_final_query_sum_to_one():
-    rows = final_rows((), VALUES, 0 * VALUES, View(shares=True, place=0, head=0))
+    rows = final_rows((), VALUES, 0 * VALUES, View(shares=True, choice=Choice()))
     assert list(rows) == ["depends", "truth"]
     np.testing.assert_allclose(rows["depends"], [0, 1 / 3, 2 / 3])
     np.testing.assert_array_equal(rows["truth"], 0)

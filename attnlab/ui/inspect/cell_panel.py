@@ -32,7 +32,7 @@ def draw_cell(experiment: Experiment, model: AbstractModel, tokens: np.ndarray, 
     if not panel.open:
         return
     found, pattern = view.of(trace.attention)
-    head = min(view.head, len(found.pattern) - 1)
+    head = min(view.choice.heads[0], len(found.pattern) - 1)
     with panel:
         left, right = st.columns(2, gap="medium")
         with left:

@@ -118,7 +118,7 @@ def final_rows(
         elif len(heads) <= _MOST_HEADS:
             measured = {f"attends, head {n}": row for n, row in enumerate(heads, 1)}
         else:
-            measured[f"attends, head {view.head + 1}"] = pattern[-1]
+            measured[f"attends, head {view.choice.heads[0] + 1}"] = pattern[-1]
     measured |= {"depends": depends[-1], TRUTH: truth[-1]}
     return {name: view.values(np.asarray(row, float)[None])[0] for name, row in measured.items()}
 

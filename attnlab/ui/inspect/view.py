@@ -16,18 +16,17 @@ UNITS = {"attends": "share", "depends": "total variation", "truth": "total varia
 
 
 class View(NamedTuple):
-    """The unit, and the places of the chosen map and head in a trace.
+    """The unit, and the part of a trace that is chosen.
 
     With `shares` every row of a map is divided by its sum; else it is as measured.
     """
 
     shares: bool
-    place: int
-    head: int
+    choice: Choice
 
     def of(self, attention: tuple[AttentionMap, ...]) -> tuple[AttentionMap, np.ndarray]:
         """The chosen map and the pattern of the chosen head."""
-        return Choice(0, self.place, self.head).of(Trace(attention))
+        return self.choice.of(Trace(attention))
 
     def values(self, measured: Float[np.ndarray, "row day"]) -> Float[np.ndarray, "row day"]:
         """A map in the chosen unit."""
@@ -45,4 +44,4 @@ def draw_view(model: AbstractModel, tokens: np.ndarray) -> View:
         help="Share of the row: every row over its sum, so that the three can be compared. As "
         "measured: attention in shares, dependence as total variation from 0 to 1.",
     )
-    return View(scale == _SHARES, *draw_head_choice(trace_of(model, tokens), "map"))
+    return View(scale == _SHARES, Choice(0, *draw_head_choice(trace_of(model, tokens), "map")))
