@@ -27,7 +27,7 @@ def test_it_is_step_0_of_the_run(live):
 
 
 @pytest.mark.parametrize(
-    "changed", [{"learning_rate": 0.1}, {"steps": 9}, {"batch": 7}, {"schedule": "cosine"}]
+    "changed", [{"learning_rate": 0.1}, {"steps": 9}, {"batch": 7}, {"schedule": "warm-up-cosine"}]
 )
 def test_how_it_goes_on_does_not_matter(changed):
     other = dataclasses.replace(small(), training=dataclasses.replace(small().training, **changed))

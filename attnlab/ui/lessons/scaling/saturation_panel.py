@@ -80,7 +80,7 @@ def draw_dot_products() -> None:
         _draw_distribution(products[place], width, size)
     with right, st.container(key="chart_variance"):
         _draw_variance(products, size)
-    _draw_variance(products[place], width, size, draws)
+    _draw_formula(products[place], width, size, draws)
     st.caption(
         "How to read it: left, where the scores of random queries and keys fall; right, their "
         "variance, measured over N independent draws for each width, the same for both series, "
@@ -150,7 +150,7 @@ def _draw_variance(products: np.ndarray, size: float) -> None:
     )
 
 
-def _draw_variance(products: np.ndarray, width: int, size: float, draws: int) -> None:
+def _draw_formula(products: np.ndarray, width: int, size: float, draws: int) -> None:
     variance, error = variance_and_error(products)
     expected = size**4 * width
     with st.container(key="variance_formula"):
