@@ -1,5 +1,7 @@
 """The address and the controls: who of the two is right, and clicks that were on their way."""
 
+import pytest
+
 from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
@@ -45,10 +47,13 @@ def test_an_address_from_before_the_browser_heard_sets_nothing(app):
     assert _address(app) == {"v": "2", "steps": "700"}
 
 
-def test_a_click_on_the_heels_of_a_preset_leaves_it(app):
+@pytest.mark.parametrize("own_reruns", [0, 1])
+def test_a_click_on_the_heels_of_a_preset_leaves_it(app, own_reruns):
     before = {key: app.number_input(key=key).value for key in ("steps", "learning_rate")}
     address, heard = _address(app), _heard(app)
     app.selectbox(key="preset").select("corrected-recall").run()
+    for _ in range(own_reruns):
+        app.run()
     preset = PRESETS["corrected-recall"].experiment
     for key, value in before.items():
         app.number_input(key=key).set_value(value)

@@ -16,7 +16,7 @@ from attnlab.ui.controls.receipt import ask_for_receipt, is_behind
 from attnlab.ui.core.hosting import limits
 
 OWN_SETTINGS = "(own settings)"
-# The values of all controls before and after they were last set.
+# The values of all controls before and after they were last set, and the count of its receipt.
 _FILLING = "form_filling"
 
 
@@ -30,8 +30,7 @@ def fill_form(experiment: Experiment, *, preset: str = OWN_SETTINGS) -> None:
     before = {key: st.session_state.get(key) for key in after}
     st.session_state.update(after)
     st.session_state["preset"] = preset
-    st.session_state[_FILLING] = before, after
-    ask_for_receipt()
+    st.session_state[_FILLING] = before, after, ask_for_receipt()
 
 
 def begin_form() -> None:
@@ -42,12 +41,12 @@ def begin_form() -> None:
     """
     if "generator" not in st.session_state:
         fill_form(PRESETS[FIRST_PRESET].experiment, preset=FIRST_PRESET)
-    if not is_behind():
-        st.session_state.pop(_FILLING, None)
-    before, after = st.session_state.get(_FILLING, ({}, {}))
-    for key in after:
-        if st.session_state.get(key) == before[key]:
-            st.session_state[key] = after[key]
+    # Set above, or when the controls were filled anew.
+    before, after, count = st.session_state[_FILLING]
+    if is_behind(count):
+        for key in after:
+            if st.session_state.get(key) == before[key]:
+                st.session_state[key] = after[key]
 
 
 def read_form() -> Experiment | OptionError:

@@ -10,23 +10,25 @@ import streamlit as st
 _FIELD, _COUNT = "receipt", "receipts_asked"
 
 
-def ask_for_receipt() -> None:
-    """After controls or the address were set: until the browser has heard, it is behind."""
-    st.session_state[_COUNT] = st.session_state.get(_COUNT, 0) + 1
+def ask_for_receipt() -> int:
+    """After controls or the address were set; the count until which the browser is behind."""
+    st.session_state[_COUNT] = _count() + 1
+    return _count()
 
 
-def is_behind() -> bool:
-    """Whether this request was sent before the browser had heard of all that was set."""
-    return st.session_state.get(_FIELD, _count()) != _count()
+def is_behind(count: int | None = None) -> bool:
+    """Whether this request was sent before the browser had heard of that count, or of the last."""
+    count = _count() if count is None else count
+    return int(st.session_state.get(_FIELD, count)) < count
 
 
 def draw_receipt() -> None:
     """The field. Once in every script that draws a whole page, behind all that asks `is_behind`."""
     # Every time, since what was drawn last may never have reached the browser.
-    st.session_state[_FIELD] = _count()
+    st.session_state[_FIELD] = str(_count())
     with st.container(key="unseen"):
         st.text_input("receipt", key=_FIELD)
 
 
-def _count() -> str:
-    return str(st.session_state.get(_COUNT, 0))
+def _count() -> int:
+    return st.session_state.get(_COUNT, 0)
