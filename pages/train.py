@@ -14,6 +14,7 @@ from attnlab.ui.train.files_panel import draw_files
 from attnlab.ui.train.live_panel import draw_live
 from attnlab.ui.train.runs_panel import draw_runs
 from attnlab.ui.train.sequences_panel import draw_sequences
+from attnlab.ui.train.step_clicks import draw_step_counter
 from attnlab.ui.train.transport import draw_transport, obey
 
 ensure_shell()
@@ -38,6 +39,7 @@ with problem:
     if isinstance(form, OptionError):
         draw_error(f"These settings cannot run. {'The controls say why.' if problems else form}")
 
+draw_step_counter()
 draw_sequences(run)
 draw_runs(run)
 draw_link_panel(form)

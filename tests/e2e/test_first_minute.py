@@ -11,7 +11,7 @@ from tests.e2e.train_page import TrainPage
 pytestmark = pytest.mark.e2e
 
 _DESKTOPS = ({"width": 1400, "height": 900}, {"width": 1280, "height": 720})
-_PLACES = """() => ['bar', 'state', 'chart_loss', 'chart_attention', 'moment', 'what_happened']
+_PLACES = """() => ['bar', 'state', 'prospect', 'chart_loss', 'chart_attention', 'moment', 'what_happened']
     .map(key => {
         const box = document.querySelector(`.st-key-${key}`).getBoundingClientRect()
         return [key, Math.round(box.top), Math.round(box.left)]
@@ -85,17 +85,22 @@ def test_another_process_brings_its_own_lines_before_start(new_page, server):
     expect(train.part("run_status")).to_contain_text("of 3,000")
 
 
+def _assert_on_screen(train: TrainPage, screen: dict[str, int]) -> None:
+    for key in ("chart_loss", "chart_attention", "moment", "what_happened"):
+        box = train.part(key).bounding_box()
+        assert box["y"] + box["height"] <= screen["height"], key
+
+
 @pytest.mark.parametrize("screen", _DESKTOPS, ids=lambda screen: str(screen["width"]))
 def test_the_first_screen_holds_all_of_it_and_nothing_moves(new_page, server, screen):
     train = _open(new_page, server, _QUICK_HEADS, viewport=screen)
     places = train.page.evaluate(_PLACES)
-    for key in ("chart_loss", "chart_attention", "moment", "what_happened"):
-        box = train.part(key).bounding_box()
-        assert box["y"] + box["height"] <= screen["height"], key
+    _assert_on_screen(train, screen)
     train.press("start")
     train.wait_for("done")
     assert train.page.evaluate(_PLACES) == places
-    train.slide("d_attn", "ArrowRight")
+    _assert_on_screen(train, screen)
+    train.slide("transformer_d_attn", "ArrowRight")
     expect(train.button("start")).to_contain_text("Train with changes: d_attn 8 → 9")
     train.settle()
     assert train.page.evaluate(_PLACES) == places

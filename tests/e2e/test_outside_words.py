@@ -16,6 +16,7 @@ from playwright.sync_api import Page, expect
 
 from attnlab.configuration.options import quoted
 from attnlab.generators import Custom
+from attnlab.runs.link_defaults import LINK_VERSION
 from attnlab.runs.links import Lesson, to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
@@ -130,7 +131,7 @@ def test_a_lesson(open_bare, outside):
 
 
 def test_typed_text(open_bare, outside):
-    train = open_bare()
+    train = open_bare(v=LINK_VERSION)
     train.wait_for("idle")
     for words in (outside.first, outside.second):
         train.fill("markov_transition", words)

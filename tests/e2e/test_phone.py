@@ -35,10 +35,10 @@ def test_the_sidebar_closes_when_a_page_is_chosen(new_page, server):
     TrainPage(page).wait_for("idle")
     page.get_by_test_id("stExpandSidebarButton").click()
     sidebar = page.get_by_test_id("stSidebar")
-    expect(sidebar).to_have_attribute("aria-expanded", "true")
+    expect(sidebar).to_have_attribute("data-collapsed", "false")
     sidebar.get_by_role("link", name="Glossary").click()
     page.get_by_role("heading", name="Glossary", exact=True, level=1).wait_for()
-    expect(sidebar).to_have_attribute("aria-expanded", "false")
+    expect(sidebar).to_have_attribute("data-collapsed", "true")
 
 
 def test_words_fit_a_phone(new_page, server):

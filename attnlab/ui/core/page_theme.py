@@ -5,7 +5,7 @@ import streamlit as st
 CHART_HEIGHT = 350
 # With these heights the Train page fits a screen of 1280 × 720, with cells of 24 pixels for three
 # heads on ten days.
-LOSS_HEIGHT, INSIDE_HEIGHT = 155, 330
+LOSS_HEIGHT, INSIDE_HEIGHT = 128, 330
 
 
 def on_dark() -> bool:

@@ -95,6 +95,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
             draw_status(snapshot)
             if moment is not None and snapshot.state != "idle":
                 draw_headline(seen, moment.evaluation, own)
+        with st.container(key="prospect"):
             if not draw_amend(form, snapshot):
                 _draw_best(form, chosen)
         # The controls decide what the charts above them show.

@@ -39,7 +39,7 @@ def new_steps() -> int:
 
 
 def draw_step_counter() -> None:
-    """The field and what fills it. Once in every script that draws the button."""
+    """The field and what fills it. Once in every script that draws the button, below its row."""
     with st.container(key="unseen_steps"):
         st.text_input("steps asked for", key=_FIELD)
         st.html(_SCRIPT, unsafe_allow_javascript=True)

@@ -13,7 +13,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.steps import AMENDABLE
 from attnlab.ui.core.outside import as_text, draw_toast
 from attnlab.ui.train.session_past_runs import shelve_run
-from attnlab.ui.train.step_clicks import draw_step_counter, new_steps
+from attnlab.ui.train.step_clicks import new_steps
 
 _COMMANDS = "commands"
 _FASTEST = "full speed"
@@ -28,7 +28,7 @@ _SPEEDS = {
 }
 # Of the words on the button that starts, which keeps its width.
 _MOST_LETTERS = 22
-_START_WIDTH = 285
+_START_WIDTH = 298
 
 
 def settings_differ(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
@@ -106,7 +106,6 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
             width=_START_WIDTH,
         )
         _button("Pause", "pause", "pause", "p", disabled=not snapshot.active)
-        draw_step_counter()
         _button("Step", "step", "skip_next", "n", disabled=ended or (broken and state == "idle"))
         _button(
             "Reset",
@@ -131,7 +130,7 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
             persist_state="session",
             label_visibility="collapsed",
             on_change=lambda: run.set_speed(_SPEEDS[st.session_state["run_speed"]]),
-            width=132,
+            width=124,
         )
 
 
