@@ -11,8 +11,8 @@ from tests.e2e.train_page import TrainPage
 pytestmark = pytest.mark.e2e
 
 _DESKTOPS = ({"width": 1400, "height": 900}, {"width": 1280, "height": 720})
-_PLACES = """() => ['bar', 'state', 'prospect', 'chart_loss', 'chart_attention', 'moment', 'what_happened']
-    .map(key => {
+_PLACES = """() =>
+    ['bar', 'state', 'prospect', 'chart_loss', 'inside', 'moment', 'what_happened'].map(key => {
         const box = document.querySelector(`.st-key-${key}`).getBoundingClientRect()
         return [key, Math.round(box.top), Math.round(box.left)]
     })"""

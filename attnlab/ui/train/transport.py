@@ -171,13 +171,15 @@ def draw_amend(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
         return False
     if snapshot.state not in ("running", "paused", "done"):
         return False
-    st.button(
+    if st.button(
         "Apply and continue",
         key="run_amend",
         icon=":material/edit:",
         on_click=_ask_for,
         args=("amend",),
-    )
+    ):
+        # It stands in a part that is drawn alone; what is asked for is done with the whole page.
+        st.rerun()
     return True
 
 
