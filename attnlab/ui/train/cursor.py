@@ -13,7 +13,9 @@ from attnlab.training.schedule import schedule
 
 NOW = "now"
 LOSS_CHART = "loss_chart"
-_SHOWN, _REPLAYING = "shown_step", "replaying"
+# `_REPLAYED` is the step that a replay is at, if there is one. The slider follows it: what a
+# browser sends of a slider that moves by itself is where it stood a moment ago.
+_SHOWN, _REPLAYED = "shown_step", "replayed_step"
 
 
 class Moment(NamedTuple):
@@ -45,7 +47,7 @@ def draw_scrubber(snapshot: Snapshot) -> None:
         key=_SHOWN,
         persist_state="session",
         format_func=lambda step: step if step == NOW else f"{step:,}",
-        on_change=_stop_replay,
+        disabled=is_replaying(),
         label_visibility="collapsed",
         help="Scrub through training, or point at a step of the chart: all panels show that step. "
         "At “now” they follow the run.",
@@ -67,7 +69,7 @@ def draw_replay(snapshot: Snapshot) -> None:
 
 def is_replaying() -> bool:
     """Whether the shown step moves by itself."""
-    return st.session_state.get(_REPLAYING, False)
+    return _REPLAYED in st.session_state
 
 
 def advance_replay(snapshot: Snapshot) -> None:
@@ -75,21 +77,21 @@ def advance_replay(snapshot: Snapshot) -> None:
     if not is_replaying():
         return
     kept = [step for step, _ in snapshot.history.checkpoints]
-    shown = st.session_state.get(_SHOWN, NOW)
-    later = [step for step in kept if shown == NOW or step > shown]
+    at = st.session_state[_REPLAYED]
+    later = [step for step in kept if at == NOW or step > at]
     if snapshot.active or not later:
         _stop_replay()
         st.session_state[_SHOWN] = NOW
     else:
-        st.session_state[_SHOWN] = later[0]
+        st.session_state[_SHOWN] = st.session_state[_REPLAYED] = later[0]
 
 
 def _begin_replay() -> None:
-    st.session_state[_REPLAYING] = True
+    st.session_state[_REPLAYED] = st.session_state.get(_SHOWN, NOW)
 
 
 def _stop_replay() -> None:
-    st.session_state[_REPLAYING] = False
+    st.session_state[_SHOWN] = st.session_state.pop(_REPLAYED, NOW)
 
 
 def shown_moment(snapshot: Snapshot) -> Moment:
