@@ -27,6 +27,10 @@ _STREAMLITS = (
     ("presentation-role-conflict", "[data-testid=stFileUploaderDropzone]"),
 )
 _FINDINGS = """async streamlits => {
+    // A colour on its way from one ground to the other is neither.
+    const passing = document.getAnimations()
+        .filter(each => each.effect.getComputedTiming().iterations !== Infinity)
+    await Promise.allSettled(passing.map(each => each.finished))
     const {violations} = await axe.run({resultTypes: ['violations']})
     const isStreamlits = (rule, node) => streamlits.some(([its, place]) =>
         rule === its && document.querySelector(node.target[0])?.closest(place))

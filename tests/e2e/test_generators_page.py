@@ -14,7 +14,7 @@ _NAME, _NUMBER = 125, 80
 def generators(new_page, server) -> Page:
     """The page in a new tab, with all figures worked out."""
     page = new_page()
-    page.goto(f"{server.url}/generators")
+    page.goto(f"{server.url}/generators?v=2")
     _settle(page)
     return page
 

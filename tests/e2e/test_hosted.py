@@ -107,7 +107,7 @@ def test_who_waits_can_pause_and_come_back(visitor):
     _start_behind(second, 1)
     second.press("pause")
     second.wait_for("paused")
-    expect(second.message("Paused before anything was computed")).to_be_visible()
+    expect(second.part("what_happened")).to_contain_text("Paused before the first step")
     first.press("pause")
     first.wait_for("paused")
     second.press("start")

@@ -63,16 +63,16 @@ def _draw_side_by_side(controls: list[tuple[type, str]], problems: list[OptionEr
 
 
 def _draw_rest(problems: list[OptionError]) -> None:
-    """All other controls, in a panel that says how many they are."""
+    """All other controls, in a panel."""
     groups = {
         "Process": chosen_part(Experiment, "generator"),
         "Model": chosen_part(Experiment, "model"),
         "Training": Training,
     }
     shown = {title: _rest_of(kind) for title, kind in groups.items()}
-    count = sum(map(len, shown.values()))
-    label = f"more ({count})"
-    panel = st.expander(label, key="more", icon=":material/tune:") if count else st.container()
+    # Always of one name: with another one Streamlit would close it under the hand that changed it.
+    has_more = any(shown.values())
+    panel = st.expander("more", key="more", icon=":material/tune:") if has_more else st.container()
     for title, kind in groups.items():
         with panel:
             if shown[title]:
