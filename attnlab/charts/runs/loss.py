@@ -17,8 +17,8 @@ HOVER = "hover"
 _TRAIN, _TEST, _TRUTH = "training", "test", "known"
 _CURSOR, _CHANGE, _PLACE = "shown step", "change", "place"
 _PAST_OPACITY = 0.4
-# Pixels that the longest name of a run takes in the legend.
-_LEGEND_WIDTH = 200
+# Pixels in the legend: of a line with the room around it, and of a wide letter.
+_LEGEND_LINE, _LEGEND_LETTER = 30, 7
 # Earlier runs differ by more than their colour; the truth alone has even dashes.
 _PAST_DASHES = ([9, 2], [2, 2], [9, 2, 2, 2], [2, 5], [14, 3])
 
@@ -120,6 +120,7 @@ def loss_chart(
     hue, dashes = hues(dark=dark), itertools.cycle(_PAST_DASHES)
     series = [_TRAIN, _TEST, _TRUTH, *(name for name, _ in past)]
     told = {_TRAIN: _TRAIN, _TEST: _TEST, **{_told(i): name for i, (name, _) in enumerate(past)}}
+    wide = _LEGEND_LINE + _LEGEND_LETTER * max(map(len, told.values()))
     colours = [hue.training, hue.learned, hue.truth, *(colour for _, colour in past)]
     colour = alt.Color(
         "series:N",
@@ -133,7 +134,7 @@ def loss_chart(
             offset=2,
             padding=0,
             # As many beside each other as fit, so that none is cut.
-            columns=alt.ExprRef(f"max(1, floor(width / {_LEGEND_WIDTH}))"),
+            columns=alt.ExprRef(f"max(1, floor(width / {wide}))"),
         ),
     )
     dash = alt.StrokeDash(
