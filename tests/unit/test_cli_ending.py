@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LONG = ("train", "--steps", "100000", "--d-attn", "16")
+SMALL = ("--length", "4", "--train-size", "200", "--test-size", "100")
+LONG = ("train", "--steps", "100000", *SMALL)
 PATIENCE = 120
 FULL = Path("/dev/full")
 
@@ -84,8 +85,6 @@ def interrupted(process):
     ("arguments", "after", "said"),
     [
         (LONG, "Drawing data", "interrupted while drawing data and compiling; nothing was saved."),
-        (LONG, "step 500 of", ""),
-        (LONG, "step 1,500 of", ""),
         ((*LONG, "--json"), "step 1,000 of", ""),
         (("optimum", "dotmod"), "Computing", "interrupted while computing the optimum."),
     ],
@@ -106,12 +105,12 @@ def test_ctrl_c_ends_with_one_line_that_says_how_far_it_came(arguments, after, s
         assert rest == "100,000; nothing was saved."
 
 
-@pytest.mark.parametrize(("arguments", "wait"), [(("--help",), 0.0), (LONG, 0.3)])
-def test_ctrl_c_while_the_engine_is_imported(tmp_path, arguments, wait):
+def test_ctrl_c_while_the_engine_is_imported(tmp_path):
     (tmp_path / "jax.py").write_text(ANNOUNCED_JAX.format(folder=str(tmp_path)))
-    with started(*arguments, path=tmp_path) as process:
+    with started("--help", path=tmp_path) as process:
         read_until(process.stderr, "importing")
-        time.sleep(wait)
+        # The installed command is told at once, and this one within the import.
+        time.sleep(0.3)
         status, out, err = interrupted(process)
     assert (status, out, err) == (130, "", "attnlab: interrupted while starting.\n")
 
@@ -166,7 +165,7 @@ def test_ctrl_c_while_it_prints():
 
 def test_who_was_told_to_ignore_ctrl_c_does():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with started("train", "--steps", "3000", "--json") as process:
+    with started("train", "--steps", "3000", "--json", *SMALL) as process:
         read_until(process.stderr, "step 500 of")
         status, out, err = interrupted(process)
     assert status == 0
@@ -174,54 +173,38 @@ def test_who_was_told_to_ignore_ctrl_c_does():
     assert out.startswith("{")
 
 
-COMMANDS = {
-    "help": ("--help",),
-    "sample": ("sample", "markov"),
-    "optimum json": ("optimum", "markov", "--length", "3", "--json"),
-    "train": ("train", "--steps", "2", "--train-size", "50", "--test-size", "100"),
-}
-every_command = pytest.mark.parametrize("command", COMMANDS)
-
-
-@every_command
-def test_a_closed_pipe_is_met_with_silence(command):
+def test_a_closed_pipe_is_met_with_silence():
     reader, writer = os.pipe()
     os.close(reader)
-    with started(*COMMANDS[command], stdout=writer, unbuffered=command == "help") as process:
+    with started("--help", stdout=writer, unbuffered=True) as process:
         os.close(writer)
-        _, err = process.communicate()
-    assert process.returncode == 141
-    assert all(line.startswith(("Drawing", "Computing", "step ")) for line in err.splitlines())
-
-
-def test_a_pipe_that_is_closed_after_one_line_is_met_with_silence():
-    with started("sample", "markov", "--size", "20000") as process:
-        assert " → " in process.stdout.readline()
-        process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait() == 141
 
 
 @needs_full
-@every_command
-def test_a_write_that_fails_is_told_in_one_line(command):
+@pytest.mark.parametrize(
+    ("arguments", "unbuffered"),
+    [(("--help",), True), (("optimum", "markov", "--length", "3", "--json"), False)],
+)
+def test_a_write_that_fails_is_told_in_one_line(arguments, unbuffered):
     with (
         FULL.open("w") as full,
-        started(*COMMANDS[command], stdout=full, unbuffered=command == "help") as process,
+        started(*arguments, stdout=full, unbuffered=unbuffered) as process,
     ):
         _, err = process.communicate()
     assert process.returncode == 1
     *before, last = err.splitlines()
     assert last == "attnlab: the output could not be written: No space left on device."
-    assert all(line.startswith(("Drawing", "Computing", "step ")) for line in before)
+    assert all(line.startswith("Computing") for line in before)
 
 
 @needs_full
 @pytest.mark.parametrize(
     ("arguments", "unbuffered"),
-    [(LONG, False), (("train", "--colour"), True), (("sample", "markov", "--n", "3"), False)],
+    [(("train", "--colour"), True), (("sample", "markov", "--n", "3"), False)],
 )
-def test_progress_that_cannot_be_written_ends_it_too(arguments, unbuffered):
+def test_an_error_that_cannot_be_written_ends_it_too(arguments, unbuffered):
     with (
         FULL.open("w") as full,
         started(*arguments, stderr=full, unbuffered=unbuffered) as process,

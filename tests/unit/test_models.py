@@ -37,33 +37,43 @@ TOKENS = (2, 0, 1, 1, 0)
 SMALL_TRANSFORMER = TransformerOptions(
     layers=2, heads=2, d_attn=2, d_model=4, mlp_width=5, temperature=2.0
 )
+# Every encoding with both embeddings, and masks in turn; encodings of scores meet every mask.
+HEADS = dict.fromkeys(
+    [
+        (position, tuple(MASKS)[(number + turn) % len(MASKS)], embedding)
+        for number, position in enumerate(POSITIONS)
+        for turn, embedding in enumerate(("one-hot", "learned"))
+    ]
+    + list(itertools.product(SCORES, MASKS, ["one-hot"]))
+)
+# Every other value of an option, and every encoding that reaches the stack in a way of its own.
+STACKS = {
+    "none, heads 1": {"heads": 1},
+    "scalar, mask none": {"mask": "none"},
+    "sinusoidal, without residual": {"residual": "without"},
+    "learned, normalisation post": {"normalisation": "post"},
+    "rotary, mask published, temperature": {"mask": "published", "scale": "temperature"},
+    "alibi": {},
+    "learned, layers 1, no normalisation": {"layers": 1, "normalisation": "none"},
+    "learned, no MLP": {"mlp_width": 0},
+}
 MODELS_IN_ALL_SETTINGS = {
     **{
         f"attention {position} {mask} {embedding}": AttentionOptions(
             d_attn=2, d_model=4, position=POSITIONS[position](), mask=mask, embedding=embedding
         )
-        for position, mask, embedding in itertools.product(
-            POSITIONS, MASKS, ("one-hot", "learned")
-        )
+        for position, mask, embedding in HEADS
     },
     **{
-        f"transformer {position}": dataclasses.replace(
-            SMALL_TRANSFORMER, position=POSITIONS[position]()
+        f"transformer {name}": dataclasses.replace(
+            SMALL_TRANSFORMER, position=POSITIONS[name.split(",")[0]](), **changes
         )
-        for position in POSITIONS
-    },
-    **{
-        f"transformer {name} {value}": dataclasses.replace(SMALL_TRANSFORMER, **{name: value})
-        for name, value in (
-            ("mask", "none"), ("mask", "published"), ("layers", 1), ("heads", 1), ("mlp_width", 0),
-            ("residual", "without"), ("normalisation", "post"), ("normalisation", "none"),
-            ("scale", "temperature"),
-        )
+        for name, changes in STACKS.items()
     },
     "linear": LinearOptions(),
     "linear with days": LinearOptions(day_feature="with"),
     "gru": GRUOptions(hidden_size=4),
-}  # fmt: skip
+}
 
 every_setting = pytest.mark.parametrize("setting", MODELS_IN_ALL_SETTINGS)
 
@@ -221,9 +231,8 @@ def test_the_scale_reaches_the_scores(scale):
     np.testing.assert_allclose(run(model)[0], expected, atol=2e-5)
 
 
-@pytest.mark.parametrize("d_attn", [1, 6])
-@pytest.mark.parametrize("length", [2, 10])
-def test_counts_of_parameters(d_attn, length):
+@pytest.mark.parametrize(("length", "d_attn"), [(2, 6), (10, 1)])
+def test_counts_of_parameters(length, d_attn):
     def count(options):
         return parameter_count(build(options, length=length))
 
