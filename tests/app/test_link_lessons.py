@@ -40,12 +40,12 @@ def _link(app) -> str:
     return app.code[1].value
 
 
-@pytest.mark.parametrize("page", ["words", "generators", "softmax_scaling"])
-def test_its_words_stand_on_every_page(app, page):
+def test_its_words_stand_on_every_page(app):
     _open(app, _LESSON)
-    app.switch_page(f"pages/{page}.py").run()
-    assert "<h2>Which <em>mask</em>?</h2>" in _strip(app)
-    assert "<li>one</li>" in _strip(app)
+    for page in ("words", "generators", "softmax_scaling"):
+        app.switch_page(f"pages/{page}.py").run()
+        assert "<h2>Which <em>mask</em>?</h2>" in _strip(app)
+        assert "<li>one</li>" in _strip(app)
 
 
 def test_a_page_without_a_lesson_has_no_strip(app):

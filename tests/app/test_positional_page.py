@@ -67,28 +67,30 @@ def test_positions_too_alike_are_told(page):
     assert other - one == 44
 
 
-@pytest.mark.parametrize("number", [1, 2])
-def test_presets(page, number):
-    page.button(key=f"pe_preset_{number}").click().run()
-    assert not page.exception
-    length, width = {1: (50, 5), 2: (40, 2)}[number]
-    assert page.slider(key="pe_length").value == length
-    assert page.slider(key="pe_width").value == width
-    assert any(f"{width} components over {length} positions" in alt for alt in _alts(page))
-    if number == 1:
-        assert page.select_slider(key="pe_a_base").value == 50
+def test_presets(page):
+    for number, (length, width) in enumerate([(50, 5), (40, 2)], 1):
+        page.button(key=f"pe_preset_{number}").click().run()
+        assert not page.exception
+        assert page.slider(key="pe_length").value == length
+        assert page.slider(key="pe_width").value == width
+        assert any(f"{width} components over {length} positions" in alt for alt in _alts(page))
+        if number == 1:
+            assert page.select_slider(key="pe_a_base").value == 50
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
-    [("pe_length", 2), ("pe_length", 64), ("pe_width", 1), ("pe_width", 32), ("pe_trained", 1),
-     ("pe_shift", 32)],
-)  # fmt: skip
-def test_ends_of_the_sliders(page, key, value):
+    "ends",
+    [
+        {"pe_length": 2, "pe_width": 1, "pe_trained": 1},
+        {"pe_length": 64, "pe_width": 32, "pe_shift": 32},
+    ],
+)
+def test_ends_of_the_sliders(page, ends):
     for view in VIEWS:
         page.segmented_control(key="pe_view").set_value(view).run()
-        page.slider(key=key).set_value(value).run()
-        assert not page.exception
+        for key, value in ends.items():
+            page.slider(key=key).set_value(value).run()
+            assert not page.exception
 
 
 def test_a_learned_encoding_of_the_run(app):
