@@ -69,6 +69,7 @@ def test_a_loss_that_the_model_does_not_have(app):
         _assert_refused(app, "loss", loss, "linear")
 
 
+@pytest.mark.slow
 def test_a_run_at_hand_survives_bad_settings(app):
     app.button(key="run_step").click().run()
     run = app.session_state["live_run"]

@@ -61,6 +61,7 @@ def _texts(page) -> str:
     return "\n".join(text.value for text in page.markdown)
 
 
+@pytest.mark.slow
 def test_the_page_opens_on_the_form_s_process(first_page):
     page = first_page
     assert [title.value for title in page.title] == ["Generators"]

@@ -94,6 +94,7 @@ def test_a_preset_is_allowed(hosted_app):
     assert not hosted_app.button(key="run_start").disabled
 
 
+@pytest.mark.slow
 def test_a_number_or_slider_above_its_cap_cannot_start(hosted_app):
     hosted_app.selectbox(key="model").select("attention").run()
     hosted_app.selectbox(key="data").select("fixed").run()
@@ -128,6 +129,7 @@ def _untrained(d_attn: int) -> Run:
     return Run(experiment, prepare(experiment).state, empty_history())
 
 
+@pytest.mark.slow
 def test_a_run_file_above_a_cap_is_refused_and_one_below_is_taken(hosted_app):
     hosted_app.session_state["files"] = True
     hosted_app.run()
@@ -158,6 +160,7 @@ def test_a_run_that_was_never_tested_can_be_looked_at(app):
     assert "test loss at step 0" not in labels
 
 
+@pytest.mark.slow
 def test_who_waits_reads_their_place_and_can_pause(hosted_app, monkeypatch):
     queue = WorkQueue(1)
     other = queue.join()

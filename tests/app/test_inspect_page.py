@@ -141,6 +141,7 @@ def test_a_run_without_attention_is_compared_by_what_it_depends_on(app, stored):
     assert list(_table(page, "Two runs: difference")["query"]) == [4, 4, 4, 4]
 
 
+@pytest.mark.slow
 def test_runs_of_other_lengths_are_not_compared(app, stored):
     page = _compare_with(app, stored, _starting(dataclasses.replace(SMALL, length=3)))
     (reason,) = [info.value for info in page.info if "no sequence" in info.value]

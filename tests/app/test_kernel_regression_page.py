@@ -66,6 +66,7 @@ def test_the_narrowest_kernel_is_no_error(page):
     assert not page.error
 
 
+@pytest.mark.slow
 def test_own_points(page):
     page.selectbox(key="curve").select("own points").run()
     assert not page.exception
@@ -102,6 +103,7 @@ def test_every_plane(page):
         assert page.slider(key="plane_point").value == 17
 
 
+@pytest.mark.slow
 def test_the_kernel_is_learned(page):
     start = figures(page)["leave-one-out MSE: learned"]
     page.button(key="metric_train").click().run()

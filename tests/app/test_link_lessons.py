@@ -1,7 +1,5 @@
 """Lessons in links: on every page, changed by whoever has one, and left."""
 
-import pytest
-
 from attnlab.generators import Recall
 from attnlab.runs.control_keys import all_but
 from attnlab.runs.links import Lesson, to_query

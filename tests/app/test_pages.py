@@ -24,6 +24,7 @@ def test_page_before_a_run(app, page):
     _assert_draws(app, page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["attention", "linear"])
 def test_pages_after_a_run(app, model):
     app.selectbox(key="model").select(model).run()

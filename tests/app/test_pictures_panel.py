@@ -33,6 +33,7 @@ def _shapes(svg: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", sorted(path.stem for path in _PAGES.glob("*.py") if path.stem not in _WITHOUT)
 )

@@ -78,6 +78,7 @@ def test_presets(page):
             assert page.select_slider(key="pe_a_base").value == 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ends",
     [
@@ -93,6 +94,7 @@ def test_ends_of_the_sliders(page, ends):
             assert not page.exception
 
 
+@pytest.mark.slow
 def test_a_learned_encoding_of_the_run(app):
     app.number_input(key="steps").set_value(20).run()
     app.button(key="run_start").click().run()

@@ -138,6 +138,7 @@ def small_sweep(page, monkeypatch):
     return page.run()
 
 
+@pytest.mark.slow
 def test_runs_are_trained_and_read(page, monkeypatch):
     small_sweep(page, monkeypatch)
     assert page.button(key="sweep_stop").disabled

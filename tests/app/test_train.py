@@ -37,6 +37,7 @@ def test_a_link_without_settings_opens_those_of_its_version(app):
     assert _experiment_of(app) == Experiment()
 
 
+@pytest.mark.slow
 def test_presets_fill_the_controls_and_leave_nothing_behind(app):
     for name in (*PRESETS, *reversed(PRESETS)):
         app.selectbox(key="preset").select(name).run()

@@ -40,6 +40,7 @@ ALL = jnp.ones((QUERIES, KEYS), dtype=bool)
 SHAPES = ((1, 1, 1, 1), (2, 3, 1, 4), (4, 5, 3, 2))
 
 
+@pytest.mark.slow
 @hypothesis.given(data=st.data())
 @hypothesis.settings(max_examples=60)
 def test_a_loop_in_float64_agrees(data):
@@ -90,6 +91,7 @@ def ours_and_the_library_s(query, key, value, mask, scale):
     return attend(query, key, value, mask=mask, scale=scale), library[0, :, 0, :]
 
 
+@pytest.mark.slow
 @hypothesis.given(data=st.data())
 @hypothesis.settings(max_examples=60)
 def test_the_library_and_a_loop_agree_on_any_shape_mask_scale_and_dtype(data):

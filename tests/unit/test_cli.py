@@ -60,6 +60,7 @@ def test_train_without_json_is_for_people(capsys):
     assert "50 parameters, 20 steps in" in out
 
 
+@pytest.mark.slow
 def test_options_replace_those_of_the_preset(capsys):
     status, out, _ = run(
         capsys, "train", "--json", "--preset", "published-ndays10-linear", "--n", "2", "--steps",
@@ -72,6 +73,7 @@ def test_options_replace_those_of_the_preset(capsys):
     assert experiment.training.batch_mode == "full"
 
 
+@pytest.mark.slow
 def test_options_of_chosen_parts_reach_them(capsys):
     status, out, _ = run(
         capsys, *QUICK, "--position", "scalar", "--period", "7", "--initial", "0.2,0.3,0.5"
@@ -82,6 +84,7 @@ def test_options_of_chosen_parts_reach_them(capsys):
     assert record["generator"]["initial"] == [0.2, 0.3, 0.5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("position", "option", "value"), [("rotary", "base", 7.0), ("alibi", "slope", 0.25)]
 )

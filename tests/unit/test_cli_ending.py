@@ -18,7 +18,10 @@ LONG = ("train", "--steps", "100000", *SMALL)
 PATIENCE = 120
 FULL = Path("/dev/full")
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX"),
+    pytest.mark.slow,
+]
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
 
 # Says when it is first asked for, and then makes way for the real one.

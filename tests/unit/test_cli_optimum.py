@@ -77,6 +77,7 @@ def test_a_length_without_a_flag_is_ten(capsys):
     assert report_of(capsys, "markov")["length"] == 10
 
 
+@pytest.mark.slow
 def test_sampled_figures_say_so(capsys):
     report = sampled(lambda: report_of(capsys, "dotmod", "--n", "3", "--length", "4"))
     assert report["exact"] is False

@@ -18,6 +18,8 @@ from attnlab.training.feasibility import feasibility
 from attnlab.training.loop import train
 from attnlab.training.steps import Training
 
+pytestmark = pytest.mark.slow
+
 GUIDE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SHORT = Training(steps=5, test_size=100, train_size=100)
 

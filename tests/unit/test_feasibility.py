@@ -62,6 +62,7 @@ def test_each_finding_is_told_alone(words):
     assert [words in finding for finding in findings] == [True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CORRECTED)
 def test_nothing_stands_in_the_way_of_corrected_presets(name):
     verdict = feasibility(CORRECTED[name])
@@ -192,6 +193,7 @@ def test_the_reachable_is_never_better_than_the_best(name):
     assert verdict.reachable.accuracy <= verdict.best.accuracy + 1e-6
 
 
+@pytest.mark.slow
 def test_sampled_reachable_figures_are_within_their_errors():
     experiment, joint = on("dotmod-5", position=NoPosition())
     told = oracles.told_only(joint, lambda days: (days[-1], *sorted(days)))
@@ -201,6 +203,7 @@ def test_sampled_reachable_figures_are_within_their_errors():
     assert abs(found.accuracy - oracles.ceiling(told)) <= SIGMAS * found.accuracy_stderr + CLOSE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("generator", "model"),
     [(Markov(), AttentionOptions(d_attn=4)), (DotMod(n=3), LinearOptions())],
@@ -251,6 +254,7 @@ def test_of_a_stack_a_bound_is_told_where_it_holds_and_none_elsewhere(name):
     assert verdict.findings
 
 
+@pytest.mark.slow
 def test_two_causal_layers_tell_the_order_without_positions():
     """What the verdict relies on: a trained stack beats everyone who is told counts alone."""
     model = TransformerOptions(layers=2, position=NoPosition())

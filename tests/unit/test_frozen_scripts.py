@@ -24,6 +24,7 @@ def run_frozen(name):
     return runpy.run_path(str(_FOLDER / name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_frozen_script_gives_the_same_figures(name, capsys):
     test = run_frozen(name)["test"]

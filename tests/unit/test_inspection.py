@@ -1,5 +1,6 @@
 """Looking into a model: predictions, comparisons, arithmetic, against NumPy written out."""
 
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -37,8 +38,9 @@ def some_sequences(size):
 def test_probabilities_are_the_softmax_of_the_logits_that_are_read_out(name):
     model, days = built(MODELS[name]()), some_sequences(7)
     probs = final_probs(model, days, "last")
+    last_logits = jax.jit(lambda tokens: model(tokens, jnp.array([LENGTH - 1]))[0][0])
     for row, tokens in zip(probs, days, strict=True):
-        logits = np.asarray(model(jnp.array(tokens), jnp.array([LENGTH - 1]))[0][0], np.float64)
+        logits = np.asarray(last_logits(jnp.array(tokens)), np.float64)
         np.testing.assert_allclose(row, np.exp(logits) / np.exp(logits).sum(), rtol=1e-5)
     if name == "attention":
         np.testing.assert_allclose(probs_by_query(model, days)[:, -1], probs, rtol=1e-5)
@@ -87,7 +89,8 @@ def test_a_published_readout_is_compared_at_its_own_row():
     true, laws = dependence(Markov(), LENGTH), token_marginals(Markov(), LENGTH)
     model, days = built(options), some_sequences(9)
     found = compare(experiment, model, days, true.replacement, laws)
-    patterns = [model(jnp.array(row), jnp.array([0]))[1].attention[0].pattern[0, 0] for row in days]
+    first_row = jax.jit(lambda row: model(row, jnp.array([0]))[1].attention[0].pattern[0, 0])
+    patterns = [first_row(jnp.array(row)) for row in days]
     np.testing.assert_allclose(found.attends[0], np.mean(patterns, axis=0), atol=1e-6)
     assert found.depends.shape == (1, LENGTH)
     assert MASKS["published"](jnp.arange(1), jnp.arange(LENGTH)).all()

@@ -161,6 +161,7 @@ def learned(name, seed=0, **settings):
     return sample, new, passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one irrelevant", "slanted"])
 def test_the_learned_kernel_beats_the_best_fixed_bandwidth(name):
     sample, new, passed = learned(name)
@@ -189,6 +190,7 @@ def test_where_the_kernel_is_round_nothing_is_gained_against_the_truth():
     assert of_learned > 0.8 * of_fixed
 
 
+@pytest.mark.slow
 def test_chunks_do_not_matter():
     sample, _, whole = learned("slanted", steps=60, chunk=60)
     _, _, parts = learned("slanted", steps=60, chunk=25)

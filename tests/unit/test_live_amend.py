@@ -129,6 +129,7 @@ def test_a_run_that_is_not_at_rest_is_left_alone(live):
     assert run.experiment == small()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["fixed", "fresh"])
 def test_batches_have_the_new_size(live, data):
     run = live(small(data=data))

@@ -64,7 +64,8 @@ def test_the_figures_of_a_look_are_those_of_its_model():
     *_, look = run(small(steps=5))
     setup = prepare(SMALL)
     visible, final = setup.test[:, :-1], np.asarray(setup.test[:, -1])
-    logits = np.array([final_logits(look.model, days, "last") for days in visible], np.float64)
+    logits_of = jax.jit(lambda days: final_logits(look.model, days, "last"))
+    logits = np.array([logits_of(days) for days in visible], np.float64)
     logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
     nll = -logits[np.arange(final.size), final]
     assert look.step == 5
@@ -95,7 +96,7 @@ def test_the_length_of_a_chunk_is_asked_for_and_0_is_a_look_in_passing():
 
 
 def test_changes_are_told_and_make_the_schedule_of_the_rest():
-    change = Change(50, (("batch", 20, 10), ("steps", 60, 70)))
+    change = Change(50, (("learning_rate", 0.005, 0.01), ("steps", 60, 70)))
     _, history = followed(run(SMALL, changes=[change]))
     assert history.changes == (change,)
     assert history.losses.size == 70

@@ -159,6 +159,7 @@ def test_every_optimiser_goes_wherever_an_experiment_goes(name):
     assert names["experiment"] == experiment
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIMISERS)
 def test_a_run_of_every_optimiser_goes_on_from_its_file(name):
     experiment = with_optimiser(name, steps=20)
@@ -215,10 +216,11 @@ def test_what_was_written_before_there_was_a_choice_is_adam():
     ],
 )
 def test_flags(flags, expected, capsys):
-    small_run = ("--steps", "2", "--train-size", "50", "--test-size", "100")
+    small_run = ("--steps", "2", "--train-size", "50", "--test-size", "100", "--batch", "20")
+    small_run += ("--length", "4", "--d-attn", "2", "--d-model", "2")
     assert main(["train", "--json", *small_run, *flags]) == 0
     made = from_json(json.dumps(json.loads(capsys.readouterr().out)["experiment"]))
-    assert made.training == Training(steps=2, train_size=50, test_size=100, **expected)
+    assert made.training == Training(steps=2, train_size=50, test_size=100, batch=20, **expected)
 
 
 def test_a_flag_of_another_optimiser_is_refused(capsys):

@@ -218,6 +218,7 @@ def distance_registered():
     object.__setattr__(option, "registry", before)
 
 
+@pytest.mark.slow
 def test_a_score_encoding_works_without_a_change_to_the_model(distance_registered):
     options = AttentionOptions(d_attn=2, position=Distance(), mask="causal")
     model = options.build(vocab=3, length=5, key=jr.key(1))

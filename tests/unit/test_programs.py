@@ -51,6 +51,7 @@ def _compilations(work) -> list[str]:
     return names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("experiment", CASES.values(), ids=CASES)
 def test_a_run_compiles_nothing_more(experiment):
     Programs().wait_for(experiment)

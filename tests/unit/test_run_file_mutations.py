@@ -22,6 +22,7 @@ LOSSES = [1.89058590, 2.13227916, 1.46096253, 1.64271474, 1.40544236, 1.20137167
 PATIENCE = 280.0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits and figures of Linux")
 def test_any_file_is_a_run_or_refused_within_little_memory_and_time():
     command = [sys.executable, "-m", "tests.unit.run_file_mutations", str(VERSION_1)]
@@ -37,6 +38,7 @@ def test_any_file_is_a_run_or_refused_within_little_memory_and_time():
     assert any("('checkpoints',)" in name and "value=0, times=200000" in name for name in names)
 
 
+@pytest.mark.slow
 def test_a_file_of_version_1_opens_with_the_same_figures():
     run = from_bytes(VERSION_1.read_bytes())
     experiment, history = run.experiment, run.history

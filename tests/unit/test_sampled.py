@@ -15,6 +15,8 @@ from tests.unit import optimum_oracles as oracles
 from tests.unit.optimum_cases import case
 from tests.unit.sampled_figures import sampled
 
+pytestmark = pytest.mark.slow
+
 SIGMAS = 4.5
 # Below this an error is the rounding of float32 logarithms and not of a sample.
 CLOSE = 3e-6

@@ -158,6 +158,7 @@ def test_the_criterion():
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_scaled_scores_stay_healthy_and_others_do_not():
     scores = draw_scores((4, 32, 256), draws=2, queries=120, keys=16, key=jr.key(0)).scores
     everything = np.ones(16, dtype=bool)
@@ -171,6 +172,7 @@ def test_scaled_scores_stay_healthy_and_others_do_not():
     assert words == {-0.5: ["healthy"] * 3, 0.0: ["healthy", "partly saturated", "saturated"]}
 
 
+@pytest.mark.slow
 def test_the_fewer_the_keys_the_sooner_a_softmax_saturates():
     drawn = draw_scores((1, 4, 16, 64), draws=2, queries=4_000, keys=32, key=jr.key(8))
     shares = []

@@ -106,6 +106,7 @@ def test_a_script_prints_the_figures_of_the_live_run(experiment, live, capsys):
     ]
 
 
+@pytest.mark.slow
 def test_a_script_repeats_the_changes_of_a_run(live, tmp_path):
     run = live()
     paused_after(run, 3)

@@ -86,6 +86,7 @@ def rows_alone(model, visible):
     return scores.std(axis=1).mean(), entropies.mean()
 
 
+@pytest.mark.slow
 def test_each_run_is_that_of_train(tracks):
     # The narrow head with 1/√d: 2 components within 5, larger weights, the second seed.
     track, gain, seed = tracks[0], 1, 1
@@ -100,6 +101,7 @@ def test_each_run_is_that_of_train(tracks):
         assert track.entropy[gain, seed, look] == pytest.approx(nats, rel=2e-3, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_starts_are_matched(tracks):
     for scaled, unscaled in zip(tracks[::2], tracks[1::2], strict=True):
         assert (scaled.scale, unscaled.scale) == (SCALED, UNSCALED)
@@ -109,12 +111,14 @@ def test_starts_are_matched(tracks):
     np.testing.assert_allclose(tracks[0].std[1, :, 0], 9 * tracks[0].std[0, :, 0], rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_learning_lowers_the_gap_and_never_below_the_floor(tracks):
     for track in tracks:
         assert (track.gap > -1e-6).all()
         assert (track.gap[..., -1] < track.gap[..., 0]).all()
 
 
+@pytest.mark.slow
 def test_progress(passed):
     shares = [progress.share for progress in passed]
     assert shares == sorted(shares)
@@ -126,6 +130,7 @@ def test_progress(passed):
             np.testing.assert_array_equal(track.steps, check_steps(STEPS)[: len(track.steps)])
 
 
+@pytest.mark.slow
 def test_it_can_be_left_at_any_time():
     runs = run_sweep(SWEEP)
     for _ in range(5):
