@@ -26,6 +26,7 @@ def found():
     return compare(experiment, last.state.model, sequences, true.replacement, laws)
 
 
+@pytest.mark.slow
 def test_the_model_attends_to_days_that_its_prediction_hardly_depends_on(found):
     attended, used = found.attends[-1, :-1], found.depends[-1, :-1]
     assert attended.sum() > 0.5
@@ -34,6 +35,7 @@ def test_the_model_attends_to_days_that_its_prediction_hardly_depends_on(found):
     assert used[attended.argmax()] < 0.05
 
 
+@pytest.mark.slow
 def test_the_prediction_depends_on_the_day_that_the_truth_depends_on(found):
     assert found.depends[-1].argmax() == found.truth[-1].argmax() == LENGTH - 1
     assert found.depends[-1, -1] > 5 * found.depends[-1, :-1].max()

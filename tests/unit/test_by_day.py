@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pytest
 
 from attnlab.charts import by_day_chart, by_day_table
 from attnlab.inspection import quality
@@ -35,6 +36,7 @@ def test_only_days_that_were_trained_on_have_figures():
     assert first.by_day is None
 
 
+@pytest.mark.slow
 def test_a_model_of_a_process_that_it_can_learn_comes_to_the_floor_of_every_day():
     training = Training(loss="next", steps=1_500, data="fresh", batch=100, test_size=20_000)
     experiment = dataclasses.replace(Experiment(length=4), training=training)

@@ -49,6 +49,7 @@ def test_a_bin_that_holds_all_tokens_of_every_sequence_has_no_error():
     assert found.error == found.perfect_error == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_bars_are_one_standard_error_over_sequences(perfect):
     full = perfect[0].count > 60
     assert full.sum() > 2
@@ -58,6 +59,7 @@ def test_bars_are_one_standard_error_over_sequences(perfect):
     np.testing.assert_allclose(z.mean(axis=0), 0, atol=0.3)
 
 
+@pytest.mark.slow
 def test_what_perfect_calibration_would_show_is_what_it_shows(perfect):
     errors = np.array([found.error for found in perfect])
     close = 4.5 * errors.std() / np.sqrt(TESTS)

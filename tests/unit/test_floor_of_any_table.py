@@ -2,6 +2,7 @@
 
 import hypothesis
 import hypothesis.strategies as st
+import pytest
 
 from attnlab import Experiment, Training, evaluate, prepare, train
 from attnlab.generators import Custom
@@ -19,6 +20,7 @@ def row(size):
     return parts.map(lambda found: tuple(part / sum(found) for part in found))
 
 
+@pytest.mark.slow
 @hypothesis.settings(max_examples=3)
 @hypothesis.given(
     rows=st.tuples(*[row(3)] * 3), linear=st.booleans(), seed=st.integers(0, 2**31 - 1)

@@ -126,6 +126,7 @@ recipes = st.one_of(
 )
 
 
+@pytest.mark.slow
 @hypothesis.settings(max_examples=8)
 @hypothesis.given(recipe=recipes, length=st.integers(2, 4))
 def test_the_rungs_of_any_process_are_in_order(recipe, length):
