@@ -77,6 +77,11 @@ def count(tokens):
     return counts
 
 
+def drawn(name, seed):
+    """Many sequences; of one size, so that every case has one program."""
+    return sample(CASES[name].generator, key=jr.key(seed), size=60_000, length=4)
+
+
 def test_every_registered_generator_has_a_case():
     assert {type(case.generator) for case in CASES.values()} == set(GENERATORS.values())
 
@@ -128,7 +133,7 @@ def test_compiled_and_not_compiled_agree(name, tables):
 
 @every_case
 def test_sampled_frequencies_are_the_probabilities(name):
-    tokens = sample(CASES[name].generator, key=jr.key(13), size=60_000, length=4)
+    tokens = drawn(name, 13)
     assert tokens.shape == (60_000, 4)
     assert_frequencies(count(tokens), CASES[name].joint(4))
 
@@ -143,13 +148,10 @@ def test_continuations_follow_what_was_seen(name):
     assert_frequencies(count(tokens), joint[seen] / joint[seen].sum())
 
 
-@pytest.mark.parametrize("name", GENERATORS)
+@one_case_each
 def test_the_same_key_draws_the_same_and_another_key_differs(name):
-    generator = GENERATORS[name]()
-    first, again, other = (
-        np.asarray(sample(generator, key=jr.key(seed), size=50, length=11)) for seed in (3, 3, 4)
-    )
+    first, again, other = (np.asarray(drawn(name, seed)) for seed in (3, 3, 4))
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
     assert first.min() >= 0
-    assert first.max() < generator.vocabulary.size
+    assert first.max() < CASES[name].generator.vocabulary.size
