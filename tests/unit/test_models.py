@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import itertools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -84,8 +85,16 @@ def build(options, *, length=LENGTH, seed=0):
 
 @functools.cache
 def built(setting):
-    """The model of a setting, its logits and its trace at every query of `TOKENS`."""
-    model = build(MODELS_IN_ALL_SETTINGS[setting], seed=3)
+    """A model of a setting, its logits and its trace at every query of `TOKENS`.
+
+    Off its start, where biases are all 0 and normalisations alike.
+    """
+    rng = np.random.default_rng(4)
+    parameters, rest = eqx.partition(build(MODELS_IN_ALL_SETTINGS[setting], seed=3), eqx.is_array)
+    moved = jax.tree.map(
+        lambda leaf: leaf + rng.normal(scale=0.1, size=leaf.shape).astype(np.float32), parameters
+    )
+    model = eqx.combine(moved, rest)
     return model, *run(model)
 
 
