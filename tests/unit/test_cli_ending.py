@@ -210,9 +210,9 @@ def test_a_write_that_fails_is_told_in_one_line(arguments, unbuffered):
 @needs_full
 @pytest.mark.parametrize(
     ("arguments", "unbuffered"),
-    [(("train", "--colour"), True), (("sample", "markov", "--n", "3"), False)],
+    [(LONG, False), (("train", "--colour"), True), (("sample", "markov", "--n", "3"), False)],
 )
-def test_an_error_that_cannot_be_written_ends_it_too(arguments, unbuffered):
+def test_progress_that_cannot_be_written_ends_it_too(arguments, unbuffered):
     with (
         FULL.open("w") as full,
         started(*arguments, stderr=full, unbuffered=unbuffered) as process,

@@ -215,7 +215,7 @@ def malformed(draw, data):
 @pytest.mark.slow
 @hypothesis.given(draws=st.data())
 @hypothesis.settings(
-    max_examples=100,
+    max_examples=200,
     deadline=None,
     derandomize=True,
     # The fixtures are the same for all examples.
@@ -247,7 +247,7 @@ def test_the_property_above_sees_both_kinds_of_file(data):
     kinds = set()
 
     @hypothesis.given(malformed(data))
-    @hypothesis.settings(max_examples=50, deadline=None, derandomize=True, database=None)
+    @hypothesis.settings(max_examples=200, deadline=None, derandomize=True, database=None)
     def look(file):
         try:
             from_bytes(file)
