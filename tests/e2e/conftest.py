@@ -5,7 +5,7 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Error, Page, expect, sync_playwright
+from playwright.sync_api import BrowserContext, Error, Page, expect, sync_playwright
 
 from tests.e2e.browser import find_browser, launch_browser
 from tests.e2e.server import AppServer
@@ -55,8 +55,12 @@ def browser():
 @pytest.fixture(scope="session", autouse=True)
 def _programs_kept_for_the_session(tmp_path_factory):
     """Servers share their compiled programs, and leave those of the user alone."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        # That of all workers.
+        folder = folder.parent
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ATTNLAB_CACHE", str(tmp_path_factory.mktemp("programs")))
+        patch.setenv("ATTNLAB_CACHE", str(folder / "programs"))
         yield
 
 
@@ -87,9 +91,30 @@ def fresh_server(tmp_path):
     assert server.failures() == []
 
 
+@pytest.fixture(scope="session")
+def visitor_of(browser):
+    """Gives the visitor with these options, the same every time: what the app has sent is kept.
+
+    A session of the app belongs to a tab, so that nothing else is shared by those of one visitor.
+    """
+    visitors: dict[str, BrowserContext] = {}
+
+    def visitor(**options) -> BrowserContext:
+        options = {"viewport": DESKTOP, **options}
+        name = repr(sorted(options.items()))
+        if name not in visitors:
+            visitors[name] = browser.new_context(**options)
+            visitors[name].set_default_timeout(_PATIENCE)
+        return visitors[name]
+
+    yield visitor
+    for context in visitors.values():
+        context.close()
+
+
 @pytest.fixture
-def new_page(browser):
-    """Opens a tab of a visitor of their own.
+def new_page(visitor_of):
+    """Opens a tab.
 
     At the end none of them may have seen an error, have asked anybody for anything but the server
     that it was opened on, or have been kept from something by the policy of its page.
@@ -99,13 +124,11 @@ def new_page(browser):
     asked: list[list[str]] = []
 
     def open_page(**options) -> Page:
-        context = browser.new_context(**{"viewport": DESKTOP, **options})
-        context.set_default_timeout(_PATIENCE)
-        page = context.new_page()
+        page = visitor_of(**options).new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda said: _POLICY in said.text and errors.append(said.text))
         requests: list[str] = []
-        context.on("request", lambda request: requests.append(request.url))
+        page.on("request", lambda request: requests.append(request.url))
         page.on("websocket", lambda socket: requests.append(socket.url))
         pages.append(page)
         asked.append(requests)
@@ -113,14 +136,14 @@ def new_page(browser):
 
     open_page.pages = pages
     yield open_page
+    left = [page for page in pages if not page.is_closed()]
     exceptions = [
-        text
-        for page in pages
-        if not page.is_closed()
-        for text in page.get_by_test_id("stException").all_inner_texts()
+        text for page in left for text in page.get_by_test_id("stException").all_inner_texts()
     ]
-    for page in pages:
-        page.context.close()
+    for page in left:
+        # What the app keeps in a browser, such as whether the sidebar is open.
+        page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
+        page.close()
     assert exceptions == []
     assert errors == []
     assert [url for urls in asked for url in urls if _host(url) not in ("", _host(urls[0]))] == []

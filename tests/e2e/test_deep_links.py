@@ -1,9 +1,9 @@
-"""A link to any page works as the first request that a fresh server gets."""
+"""A link to any page works, also as the first request that a fresh server gets."""
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
-from tests.e2e.server import ROOT
+from tests.e2e.server import ROOT, AppServer
 from tests.e2e.train_page import TrainPage
 
 pytestmark = pytest.mark.e2e
@@ -37,21 +37,30 @@ _SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("link", _SETTINGS)
-def test_settings_of_a_first_request(link, fresh_server, new_page):
-    page = new_page()
-    page.goto(f"{fresh_server.url}/{link}")
-    expect(page.get_by_test_id("stTopNavSection")).to_have_text(list(_GROUPS))
-    for text in _SETTINGS[link]:
-        expect(page.get_by_text(text).first).to_be_visible()
-    # The whole page is there, to its last part.
-    expect(page.get_by_text("In code").last).to_be_visible()
-
-
-@pytest.mark.parametrize("name", _PAGES)
+# Streamlit has two kinds of addresses: of the app, and of a file of `pages/`.
+@pytest.mark.parametrize("name", ["train", "inspect"])
 def test_first_request(name, fresh_server, new_page):
+    _assert_whole(new_page(), fresh_server, name)
+
+
+def test_settings_of_a_first_request(fresh_server, new_page):
+    _assert_settings(new_page(), fresh_server, next(iter(_SETTINGS)))
+
+
+def test_every_page(server, new_page):
     page = new_page()
-    page.goto(f"{fresh_server.url}/{'' if name == _DEFAULT else name}")
+    for name in _PAGES:
+        _assert_whole(page, server, name)
+
+
+def test_settings(server, new_page):
+    page = new_page()
+    for link in _SETTINGS:
+        _assert_settings(page, server, link)
+
+
+def _assert_whole(page: Page, server: AppServer, name: str) -> None:
+    page.goto(f"{server.url}/{'' if name == _DEFAULT else name}")
     expect(page.get_by_test_id("stTopNavSection")).to_have_text(list(_GROUPS))
     title = _RENAMED.get(name, name.capitalize().replace("_", " "))
     expect(page.get_by_role("heading", level=1)).to_have_text(title)
@@ -61,3 +70,12 @@ def test_first_request(name, fresh_server, new_page):
         assert train.wait_for("idle").step == 0
         for key in ("preset", "generator", "length", "model", "transformer_d_attn", "seed"):
             expect(train.part(key)).to_be_visible()
+
+
+def _assert_settings(page: Page, server: AppServer, link: str) -> None:
+    page.goto(f"{server.url}/{link}")
+    expect(page.get_by_test_id("stTopNavSection")).to_have_text(list(_GROUPS))
+    for text in _SETTINGS[link]:
+        expect(page.get_by_text(text).first).to_be_visible()
+    # The whole page is there, to its last part.
+    expect(page.get_by_text("In code").last).to_be_visible()

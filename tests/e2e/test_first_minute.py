@@ -33,8 +33,8 @@ def _cells(train: TrainPage) -> list[tuple[float, float]]:
     return [size for size in sizes if size[0] != 4]
 
 
-def _open(new_page, server, path: str = "", **options) -> TrainPage:
-    train = TrainPage(new_page(**options))
+def _open(new_page, server, path: str = "") -> TrainPage:
+    train = TrainPage(new_page())
     train.page.goto(server.url + path)
     train.wait_for("idle")
     expect(train.part("chart_attention").locator("svg.marks")).to_be_visible(timeout=_PATIENCE)
@@ -93,7 +93,9 @@ def _assert_on_screen(train: TrainPage, screen: dict[str, int]) -> None:
 
 @pytest.mark.parametrize("screen", _DESKTOPS, ids=lambda screen: str(screen["width"]))
 def test_the_first_screen_holds_all_of_it_and_nothing_moves(new_page, server, screen):
-    train = _open(new_page, server, _QUICK_HEADS, viewport=screen)
+    train = _open(new_page, server, _QUICK_HEADS)
+    train.page.set_viewport_size(screen)
+    train.settle()
     places = train.page.evaluate(_PLACES)
     _assert_on_screen(train, screen)
     train.press("start")
@@ -117,24 +119,24 @@ def test_the_first_screen_holds_all_of_it_and_nothing_moves(new_page, server, sc
         assert train.page.evaluate(_PLACES) == places
 
 
-@pytest.mark.parametrize(
-    ("screen", "least"), [((1280, 720), 24), ((1400, 900), 24), ((1024, 768), 19), ((853, 480), 14)]
-)
-def test_cells_are_square_and_as_large_as_their_place_allows(new_page, server, screen, least):
+def test_cells_are_square_and_as_large_as_their_place_allows(new_page, server):
     """The last is 1280 × 720 at a zoom of 150 %."""
-    viewport = dict(zip(("width", "height"), screen, strict=True))
-    train = _open(new_page, server, _QUICK_HEADS, viewport=viewport)
-    small = [size for size in _cells(train) if abs(size[0] - size[1]) < 0.1]
-    # Three triangles without their last rows.
-    assert len(small) == 3 * 45
-    assert min(width for width, _ in small) + 1 >= least
-    loss, heads = (train.part(key).bounding_box() for key in ("chart_loss", "chart_attention"))
-    assert heads["y"] >= loss["y"] + loss["height"]
+    page = new_page()
+    for width, height, least in ((1280, 720, 24), (1400, 900, 24), (1024, 768, 19), (853, 480, 14)):
+        page.set_viewport_size({"width": width, "height": height})
+        train = _open(lambda: page, server, _QUICK_HEADS)
+        small = [size for size in _cells(train) if abs(size[0] - size[1]) < 0.1]
+        # Three triangles without their last rows.
+        assert len(small) == 3 * 45
+        assert min(width for width, _ in small) + 1 >= least
+        loss, heads = (train.part(key).bounding_box() for key in ("chart_loss", "chart_attention"))
+        assert heads["y"] >= loss["y"] + loss["height"]
 
 
 def test_one_head_has_cells_of_24_pixels_on_a_small_screen(new_page, server):
-    viewport = {"width": 1024, "height": 768}
-    train = _open(new_page, server, "/?v=2", viewport=viewport)
+    page = new_page()
+    page.set_viewport_size({"width": 1024, "height": 768})
+    train = _open(lambda: page, server, "/?v=2")
     assert min(width for width, height in _cells(train) if abs(width - height) < 0.1) >= 23
 
 
@@ -157,7 +159,7 @@ def test_a_finished_run_is_replayed_in_all_panels(bench):
     bench.part("run_replay").get_by_role("button").click()
     expect(bench.part("run_replay")).to_contain_text("Stop")
     expect(bench.part("headline")).not_to_have_text(headline)
-    at = bench.part("shown_step").get_by_test_id("stSliderThumbValue")
+    at = bench.part("scrubber").get_by_test_id("stSliderThumbValue")
     expect(at).to_have_text(re.compile("^[3-9]$|^[1-9][0-9]$"))
     bench.part("run_replay").get_by_role("button").click()
     expect(bench.part("run_replay")).to_contain_text("Replay")

@@ -45,13 +45,13 @@ def test_a_link_is_the_first_request_of_a_fresh_server(new_page, fresh_server):
     assert _address(train) == query
 
 
-@pytest.mark.parametrize("path", ["generators", "inspect", "words"])
-def test_a_link_holds_on_every_page(path, new_page, server):
-    query = to_query(Experiment(seed=321, length=7))
-    train = _open(new_page, server, query, path)
-    expect(train.page.get_by_role("heading", level=1)).to_be_visible()
-    train.settle()
-    assert _address(train) == query
+def test_a_link_holds_on_every_page(new_page, server):
+    query, page = to_query(Experiment(seed=321, length=7)), new_page()
+    for path in ("generators", "inspect", "words"):
+        train = _open(lambda: page, server, query, path)
+        expect(train.page.get_by_role("heading", level=1)).to_be_visible()
+        train.settle()
+        assert _address(train) == query
 
 
 def test_an_old_link_sets_the_controls(new_page, server):

@@ -70,8 +70,9 @@ def outside() -> Iterator[Outside]:
 def open_bare(new_page, server) -> Callable[..., TrainPage]:
     """Opens a page of the app that trusts in nothing but its own words."""
 
+    train = TrainPage(new_page(bypass_csp=True))
+
     def open_it(path: str = "", **query: str) -> TrainPage:
-        train = TrainPage(new_page(bypass_csp=True))
         train.page.goto(f"{server.url}/{path}?{urlencode(query)}")
         return train
 
@@ -91,23 +92,21 @@ def _assert_told(page: Page, *words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "key", "rest"),
+    ("path", "keys", "rest"),
     [
-        ("softmax_scaling", "sweep_process", {}),
-        ("softmax_scaling", "logits", {}),
-        ("kernel_regression", "curve", {}),
-        ("kernel_regression", "own_points", {"curve": "own points"}),
-        ("step_by_step", "step_example", {}),
-        ("step_by_step", "step_inputs", {}),
-        ("positional_encodings", "pe_trained", {}),
+        ("softmax_scaling", ("sweep_process", "logits"), {}),
+        ("kernel_regression", ("curve",), {}),
+        ("kernel_regression", ("own_points",), {"curve": "own points"}),
+        ("step_by_step", ("step_example", "step_inputs"), {}),
+        ("positional_encodings", ("pe_trained",), {}),
     ],
 )
-def test_values_of_links_to_lessons(open_bare, outside, path, key, rest):
+def test_values_of_links_to_lessons(open_bare, outside, path, keys, rest):
     for words in (outside.first, outside.second):
         # A space begins another cell of a table.
-        words = words.replace(" ", "_") if key == "step_inputs" else words
-        train = open_bare(path, **rest, **{key: words})
-        _assert_told(train.page, quoted(words))
+        told = [words.replace(" ", "_") if key == "step_inputs" else words for key in keys]
+        train = open_bare(path, **rest, **dict(zip(keys, told, strict=True)))
+        _assert_told(train.page, *map(quoted, told))
 
 
 def test_notices_of_a_link(open_bare, outside):

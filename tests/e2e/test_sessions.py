@@ -103,8 +103,8 @@ def test_a_reloaded_page_works(bench):
     assert bench.finish_default_run().step == 500
 
 
-def test_two_tabs_are_two_runs(bench, server):
-    other = TrainPage(bench.page.context.new_page())
+def test_two_tabs_are_two_runs(bench, new_page, server):
+    other = TrainPage(new_page())
     bench.start_long_run()
     other.page.goto(server.url + QUICK)
     assert other.wait_for("idle").step == 0

@@ -27,15 +27,15 @@ def test_keys_press_the_buttons(bench):
     expect(bench.field("seed")).not_to_have_value("0")
 
 
-@pytest.mark.parametrize("key", ["markov_initial", "markov_transition", "seed"])
-def test_typing_presses_nothing(bench, key):
-    field = bench.field(key)
-    before = field.input_value()
-    field.click()
-    for letter in "spnbd":
-        bench.page.keyboard.press(letter)
-    field.fill(before)
-    field.blur()
+def test_typing_presses_nothing(bench):
+    for key in ("markov_initial", "markov_transition", "seed"):
+        field = bench.field(key)
+        before = field.input_value()
+        field.click()
+        for letter in "spnbd":
+            bench.page.keyboard.press(letter)
+        field.fill(before)
+        field.blur()
     bench.page.wait_for_timeout(1000)
     assert bench.status().state == "idle"
     assert bench.field("seed").input_value() == "0"

@@ -13,8 +13,7 @@ from attnlab.training.schedule import schedule
 
 NOW = "now"
 LOSS_CHART = "loss_chart"
-# `_REPLAYED` is the step that a replay is at, if there is one. The slider follows it: what a
-# browser sends of a slider that moves by itself is where it stood a moment ago.
+# `_REPLAYED` is the step that a replay is at, if there is one.
 _SHOWN, _REPLAYED = "shown_step", "replayed_step"
 
 
@@ -37,21 +36,25 @@ def draw_scrubber(snapshot: Snapshot) -> None:
     planned = schedule(snapshot.experiment.training.steps).checkpoints
     kept = {step for step, _ in snapshot.history.checkpoints}
     options = [*sorted(kept.union(s for s in planned if s > snapshot.step)), NOW]
-    if st.session_state.get(_SHOWN, NOW) not in options:
-        st.session_state[_SHOWN] = NOW
-    st.select_slider(
-        "shown step",
-        options,
-        # Where a slider stands in a browser that has heard nothing else.
-        value=NOW,
-        key=_SHOWN,
-        persist_state="session",
-        format_func=lambda step: step if step == NOW else f"{step:,}",
-        disabled=is_replaying(),
-        label_visibility="collapsed",
-        help="Scrub through training, or point at a step of the chart: all panels show that step. "
-        "At “now” they follow the run.",
-    )
+    # A browser says of a slider that moves by itself where it stood a moment ago, and would take a
+    # replay back to there: so that one has no key, and is not the one that a hand moves.
+    if is_replaying():
+        own = {"value": st.session_state[_REPLAYED], "disabled": True}
+    else:
+        if st.session_state.get(_SHOWN, NOW) not in options:
+            st.session_state[_SHOWN] = NOW
+        # The value is where it stands in a browser that has heard nothing else.
+        own = {"value": NOW, "key": _SHOWN, "persist_state": "session"}
+    with st.container(key="scrubber"):
+        st.select_slider(
+            "shown step",
+            options,
+            format_func=lambda step: step if step == NOW else f"{step:,}",
+            label_visibility="collapsed",
+            help="Scrub through training, or point at a step of the chart: all panels show that "
+            "step. At “now” they follow the run.",
+            **own,
+        )
 
 
 def draw_replay(snapshot: Snapshot) -> None:
@@ -83,7 +86,7 @@ def advance_replay(snapshot: Snapshot) -> None:
         _stop_replay()
         st.session_state[_SHOWN] = NOW
     else:
-        st.session_state[_SHOWN] = st.session_state[_REPLAYED] = later[0]
+        st.session_state[_REPLAYED] = later[0]
 
 
 def _begin_replay() -> None:
@@ -97,8 +100,9 @@ def _stop_replay() -> None:
 def shown_moment(snapshot: Snapshot) -> Moment:
     """The step pointed at, else the one scrubbed to, else now."""
     tests, models = dict(snapshot.history.tests), snapshot.history.checkpoints
-    step = None if is_replaying() else _hovered_step()
-    if step not in tests:
+    if is_replaying():
+        step = st.session_state[_REPLAYED]
+    elif (step := _hovered_step()) not in tests:
         step = st.session_state.get(_SHOWN, NOW)
     if step not in tests or not models:
         latest = snapshot.latest

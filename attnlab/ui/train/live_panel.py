@@ -49,7 +49,7 @@ from attnlab.ui.train.transport import draw_amend, draw_status, whose_figures
 
 
 def draw_live(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
-    """Everything that changes while the run trains, four times a second.
+    """Everything that changes: four times a second while the run trains, else at half that rate.
 
     `snapshot` is what the buttons were drawn by: if the run has ended since, they must hear.
     """
@@ -57,7 +57,8 @@ def draw_live(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) 
         lambda: _is_waiting(run.snapshot(), form),
         lambda: _draw(run, form),
         key="live",
-        seconds=0.25,
+        # Who waits for the first picture needs the processor more than the answers early.
+        seconds=0.25 if snapshot.active or is_replaying() else 0.5,
         waited=_is_waiting(snapshot, form),
     )
 
