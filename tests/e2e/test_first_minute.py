@@ -152,24 +152,27 @@ def test_a_run_is_slowed_down_while_it_runs_and_set_free(bench):
 
 
 def test_a_finished_run_is_replayed_in_all_panels(bench):
-    bench.fill("steps", 200)
+    replay, stop = (
+        bench.part("run_replay").get_by_role("button", name=name) for name in ("Replay", "Stop")
+    )
+    bench.fill("steps", 100)
     bench.press("start")
     bench.wait_for("done")
     last, headline = bench.figure("test loss (nats)"), bench.part("headline").inner_text()
-    bench.part("run_replay").get_by_role("button").click()
-    expect(bench.part("run_replay")).to_contain_text("Stop")
+    replay.click()
+    expect(stop).to_be_visible()
     expect(bench.part("headline")).not_to_have_text(headline)
-    at = bench.part("scrubber").get_by_test_id("stSliderThumbValue")
+    at = bench.part("shown_step").get_by_test_id("stSliderThumbValue")
     expect(at).to_have_text(re.compile("^[3-9]$|^[1-9][0-9]$"))
-    bench.part("run_replay").get_by_role("button").click()
-    expect(bench.part("run_replay")).to_contain_text("Replay")
+    stop.click()
+    expect(replay).to_be_visible()
     bench.settle()
-    assert at.inner_text() not in ("now", "200")
+    assert at.inner_text() not in ("now", "100")
     expect(bench.metric("test loss (nats)")).not_to_have_text(last)
     # It goes on where it stands, and ends at now.
-    bench.part("run_replay").get_by_role("button").click()
+    replay.click()
     expect(at).to_have_text("now", timeout=_PATIENCE)
-    expect(bench.part("run_replay")).to_contain_text("Replay")
+    expect(replay).to_be_visible()
     expect(bench.metric("test loss (nats)")).to_have_text(last)
 
 

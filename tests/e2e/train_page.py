@@ -48,10 +48,13 @@ class TrainPage:
 
     def field(self, key: str) -> Locator:
         """The element of a control that takes the typing; opens the panel that it is in."""
+        field = self.part(key).locator("input, textarea").first
+        # For a moment it may be gone, when the choice of another one draws the form anew.
+        field.wait_for(state="attached")
         closed = self.part("more").locator("details:not([open])")
         if closed.locator(f".st-key-{key}").count():
             closed.locator("summary").click()
-        return self.part(key).locator("input, textarea").first
+        return field
 
     def fill(self, key: str, value: object) -> None:
         """Type into a control and leave it."""

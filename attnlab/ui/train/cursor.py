@@ -13,7 +13,9 @@ from attnlab.training.schedule import schedule
 
 NOW = "now"
 LOSS_CHART = "loss_chart"
-# `_REPLAYED` is the step that a replay is at, if there is one.
+# `_REPLAYED` is the step that a replay is at, if there is one, and `NOW` once it is over. The
+# slider follows it: what a browser sends of a slider that moves by itself is where it stood a
+# moment ago.
 _SHOWN, _REPLAYED = "shown_step", "replayed_step"
 
 
@@ -36,38 +38,44 @@ def draw_scrubber(snapshot: Snapshot) -> None:
     planned = schedule(snapshot.experiment.training.steps).checkpoints
     kept = {step for step, _ in snapshot.history.checkpoints}
     options = [*sorted(kept.union(s for s in planned if s > snapshot.step)), NOW]
-    # A browser says of a slider that moves by itself where it stood a moment ago, and would take a
-    # replay back to there: so that one has no key, and is not the one that a hand moves.
-    if is_replaying():
-        own = {"value": st.session_state[_REPLAYED], "disabled": True}
-    else:
-        if st.session_state.get(_SHOWN, NOW) not in options:
-            st.session_state[_SHOWN] = NOW
-        # The value is where it stands in a browser that has heard nothing else.
-        own = {"value": NOW, "key": _SHOWN, "persist_state": "session"}
-    with st.container(key="scrubber"):
-        st.select_slider(
-            "shown step",
-            options,
-            format_func=lambda step: step if step == NOW else f"{step:,}",
-            label_visibility="collapsed",
-            help="Scrub through training, or point at a step of the chart: all panels show that "
-            "step. At “now” they follow the run.",
-            **own,
-        )
+    if st.session_state.get(_SHOWN, NOW) not in options:
+        st.session_state[_SHOWN] = NOW
+    st.select_slider(
+        "shown step",
+        options,
+        # Where a slider stands in a browser that has heard nothing else.
+        value=NOW,
+        key=_SHOWN,
+        persist_state="session",
+        format_func=lambda step: step if step == NOW else f"{step:,}",
+        disabled=is_replaying(),
+        label_visibility="collapsed",
+        help="Scrub through training, or point at a step of the chart: all panels show that step. "
+        "At “now” they follow the run.",
+    )
 
 
 def draw_replay(snapshot: Snapshot) -> None:
-    """The button that plays the run's history through the slider, and pauses it."""
-    playing = is_replaying()
-    st.button(
-        "Stop" if playing else "Replay",
-        key="run_replay",
-        icon=":material/pause:" if playing else ":material/play_arrow:",
-        disabled=snapshot.active or len(snapshot.history.checkpoints) < 2,
-        on_click=_stop_replay if playing else _begin_replay,
-        width=112,
-    )
+    """The button that plays the run's history through the slider, or the one that stops it.
+
+    They are two, since a click on a part that a timer draws anew may arrive twice: one that both
+    begins and stops would do both.
+    """
+    with st.container(key="run_replay", width="content"):
+        if is_replaying():
+            st.button(
+                "Stop", key="replay_stop", icon=":material/pause:", on_click=_stop_replay, width=112
+            )
+        else:
+            st.button(
+                "Replay",
+                key="replay_begin",
+                icon=":material/play_arrow:",
+                disabled=snapshot.active or len(snapshot.history.checkpoints) < 2,
+                on_click=_begin_replay,
+                args=(snapshot,),
+                width=112,
+            )
 
 
 def is_replaying() -> bool:
@@ -76,33 +84,40 @@ def is_replaying() -> bool:
 
 
 def advance_replay(snapshot: Snapshot) -> None:
-    """One step of a replay, from each kept model to the next; behind the last one it ends."""
+    """One step of a replay, from each kept model to the next, and then to now.
+
+    It has ended when the browser has heard of that.
+    """
     if not is_replaying():
         return
-    kept = [step for step, _ in snapshot.history.checkpoints]
     at = st.session_state[_REPLAYED]
-    later = [step for step in kept if at == NOW or step > at]
-    if snapshot.active or not later:
-        _stop_replay()
-        st.session_state[_SHOWN] = NOW
-    else:
-        st.session_state[_REPLAYED] = later[0]
+    if snapshot.active or (at == NOW and st.session_state.get(_SHOWN, NOW) == NOW):
+        del st.session_state[_REPLAYED]
+        at = NOW
+    elif at != NOW:
+        kept = (step for step, _ in snapshot.history.checkpoints if step > at)
+        at = st.session_state[_REPLAYED] = next(kept, NOW)
+    st.session_state[_SHOWN] = at
 
 
-def _begin_replay() -> None:
-    st.session_state[_REPLAYED] = st.session_state.get(_SHOWN, NOW)
+def _begin_replay(snapshot: Snapshot) -> None:
+    if is_replaying():
+        return
+    at = st.session_state.get(_SHOWN, NOW)
+    first, _ = snapshot.history.checkpoints[0]
+    st.session_state[_REPLAYED] = first if at == NOW else at
 
 
 def _stop_replay() -> None:
-    st.session_state[_SHOWN] = st.session_state.pop(_REPLAYED, NOW)
+    if is_replaying():
+        st.session_state[_SHOWN] = st.session_state.pop(_REPLAYED)
 
 
 def shown_moment(snapshot: Snapshot) -> Moment:
     """The step pointed at, else the one scrubbed to, else now."""
     tests, models = dict(snapshot.history.tests), snapshot.history.checkpoints
-    if is_replaying():
-        step = st.session_state[_REPLAYED]
-    elif (step := _hovered_step()) not in tests:
+    step = None if is_replaying() else _hovered_step()
+    if step not in tests:
         step = st.session_state.get(_SHOWN, NOW)
     if step not in tests or not models:
         latest = snapshot.latest
