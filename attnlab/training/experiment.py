@@ -55,6 +55,9 @@ class Experiment(Options):
         super().__post_init__()
         # Frozen, so that this is the one moment at which the length can reach the generator.
         object.__setattr__(self, "generator", self.generator.at_length(self.length))
+        if (given := self.generator.given()) > self.length:
+            problem = f"the process gives its first {given} tokens, so that none is predicted"
+            raise OptionError("length", self.length, problem, f"Choose {given} or more")
         for name, offered in (("loss", self.model.losses), ("readout", self.model.readouts)):
             value = getattr(self.training, name)
             if value not in offered:

@@ -54,6 +54,13 @@ def test_a_loss_or_readout_that_the_model_lacks_is_refused(option, value):
         Experiment(model=LinearOptions(), training=Training(**{option: value}))
 
 
+def test_a_length_within_the_given_tokens_is_refused(monkeypatch):
+    monkeypatch.setattr(Recall, "given", lambda self: 7)
+    Experiment(generator=Recall(), length=7)
+    with pytest.raises(OptionError, match=r"`length` is 6: .* first 7 tokens.*Choose 7 or more"):
+        Experiment(generator=Recall(), length=6)
+
+
 def test_the_length_reaches_the_generator():
     assert Experiment(generator=Recall(), length=12).generator.horizon == 12
 
