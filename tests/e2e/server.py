@@ -1,6 +1,7 @@
 """The app as its users start it: a Streamlit process of its own."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -11,6 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# With the line that names the exception.
+_TRACEBACK = re.compile(r"^Traceback .*\n(?:[ \t].*\n|\n)*\S.*$", re.MULTILINE)
+_GONE = "starlette.requests.ClientDisconnect"
 _START_SECONDS = 60
 _STOP_SECONDS = 10
 
@@ -69,14 +73,17 @@ class AppServer:
         return self._log.read_text(encoding="utf-8", errors="replace")
 
     def failures(self) -> list[str]:
-        """The lines of its log where an exception passed through a file of this project.
+        """The exceptions in its log that passed through a file of this project.
 
-        Streamlit also logs a socket that the browser closes before it is open; that is not ours.
+        Streamlit also logs a socket that the browser closes before it is open; that is not ours,
+        nor is a browser that goes away while it is sending.
         """
-        ours = tuple(
-            f'File "{ROOT / part}' for part in ("app.py", "attnlab", "first_paint", "pages")
-        )
-        return [line for line in self.log().splitlines() if line.strip().startswith(ours)]
+        ours = [f'File "{ROOT / part}' for part in ("app.py", "attnlab", "first_paint", "pages")]
+        return [
+            told
+            for told in _TRACEBACK.findall(self.log())
+            if any(part in told for part in ours) and not told.endswith(_GONE)
+        ]
 
     def processor_seconds(self) -> float:
         """Processor time that all its threads have used. Linux only."""

@@ -1,5 +1,7 @@
 """Families with several layers and heads, and without attention, in every place of the app."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -61,7 +63,9 @@ def test_every_head_of_a_transformer_is_shown(trained):
     expect(page.locator(f'.st-key-chart_attends div[aria-label="{pattern}"]')).to_have_count(0)
     train.open_panel("cell_panel")
     expect(page.locator(".st-key-arithmetic")).to_contain_text("Query day 6, key day ")
-    assert _said(page, "chart_by_day").startswith("Loss by day. Most above its floor is day ")
+    by_day = page.locator(".st-key-chart_by_day div[aria-label]").first
+    said = re.compile("^Loss by day. Most above its floor is day ")
+    expect(by_day).to_have_attribute("aria-label", said, timeout=_PATIENCE)
 
 
 def test_a_gru_shows_its_states_and_has_no_attention(trained):
@@ -72,6 +76,7 @@ def test_a_gru_shows_its_states_and_has_no_attention(trained):
     expect(cells).to_have_count(6 * 5)
     go_to(page, "Laboratory", "Inspect")
     assert "In the last row" in _said(page, "chart_depends")
+    train.settle()
     assert _said(page, "chart_calibration").startswith("Calibration: ")
     for key in ("chart_attends", "cell_panel", "chart_by_day"):
         expect(page.locator(f".st-key-{key}")).to_have_count(0)

@@ -6,21 +6,28 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import TimeoutError, expect
 
 from tests.e2e.server import ROOT
 from tests.e2e.train_page import TrainPage
 
 pytestmark = pytest.mark.e2e
 
+_TAKE_TRIES = 3
+
 
 def _take(train: TrainPage, key: str) -> bytes:
-    with train.page.expect_download() as download:
-        train.part(key).get_by_role("button").click()
-    return download.value.path().read_bytes()
+    # What is drawn anew has another file, so that a click on the heels of a choice may find none.
+    for _ in range(_TAKE_TRIES):
+        with suppress(TimeoutError):
+            with train.page.expect_download(timeout=20_000) as download:
+                train.part(key).get_by_role("button").click()
+            return download.value.path().read_bytes()
+    raise AssertionError(f"Nothing is downloaded by {key}.")
 
 
 def _texts(svg: bytes) -> str:
