@@ -1,11 +1,14 @@
 """The first minute: what the page opens on, what moves, and what keeps its place."""
 
+import dataclasses
 import re
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import expect
 
-from attnlab.training.presets import FIRST_PRESET
+from attnlab.runs.links import to_query
+from attnlab.training.presets import FIRST_PRESET, PRESETS
 from tests.e2e.train_page import TrainPage
 
 pytestmark = pytest.mark.e2e
@@ -18,8 +21,10 @@ _PLACES = """() =>
     })"""
 # A path of a cell begins at a corner and names its width and height.
 _CELL = re.compile(r"M[-\d.]+,[-\d.]+h([\d.]+)v([\d.]+)h")
-_QUICK_HEADS = (
-    "/?v=2&generator=recall&model=transformer&steps=60&data=fresh&batch=64&test_size=1000"
+# The first preset, whose programs are there, with fewer steps.
+_FIRST = PRESETS[FIRST_PRESET].experiment
+_QUICK_HEADS = "/?" + urlencode(
+    to_query(dataclasses.replace(_FIRST, training=dataclasses.replace(_FIRST.training, steps=60)))
 )
 _PATIENCE = 120_000
 
