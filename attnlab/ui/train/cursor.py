@@ -61,7 +61,8 @@ def draw_replay(snapshot: Snapshot) -> None:
     They are two, since a click on a part that a timer draws anew may arrive twice: one that both
     begins and stops would do both.
     """
-    with st.container(key="run_replay", width="content"):
+    # A place for one of them, where the other does not stay until all is drawn.
+    with st.container(key="run_replay", width="content"), st.empty():
         if is_replaying():
             st.button(
                 "Stop", key="replay_stop", icon=":material/pause:", on_click=_stop_replay, width=112
