@@ -12,7 +12,6 @@ STATES = ("idle", "compiling", "running", "paused", "done", "failed")
 # States in which the page is drawn again and again.
 _ACTIVE = frozenset({"compiling", "running"})
 # Seconds that a cold compilation may take while the machine is busy with something else.
-# Seconds: what is compiled for the first time waits for whatever else the machine does.
 _PATIENCE = 180
 _LONG = 100_000
 # The address of an experiment that is done at once, unlike the one that the page opens on.
