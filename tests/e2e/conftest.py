@@ -78,7 +78,7 @@ def server(shared_server):
     """The shared server, whose log must stay free of errors during the test."""
     before = shared_server.failures()
     yield shared_server
-    assert shared_server.failures() == before
+    assert shared_server.failures() == before, shared_server.log()
 
 
 @pytest.fixture
@@ -88,14 +88,14 @@ def fresh_server(tmp_path):
     server.start()
     yield server
     server.stop()
-    assert server.failures() == []
+    assert server.failures() == [], server.log()
 
 
 @pytest.fixture(scope="session")
 def visitor_of(browser):
     """Gives the visitor with these options, the same every time: what the app has sent is kept.
 
-    A session of the app belongs to a tab, so that nothing else is shared by those of one visitor.
+    A session of the app belongs to a tab, so that two tabs are two strangers to the server.
     """
     visitors: dict[str, BrowserContext] = {}
 

@@ -5,7 +5,7 @@ import re
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from attnlab.runs.links import to_query
 from attnlab.training.presets import FIRST_PRESET, PRESETS
@@ -38,8 +38,8 @@ def _cells(train: TrainPage) -> list[tuple[float, float]]:
     return [size for size in sizes if size[0] != 4]
 
 
-def _open(new_page, server, path: str = "") -> TrainPage:
-    train = TrainPage(new_page())
+def _open(page: Page, server, path: str = "") -> TrainPage:
+    train = TrainPage(page)
     train.page.goto(server.url + path)
     train.wait_for("idle")
     expect(train.part("chart_attention").locator("svg.marks")).to_be_visible(timeout=_PATIENCE)
@@ -47,7 +47,7 @@ def _open(new_page, server, path: str = "") -> TrainPage:
 
 
 def test_it_opens_on_the_first_preset_and_shows_its_own_untrained_model(new_page, server):
-    train = _open(new_page, server)
+    train = _open(new_page(), server)
     expect(train.field("preset")).to_have_value(FIRST_PRESET)
     expect(train.field("generator")).to_have_value("recall")
     assert train.status().steps == 2_000
@@ -80,7 +80,7 @@ def _pattern(train: TrainPage) -> list[str]:
 
 
 def test_another_process_brings_its_own_lines_before_start(new_page, server):
-    train = _open(new_page, server)
+    train = _open(new_page(), server)
     train.choose("generator", "dotmod")
     for known in ("uniform guess 1.099", "floor 0.196"):
         expect(train.part("chart_loss")).to_contain_text(known, timeout=_PATIENCE)
@@ -98,7 +98,7 @@ def _assert_on_screen(train: TrainPage, screen: dict[str, int]) -> None:
 
 @pytest.mark.parametrize("screen", _DESKTOPS, ids=lambda screen: str(screen["width"]))
 def test_the_first_screen_holds_all_of_it_and_nothing_moves(new_page, server, screen):
-    train = _open(new_page, server, _QUICK_HEADS)
+    train = _open(new_page(), server, _QUICK_HEADS)
     train.page.set_viewport_size(screen)
     train.settle()
     places = train.page.evaluate(_PLACES)
@@ -129,7 +129,7 @@ def test_cells_are_square_and_as_large_as_their_place_allows(new_page, server):
     page = new_page()
     for width, height, least in ((1280, 720, 24), (1400, 900, 24), (1024, 768, 19), (853, 480, 14)):
         page.set_viewport_size({"width": width, "height": height})
-        train = _open(lambda: page, server, _QUICK_HEADS)
+        train = _open(page, server, _QUICK_HEADS)
         small = [size for size in _cells(train) if abs(size[0] - size[1]) < 0.1]
         # Three triangles without their last rows.
         assert len(small) == 3 * 45
@@ -141,7 +141,7 @@ def test_cells_are_square_and_as_large_as_their_place_allows(new_page, server):
 def test_one_head_has_cells_of_24_pixels_on_a_small_screen(new_page, server):
     page = new_page()
     page.set_viewport_size({"width": 1024, "height": 768})
-    train = _open(lambda: page, server, "/?v=2")
+    train = _open(page, server, "/?v=2")
     assert min(width for width, height in _cells(train) if abs(width - height) < 0.1) >= 23
 
 
@@ -200,7 +200,7 @@ def test_ten_quick_clicks_on_step_are_ten_steps(bench, delay):
 
 def test_what_happened_is_told_in_a_sentence(new_page, server):
     one_head = "&generator=recall&learning_rate=0.01&batch=256&data=fresh&steps=1000"
-    train = _open(new_page, server, f"/?v=2{one_head}")
+    train = _open(new_page(), server, f"/?v=2{one_head}")
     train.press("start")
     train.wait_for("done")
     words = train.part("what_happened")

@@ -49,7 +49,7 @@ def hosted_server(tmp_path_factory, home):
     server.start()
     yield server
     server.stop()
-    assert server.failures() == []
+    assert server.failures() == [], server.log()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from attnlab.runs.links import Lesson, from_query, to_query
 from attnlab.training.experiment import Experiment
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.e2e
 FROZEN = json.loads((Path(__file__).parents[1] / "unit" / "frozen_links.json").read_text("utf-8"))
 
 
-def _open(new_page, server, query: dict[str, str], path: str = "") -> TrainPage:
-    train = TrainPage(new_page())
+def _open(page: Page, server, query: dict[str, str], path: str = "") -> TrainPage:
+    train = TrainPage(page)
     train.page.goto(f"{server.url}/{path}?{urlencode(query)}")
     return train
 
@@ -38,7 +38,7 @@ def _wait_for_address(train: TrainPage, key: str, value: str) -> None:
 
 def test_a_link_is_the_first_request_of_a_fresh_server(new_page, fresh_server):
     query = to_query(PRESETS["published-dotmod-linear"].experiment)
-    train = _open(new_page, fresh_server, query)
+    train = _open(new_page(), fresh_server, query)
     train.wait_for("idle")
     expect(train.field("generator")).to_have_value("dotmod")
     expect(train.field("model")).to_have_value("linear")
@@ -48,14 +48,14 @@ def test_a_link_is_the_first_request_of_a_fresh_server(new_page, fresh_server):
 def test_a_link_holds_on_every_page(new_page, server):
     query, page = to_query(Experiment(seed=321, length=7)), new_page()
     for path in ("generators", "inspect", "words"):
-        train = _open(lambda: page, server, query, path)
+        train = _open(page, server, query, path)
         expect(train.page.get_by_role("heading", level=1)).to_be_visible()
         train.settle()
         assert _address(train) == query
 
 
 def test_an_old_link_sets_the_controls(new_page, server):
-    train = _open(new_page, server, FROZEN[3]["query"])
+    train = _open(new_page(), server, FROZEN[3]["query"])
     train.wait_for("idle")
     expect(train.field("generator")).to_have_value("custom")
     expect(train.field("seed")).to_have_value("42")
@@ -65,7 +65,9 @@ def test_an_old_link_sets_the_controls(new_page, server):
 
 
 def test_what_is_not_understood_is_told(new_page, server):
-    train = _open(new_page, server, {"v": "1", "d_attn": "1000", "mask": "<b>all</b>", "nose": "1"})
+    train = _open(
+        new_page(), server, {"v": "1", "d_attn": "1000", "mask": "<b>all</b>", "nose": "1"}
+    )
     train.wait_for("idle")
     notice = train.message("Not everything in the link was understood")
     for text in ("d_attn", "more than the cap of 128", "<b>all</b>", "nose"):
@@ -99,7 +101,7 @@ def test_the_menu_keeps_the_settings_in_the_address(bench):
 
 
 def test_the_menu_keeps_the_settings_of_a_lesson(new_page, server):
-    train = _open(new_page, server, {"temperature_of_logits": "1.25"}, "softmax_scaling")
+    train = _open(new_page(), server, {"temperature_of_logits": "1.25"}, "softmax_scaling")
     expect(train.page.get_by_text("In code").last).to_be_visible()
     train.settle()
     go_to(train.page, "Lessons", "Glossary")
@@ -119,7 +121,7 @@ def test_a_reloaded_page_keeps_its_settings(bench):
 
 def test_a_lesson_speaks_and_hides(new_page, server):
     lesson = Lesson("Which mask?", "Find the mask that *makes* it learnable.", ("preset", "d_attn"))
-    train = _open(new_page, server, to_query(Experiment(), lesson))
+    train = _open(new_page(), server, to_query(Experiment(), lesson))
     train.wait_for("idle")
     expect(train.page.get_by_role("heading", name="Which mask?")).to_be_visible()
     words = train.part("lesson_words").locator("p")
@@ -136,7 +138,7 @@ def test_a_lesson_speaks_and_hides(new_page, server):
 
 def test_a_lesson_is_on_every_page_and_is_left(new_page, server):
     lesson = Lesson("Which mask?", "First line.\nSecond line.", ("preset", "d_attn"))
-    train = _open(new_page, server, to_query(Experiment(seed=321), lesson), "words")
+    train = _open(new_page(), server, to_query(Experiment(seed=321), lesson), "words")
     expect(train.page.get_by_role("heading", name="Which mask?")).to_be_visible()
     expect(train.part("lesson_words")).to_contain_text("Second line.")
     train.settle()

@@ -71,9 +71,11 @@ def test_a_dropped_connection_loses_nothing(new_page, server):
     train.wait_for("idle")
     before = train.start_long_run()
     page.context.set_offline(True)
-    page.evaluate(_CUT_SOCKETS)
-    page.wait_for_timeout(3000)
-    page.context.set_offline(False)
+    try:
+        page.evaluate(_CUT_SOCKETS)
+        page.wait_for_timeout(3000)
+    finally:
+        page.context.set_offline(False)
     # Which of the two depends on whether the server noticed.
     # A function, since the policy of the page keeps an expression from being read again.
     page.wait_for_function("() => window.sockets.some(socket => socket.readyState === 1)")

@@ -21,7 +21,7 @@ def slow_server(tmp_path):
     server.start()
     yield server
     server.stop()
-    assert server.failures() == []
+    assert server.failures() == [], server.log()
 
 
 def test_runs_that_begin_and_are_reset(slow_server, new_page):

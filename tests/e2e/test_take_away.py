@@ -6,28 +6,21 @@ import os
 import re
 import subprocess
 import sys
-from contextlib import suppress
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import TimeoutError, expect
+from playwright.sync_api import expect
 
 from tests.e2e.server import ROOT
 from tests.e2e.train_page import TrainPage
 
 pytestmark = pytest.mark.e2e
 
-_TAKE_TRIES = 3
-
 
 def _take(train: TrainPage, key: str) -> bytes:
-    # What is drawn anew has another file, so that a click on the heels of a choice may find none.
-    for _ in range(_TAKE_TRIES):
-        with suppress(TimeoutError):
-            with train.page.expect_download(timeout=20_000) as download:
-                train.part(key).get_by_role("button").click()
-            return download.value.path().read_bytes()
-    raise AssertionError(f"Nothing is downloaded by {key}.")
+    with train.page.expect_download() as download:
+        train.part(key).get_by_role("button").click()
+    return download.value.path().read_bytes()
 
 
 def _texts(svg: bytes) -> str:
@@ -71,6 +64,8 @@ def test_the_script_prints_the_figures_of_the_page(done, tmp_path):
 
 def _take_chart(train: TrainPage, name: str, kind: str = "svg") -> bytes:
     train.choose("picture", name)
+    # Below the buttons, and drawn after them: those of the chart before have no file any more.
+    expect(train.part("pictures")).to_contain_text(f"“{name}” as it is now")
     train.settle()
     return _take(train, f"picture_{kind}")
 

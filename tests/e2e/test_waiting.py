@@ -59,7 +59,7 @@ def test_a_line_is_read_before_the_engine_is_there_and_gives_way_to_the_page(
     train.wait_for("idle")
     expect(line).to_have_count(0)
     expect(train.field("steps")).to_have_value("700")
-    assert held_server.failures() == []
+    assert held_server.failures() == [], held_server.log()
 
 
 @pytest.mark.e2e

@@ -43,7 +43,7 @@ def _draw_choice() -> None:
                 on_click="ignore",
                 icon=":material/download:",
             )
-    st.caption("The chart as it is now, in the page's colours, with what it shows in words.")
+    st.caption(f"“{name}” as it is now, in the page's colours, with what it shows in words.")
 
 
 def chart_picture(name: str, chart: DrawnChart, *, dark: bool) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def draw_live(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) 
         lambda: _is_waiting(run.snapshot(), form),
         lambda: _draw(run, form),
         key="live",
-        # Who waits for the first picture needs the processor more than the answers early.
+        # Before a run the processor is needed for the first picture, and drawing would delay it.
         seconds=0.25 if snapshot.active or is_replaying() else 0.5,
         waited=_is_waiting(snapshot, form),
     )

@@ -1,0 +1,66 @@
+"""A replay, whatever the browser sends late or twice."""
+
+import pytest
+
+
+@pytest.fixture
+def finished(app):
+    """The page after a short run."""
+    app.number_input(key="steps").set_value(6).run()
+    app.button(key="run_start").click().run()
+    assert app.session_state["live_run"].wait(120.0)
+    app.run()
+    assert _shown(app) == "now"
+    return app
+
+
+def _shown(app):
+    return app.select_slider(key="shown_step").value
+
+
+def _kept(app):
+    return app.select_slider(key="shown_step").options
+
+
+def _label(app):
+    (label,) = (button.label for button in app.button if button.label in ("Replay", "Stop"))
+    return label
+
+
+def _press(app, label):
+    button = next(button for button in app.button if button.label == label)
+    button.click().run()
+    return button
+
+
+def test_it_goes_through_the_run_to_now(finished):
+    _press(finished, "Replay")
+    seen = [_shown(finished)]
+    while _label(finished) == "Stop":
+        finished.run()
+        seen.append(_shown(finished))
+        assert len(seen) < 20
+    # Each kept model after the first.
+    assert [str(step) for step in dict.fromkeys(seen)] == _kept(finished)[1:]
+
+
+def test_a_click_that_arrives_twice_is_one(finished):
+    replay = _press(finished, "Replay")
+    replay.click().run()
+    assert _label(finished) == "Stop"
+    stop = _press(finished, "Stop")
+    at = _shown(finished)
+    stop.click().run()
+    assert (_label(finished), _shown(finished)) == ("Replay", at)
+
+
+def test_a_browser_that_is_late_does_not_hold_up_its_end(finished):
+    _press(finished, "Replay")
+    while _shown(finished) != "now":
+        finished.run()
+    # What it sends is where the slider stood a moment ago.
+    finished.session_state["shown_step"] = 4
+    finished.run()
+    assert _shown(finished) == "now"
+    finished.run()
+    assert (_label(finished), _shown(finished)) == ("Replay", "now")
