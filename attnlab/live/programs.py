@@ -43,30 +43,33 @@ class Programs:
         if before is not None and before != shapes:
             for question in _COMPILE:
                 self._answers.withdraw(question, before)
-        self._ask(shapes)
+        self._ask(shapes, _COMPILE)
+
+    def begin(self, experiment: Experiment) -> None:
+        """Begin with the programs of an experiment that is being run."""
+        self._ask(_shapes_of(experiment), _COMPILE)
 
     def wait_for(self, experiment: Experiment) -> None:
         """Return when they are ready. Raises what compiling them raised."""
         self._wait_for(experiment, _COMPILE)
 
     def wait_to_begin(self, experiment: Experiment) -> None:
-        """As `wait_for`, of what comes before the first step; the rest is begun with."""
+        """As `wait_for`, of what comes before the first step alone."""
         self._wait_for(experiment, _COMPILE_BEGINNING)
 
     def _wait_for(self, experiment: Experiment, needed: tuple[Callable, ...]) -> None:
         shapes = _shapes_of(experiment)
         while True:
             try:
-                futures = self._ask(shapes)
-                for make in needed:
-                    futures[make].result()
+                for future in self._ask(shapes, needed):
+                    future.result()
                 return
             except CancelledError:
                 # Given up on behalf of somebody else, who had wanted the same.
                 continue
 
-    def _ask(self, shapes: Experiment) -> dict[Callable, Future]:
-        return {make: self._answers.ask(make, shapes) for make in _COMPILE}
+    def _ask(self, shapes: Experiment, needed: tuple[Callable, ...]) -> list[Future]:
+        return [self._answers.ask(make, shapes) for make in needed]
 
 
 def _shapes_of(experiment: Experiment) -> Experiment:

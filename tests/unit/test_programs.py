@@ -8,6 +8,7 @@ import pytest
 
 import attnlab.live.programs
 from attnlab.live.programs import Programs
+from attnlab.live.starting_point import without_course
 from attnlab.models import LinearOptions
 from attnlab.models.inside import mean_trace, trace_of
 from attnlab.training.evaluation import evaluate
@@ -77,6 +78,7 @@ def test_a_run_can_begin_before_the_training_program_is_there(monkeypatch):
     beginning = attnlab.live.programs._COMPILE_BEGINNING
     monkeypatch.setattr("attnlab.live.programs._COMPILE", (*beginning, compile_steps))
     programs, experiment = Programs(), CASES["linear"]
+    programs.begin(experiment)
     try:
         programs.wait_to_begin(experiment)
         assert not made
@@ -84,6 +86,17 @@ def test_a_run_can_begin_before_the_training_program_is_there(monkeypatch):
         may_go_on.set()
     programs.wait_for(experiment)
     assert len(made) == 1
+
+
+def test_an_untrained_model_needs_no_training_program(monkeypatch):
+    begun = []
+    beginning = attnlab.live.programs._COMPILE_BEGINNING
+    monkeypatch.setattr("attnlab.live.programs._COMPILE", (*beginning, begun.append))
+    programs, experiment = Programs(), CASES["fresh"]
+    programs.wait_to_begin(without_course(experiment))
+    # They are begun with in the order in which they are asked for.
+    programs.wait_for(experiment)
+    assert [shapes.training.batch for shapes in begun] == [experiment.training.batch]
 
 
 def test_making_ready_does_not_change_a_run():

@@ -11,7 +11,7 @@ streamlit/streamlit#9188; docs/streamlit.md says how to find that this can go.
 import asyncio
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -90,23 +90,23 @@ def fragment(
 
 
 def draw_while(
-    is_waiting: Callable[[], bool],
+    waiting_for: Callable[[], Hashable],
     draw: Callable[[], None],
     *,
     key: str,
     seconds: float = 0.5,
-    waited: bool | None = None,
+    waited: Hashable | None = None,
 ) -> None:
     """Draw a part of the page, again by itself while something is waited for.
 
-    When that changes the page is drawn once more, so that its rest hears of it, and the timer stops
-    or begins. `waited` is what the rest was drawn by, where that is not what is so now. Below
-    half a second Streamlit does not fade what it draws again.
+    When what is waited for changes the page is drawn once more, so that its rest hears of it, and
+    the timer stops or begins. `waited` is what the rest was drawn by, where that is not what is so
+    now. Below half a second Streamlit does not fade what it draws again.
     """
-    before = is_waiting() if waited is None else waited
+    before = waiting_for() if waited is None else waited
 
     def draw_or_tell() -> None:
-        if is_waiting() != before:
+        if waiting_for() != before:
             st.rerun()
         draw()
 

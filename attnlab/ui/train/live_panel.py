@@ -49,27 +49,49 @@ from attnlab.ui.train.transport import draw_amend, draw_status, whose_figures
 
 
 def draw_live(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
-    """Everything that changes: four times a second while the run trains, else at half that rate.
+    """Everything that changes: four times a second while the run trains or is replayed.
 
-    `snapshot` is what the buttons were drawn by: if the run has ended since, they must hear.
+    Else whenever something comes that was waited for. `snapshot` is what the buttons were drawn by:
+    if the run has ended since, they must hear.
     """
+    awaited = _awaited(snapshot, form)
     draw_while(
-        lambda: _is_waiting(run.snapshot(), form),
+        lambda: _moves(run.snapshot()),
         lambda: _draw(run, form),
         key="live",
-        # Before a run the processor is needed for the first picture, and drawing would delay it.
-        seconds=0.25 if snapshot.active or is_replaying() else 0.5,
-        waited=_is_waiting(snapshot, form),
+        seconds=0.25,
+        waited=_moves(snapshot),
+    )
+    # To draw all that often would take the processor from those who are waited for.
+    draw_while(
+        lambda: _awaited(run.snapshot(), form),
+        lambda: None,
+        key="awaited",
+        seconds=0.25,
+        waited=awaited,
     )
 
 
-def _is_waiting(snapshot: Snapshot, form: Experiment | OptionError) -> bool:
-    """Whether more is to come: from the run, its replay, or those who work out the optimum."""
+def _moves(snapshot: Snapshot) -> bool:
+    return snapshot.state == "running" or is_replaying()
+
+
+def _awaited(snapshot: Snapshot, form: Experiment | OptionError) -> tuple:
+    """What is to come: answers, an untrained model, the next stage of a run that prepares itself.
+
+    Nothing while all is drawn again and again anyway.
+    """
+    if _moves(snapshot):
+        return ()
     questions = _questions(snapshot.experiment)
     if isinstance(form, Experiment):
         questions.append((feasibility, form))
-    pending = not all(is_answered(*question) for question in questions)
-    return snapshot.active or pending or is_start_pending(snapshot) or is_replaying()
+    awaited = [question for question in questions if not is_answered(*question)]
+    if is_start_pending(snapshot):
+        awaited.append(("start",))
+    if snapshot.active:
+        awaited.append((snapshot.message, snapshot.in_queue, snapshot.latest is None))
+    return tuple(awaited)
 
 
 def _questions(experiment: Experiment) -> list[tuple]:
