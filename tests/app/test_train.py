@@ -100,3 +100,22 @@ def test_few_controls_are_seen_at_once(app):
     everything = {widget.key for kind in kinds for widget in getattr(app.sidebar, kind)}
     assert everything - inside == seen
     assert inside
+
+
+def _place_of(block, label):
+    """Which child of which child has the label, from the outermost on."""
+    for number, child in block.children.items():
+        if getattr(child, "label", None) == label:
+            return (number,)
+        if hasattr(child, "children") and (place := _place_of(child, label)):
+            return (number, *place)
+    return ()
+
+
+def test_more_keeps_its_place_whatever_stands_above_it(app):
+    """Elsewhere the browser would make it anew, and so close it under the hand that opened it."""
+    place = _place_of(app.sidebar, "more")
+    assert place
+    for model in MODELS:
+        app.selectbox(key="model").set_value(model).run()
+        assert _place_of(app.sidebar, "more") == place

@@ -4,6 +4,7 @@ import shutil
 
 from playwright.sync_api import Browser, Playwright
 
+DESKTOP = {"width": 1400, "height": 900}
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 # No sandbox: containers have none. The rest keeps the browser from talking to its maker.
 _ARGUMENTS = (

@@ -1,17 +1,18 @@
 """A browser, a server and tabs that are checked for errors when a test is over."""
 
+import itertools
 import os
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import BrowserContext, Error, Page, expect, sync_playwright
 
-from tests.e2e.browser import find_browser, launch_browser
+from tests.e2e.browser import DESKTOP, find_browser, launch_browser
 from tests.e2e.server import AppServer
 from tests.e2e.train_page import QUICK, TrainPage
 
-DESKTOP = {"width": 1400, "height": 900}
 # A busy machine may take seconds over a click; nothing waits longer than it has to.
 _PATIENCE = 60_000
 # Letters of a log or a page that a failed test repeats.
@@ -29,7 +30,8 @@ def pytest_runtest_makereport(item):
         values = item.funcargs.values()
         for server in {value for value in values if isinstance(value, AppServer)}:
             report.sections.append(("end of the server's log", server.log()[-_TOLD:]))
-        for page in getattr(item.funcargs.get("new_page"), "pages", []):
+        openers = (item.funcargs.get(name) for name in ("new_page", "new_shared_page"))
+        for page in itertools.chain(*(opener.pages for opener in openers if opener)):
             # One that is closed or has crashed has nothing to say.
             with suppress(Error):
                 text = f"{page.url}\n{page.inner_text('body', timeout=5_000)[:_TOLD]}"
@@ -114,7 +116,21 @@ def visitor_of(browser):
 
 @pytest.fixture
 def new_page(visitor_of):
-    """Opens a tab.
+    """Opens a tab for the test."""
+    with _watched_tabs(visitor_of) as open_page:
+        yield open_page
+
+
+@pytest.fixture(scope="module")
+def new_shared_page(visitor_of):
+    """Opens a tab for several tests of a module, each of which leaves it as it was."""
+    with _watched_tabs(visitor_of) as open_page:
+        yield open_page
+
+
+@contextmanager
+def _watched_tabs(visitor_of) -> Iterator[Callable[..., Page]]:
+    """Gives what opens a tab.
 
     At the end none of them may have seen an error, have asked anybody for anything but the server
     that it was opened on, or have been kept from something by the policy of its page.

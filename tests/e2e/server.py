@@ -1,5 +1,6 @@
 """The app as its users start it: a Streamlit process of its own."""
 
+import itertools
 import os
 import re
 import socket
@@ -80,13 +81,18 @@ class AppServer:
     def failures(self) -> list[str]:
         """The lines of its log where an exception passed through a file of this project.
 
-        Streamlit also logs a socket that the browser closes before it is open; that is not ours.
+        Streamlit also logs a socket that the browser closes before it is open; that is not ours,
+        nor is one that it closes twice, below where `first_paint.policy` hands requests on.
         """
         ours = tuple(
             f'File "{ROOT / part}' for part in ("app.py", "attnlab", "first_paint", "pages")
         )
         lines = _STREAMLITS_OWN.sub("", self.log()).splitlines()
-        return [line for line in lines if line.strip().startswith(ours)]
+        return [
+            line
+            for line, code in itertools.pairwise([*lines, ""])
+            if line.strip().startswith(ours) and "await self._app(" not in code
+        ]
 
     def processor_seconds(self) -> float:
         """Processor time that all its threads have used. Linux only."""

@@ -80,38 +80,27 @@ def _start_behind(train, place):
     assert train.wait_for("compiling").step == 0
 
 
-def test_the_second_visitor_trains_when_the_first_pauses(visitor):
+def test_visitors_train_in_turn(visitor):
     first, second, third = visitor(), visitor(), visitor()
     _start(first)
     _start_behind(second, 1)
     _start_behind(third, 2)
+    # Who waits can reset, or pause.
     third.press("reset")
     third.wait_for("idle")
+    _start_behind(third, 2)
+    third.press("pause")
+    third.wait_for("paused")
+    expect(third.part("what_happened")).to_contain_text("Paused before the first step")
+    # A pause gives the place to the next, and so does a tab that is closed.
     first.press("pause")
     first.wait_for("paused")
     second.wait_for_step(1)
     expect(second.part("run_status")).not_to_contain_text("waiting")
-
-
-def test_a_closed_tab_gives_its_place_to_the_next(visitor):
-    first, second = visitor(), visitor()
-    _start(first)
-    _start_behind(second, 1)
-    first.page.close()
-    second.wait_for_step(1)
-
-
-def test_who_waits_can_pause_and_come_back(visitor):
-    first, second = visitor(), visitor()
-    _start(first)
-    _start_behind(second, 1)
-    second.press("pause")
-    second.wait_for("paused")
-    expect(second.part("what_happened")).to_contain_text("Paused before the first step")
-    first.press("pause")
-    first.wait_for("paused")
-    second.press("start")
-    second.wait_for_step(1)
+    third.press("start")
+    expect(third.part("run_status")).to_contain_text("waiting: place 1 in the queue")
+    second.page.close()
+    third.wait_for_step(1)
 
 
 def test_all_long_work_stands_in_one_queue(visitor, new_page, hosted_server):

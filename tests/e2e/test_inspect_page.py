@@ -9,8 +9,9 @@ from playwright.sync_api import Locator, Page, expect
 from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
+from tests.e2e.browser import DESKTOP
 from tests.e2e.menu import go_to
-from tests.e2e.train_page import Status, TrainPage
+from tests.e2e.train_page import QUICK, Status, TrainPage
 
 pytestmark = pytest.mark.e2e
 
@@ -37,15 +38,28 @@ def _wait_for_maps(page: Page, *keys: str) -> None:
     _part(page, "transitions").wait_for(timeout=_PATIENCE)
 
 
+@pytest.fixture(scope="module")
+def inspected_once(new_shared_page, shared_server) -> TrainPage:
+    train = TrainPage(new_shared_page())
+    train.page.goto(shared_server.url + QUICK)
+    train.wait_for("idle")
+    train.fill("steps", 300)
+    train.press("start")
+    train.wait_for("done")
+    go_to(train.page, "Laboratory", "Inspect")
+    _wait_for_maps(train.page, *_MAPS)
+    train.open_panel("cell_panel")
+    _chart(train.page, "chart_cells").wait_for(timeout=_PATIENCE)
+    return train
+
+
 @pytest.fixture
-def inspected(bench) -> TrainPage:
-    """The page on a finished run of the default experiment."""
-    bench.fill("steps", 300)
-    bench.press("start")
-    bench.wait_for("done")
-    go_to(bench.page, "Laboratory", "Inspect")
-    _wait_for_maps(bench.page, *_MAPS)
-    return bench
+def inspected(inspected_once, server) -> TrainPage:
+    """The page on a finished run of the default experiment, with the panel of a cell open."""
+    inspected_once.page.set_viewport_size(DESKTOP)
+    inspected_once.page.get_by_test_id("stMain").evaluate("node => node.scrollTo(0, 0)")
+    inspected_once.settle()
+    return inspected_once
 
 
 def test_what_a_link_describes_is_trained_on_the_page(new_page, server):
@@ -104,8 +118,11 @@ def test_three_maps_side_by_side_on_the_same_axes(inspected):
     assert "In the last row day 10 counts most" in _words(page, "chart_depends")
     score = page.get_by_text("truly informative days (10); spread evenly it would be 10%")
     expect(score).to_be_visible()
+    exact = _words(page, "chart_truth")
     page.get_by_text("as measured").click()
     expect(_chart(page, "chart_truth")).not_to_have_attribute("aria-label", re.compile("with 1.00"))
+    page.get_by_text("share of the row").click()
+    expect(_chart(page, "chart_truth")).to_have_attribute("aria-label", exact)
     page.get_by_text("Difference of two maps").click()
     expect(_chart(page, "chart_difference")).to_have_attribute(
         "aria-label", re.compile(r"depends - truth: largest at query day \d+ and day \d+, [+-]0\.")
@@ -114,7 +131,6 @@ def test_three_maps_side_by_side_on_the_same_axes(inspected):
 
 def test_a_clicked_cell_shows_its_arithmetic(inspected):
     page = inspected.page
-    inspected.open_panel("cell_panel")
     arithmetic = _part(page, "arithmetic")
     expect(arithmetic).to_contain_text("Query day 10, key day ")
     cells = _part(page, "chart_cells").locator(".mark-rect.role-mark path")
@@ -133,8 +149,6 @@ def test_a_clicked_cell_shows_its_arithmetic(inspected):
 
 def test_a_day_is_changed_by_clicking_it(inspected):
     page = inspected.page
-    inspected.open_panel("cell_panel")
-    _chart(page, "chart_cells").wait_for(timeout=_PATIENCE)
     pattern, prediction = _words(page, "chart_cells"), _words(page, "chart_next_day")
     cells = _part(page, "chart_cells").locator(".mark-rect.role-mark path")
     fills = "nodes => nodes.map(node => node.getAttribute('fill'))"

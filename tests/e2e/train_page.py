@@ -50,10 +50,10 @@ class TrainPage:
         """The element of a control that takes the typing; opens the panel that it is in."""
         field = self.part(key).locator("input, textarea").first
         # For a moment it may be gone, when the choice of another one draws the form anew.
-        field.wait_for(state="attached")
-        closed = self.part("more").locator("details:not([open])")
-        if closed.locator(f".st-key-{key}").count():
-            closed.locator("summary").click()
+        if not field.evaluate("node => node.closest('details')?.open ?? true"):
+            panel = self.page.locator("details").filter(has=self.part(key))
+            panel.locator("summary").first.click()
+            expect(panel).to_have_attribute("open", "")
         return field
 
     def fill(self, key: str, value: object) -> None:

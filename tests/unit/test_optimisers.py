@@ -140,7 +140,8 @@ CHANGED = {
 
 
 def with_optimiser(name, **training):
-    return small(optimiser=CHANGED[name], schedule="warm-up-cosine", clip=2.5, **training)
+    changed = {"optimiser": CHANGED[name], "schedule": "warm-up-cosine", "clip": 2.5}
+    return small(SMALL_LINEAR, **changed, **training)
 
 
 def test_every_optimiser_has_a_case():
@@ -217,7 +218,7 @@ def test_what_was_written_before_there_was_a_choice_is_adam():
 )
 def test_flags(flags, expected, capsys):
     small_run = ("--steps", "2", "--train-size", "50", "--test-size", "100", "--batch", "20")
-    small_run += ("--length", "4", "--d-attn", "2", "--d-model", "2")
+    small_run += ("--length", "4", "--model", "linear")
     assert main(["train", "--json", *small_run, *flags]) == 0
     made = from_json(json.dumps(json.loads(capsys.readouterr().out)["experiment"]))
     assert made.training == Training(steps=2, train_size=50, test_size=100, batch=20, **expected)

@@ -33,6 +33,16 @@ def draw_form(problems: list[OptionError]) -> Experiment | OptionError:
     Those of `_at_first_sight` are seen at once, the others under “more”. What is said at the
     controls is added to `problems`.
     """
+    # Places of their own: where other controls come before it “more” is made anew, and closes.
+    at_first_sight, rest = st.container(), st.container()
+    with at_first_sight:
+        _draw_first(problems)
+    with rest:
+        _draw_rest(problems)
+    return read_form()
+
+
+def _draw_first(problems: list[OptionError]) -> None:
     if "preset" not in _hidden():
         _draw_preset()
     model = chosen_part(Experiment, "model")
@@ -43,8 +53,6 @@ def draw_form(problems: list[OptionError]) -> Experiment | OptionError:
     _draw_side_by_side(widths, problems)
     if "position" in options_of(model):
         _draw_kind(model, "position")
-    _draw_rest(problems)
-    return read_form()
 
 
 def _at_first_sight() -> set[tuple[type, str]]:

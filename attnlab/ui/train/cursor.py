@@ -58,8 +58,8 @@ def draw_scrubber(snapshot: Snapshot) -> None:
 def draw_replay(snapshot: Snapshot) -> None:
     """The button that plays the run's history through the slider, or the one that stops it.
 
-    They are two, since a click on a part that a timer draws anew was seen to arrive twice: one
-    that both begins and stops would do both.
+    They are two, since the message of a timer may take a click along that is then sent again by
+    itself: one that both begins and stops would do both.
     """
     # A place for one of them, where the other does not stay until all is drawn.
     with st.container(key="run_replay", width="content"), st.empty():

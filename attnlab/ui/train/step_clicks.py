@@ -1,9 +1,9 @@
-"""Every click on Step counts, however fast they come.
+"""Every click on Step counts once, and so does its key, however fast they come.
 
-Streamlit tells a script of a button whether it was pressed since the last one, not how often. So
-the browser counts: a click adds one to a field that nobody sees, of which the newest value arrives
-whatever else was dropped on the way. The shortcut and a browser without the script press the button
-itself.
+Streamlit tells a script of a button whether it was pressed since the last one, not how often; and
+the message of a timer may take a press along that is then sent again by itself. So the browser
+counts: a click adds one to a field that nobody sees, of which the newest value arrives whatever
+else was dropped or repeated on the way. A browser without the script presses the button itself.
 """
 
 import streamlit as st
@@ -17,15 +17,22 @@ _SCRIPT = """<script>
     window.attnlabCountsSteps = true
     // React keeps its own setter on the element; the prototype's makes it see the change.
     const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set
-    document.addEventListener('click', event => {
-        const button = event.target.closest('.st-key-run_step button:not([disabled])')
+    const count = event => {
         const field = document.querySelector('.st-key-steps_asked input')
-        if (!button || !field) return
+        if (!field) return
         event.stopImmediatePropagation()
         event.preventDefault()
         set.call(field, String(Number(field.value) + 1))
         field.dispatchEvent(new Event('input', {bubbles: true}))
         setTimeout(() => field.dispatchEvent(new FocusEvent('focusout', {bubbles: true})))
+    }
+    const button = '.st-key-run_step button:not([disabled])'
+    window.addEventListener('click', event => event.target.closest?.(button) && count(event), true)
+    window.addEventListener('keydown', event => {
+        const isCommand = event.ctrlKey || event.metaKey || event.altKey
+        const isTyped = event.target.closest?.('input, textarea, [contenteditable=true]')
+        const isStep = event.key === 'n' && !isCommand && !isTyped
+        if (isStep && document.querySelector(button)) count(event)
     }, true)
 })()
 </script>"""

@@ -72,6 +72,9 @@ def _obey_one(command: str, run: LiveRun, form: Experiment | OptionError) -> Non
 
 
 def _amend(run: LiveRun, form: Experiment) -> None:
+    if form == run.experiment:
+        # The click came twice.
+        return
     try:
         run.amend(form)
     except ValueError as error:

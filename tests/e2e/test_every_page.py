@@ -1,0 +1,224 @@
+"""Every page, with all that it hides opened: axe-core finds nothing, Tab reaches all of it."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from attnlab.runs.links import Lesson, to_query
+from attnlab.training.experiment import Experiment
+from attnlab.training.steps import Training
+from tests.e2e.menu import go_to
+from tests.e2e.server import ROOT
+from tests.e2e.train_page import QUICK, TrainPage
+
+pytestmark = pytest.mark.e2e
+
+_PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+# What stands on a page when all of it is there; elsewhere it is the last expander.
+_LAST = {
+    "generators": ".st-key-chart_dependence svg.marks",
+    "inspect": ".st-key-transitions",
+    "words": "text=every position predicts its next day",
+}
+_MOST_STOPS = 200
+_GROUND = {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 21, 28)"}
+# Milliseconds that the figures of a process may take on a busy machine.
+_PATIENCE = 120_000
+# What Streamlit draws in a way that neither its theme nor its calls can change: rule and place.
+_STREAMLITS = (
+    # Its colours of code are not those of the theme.
+    ("color-contrast", "[data-testid=stCode] .token"),
+    # What has no room scrolls sideways, and has no stop for Tab.
+    ("scrollable-region-focusable", ".katex-display, [data-testid=stCode] pre"),
+    # The place to drop a file on has a label and the role of none.
+    ("presentation-role-conflict", "[data-testid=stFileUploaderDropzone]"),
+)
+_FINDINGS = """async streamlits => {
+    // A colour on its way from one ground to the other is neither.
+    const passing = document.getAnimations()
+        .filter(each => each.effect.getComputedTiming().iterations !== Infinity)
+    await Promise.allSettled(passing.map(each => each.finished))
+    const {violations} = await axe.run({resultTypes: ['violations']})
+    const isStreamlits = (rule, node) => streamlits.some(([its, place]) =>
+        rule === its && document.querySelector(node.target[0])?.closest(place))
+    return violations.flatMap(({id, nodes}) => nodes
+        .filter(node => !isStreamlits(id, node))
+        .map(node => `${id}: ${node.html}\\n${node.failureSummary}`))
+}"""
+
+
+# All that can be clicked, chosen or typed into. A grid of numbers is one canvas with arrow keys.
+_CONTROLS = (
+    "a[href], button, input, select, textarea, summary, canvas[tabindex], "
+    "[role=slider], [role=combobox], [role=switch], [role=tab]"
+)
+# Controls that Tab passes by.
+_PASSED_BY = (
+    # The arrow keys do the same in the field beside them.
+    "[data-testid=stNumberInputStepDown], [data-testid=stNumberInputStepUp], "
+    "button[aria-haspopup=listbox]"
+)
+# Buttons that are one stop together; the arrow keys move among them.
+_GROUP = "[role=radiogroup], [role=toolbar]"
+# The area that scrolls: a stop for the arrow keys, and no control. And the canvas of a grid, which
+# paints a frame around the chosen cell; the test of a lesson waits for that cell.
+_NO_SIGN = ("main", "canvas")
+
+# Where the focus was, and what looked different there from afterwards. An element shows its focus
+# by itself, by one it is in, or by the label around it: the box of a slider's thumb or of a switch
+# is hidden.
+_WALK = """([controls, passedBy, groups]) => {
+    const SIGNS = ['outline', 'boxShadow', 'borderTopColor', 'borderBottomColor',
+                   'backgroundColor'];
+    const above = node => [0, 1, 2].reduce(
+        (found, _) => [...found, found.at(-1)?.parentElement], [node]).filter(Boolean);
+    const painted = node => above(node).every(each => {
+        const box = each.getBoundingClientRect(), style = getComputedStyle(each);
+        const tiny = Math.min(box.width, box.height) <= 1;
+        return style.opacity !== '0' && !(tiny && (each === node || style.overflow === 'hidden'));
+    });
+    const sign = (node, name) => {
+        const style = getComputedStyle(node);
+        return name === 'outline' && style.outlineStyle === 'none' ? '' : style[name];
+    };
+    const look = node => {
+        const label = node.closest('label');
+        const near = [...above(node), ...(label ? label.querySelectorAll('*') : [])];
+        return near.filter(painted).flatMap(each => SIGNS.map(name => [each, name]))
+            .map(([each, name]) => [() => sign(each, name), sign(each, name)]);
+    };
+    const call = node => {
+        const holder = node.closest('[class*=st-key-]')?.className.match(/st-key-([\\w-]+)/)[1]
+            ?? node.closest('[data-testid]')?.dataset.testid;
+        const text = node.getAttribute('aria-label') || node.innerText || node.tagName;
+        return `${holder}: ${node.tagName.toLowerCase()} ${text.slice(0, 60)}`;
+    };
+    const pause = milliseconds => new Promise(done => setTimeout(done, milliseconds));
+    const stops = [];
+    window.keyboardWalk = {
+        // Whether the walk is back where it began.
+        async note() {
+            await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+            const node = document.activeElement;
+            const last = stops.at(-1);
+            if (last && last.shown === undefined)
+                last.shown = last.look.some(([now, then]) => now() !== then);
+            if (node === stops[0]?.node) return true;
+            if (node !== document.body) stops.push({node, look: look(node)});
+            return false;
+        },
+        async report() {
+            // On a busy machine a look may have been taken too early: those are looked at again.
+            for (const stop of stops.filter(stop => !stop.shown && stop.node.isConnected)) {
+                stop.node.focus({focusVisible: true});
+                await pause(300);
+                const focused = look(stop.node);
+                stop.node.blur();
+                await pause(300);
+                stop.shown = focused.some(([now, then]) => now() !== then);
+            }
+            const reached = new Set(stops.map(stop => stop.node));
+            const group = node => node.closest(groups);
+            const groupsReached = new Set([...reached].map(group).filter(Boolean));
+            const missed = [...document.querySelectorAll(controls)].filter(node =>
+                node.checkVisibility() && node.getBoundingClientRect().width > 0
+                && !node.disabled && !node.matches(passedBy)
+                && !reached.has(node) && !groupsReached.has(group(node)));
+            return {
+                reached: stops.map(stop => call(stop.node)),
+                missed: missed.map(call),
+                unseen: stops.filter(stop => !stop.shown && stop.node.isConnected)
+                    .map(stop => [call(stop.node), stop.node.tagName.toLowerCase()]),
+            };
+        },
+    };
+}"""
+
+
+def _settle(page: Page) -> None:
+    expect(page.get_by_test_id("stApp")).to_have_attribute(
+        "data-test-script-state", "notRunning", timeout=_PATIENCE
+    )
+    # What is about to be drawn anew is pale.
+    expect(page.locator("[data-stale=true], [data-testid=stSkeleton]")).to_have_count(0)
+
+
+def _open_all(page: Page) -> None:
+    _settle(page)
+    closed = page.locator("details:not([open]) > summary")
+    while closed.count():
+        closed.first.click()
+        _settle(page)
+
+
+def _findings(page: Page, ground: str) -> list[str]:
+    page.emulate_media(color_scheme=ground)
+    expect(page.get_by_test_id("stApp")).to_have_css("background-color", _GROUND[ground])
+    _settle(page)
+    return page.evaluate(_FINDINGS, _STREAMLITS)
+
+
+@pytest.fixture(scope="module", params=_PAGES)
+def whole_page(request, new_shared_page, shared_server) -> Page:
+    """A page, after a run where it shows one."""
+    name, page = request.param, new_shared_page(color_scheme="light")
+    if name in ("train", "inspect"):
+        train = TrainPage(page)
+        page.goto(shared_server.url + QUICK)
+        train.wait_for("idle")
+        train.finish_default_run()
+    if name == "inspect":
+        go_to(page, "Laboratory", "Inspect")
+    elif name != "train":
+        page.goto(f"{shared_server.url}/{name}")
+    last = page.locator(_LAST.get(name, "summary:has-text('In code')")).last
+    last.wait_for(timeout=_PATIENCE)
+    _open_all(page)
+    yield page
+    page.close()
+
+
+def test_axe_finds_nothing(whole_page, server):
+    whole_page.evaluate(Axe().axe_script)
+    assert _findings(whole_page, "dark") == []
+    assert _findings(whole_page, "light") == []
+
+
+@pytest.mark.parametrize("name", ["", "inspect"])
+def test_axe_finds_nothing_before_a_run_in_a_lesson(name, new_page, server):
+    page = new_page(color_scheme="light")
+    lesson = Lesson("Which mask?", "Find it.")
+    query = to_query(Experiment(training=Training(steps=10)), lesson)
+    page.goto(f"{server.url}/{name}?" + "&".join(f"{key}={text}" for key, text in query.items()))
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    _open_all(page)
+    page.evaluate(Axe().axe_script)
+    assert _findings(page, "light") == []
+    assert _findings(page, "dark") == []
+
+
+def test_tab_reaches_every_control_and_every_chart_has_words(whole_page, server):
+    page = whole_page
+    # The first press of Tab begins at the top, and with nothing under the mouse.
+    page.mouse.move(0, 0)
+    _settle(page)
+    # Changes of look are there at once.
+    page.add_style_tag(content="*, *::before, *::after { transition: none !important }")
+    page.evaluate(_WALK, [_CONTROLS, _PASSED_BY, _GROUP])
+    for _ in range(_MOST_STOPS):
+        page.keyboard.press("Tab")
+        if page.evaluate("() => keyboardWalk.note()"):
+            break
+    else:
+        raise AssertionError("The walk does not come back to where it began.")
+    report = page.evaluate("() => keyboardWalk.report()")
+    # The link over the menu, two sections and the menu of the app are on every page.
+    assert len(report["reached"]) >= 4
+    assert report["missed"] == []
+    assert [call for call, tag in report["unseen"] if tag not in _NO_SIGN] == []
+    charts = page.get_by_test_id("stVegaLiteChart").all()
+    assert bool(charts) == (not page.url.partition("?")[0].endswith("/words"))
+    said = [chart.get_attribute("aria-label") or "" for chart in charts]
+    assert [text for text in said if not re.search(r"\d", text)] == []
