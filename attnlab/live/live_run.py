@@ -229,7 +229,7 @@ class LiveRun:
         experiment, setup, state = self._experiment, self._setup, self._train
         if self._latest is None:
             self._say(work, "compiling the programs")
-            self._programs.begin(experiment)
+            self._programs.ask_for(experiment)
             self._programs.wait_to_begin(experiment)
             self._say(work, "drawing the data")
             setup = setup or prepare(experiment)

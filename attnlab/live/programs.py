@@ -11,6 +11,7 @@ from jaxtyping import Array, Int
 
 from attnlab.configuration.options import default_of
 from attnlab.live.answers import Answers
+from attnlab.live.starting_point import without_course
 from attnlab.models.inside import mean_trace, trace_of
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import PROBES, Experiment, prepare, source_of, starting_form
@@ -42,10 +43,10 @@ class Programs:
         before, self._wanted = self._wanted, shapes
         if before is not None and before != shapes:
             for question in _COMPILE:
-                self._answers.withdraw(question, before)
+                self._answers.withdraw(*_question(question, before))
         self._ask(shapes, _COMPILE)
 
-    def begin(self, experiment: Experiment) -> None:
+    def ask_for(self, experiment: Experiment) -> None:
         """Begin with the programs of an experiment that is being run."""
         self._ask(_shapes_of(experiment), _COMPILE)
 
@@ -69,13 +70,18 @@ class Programs:
                 continue
 
     def _ask(self, shapes: Experiment, needed: tuple[Callable, ...]) -> list[Future]:
-        return [self._answers.ask(make, shapes) for make in needed]
+        return [self._answers.ask(*_question(make, shapes)) for make in needed]
 
 
 def _shapes_of(experiment: Experiment) -> Experiment:
     """The experiment with everything at its default that no program depends on."""
     training, seed = as_compiled(experiment.training), default_of(Experiment, "seed")
     return dataclasses.replace(experiment, training=training, seed=seed)
+
+
+def _question(make: Callable, shapes: Experiment) -> tuple[Callable, Experiment]:
+    """What is asked for: those of the beginning are the same whatever the course of the run."""
+    return make, without_course(shapes) if make in _COMPILE_BEGINNING else shapes
 
 
 def _compile_steps(experiment: Experiment) -> None:

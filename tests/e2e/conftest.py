@@ -73,6 +73,7 @@ def shared_server(tmp_path_factory):
     server.start()
     yield server
     server.stop()
+    assert server.failures() == [], server.log()
 
 
 @pytest.fixture
@@ -123,7 +124,10 @@ def new_page(visitor_of):
 
 @pytest.fixture(scope="module")
 def new_shared_page(visitor_of):
-    """Opens a tab for several tests of a module, each of which leaves it as it was."""
+    """Opens a tab for several tests of a module, each of which leaves it as the next can take it.
+
+    With `leave` it is looked at and closed before the end of the module.
+    """
     with _watched_tabs(visitor_of) as open_page:
         yield open_page
 
@@ -138,6 +142,7 @@ def _watched_tabs(visitor_of) -> Iterator[Callable[..., Page]]:
     pages: list[Page] = []
     errors: list[str] = []
     asked: list[list[str]] = []
+    exceptions: list[str] = []
 
     def open_page(**options) -> Page:
         page = visitor_of(**options).new_page()
@@ -150,16 +155,17 @@ def _watched_tabs(visitor_of) -> Iterator[Callable[..., Page]]:
         asked.append(requests)
         return page
 
-    open_page.pages = pages
-    yield open_page
-    left = [page for page in pages if not page.is_closed()]
-    exceptions = [
-        text for page in left for text in page.get_by_test_id("stException").all_inner_texts()
-    ]
-    for page in left:
+    def leave(page: Page) -> None:
+        exceptions.extend(page.get_by_test_id("stException").all_inner_texts())
         # What the app keeps in a browser, such as whether the sidebar is open.
         page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
         page.close()
+
+    open_page.pages, open_page.leave = pages, leave
+    yield open_page
+    for page in pages:
+        if not page.is_closed():
+            leave(page)
     assert exceptions == []
     assert errors == []
     assert [url for urls in asked for url in urls if _host(url) not in ("", _host(urls[0]))] == []

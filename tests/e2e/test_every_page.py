@@ -1,6 +1,7 @@
 """Every page, with all that it hides opened: axe-core finds nothing, Tab reaches all of it."""
 
 import re
+from urllib.parse import urlencode
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -162,7 +163,7 @@ def _findings(page: Page, ground: str) -> list[str]:
 
 @pytest.fixture(scope="module", params=_PAGES)
 def whole_page(request, new_shared_page, shared_server) -> Page:
-    """A page, after a run where it shows one."""
+    """A page, after a run where it shows one, and in a lesson elsewhere."""
     name, page = request.param, new_shared_page(color_scheme="light")
     if name in ("train", "inspect"):
         train = TrainPage(page)
@@ -172,12 +173,13 @@ def whole_page(request, new_shared_page, shared_server) -> Page:
     if name == "inspect":
         go_to(page, "Laboratory", "Inspect")
     elif name != "train":
-        page.goto(f"{shared_server.url}/{name}")
+        query = to_query(Experiment(), Lesson("Which mask?", "Find it."))
+        page.goto(f"{shared_server.url}/{name}?{urlencode(query)}")
     last = page.locator(_LAST.get(name, "summary:has-text('In code')")).last
     last.wait_for(timeout=_PATIENCE)
     _open_all(page)
     yield page
-    page.close()
+    new_shared_page.leave(page)
 
 
 def test_axe_finds_nothing(whole_page, server):
@@ -191,7 +193,7 @@ def test_axe_finds_nothing_before_a_run_in_a_lesson(name, new_page, server):
     page = new_page(color_scheme="light")
     lesson = Lesson("Which mask?", "Find it.")
     query = to_query(Experiment(training=Training(steps=10)), lesson)
-    page.goto(f"{server.url}/{name}?" + "&".join(f"{key}={text}" for key, text in query.items()))
+    page.goto(f"{server.url}/{name}?{urlencode(query)}")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     _open_all(page)
     page.evaluate(Axe().axe_script)
@@ -201,7 +203,7 @@ def test_axe_finds_nothing_before_a_run_in_a_lesson(name, new_page, server):
 
 def test_tab_reaches_every_control_and_every_chart_has_words(whole_page, server):
     page = whole_page
-    # The first press of Tab begins at the top, and with nothing under the mouse.
+    # With nothing under the mouse.
     page.mouse.move(0, 0)
     _settle(page)
     # Changes of look are there at once.

@@ -78,7 +78,7 @@ def test_a_run_can_begin_before_the_training_program_is_there(monkeypatch):
     beginning = attnlab.live.programs._COMPILE_BEGINNING
     monkeypatch.setattr("attnlab.live.programs._COMPILE", (*beginning, compile_steps))
     programs, experiment = Programs(), CASES["linear"]
-    programs.begin(experiment)
+    programs.ask_for(experiment)
     try:
         programs.wait_to_begin(experiment)
         assert not made

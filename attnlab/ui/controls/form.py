@@ -33,7 +33,8 @@ def draw_form(problems: list[OptionError]) -> Experiment | OptionError:
     Those of `_at_first_sight` are seen at once, the others under “more”. What is said at the
     controls is added to `problems`.
     """
-    # Places of their own: where other controls come before it “more” is made anew, and closes.
+    # Each has a place of its own: if the number of controls above “more” changed, it would be made
+    # anew, and closed.
     at_first_sight, rest = st.container(), st.container()
     with at_first_sight:
         _draw_first(problems)

@@ -44,13 +44,14 @@ def draw_days(vocabulary: Vocabulary, tokens: np.ndarray) -> None:
                 f"{as_text(vocabulary.symbols[token])} {day + 1}",
                 key=f"edit_day_{day + 1}",
                 on_click=_turn,
-                args=(day, vocabulary.size),
+                # Not the next one of what is there: a click may come twice.
+                args=(day, (int(token) + 1) % vocabulary.size),
             )
 
 
-def _turn(day: int, size: int) -> None:
+def _turn(day: int, token: int) -> None:
     tokens = list(st.session_state[_DAYS])
-    tokens[day] = (tokens[day] + 1) % size
+    tokens[day] = token
     st.session_state[_DAYS] = tuple(tokens)
 
 

@@ -51,8 +51,8 @@ from attnlab.ui.train.transport import draw_amend, draw_status, whose_figures
 def draw_live(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
     """Everything that changes: four times a second while the run trains or is replayed.
 
-    Else whenever something comes that was waited for. `snapshot` is what the buttons were drawn by:
-    if the run has ended since, they must hear.
+    Otherwise it is drawn when something comes that was waited for. `snapshot` is what the buttons
+    were drawn by: if the run has ended since, they must hear.
     """
     awaited = _awaited(snapshot, form)
     draw_while(
@@ -96,7 +96,8 @@ def _awaited(snapshot: Snapshot, form: Experiment | OptionError) -> tuple:
 
 def _questions(experiment: Experiment) -> list[tuple]:
     of_process = experiment.generator, experiment.length
-    return [(each, *of_process) for each in (optimum, dependence, ladder)]
+    # The quick one first: the marks of the truth are the first that somebody looks for.
+    return [(each, *of_process) for each in (dependence, optimum, ladder)]
 
 
 def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
@@ -104,7 +105,6 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
     advance_replay(snapshot)
     seen = with_starting_point(snapshot)
     moment = None if seen.latest is None else shown_moment(seen)
-    # Asked first, being quick: the marks of the truth are the first that somebody looks for.
     informative = _informative(snapshot.experiment)
     own, chosen = whose_figures(form, snapshot)
     with st.container(gap="xxsmall"):

@@ -30,8 +30,9 @@ _SCRIPT = """<script>
     window.addEventListener('click', event => event.target.closest?.(button) && count(event), true)
     window.addEventListener('keydown', event => {
         const isCommand = event.ctrlKey || event.metaKey || event.altKey
-        const isTyped = event.target.closest?.('input, textarea, [contenteditable=true]')
-        const isStep = event.key === 'n' && !isCommand && !isTyped
+        const isTyped = event.target.closest?.('input, select, textarea, [contenteditable=true]')
+        // As Streamlit's shortcuts do, by the code of the key: in other alphabets, too.
+        const isStep = event.keyCode === 78 && !event.shiftKey && !isCommand && !isTyped
         if (isStep && document.querySelector(button)) count(event)
     }, true)
 })()

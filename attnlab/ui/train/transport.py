@@ -171,6 +171,9 @@ def _draw_seed() -> None:
 def draw_amend(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
     """The button that goes on with changed settings; whether the model can be kept for that."""
     if not settings_differ(form, snapshot) or needs_reset(form, snapshot):
+        # A click that came twice is not one for the settings of later.
+        commands = st.session_state.get(_COMMANDS, [])
+        commands[:] = [command for command in commands if command != "amend"]
         return False
     if snapshot.state not in ("running", "paused", "done"):
         return False
