@@ -1,15 +1,36 @@
 """The app without a browser."""
 
+import concurrent.futures
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnlab.live.answers import Answers
 from attnlab.live.programs import Programs
 from attnlab.runs.link_defaults import LINK_VERSION
 from attnlab.ui.train import start
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _questions_end_with_their_file():
+    """What its pages asked is given up, so that other tests have the processor and the memory."""
+    asked = {}
+    ask = Answers.ask
+
+    def noted(self, *question):
+        asked[self, *question] = ask(self, *question)
+        return asked[self, *question]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Answers, "ask", noted)
+        yield
+    for answers, *question in asked:
+        answers.withdraw(*question)
+    _, going_on = concurrent.futures.wait(asked.values(), timeout=120.0)
+    assert not going_on
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,5 @@
 """The app as its users start it: a Streamlit process of its own."""
 
-import itertools
 import os
 import re
 import socket
@@ -13,14 +12,25 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# Streamlit lets two script threads of one session work on its state, each with a lock of its own,
-# while the earlier of them is being stopped.
-_STREAMLITS_OWN = re.compile(
-    r"^Traceback .*\n(?:[ \t].*\n)*"
-    r"[ \t]+File .*streamlit/runtime/state/session_state\.py.*\n(?:    .*\n)*"
-    r"RuntimeError: dictionary changed size during iteration$",
-    re.MULTILINE,
-)
+_TRACEBACK_ENDING = r"^Traceback .*\n(?:[ \t].*\n)*[ \t]+File .*{file}.*\n(?:    .*\n)*{error}$"
+# What Streamlit and Starlette say of themselves, although a request passed through our files.
+_THEIR_OWN = [
+    re.compile(_TRACEBACK_ENDING.format(file=re.escape(file), error=re.escape(error)), re.MULTILINE)
+    for file, error in (
+        # Two script threads of one session work on its state, each with a lock of its own, while
+        # the earlier of them is being stopped.
+        (
+            "/streamlit/runtime/state/session_state.py",
+            "RuntimeError: dictionary changed size during iteration",
+        ),
+        # Streamlit closes a socket that is closed.
+        (
+            "/starlette/websockets.py",
+            "starlette.websockets.WebSocketDisconnected: "
+            'Cannot call "send" once a close message has been sent.',
+        ),
+    )
+]
 _START_SECONDS = 60
 _STOP_SECONDS = 10
 
@@ -81,18 +91,15 @@ class AppServer:
     def failures(self) -> list[str]:
         """The lines of its log where an exception passed through a file of this project.
 
-        Streamlit also logs a socket that the browser closes before it is open; that is not ours,
-        nor is one that it closes twice, below where `first_paint.policy` hands requests on.
+        Streamlit also logs a socket that the browser closes before it is open; that is not ours.
         """
         ours = tuple(
             f'File "{ROOT / part}' for part in ("app.py", "attnlab", "first_paint", "pages")
         )
-        lines = _STREAMLITS_OWN.sub("", self.log()).splitlines()
-        return [
-            line
-            for line, code in itertools.pairwise([*lines, ""])
-            if line.strip().startswith(ours) and "await self._app(" not in code
-        ]
+        log = self.log()
+        for theirs in _THEIR_OWN:
+            log = theirs.sub("", log)
+        return [line for line in log.splitlines() if line.strip().startswith(ours)]
 
     def processor_seconds(self) -> float:
         """Processor time that all its threads have used. Linux only."""

@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 
+import attnlab.live.programs
 from attnlab.live.programs import Programs
 from attnlab.runs.snapshot import STATES
 from tests.unit.live_runs import LONG, PATIENCE, finished, paused_after, training_threads, until
@@ -58,6 +59,18 @@ def test_the_starting_weights_are_seen_before_the_training_program_is_there(live
     gate.set()
     assert run.wait(PATIENCE)
     assert (run.snapshot().state, run.snapshot().step) == ("done", 60)
+
+
+def test_the_training_program_is_begun_while_a_run_gets_ready(live, held, monkeypatch):
+    begun = []
+    beginning = attnlab.live.programs._COMPILE_BEGINNING
+    monkeypatch.setattr("attnlab.live.programs._COMPILE", (*beginning, begun.append))
+    run = live()
+    run.start()
+    until(lambda: begun)
+    assert run.snapshot().state == "compiling"
+    held.set()
+    assert run.wait(PATIENCE)
 
 
 def test_a_done_run_stays_done(live):
