@@ -2,8 +2,8 @@
 
     python -m tools.mutations [words of the paths to break]
 
-Each of `MUTATIONS` is applied alone to a copy of the tree, in which the test files it names are
-run. What they pass nevertheless has survived: a test is missing. The status is 1 if any did.
+Each of `MUTATIONS` is applied alone to a copy of the tree, in which the everyday tests of the files
+it names are run. What they pass nevertheless has survived: a test is missing. The status is 1 if any did.
 """
 
 import argparse
@@ -283,7 +283,7 @@ def test_files(mutations: Iterable[Mutation]) -> list[str]:
 
 def passes(tree: Path, files: Sequence[str]) -> bool:
     """Whether these tests pass in the tree. One that cannot be imported has noticed, too."""
-    command = [sys.executable, "-m", "pytest", "-n", "0", "-x", "-q", *files]
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-x", "-q", "-m", "not slow", *files]
     # Most programs are not touched by a mutation, and need not be compiled again.
     kept = {
         "JAX_COMPILATION_CACHE_DIR": str(tree.parent / "compiled"),

@@ -83,6 +83,7 @@ def test_a_run_at_hand_survives_bad_settings(app):
     assert not app.run().exception
 
 
+@pytest.mark.slow
 def test_a_problem_is_told_once(app):
     cases = (
         ("markov", "markov_transition", "0.5 0.3 0.1\n0.3 0.4 0.3\n0.2 0.3 0.5"),

@@ -71,6 +71,7 @@ def test_the_page_opens_on_the_form_s_process(first_page):
     assert _figures(_settled(page))["ceiling"] == f"{ceiling:.3f}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GENERATORS)
 def test_every_generator(page, name):
     page.selectbox(key="generator").select(name).run()
@@ -187,6 +188,7 @@ def test_figures_are_stopped_and_worked_out_later(page, monkeypatch):
     assert _figures(_settled(page))["ceiling"] == f"{ceiling:.3f}"
 
 
+@pytest.mark.slow
 def test_what_takes_long_to_enumerate_is_estimated_first(page, monkeypatch):
     # There are 3^5 beliefs.
     monkeypatch.setattr("attnlab.ui.core.process_figures.FEW_BELIEFS", 200)
@@ -223,6 +225,7 @@ def test_both_measures_of_dependence(page):
         assert f"By {measure} it depends most on day **{_LENGTH}**" in _texts(page)
 
 
+@pytest.mark.slow
 def test_the_process_goes_to_train_and_comes_back(page):
     page.selectbox(key="generator").select("custom").run()
     table = ((0.5, 0.25, 0.25), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))

@@ -144,6 +144,7 @@ def test_a_run_file_above_a_cap_is_refused_and_one_below_is_taken(hosted_app):
     assert hosted_app.session_state["live_run"].experiment.training.steps == 5
 
 
+@pytest.mark.slow
 def test_a_run_that_was_never_tested_can_be_looked_at(app):
     experiment = _untrained(6).experiment
     setup, training = prepare(experiment), experiment.training

@@ -28,6 +28,7 @@ def page():
     assert work is None or work.wait(PATIENCE)
 
 
+@pytest.mark.slow
 def test_every_curve(page):
     for name in CURVES:
         page.selectbox(key="curve").select(name).run()
@@ -86,6 +87,7 @@ def test_own_points(page):
     assert any("0/0" in warning.value for warning in page.warning)
 
 
+@pytest.mark.slow
 def test_points_of_one_height(page):
     page.selectbox(key="curve").select("own points").run()
     page.text_area(key="own_points").set_value("0 1\n1 1\n2 1").run()

@@ -27,6 +27,7 @@ def _texts(page):
     return "\n".join(text.value for part in parts for text in part)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*POSITIONS, IN_THE_RUN])
 def test_every_encoding_in_every_view(page, name):
     page.selectbox(key="pe_b").select(name).run()

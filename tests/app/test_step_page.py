@@ -52,6 +52,7 @@ def test_the_arithmetic_ends_in_the_literature_s_numbers(page):
         assert result == pytest.approx(printed, rel=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORKED_EXAMPLES)
 def test_every_example_with_every_score_and_all_stages(page, name):
     page.selectbox(key="step_example").select(name).run()

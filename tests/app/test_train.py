@@ -52,6 +52,7 @@ def test_every_generator(app):
         assert experiment.generator == GENERATORS[generator]().at_length(experiment.length)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_with_every_position(app, model):
     app.selectbox(key="model").select(model).run()

@@ -69,6 +69,7 @@ def test_what_perfect_calibration_would_show_is_what_it_shows(perfect):
     assert perfect[0].perfect_error > 0.002
 
 
+@pytest.mark.slow
 def test_the_error_of_a_model_too_sure_of_itself_varies_by_its_standard_error(probs):
     sharper = probs**4 / (probs**4).sum(axis=1, keepdims=True)
     found = calibrations(probs, sharper)

@@ -71,6 +71,7 @@ def test_outputs_and_gradients_are_those_of_attention_in_one_piece(name, queries
         assert np.isfinite(one).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1e4, 1e14])
 def test_huge_scores_choose_one_key_and_stay_finite(size):
     query, key, value = draws(5, 6, 11)
@@ -89,6 +90,7 @@ def test_huge_scores_choose_one_key_and_stay_finite(size):
     np.testing.assert_allclose(output[seeing], chosen[seeing], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_memory_grows_as_the_length_and_not_as_its_square():
     def scratch(length, *, chunked):
         def total(query, key, value):

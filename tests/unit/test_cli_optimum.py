@@ -44,6 +44,7 @@ def test_the_figures_are_those_of_enumeration(capsys):
     np.testing.assert_allclose(found[0], oracles.replacement(joint)[-1], atol=CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GENERATORS)
 def test_every_generator_prints_what_the_library_says(capsys, name):
     report = report_of(capsys, name, "--length", "10")

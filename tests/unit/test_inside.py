@@ -10,6 +10,7 @@ from attnlab.models import MODELS
 from attnlab.models.inside import mean_trace, trace_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_the_mean_is_that_of_the_traces_and_the_mask_stays(name):
     model = MODELS[name]().build(vocab=3, length=4, key=jr.key(1))

@@ -174,6 +174,7 @@ def test_the_learned_kernel_beats_the_best_fixed_bandwidth(name):
     assert of_learned + 3 * np.hypot(one, other) < of_fixed
 
 
+@pytest.mark.slow
 def test_it_forgets_the_irrelevant_feature():
     _, _, passed = learned("one irrelevant")
     for weight in passed[-1].metric:

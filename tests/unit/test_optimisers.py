@@ -173,6 +173,7 @@ def test_a_run_of_every_optimiser_goes_on_from_its_file(name):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIMISERS)
 def test_the_rate_and_the_steps_are_no_part_of_the_program(name, caplog):
     experiment = with_optimiser(name)

@@ -92,6 +92,7 @@ def test_a_script_imports_attnlab_alone():
                 assert node.module.split(".")[0] == "attnlab"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("experiment", SMALL_MODELS.values(), ids=SMALL_MODELS)
 def test_a_script_prints_the_figures_of_the_live_run(experiment, live, capsys):
     snapshot = finished(live(experiment))

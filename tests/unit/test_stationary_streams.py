@@ -47,6 +47,7 @@ def test_two_days_have_the_same_distribution_wherever_they_stand(name, apart):
         np.testing.assert_allclose(later, pairs[0], atol=3e-6)
 
 
+@pytest.mark.slow
 @every_stream
 def test_once_the_whole_window_is_seen_the_rule_decides(name):
     generator, rule = STREAMS[name]

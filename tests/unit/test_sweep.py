@@ -185,6 +185,7 @@ def test_refused(changes, word):
         dataclasses.replace(SWEEP, **changes)
 
 
+@pytest.mark.slow
 def test_a_padded_head_is_the_head():
     model = build_model(SMALL)
     wide = padded(model, 7, scale="temperature", gain=1.0)

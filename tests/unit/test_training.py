@@ -53,6 +53,7 @@ SOURCES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES)
 def test_chunks_do_not_change_a_run(source):
     whole, losses = advanced(SOURCES[source], 10)
@@ -202,6 +203,7 @@ def test_a_full_batch_is_the_whole_set():
     np.testing.assert_array_equal(source.draw(jr.key(0)).tokens, source.sequences)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generator", [SMALL.generator, NDays(n=3)])
 def test_fresh_sequences_follow_the_generator(generator):
     fresh = dataclasses.replace(small(data="fresh", batch=5_000), generator=generator)
@@ -214,6 +216,7 @@ def test_fresh_sequences_follow_the_generator(generator):
     assert repeats == pytest.approx(expected, abs=4.5 * 0.5 / np.sqrt(5_000))
 
 
+@pytest.mark.slow
 def test_markov_is_learned_and_the_floor_is_not_beaten():
     experiment = small(SMALL_LINEAR, steps=500, train_size=5_000, test_size=10_000, batch=100)
     setup = prepare(experiment)
