@@ -2,8 +2,9 @@
 
     python -m tools.mutations [words of the paths to break]
 
-Each of `MUTATIONS` is applied alone to a copy of the tree, in which the everyday tests of the files
-it names are run. What they pass nevertheless has survived: a test is missing. The status is 1 if any did.
+Each of `MUTATIONS` is applied alone to a copy of the tree, in which the everyday tests of the
+files it names are run. What they pass nevertheless has survived: a test is missing. The status is
+1 if any did.
 """
 
 import argparse
