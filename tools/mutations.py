@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 _LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "*.egg-info", "screenshots")
-_PASSED, _FAILED, _INTERRUPTED = 0, 1, 2
+_PASSED, _FAILED, _INTERRUPTED, _NONE_CHOSEN = 0, 1, 2, 5
 
 
 class Mutation(NamedTuple):
@@ -294,9 +294,9 @@ def passes(tree: Path, files: Sequence[str]) -> bool:
     ran = subprocess.run(
         command, cwd=tree, env=os.environ | kept, capture_output=True, text=True, check=False
     )
-    if ran.returncode not in (_PASSED, _FAILED, _INTERRUPTED):
+    if ran.returncode not in (_PASSED, _FAILED, _INTERRUPTED, _NONE_CHOSEN):
         raise RuntimeError(f"The tests did not run.\n{ran.stdout}{ran.stderr}")
-    return ran.returncode == _PASSED
+    return ran.returncode in (_PASSED, _NONE_CHOSEN)
 
 
 def run(mutations: Sequence[Mutation], *, checked: bool = True) -> list[Mutation]:

@@ -54,15 +54,18 @@ def hosted_server(tmp_path_factory, home):
 
 @pytest.fixture
 def visitor(new_page, hosted_server):
-    """Opens the Train page for another visitor, with a run set up that outlasts the test."""
+    """Opens the Train page for another visitor, with a run set up that outlasts the test.
+
+    It is slow, so that the others' pages have the machine.
+    """
 
     def open_train():
         train = TrainPage(new_page())
         # Not until all is loaded, which takes long while others train: until it can be used.
         train.page.goto(hosted_server.url + QUICK, wait_until="commit")
         train.wait_for("idle")
-        train.fill("batch", 1_000)
         train.fill("steps", _LONG)
+        train.choose("run_speed", "10 steps/s")
         return train
 
     return open_train

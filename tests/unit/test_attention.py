@@ -170,12 +170,21 @@ def test_masked_keys_get_gradients_of_exactly_zero():
         assert np.all(np.abs(np.asarray(gradient)[~masked]).max(axis=1) > 1e-6)
 
 
-def test_a_query_that_sees_nothing_has_finite_zero_gradients():
+@pytest.mark.parametrize("by", ["mask", "bias"])
+def test_a_query_that_sees_nothing_has_zeros_and_finite_zero_gradients(by):
     query, key, value = draws(7)
-    mask = ALL.at[1].set(False)
-    gradient = jax.grad(
-        lambda query: (attend(query, key, value, mask=mask, scale=1.0).output ** 2).sum()
-    )(query)
+    mask, bias = ALL, jnp.zeros((QUERIES, KEYS))
+    if by == "mask":
+        mask = mask.at[1].set(False)
+    else:
+        bias = bias.at[1].set(-jnp.inf)
+
+    def total(query):
+        output, pattern = attend(query, key, value, mask=mask, scale=1.0, bias=bias)
+        return (output**2).sum(), pattern
+
+    gradient, pattern = jax.grad(total, has_aux=True)(query)
+    assert np.all(np.asarray(pattern)[1] == 0)
     assert np.isfinite(gradient).all()
     assert np.all(np.asarray(gradient)[1] == 0)
     assert np.all(np.asarray(gradient)[0] != 0)

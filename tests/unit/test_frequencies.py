@@ -1,12 +1,19 @@
 """How often tokens come, against float64 enumeration and against samples."""
 
+import importlib
+from unittest import mock
+
 import numpy as np
 import pytest
 
 from attnlab.generators import Custom, Markov
 from attnlab.optimum import agreement, count_frequencies, counted, frequencies
+from attnlab.optimum.sequences import weighted_sequences
 from tests.unit.process_cases import CASES
 from tests.unit.process_oracles import NEXT, START
+from tests.unit.sampled_figures import sampled
+
+_FREQUENCIES = importlib.import_module("attnlab.optimum.frequencies")
 
 LENGTH = 4
 # The log-probabilities are float32.
@@ -75,6 +82,47 @@ def test_sampled_agreement_of_a_long_sequence():
         chance = np.mean([laws[day] @ laws[day + lag] for day in days])
         gap = found.values[lag - 1] - (same - chance) / (1 - chance)
         assert abs(gap) < _SIGMAS * found.stderr[lag - 1]
+
+
+def _agreement_by_lag(days):
+    """Of sequences with tokens as numbers."""
+    found = []
+    for lag in range(1, days.shape[1]):
+        same = np.mean(days[:, lag:] == days[:, :-lag])
+        chance = np.mean(
+            [
+                sum(np.mean(days[:, day] == v) * np.mean(days[:, day + lag] == v) for v in range(3))
+                for day in range(days.shape[1] - lag)
+            ]
+        )
+        found.append((same - chance) / (1 - chance))
+    return np.array(found)
+
+
+def test_the_error_of_a_sampled_agreement_is_that_of_a_jackknife():
+    # A token that comes nine times of ten: what the marginals add to the error is most of it.
+    rare = (0.9, 0.08, 0.02)
+    skewed = Custom(table=(rare, (0.7, 0.2, 0.1), rare))
+    drawn = []
+
+    def seen(*arguments, **options):
+        drawn.append(weighted_sequences(*arguments, **options))
+        return drawn[-1]
+
+    with mock.patch.object(_FREQUENCIES, "weighted_sequences", seen):
+        found = sampled(lambda: agreement(skewed, LENGTH))
+    assert not found.exact
+    ((days, *_),) = drawn
+    blocks = np.array_split(np.asarray(days), 400)
+    without = np.array(
+        [
+            _agreement_by_lag(np.concatenate(blocks[:left] + blocks[left + 1 :]))
+            for left in range(len(blocks))
+        ]
+    )
+    jackknife = np.sqrt((len(blocks) - 1) * without.var(axis=0))
+    # Itself a standard deviation of 400 values, known to a part in 28; four of those.
+    np.testing.assert_allclose(found.stderr, jackknife, rtol=4 / np.sqrt(2 * len(blocks)))
 
 
 def test_nothing_agrees_above_a_chance_that_is_certainty():

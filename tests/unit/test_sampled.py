@@ -15,13 +15,13 @@ from tests.unit import optimum_oracles as oracles
 from tests.unit.optimum_cases import case
 from tests.unit.sampled_figures import sampled
 
-pytestmark = pytest.mark.slow
-
 SIGMAS = 4.5
 # Below this an error is the rounding of float32 logarithms and not of a sample.
 CLOSE = 3e-6
 
-every_case = pytest.mark.parametrize("name", ["dotmod-5", "hmm"])
+every_case = pytest.mark.parametrize(
+    "name", ["dotmod-5", pytest.param("hmm", marks=pytest.mark.slow)]
+)
 
 
 class Figures(NamedTuple):
@@ -141,6 +141,7 @@ def test_marginals(name):
     assert_within(found, np.sqrt(truth * (1 - truth) / 20_000), truth)
 
 
+@pytest.mark.slow
 def test_maps_of_a_process_with_impossible_days_are_finite_and_right():
     generator, length, joint = case("custom-two-islands")
     found = sampled(lambda: dependence(generator, length))
@@ -157,6 +158,7 @@ def test_maps_of_a_process_with_impossible_days_are_finite_and_right():
     assert_within(found.replacement, found.replacement_stderr + slack, truth)
 
 
+@pytest.mark.slow
 def test_the_same_question_gets_the_same_answer():
     generator, length, _ = case("hmm")
     assert sampled(lambda: optimum(generator, length)) == figures("hmm").optimum

@@ -185,14 +185,19 @@ def test_refused(changes, word):
         dataclasses.replace(SWEEP, **changes)
 
 
-@pytest.mark.slow
-def test_a_padded_head_is_the_head():
+@pytest.mark.parametrize("gain", [1.0, 3.0])
+def test_a_padded_head_is_the_head_with_larger_queries_and_keys(gain):
     model = build_model(SMALL)
     wide = padded(model, 7, scale="temperature", gain=1.0)
     assert wide.factor == 1.0
-    wide = jax.tree.map(jnp.asarray, padded(model, 7, scale=SCALED, gain=1.0))
+    wide = jax.tree.map(jnp.asarray, padded(model, 7, scale=SCALED, gain=gain))
+    larger = eqx.tree_at(
+        lambda head: (head.query, head.key),
+        model,
+        replace_fn=lambda part: jax.tree.map(lambda leaf: gain * leaf, part),
+    )
     days = jnp.array([0, 2, 1, 1])
-    for mine, its in zip(wide(days, jnp.arange(4)), model(days, jnp.arange(4)), strict=True):
+    for mine, its in zip(wide(days, jnp.arange(4)), larger(days, jnp.arange(4)), strict=True):
         for one, other in zip(jax.tree.leaves(mine), jax.tree.leaves(its), strict=True):
             np.testing.assert_allclose(one, other, atol=1e-6)
     with pytest.raises(ValueError, match="`width` is 1"):
