@@ -1,6 +1,5 @@
 """Every chart of every page can be taken away as a picture."""
 
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -8,8 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from attnlab.charts import to_png, to_svg
 from attnlab.ui.core.chart_files import chart_picture
+from tests.pages import PAGES
 
-_PAGES = Path(__file__).resolve().parents[2] / "pages"
 # It has no charts.
 _WITHOUT = {"words"}
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -34,9 +33,7 @@ def _shapes(svg: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "page", sorted(path.stem for path in _PAGES.glob("*.py") if path.stem not in _WITHOUT)
-)
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in _WITHOUT])
 def test_every_chart_makes_a_picture_that_says_what_it_shows(app, page):
     app.number_input(key="steps").set_value(5).run()
     app.button(key="run_start").click().run()

@@ -3,16 +3,14 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.server import ROOT, AppServer
+from tests.e2e.server import AppServer
 from tests.e2e.train_page import TrainPage
+from tests.pages import PAGES, title_of
 
 pytestmark = pytest.mark.e2e
 
 _GROUPS = ("Laboratory", "Lessons")
-_PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 _DEFAULT = "train"
-# Its file keeps the address that people have.
-_RENAMED = {"words": "Glossary"}
 
 
 # Settings in the address of a page, and what they make it show.
@@ -49,7 +47,7 @@ def test_settings_of_a_first_request(fresh_server, new_page):
 
 def test_every_page(server, new_page):
     page = new_page()
-    for name in _PAGES:
+    for name in PAGES:
         _assert_whole(page, server, name)
 
 
@@ -62,8 +60,7 @@ def test_settings(server, new_page):
 def _assert_whole(page: Page, server: AppServer, name: str) -> None:
     page.goto(f"{server.url}/{'' if name == _DEFAULT else name}")
     expect(page.get_by_test_id("stTopNavSection")).to_have_text(list(_GROUPS))
-    title = _RENAMED.get(name, name.capitalize().replace("_", " "))
-    expect(page.get_by_role("heading", level=1)).to_have_text(title)
+    expect(page.get_by_role("heading", level=1)).to_have_text(title_of(name))
     expect(page).to_have_title("attnlab")
     if name == _DEFAULT:
         train = TrainPage(page)

@@ -11,12 +11,11 @@ from attnlab.runs.links import Lesson, to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
 from tests.e2e.menu import go_to
-from tests.e2e.server import ROOT
 from tests.e2e.train_page import QUICK, TrainPage
+from tests.pages import PAGES
 
 pytestmark = pytest.mark.e2e
 
-_PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 # What stands on a page when all of it is there; elsewhere it is the last expander.
 _LAST = {
     "generators": ".st-key-chart_dependence svg.marks",
@@ -161,7 +160,7 @@ def _findings(page: Page, ground: str) -> list[str]:
     return page.evaluate(_FINDINGS, _STREAMLITS)
 
 
-@pytest.fixture(scope="module", params=_PAGES)
+@pytest.fixture(scope="module", params=PAGES)
 def whole_page(request, new_shared_page, shared_server) -> Page:
     """A page, after a run where it shows one, and in a lesson elsewhere."""
     name, page = request.param, new_shared_page(color_scheme="light")

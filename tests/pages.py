@@ -1,0 +1,14 @@
+"""The pages of the app, by the stems of their files, and the titles that they carry."""
+
+from pathlib import Path
+
+_FOLDER = Path(__file__).resolve().parents[1] / "pages"
+# Its file keeps the address that people have.
+_RENAMED = {"words": "Glossary"}
+
+PAGES = tuple(sorted(path.stem for path in _FOLDER.glob("*.py")))
+
+
+def title_of(page: str) -> str:
+    """What stands at the top of the page."""
+    return _RENAMED.get(page, page.capitalize().replace("_", " "))
