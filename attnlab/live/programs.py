@@ -80,8 +80,8 @@ def _shapes_of(experiment: Experiment) -> Experiment:
 
 
 def _question(make: Callable, shapes: Experiment) -> tuple[Callable, Experiment]:
-    """What is asked for: those of the beginning are the same whatever the course of the run."""
-    return make, without_course(shapes) if make in _COMPILE_BEGINNING else shapes
+    """What is asked for: but for the steps they are the same whatever the course of the run."""
+    return make, without_course(shapes) if make in _WHATEVER_THE_COURSE else shapes
 
 
 def _compile_steps(experiment: Experiment) -> None:
@@ -98,14 +98,19 @@ def _compile_looks(experiment: Experiment) -> None:
     training, model = experiment.training, _blank_state(experiment).model
     test = _blank_sequences(training.test_size, experiment.length + 1)
     evaluate(model, test, readout=training.readout)
-    probes = _blank_sequences(PROBES, experiment.length)
-    trace_of(model, probes[0])
-    mean_trace(model, probes)
+    mean_trace(model, _blank_sequences(PROBES, experiment.length))
 
 
-# A run that begins has something to show before the training program, the largest, is there.
+def _compile_trace_of_one(experiment: Experiment) -> None:
+    probe = jax.ShapeDtypeStruct((experiment.length,), np.int32)
+    trace_of(_blank_state(experiment).model, _zeros(probe))
+
+
+# A run that begins has something to show before the training program, the largest, is there. What
+# is shown only when it is chosen comes last.
 _COMPILE_BEGINNING = (_compile_drawing, _compile_looks)
-_COMPILE = (*_COMPILE_BEGINNING, _compile_steps)
+_COMPILE = (*_COMPILE_BEGINNING, _compile_steps, _compile_trace_of_one)
+_WHATEVER_THE_COURSE = (*_COMPILE_BEGINNING, _compile_trace_of_one)
 
 
 # Blank weights and data have the shapes of the real ones, and are there before them. They are
