@@ -102,8 +102,8 @@ def _compile_looks(experiment: Experiment) -> None:
 
 
 def _compile_trace_of_one(experiment: Experiment) -> None:
-    probe = jax.ShapeDtypeStruct((experiment.length,), np.int32)
-    trace_of(_blank_state(experiment).model, _zeros(probe))
+    # Of NumPy, as the page has it.
+    trace_of(_blank_state(experiment).model, np.zeros(experiment.length, np.int32))
 
 
 # A run that begins has something to show before the training program, the largest, is there. What

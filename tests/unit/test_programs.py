@@ -33,7 +33,7 @@ def _run_a_little(experiment: Experiment) -> None:
     setup, training = prepare(experiment), experiment.training
     state, _ = advance(setup.state, setup.source, training, key=setup.key, steps=3)
     evaluate(state.model, setup.test, readout=training.readout)
-    trace_of(state.model, jax.device_put(np.asarray(setup.probes)[3]))
+    trace_of(state.model, np.asarray(setup.probes)[3])
     mean_trace(state.model, setup.probes)
 
 
