@@ -18,10 +18,15 @@ else:
 
     import streamlit as st
     from starlette.middleware import Middleware
+    from streamlit.runtime.pages_manager import PagesManager
 
     from first_paint.errors import tell_calmly
     from first_paint.policy import OwnServerOnly
-    from first_paint.waiting import engine_is_here
+    from first_paint.waiting import engine_is_here, engine_lock
+
+    # Until somebody has called `st.navigation`, Streamlit would take the files of `pages/` for
+    # pages of their own, and run that of a first link without this one.
+    PagesManager.uses_pages_directory = False
 
     # XLA reports every program that it takes from the cache, in a screenful of letters, as
     # perhaps made for another processor, for two features that only the compiler knows of.
@@ -29,14 +34,15 @@ else:
 
     def _warm_up(loop: asyncio.AbstractEventLoop) -> None:
         # Here and not above: the server answers while the engine is still being imported.
-        from attnlab.ui.core.fragments import keep_loop
+        with engine_lock():
+            from attnlab.ui.core.fragments import keep_loop
 
-        keep_loop(loop)
+            keep_loop(loop)
 
-        from attnlab.ui.core.warm_up import compile_first_experiment, prepare_first_page
+            from attnlab.ui.core.warm_up import compile_first_experiment, prepare_first_page
 
-        prepare_first_page()
-        engine_is_here().set()
+            prepare_first_page()
+            engine_is_here().set()
         compile_first_experiment()
 
     @asynccontextmanager

@@ -16,7 +16,9 @@ POLICY = "; ".join(
     (
         "default-src 'self'",
         # Streamlit's page holds a line of script, and ours the one that completes the address.
-        "script-src 'self' 'unsafe-inline'",
+        # Streamlit's reader of messages computes with long numbers in WebAssembly; kept from it,
+        # it does so in JavaScript, and Firefox reports an error.
+        "script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'",
         # Streamlit's styles are made in the browser.
         "style-src 'self' 'unsafe-inline'",
         # Signs in Streamlit's tables.

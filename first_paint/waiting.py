@@ -20,7 +20,8 @@ def wait_for_engine() -> None:
         icon=":material/hourglass_top:",
     )
     try:
-        shell = _import_shell()
+        with engine_lock():
+            shell = _import_shell()
     except Exception:
         # It would go on to say that the page is about to come.
         place.empty()
@@ -33,6 +34,16 @@ def wait_for_engine() -> None:
 def engine_is_here() -> threading.Event:
     """Set once pages are drawn without delay."""
     return threading.Event()
+
+
+@st.cache_resource(show_spinner=False)
+def engine_lock() -> threading.Lock:
+    """Held by whoever imports the engine.
+
+    Two threads that import modules of one package, each of which needs one that the other has
+    begun, are given half of them by Python, and both fail.
+    """
+    return threading.Lock()
 
 
 def _import_shell() -> ModuleType:

@@ -254,6 +254,25 @@ def test_pages_say_whom_they_may_ask(new_page, server):
         assert "default-src 'self'" in answer.headers["content-security-policy"]
 
 
+def test_a_page_runs_webassembly_and_no_text(browser, server):
+    page = browser.new_page()
+    page.goto(server.url)
+    # Later than the script itself, since what a test evaluates is not held to the page's policy.
+    page.add_script_tag(
+        content="""setTimeout(() => {
+            const runs = compile => { try { compile(); return true } catch { return false } }
+            const emptyModule = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0])
+            Object.assign(document.documentElement.dataset, {
+                webassembly: runs(() => new WebAssembly.Module(emptyModule)),
+                text: runs(() => eval("1")),
+            })
+        })"""
+    )
+    expect(page.locator("html")).to_have_attribute("data-webassembly", "true")
+    expect(page.locator("html")).to_have_attribute("data-text", "false")
+    page.close()
+
+
 def test_a_page_cannot_ask_anybody_else(browser, server, outside):
     page = browser.new_page()
     page.goto(server.url)

@@ -63,6 +63,18 @@ def test_a_line_is_read_before_the_engine_is_there_and_gives_way_to_the_page(
 
 
 @pytest.mark.e2e
+def test_a_link_to_a_page_waits_for_the_engine_too(new_page, held_server, go):
+    page = new_page()
+    page.goto(f"{held_server.url}/generators")
+    line = page.get_by_text(_LINE)
+    expect(line).to_be_visible()
+    go.touch()
+    expect(page.get_by_role("heading", name="Generators")).to_be_visible()
+    expect(line).to_have_count(0)
+    assert held_server.failures() == [], held_server.log()
+
+
+@pytest.mark.e2e
 def test_an_engine_that_cannot_be_imported_is_told_in_words(new_page, held_server, go):
     page = new_page()
     page.goto(held_server.url)

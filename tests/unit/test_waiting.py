@@ -79,6 +79,41 @@ def test_an_engine_that_cannot_be_imported_is_not_announced(starting, monkeypatc
     assert not starting.is_set()
 
 
+def test_it_does_not_import_beside_another_thread(starting, monkeypatch):
+    lock = threading.Lock()
+    monkeypatch.setattr(waiting, "engine_lock", lambda: lock)
+    held = []
+
+    def import_shell():
+        held.append(lock.locked())
+        return SimpleNamespace(ensure_shell=waiting.st.rerun)
+
+    monkeypatch.setattr(waiting, "_import_shell", import_shell)
+    AppTest.from_function(_page).run()
+    assert held == [True]
+    assert not lock.locked()
+
+
+def test_the_server_holds_the_lock_while_it_imports():
+    program = """
+import builtins
+import app
+from first_paint.waiting import engine_lock
+real = builtins.__import__
+def noted(name, *rest, **options):
+    if name.startswith("attnlab"):
+        print(engine_lock().locked())
+        raise SystemExit
+    return real(name, *rest, **options)
+builtins.__import__ = noted
+app._warm_up(None)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=_ROOT, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == "True"
+
+
 def test_with_the_engine_there_it_draws_nothing(starting):
     starting.set()
     page = AppTest.from_function(_page).run()
