@@ -1,4 +1,4 @@
-"""Processes that make sequences and know their own next-day probabilities exactly."""
+"""Processes that make sequences and know their own next-token probabilities exactly."""
 
 from types import MappingProxyType
 
@@ -6,7 +6,7 @@ from attnlab.generators.base import (
     AbstractGenerator,
     Shared,
     continue_sequence,
-    draw_days,
+    draw_tokens,
     log_predictives,
     predictions_from,
     sample,
@@ -36,7 +36,7 @@ __all__ = [
     "RuleTable",
     "Shared",
     "continue_sequence",
-    "draw_days",
+    "draw_tokens",
     "log_predictives",
     "predictions_from",
     "sample",

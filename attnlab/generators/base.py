@@ -1,4 +1,4 @@
-"""What a generator is: a process whose next-day distribution given the past is known exactly."""
+"""What a generator is: a process whose next-token distribution given the past is known exactly."""
 
 import abc
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from attnlab.generators.vocabulary import Vocabulary
 
 
 class Shared(eqx.Module):
-    """A part of a belief that no day changes, such as a table; a batch of beliefs has it once."""
+    """A part of a belief that no token changes, such as a table; a batch of beliefs has it once."""
 
     value: PyTree
 
@@ -27,7 +27,7 @@ class AbstractGenerator(Options, abc.ABC):
 
     Concrete generators are frozen dataclasses: their fields are their options, and they are
     hashable, so compiled programs and caches are keyed on them. A belief is any pytree and says
-    all that the days seen so far tell about the next one; days not seen are marginalised, never
+    all that the tokens seen so far tell about the next one; tokens not seen are marginalised, never
     assumed. Everything else (sampling, exact probabilities, optimum) is written once from
     `start`, `log_probs` and `update`.
 
@@ -51,7 +51,7 @@ class AbstractGenerator(Options, abc.ABC):
         return None
 
     def at_length(self, length: int) -> "AbstractGenerator":
-        """The process when `length` days are visible and day `length` + 1 is to be predicted.
+        """The process when `length` tokens are visible and the one after them is to be predicted.
 
         Most are the same at any length. Refused, with an `OptionError`: a length at which the
         process makes no sense.
@@ -63,30 +63,30 @@ class AbstractGenerator(Options, abc.ABC):
         return 0
 
     def findings(self, length: int) -> Iterator[str]:
-        """What of the process lies outside the visible days, in plain words; by default nothing."""
+        """What of the process lies outside the visible tokens, in words; by default nothing."""
         return iter(())
 
     def is_stationary(self) -> bool | None:
-        """Whether sequences have one distribution, whichever day they begin; None: not known."""
+        """Whether sequences have one distribution, wherever they begin; None: not known."""
         return None
 
     @abc.abstractmethod
     def start(self) -> PyTree:
-        """Belief before any day."""
+        """Belief before any token."""
 
     @abc.abstractmethod
     def log_probs(self, belief: PyTree) -> Float[Array, " vocab"]:
-        """log p(next day | belief), in nats; impossible is -inf."""
+        """log p(next token | belief), in nats; impossible is -inf."""
 
     @abc.abstractmethod
     def update(self, belief: PyTree, token: Int[Array, ""]) -> PyTree:
-        """Belief after seeing `token` on the next day."""
+        """Belief after seeing `token` next."""
 
 
 def sample(
     generator: AbstractGenerator, *, key: Key[Array, ""], size: int, length: int
 ) -> Int[Array, "size length"]:
-    """`size` independent sequences of `length` days, from day 1."""
+    """`size` independent sequences of `length` tokens, from position 0."""
     return _sample(generator, generator.start(), jr.split(key, size), length)
 
 
@@ -97,8 +97,8 @@ def continue_sequence(
     key: Key[Array, ""],
     size: int,
     days: int,
-) -> Int[Array, "size days"]:
-    """`size` independent continuations by `days` days of a sequence that began on day 1."""
+) -> Int[Array, "size positions"]:
+    """`size` independent continuations by `days` tokens of a sequence that began at position 0."""
     belief = _belief_after(generator, generator.start(), tokens)
     return _sample(generator, belief, jr.split(key, size), days)
 
@@ -114,22 +114,22 @@ def log_predictives(
 # constant would be copied into every compiled program.
 @partial(jax.jit, static_argnames=("generator", "length"))
 def _sample(generator, belief, keys, length):
-    return jax.vmap(lambda key: draw_days(generator, belief, key, length))(keys)
+    return jax.vmap(lambda key: draw_tokens(generator, belief, key, length))(keys)
 
 
-def draw_days(
-    generator: AbstractGenerator, belief: PyTree, key: Key[Array, ""], days: int
-) -> Int[Array, " days"]:
-    """One sequence of the next `days` days, for use inside compiled programs."""
+def draw_tokens(
+    generator: AbstractGenerator, belief: PyTree, key: Key[Array, ""], length: int
+) -> Int[Array, " length"]:
+    """One sequence of the next `length` tokens, for use inside compiled programs."""
 
-    def day(belief, uniform):
+    def step(belief, uniform):
         cumulative = jnp.cumsum(jnp.exp(generator.log_probs(belief)))
         # The first token whose cumulative probability exceeds a uniform share of the whole; it
-        # takes one random number a day, and an impossible token is never the first.
+        # takes one random number a token, and an impossible token is never the first.
         token = (cumulative <= uniform * cumulative[-1]).sum()
         return generator.update(belief, token), token
 
-    return jax.lax.scan(day, belief, jr.uniform(key, (days,)))[1]
+    return jax.lax.scan(step, belief, jr.uniform(key, (length,)))[1]
 
 
 @partial(jax.jit, static_argnames="generator")
@@ -138,10 +138,10 @@ def predictions_from(
 ) -> Float[Array, "length vocab"]:
     """As `log_predictives`, going on from a belief."""
 
-    def day(belief, token):
+    def step(belief, token):
         return generator.update(belief, token), generator.log_probs(belief)
 
-    return jax.lax.scan(day, belief, tokens)[1]
+    return jax.lax.scan(step, belief, tokens)[1]
 
 
 @partial(jax.jit, static_argnames="generator")

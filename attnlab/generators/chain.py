@@ -44,7 +44,7 @@ def is_stationary_chain(
     transition: Float[np.ndarray, "states states"],
     showing: Float[np.ndarray, "states vocab"],
 ) -> bool:
-    """Whether what a hidden chain shows has one distribution from whichever day on.
+    """Whether what a hidden chain shows has one distribution from whichever position on.
 
     It has if every sequence is as likely from `start` as in the long run. Sequences as long as
     there are states decide that, since the probability of a sequence is linear in the

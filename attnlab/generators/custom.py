@@ -28,11 +28,11 @@ _FEWEST_SYMBOLS, _MOST_SYMBOLS = 2, 6
 
 @dataclasses.dataclass(frozen=True)
 class Custom(AbstractGenerator):
-    """p(next day | the last one or two days) is a row of a table; a stationary stream.
+    """p(next token | the last one or two) is a row of a table; a stationary stream.
 
-    With order 2 the rows stand in the order of (day before last, last day), the last day
+    With order 2 the rows stand in the order of (token before last, last token), the last
     changing fastest. The stream has run forever, from a start with all symbols (or pairs) alike;
-    days before the first are marginalised. A beginning that cannot happen has no prediction,
+    tokens before the first are marginalised. A beginning that cannot happen has no prediction,
     which is NaN.
 
     Refused: fewer than two or more than six symbols, symbols that repeat, rows that are not

@@ -93,7 +93,7 @@ def _table(generator: DotMod) -> Float[np.ndarray, "beginnings vocab"]:
 
 
 def _rule(generator: DotMod) -> Float[np.ndarray, "windows vocab"]:
-    """p(next day | window of n days), windows coded with the oldest day as leading digit."""
+    """p(next token | window of n tokens), windows coded with the oldest token as leading digit."""
     size = generator.vocabulary.size
     return _distribution_of_sum(
         generator, _window_sums(generator.n, _contributions(generator)) % size
@@ -101,11 +101,11 @@ def _rule(generator: DotMod) -> Float[np.ndarray, "windows vocab"]:
 
 
 def _first_distribution(generator: DotMod) -> Float[np.ndarray, " windows"]:
-    """A distribution of windows from which the stationary one is n days away.
+    """A distribution of windows from which the stationary one is n tokens away.
 
-    The rule asks of a day only whether it counts: y (2 - y) is 1 mod 3 if so, else 0. These
+    The rule asks of a token only whether it counts: y (2 - y) is 1 mod 3 if so, else 0. These
     yes and no are a stream of their own with 2^n windows, whose distribution is soon found; its
-    share is laid on any window that counts so. n days later all weathers have come by the rule.
+    share is laid on any window that counts so. n tokens later all weathers have come by the rule.
     """
     n, size = generator.n, generator.vocabulary.size
     counts = _contributions(generator) % size != 0
@@ -127,7 +127,7 @@ def _contributions(generator: DotMod) -> Int[np.ndarray, " vocab"]:
 
 
 def _window_sums(n: int, contribution: Int[np.ndarray, " kinds"]) -> Int[np.ndarray, " windows"]:
-    """Σᵢ βᵢ contribution of day i, for every window of n days, each of one of the kinds."""
+    """Σᵢ βᵢ contribution of token i, for every window of n tokens, each of one of the kinds."""
     total = np.zeros(1, dtype=int)
     for weight in np.resize(_WEIGHTS, n):
         total = np.add.outer(total, weight * contribution).ravel()

@@ -30,8 +30,8 @@ _MOST_STATES = 6
 class HiddenMarkov(AbstractGenerator):
     """state 1 ~ initial; next state ~ moving[state]; the token of a day ~ showing[state].
 
-    The belief is log p(state of the next day | past), by the forward filter of Rabiner (1989),
-    equations 19-21, normalised after each day; after an impossible day it is NaN. By default a
+    The belief is log p(state of the next token | past), by the forward filter of Rabiner (1989),
+    equations 19-21, normalised after each token; after an impossible one it is NaN. By default a
     person's mood follows hidden good and bad spells.
 
     Refused: rows that are not probabilities, more than six states, tables of different sizes.

@@ -25,7 +25,7 @@ from attnlab.generators.vocabulary import WEATHER, Vocabulary
 
 
 class NDaysBelief(NamedTuple):
-    """A stream of the changes from day to day, whether any day was seen (0 or 1), and the last."""
+    """A stream of the changes from token to token, whether any was seen (0 or 1), and the last."""
 
     changes: StreamBelief
     seen: Int[Array, ""]
@@ -74,7 +74,7 @@ class NDays(AbstractGenerator):
     def update(self, belief: NDaysBelief, token: Int[Array, ""]) -> NDaysBelief:
         change = (token - belief.last) % self.vocabulary.size
         moved = update_stream(belief.changes, change, memory=self.n - 1)
-        # Day 1 has no day before it to have changed from.
+        # The first token has none before it to have changed from.
         seen, code = (
             jnp.where(belief.seen > 0, new, old)
             for new, old in ((moved.seen, belief.changes.seen), (moved.code, belief.changes.code))
@@ -88,7 +88,7 @@ class NDays(AbstractGenerator):
 def _change_table(generator: NDays) -> Float[np.ndarray, "beginnings vocab"]:
     """Exact prediction of changes (mod 3).
 
-    The rule treats all weathers alike, so the changes between n days decide the next change, and
+    The rule treats all weathers alike, so the changes between n tokens decide the next change, and
     a third of the windows suffices.
     """
     rule = _change_rule(generator.n, generator.vocabulary.size)
@@ -96,13 +96,13 @@ def _change_table(generator: NDays) -> Float[np.ndarray, "beginnings vocab"]:
 
 
 def _change_rule(n: int, size: int) -> Float[np.ndarray, "windows vocab"]:
-    """p(change after the last day | the n - 1 changes between the last n days)."""
+    """p(change after the last token | the n - 1 changes between the last n tokens)."""
     counts = np.zeros((size, 1), dtype=np.int8)
     counts[0] = 1
-    back_to_day = np.zeros(1, dtype=np.int8)
+    back_to_token = np.zeros(1, dtype=np.int8)
     for _ in range(n - 1):
-        back_to_day = (np.add.outer(np.arange(size, dtype=np.int8), back_to_day) % size).ravel()
-        relative = -back_to_day % size
+        back_to_token = (np.add.outer(np.arange(size, dtype=np.int8), back_to_token) % size).ravel()
+        relative = -back_to_token % size
         earlier = np.tile(counts, (1, size))
         counts = earlier + (relative == np.arange(size, dtype=np.int8)[:, None])
     return (n - counts.T) / (2 * n)

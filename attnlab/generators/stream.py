@@ -1,7 +1,7 @@
-"""Stationary streams with a finite memory: exact prediction from the days of a window.
+"""Stationary streams with a finite memory: exact prediction from the symbols of a window.
 
 A stream is given by p(next symbol | the last `memory` symbols). A sequence is a window cut from
-it, so its first days have a past that nobody sees; that past is marginalised over the stationary
+it, so its first symbols have a past that nobody sees; that past is marginalised over the stationary
 distribution, by a table with a row for every possible beginning of the window. Windows are coded as
 numbers, the oldest symbol as the leading digit.
 """
@@ -95,7 +95,7 @@ def beginning_table(
     """log p(next symbol | beginning) for every beginning of a window: see `StreamBelief`.
 
     By Bayes' rule p(next | beginning) = p(beginning, next) / p(beginning), where both follow from
-    the distribution of whole windows, p(window), by summing over the days not seen. Beginnings
+    the distribution of whole windows, p(window), by summing over the symbols not seen. Beginnings
     that cannot happen have NaN.
     """
     symbols = rule.shape[1]
@@ -113,9 +113,9 @@ def beginning_table(
 
 
 def hidden_past(deciding: Collection[int], length: int) -> Iterator[str]:
-    """Says how many of the days that determine the next lie outside the visible ones, if any do.
+    """Says how many of the tokens that determine the next lie outside the visible ones, if any do.
 
-    `deciding` are those days, counted backwards: 1 is the day before the next one.
+    `deciding` are those tokens, counted backwards: 1 is the one before the next.
     """
     hidden = sum(back > length for back in deciding)
     if hidden:

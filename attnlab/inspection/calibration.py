@@ -16,7 +16,7 @@ class Calibration(NamedTuple):
     `error` is the expected calibration error: the mean of |predicted - observed| over all
     predictions; `error_stderr` is its standard error over sequences, too large where the error is
     little more than chance. `perfect_error` is the error that the same predictions show on average
-    on as many sequences whose final days really have these probabilities, since no bin has enough
+    on as many sequences whose final tokens really have these probabilities, since no bin has enough
     of them for an error of 0; `perfect_error_std` is its standard deviation from test to test.
     """
 
@@ -49,8 +49,8 @@ def calibration(
     # What each sequence adds to the error; its sign is that of the bin.
     each = (np.sign(gap)[place] * ((final[:, None] == np.arange(vocab)) - probs)).sum(axis=1)
     perfect = [
-        np.abs(np.bincount(place[rows, days], minlength=bins) - expected).sum() / probs.size
-        for days in redrawn(probs, _DRAWS)
+        np.abs(np.bincount(place[rows, tokens], minlength=bins) - expected).sum() / probs.size
+        for tokens in redrawn(probs, _DRAWS)
     ]
     return Calibration(
         predicted=expected[full] / count[full],

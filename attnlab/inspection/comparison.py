@@ -14,21 +14,21 @@ from attnlab.training.experiment import Experiment
 
 
 class Comparison(NamedTuple):
-    """Rows are queries and columns days; each map is a mean over the same sequences.
+    """Rows are queries and columns keys; each map is a mean over the same sequences.
 
     `attention`: the patterns of every layer and head; none for a model without. `depends`: how far
-    the model's prediction at a query moves, in total variation, when a day is drawn anew. `truth`:
-    the same of the true prediction. A model that reads the whole sequence at once has the last row
-    only; so has a model that is not read out at the last position.
+    the model's prediction at a query moves, in total variation, when a token is drawn anew.
+    `truth`: the same of the true prediction. A model that reads the whole sequence at once has the
+    last row only; so has a model that is not read out at the last position.
     """
 
     attention: tuple[AttentionMap, ...]
-    depends: Float[np.ndarray, "query day"]
-    depends_stderr: Float[np.ndarray, "query day"]
-    truth: Float[np.ndarray, "query day"]
+    depends: Float[np.ndarray, "query key"]
+    depends_stderr: Float[np.ndarray, "query key"]
+    truth: Float[np.ndarray, "query key"]
 
     @property
-    def attends(self) -> Float[np.ndarray, "query day"] | None:
+    def attends(self) -> Float[np.ndarray, "query key"] | None:
         """The mean over the heads of the last layer, or None for a model without attention."""
         return self.attention[-1].pattern.mean(axis=0) if self.attention else None
 
@@ -42,23 +42,35 @@ def compare(
 ) -> Comparison:
     """What the model attends to, what its predictions depend on, and what the truth depends on.
 
-    Both dependences leave out the same days: replacements that the process cannot produce.
+    Both dependences leave out the same tokens: replacements that the process cannot produce.
     `truth` is the map of the process, such as `Dependence.replacement`; `marginals` are
-    those of the days.
+    those of the tokens.
     """
-    attention, readout = mean_trace(model, sequences).attention, experiment.training.readout
-    possible = possible_pasts(experiment.generator)
-    if experiment.model.every_position and readout == "last":
-        depends, stderr = influence(
-            lambda days: probs_by_query(model, days), sequences, marginals, possible
-        )
-        return Comparison(attention, depends, stderr, truth)
-    read = readout_position(readout, sequences.shape[1])
-    alone = tuple(_row(found, read) for found in attention)
-    depends, stderr = influence(
-        lambda days: final_probs(model, days, readout)[:, None], sequences, marginals, possible
-    )
-    return Comparison(alone, depends, stderr, truth[-1:])
+    attention = mean_trace(model, sequences).attention
+    depends, stderr = depends_on(experiment, model, sequences, marginals)
+    if len(depends) < experiment.length:
+        read = readout_position(experiment.training.readout, experiment.length)
+        attention, truth = tuple(_row(found, read) for found in attention), truth[-1:]
+    return Comparison(attention, depends, stderr, truth)
+
+
+def depends_on(
+    experiment: Experiment,
+    model: AbstractModel,
+    sequences: Int[np.ndarray, "sequences length"],
+    marginals: Float[np.ndarray, "length vocab"],
+) -> tuple[Float[np.ndarray, "query key"], Float[np.ndarray, "query key"]]:
+    """`Comparison.depends` and its standard error."""
+    readout, possible = experiment.training.readout, possible_pasts(experiment.generator)
+
+    def by_query(tokens):
+        return probs_by_query(model, tokens)
+
+    def of_last(tokens):
+        return final_probs(model, tokens, readout)[:, None]
+
+    predict = by_query if experiment.model.every_position and readout == "last" else of_last
+    return influence(predict, sequences, marginals, possible)
 
 
 def _row(found: AttentionMap, query: int) -> AttentionMap:

@@ -1,4 +1,4 @@
-"""Whether final days tell a model from the process that they came from."""
+"""Whether final tokens tell a model from the process that they came from."""
 
 from typing import NamedTuple
 
@@ -9,12 +9,12 @@ from attnlab.inspection.redrawn import redrawn
 
 
 class LikelihoodRatioTest(NamedTuple):
-    """How far the model is from the true distribution, and whether the final days show it.
+    """How far the model is from the true distribution, and whether the final tokens show it.
 
     `divergence` is the mean KL(true ‖ model) over the sequences, in nats, and `divergence_stderr`
-    its standard error; no final day has a part in them. `log_ratio` is the sum over the sequences
-    of log(true / model) of the observed final day, in nats. `p_value` is the probability of a
-    `log_ratio` at least as large if the final days come from the model, estimated with `draws` of
+    its standard error; no final token has a part in them. `log_ratio` is the sum over the sequences
+    of log(true / model) of the observed final token, in nats. `p_value` is the probability of a
+    `log_ratio` at least as large if the final tokens come from the model, estimated with `draws` of
     them.
     """
 
@@ -31,7 +31,7 @@ def likelihood_ratio_test(
     final: Int[np.ndarray, " sequences"],
     draws: int = 999,
 ) -> LikelihoodRatioTest:
-    """Test of the hypothesis that each final day comes from the model's distribution.
+    """Test of the hypothesis that each final token comes from the model's distribution.
 
     `final` are independent draws from `true`. No test of its size has more power against the true
     distribution (Neyman and Pearson 1933). With k of the draws at least as large the p-value is
@@ -44,7 +44,7 @@ def likelihood_ratio_test(
     log_ratio = np.where((true == 0) & (model == 0), 0.0, log_ratio)
     rows = np.arange(len(true))
     observed = log_ratio[rows, final].sum()
-    as_large = sum(log_ratio[rows, days].sum() >= observed for days in redrawn(model, draws))
+    as_large = sum(log_ratio[rows, tokens].sum() >= observed for tokens in redrawn(model, draws))
     divergence = np.maximum((true * np.where(true > 0, log_ratio, 0.0)).sum(axis=1), 0.0)
     # The divergence of a model that rules out what can happen is infinite, and its error no number.
     with np.errstate(invalid="ignore"):

@@ -15,7 +15,7 @@ _BLOCK = 1_000
 def final_probs(
     model: AbstractModel, sequences: Int[Array | np.ndarray, "sequences length"], readout: str
 ) -> Float[np.ndarray, "sequences vocab"]:
-    """The model's p(final day | visible days) of every sequence of visible days."""
+    """The model's p(final token | visible tokens) of every sequence of visible tokens."""
     return np.asarray(_final_probs(model, jnp.asarray(sequences), readout), dtype=np.float64)
 
 

@@ -22,28 +22,28 @@ _BINS = 10
 class Quality(NamedTuple):
     """Confusion and calibration over test sequences, and the model beside the true distribution.
 
-    `by_day` are the figures of every day that was trained on, from those before it; None where
-    only the final one was. `transitions` and `test` are None until they are worked out.
+    `by_position` are the figures of every token that was trained on, from those before it; None
+    where only the final one was. `transitions` and `test` are None until they are worked out.
     """
 
     counts: Int[np.ndarray, "observed predicted"]
     reliable: Calibration
-    by_day: EvaluationByPosition | None
+    by_position: EvaluationByPosition | None
     transitions: Transitions | None
     test: LikelihoodRatioTest | None
 
 
 def quality(
-    experiment: Experiment, model: AbstractModel, test: Int[np.ndarray, "sequences days"]
+    experiment: Experiment, model: AbstractModel, test: Int[np.ndarray, "sequences positions"]
 ) -> Iterator[Quality]:
-    """What the model's predictions on `test`, whose last days are the final ones, are worth."""
+    """What the model's predictions on `test`, whose last tokens are the final ones, are worth."""
     visible, final = test[:, :-1], test[:, -1]
     probs = final_probs(model, visible, experiment.training.readout)
-    every_day = experiment.training.loss == "next"
+    every_position = experiment.training.loss == "next"
     found = Quality(
         counts=confusion(probs, final),
         reliable=calibration(probs, final, _BINS),
-        by_day=evaluate_by_position(model, jnp.asarray(test)) if every_day else None,
+        by_position=evaluate_by_position(model, jnp.asarray(test)) if every_position else None,
         transitions=None,
         test=None,
     )

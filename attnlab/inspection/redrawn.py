@@ -1,4 +1,4 @@
-"""Final days drawn from a model's own probabilities, in the place of those that were observed."""
+"""Final tokens drawn from a model's own probabilities, in the place of those that were observed."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ _SEED = 0
 def redrawn(
     probs: Float[np.ndarray, "sequences vocab"], times: int
 ) -> Iterator[Int[np.ndarray, " sequences"]]:
-    """`times` final days of all sequences, each drawn from its own row of `probs`."""
+    """`times` final tokens of all sequences, each drawn from its own row of `probs`."""
     up_to = probs.cumsum(axis=1)
     rng = np.random.default_rng(_SEED)
     for _ in range(times):

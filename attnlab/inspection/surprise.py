@@ -9,7 +9,7 @@ from attnlab.optimum import entropy
 
 
 class Surprise(NamedTuple):
-    """Expected -log p of the next day under the model, in nats, in its two parts.
+    """Expected -log p of the next token under the model, in nats, in its two parts.
 
     `unavoidable` is the entropy of the true distribution, irreducible; `error` is KL(true ‖ model),
     the model's own. Their sum is the expected loss.

@@ -1,4 +1,4 @@
-"""The next day by the last visible one: the true distribution beside a model's."""
+"""The next token by the last visible one: the true distribution beside a model's."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ class Means(NamedTuple):
 
 
 class Transitions(NamedTuple):
-    """p(next day) by the last visible day, averaged over everything before it.
+    """p(next token) by the last visible one, averaged over everything before it.
 
     `difference` is `model` less `true`; its error is that of pairs, since both are asked about the
     same sequences. `count` is how many of them end in each token.
@@ -37,7 +37,7 @@ def transitions(
     true: Float[np.ndarray, "sequences vocab"],
     model: Float[np.ndarray, "sequences vocab"],
 ) -> Transitions:
-    """The mean of each distribution over the sequences by their last visible day, `before`."""
+    """The mean of each distribution over the sequences by their last visible token, `before`."""
     count = np.bincount(before, minlength=true.shape[1])
     means = (_means(before, probs, count) for probs in (true, model, model - true))
     return Transitions(count, *means)

@@ -5,7 +5,7 @@ from attnlab.optimum.dependence import (
     Dependence,
     dependence,
     influence,
-    informative_days,
+    informative_positions,
     possible_pasts,
     token_marginals,
     true_influence,
@@ -21,7 +21,11 @@ from attnlab.optimum.frequencies import (
 )
 from attnlab.optimum.ladder import Rung, ladder
 from attnlab.optimum.levels import FEW_BELIEFS
-from attnlab.optimum.next_day import next_day, sequence_log_prob
+from attnlab.optimum.next_token import next_token, sequence_log_prob
+
+# Earlier names, which scripts of others have; pages showed the first in code to copy.
+next_day = next_token
+informative_days = informative_positions
 
 __all__ = [
     "FEW_BELIEFS",
@@ -40,8 +44,10 @@ __all__ = [
     "frequencies",
     "influence",
     "informative_days",
+    "informative_positions",
     "ladder",
     "next_day",
+    "next_token",
     "optimum",
     "possible_pasts",
     "sequence_log_prob",

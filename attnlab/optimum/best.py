@@ -1,4 +1,4 @@
-"""The best that any predictor can do: floor and ceiling, in total and per day."""
+"""The best that any predictor can do: floor and ceiling, in total and by position."""
 
 import dataclasses
 import functools
@@ -8,12 +8,12 @@ from jaxtyping import Float
 
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum.levels import TooManyBeliefsError, levels
-from attnlab.optimum.sampled import mean_and_error, predictives, sampled_days
+from attnlab.optimum.sampled import mean_and_error, predictives, sampled_sequences
 
 
 @dataclasses.dataclass(frozen=True)
 class Best:
-    """Least possible -log p(day), in nats, and best possible accuracy, of predicting one day.
+    """Least possible -log p(token), in nats, and best possible accuracy, of predicting one token.
 
     The standard errors are 0 where the figures are exact.
     """
@@ -31,32 +31,37 @@ class Best:
 
 @dataclasses.dataclass(frozen=True)
 class Optimum:
-    """`per_day[t]` is the best prediction of day t + 1 from the t days before it.
+    """`by_position[t]` is the best prediction of the token at position t from the t before it.
 
-    The last of them, `final`, is that of the day after all visible ones.
+    The last of them, `final`, is that of the token after all visible ones.
     """
 
-    per_day: tuple[Best, ...]
+    by_position: tuple[Best, ...]
+
+    @property
+    def per_day(self) -> tuple[Best, ...]:
+        """The earlier name of `by_position`, which scripts of others have."""
+        return self.by_position
 
     @property
     def final(self) -> Best:
-        """The best prediction of the day after the visible ones: floor and ceiling of a run."""
-        return self.per_day[-1]
+        """The best prediction of the token after the visible ones: floor and ceiling of a run."""
+        return self.by_position[-1]
 
     @property
     def exact(self) -> bool:
         """Whether every figure is enumerated."""
-        return all(best.exact for best in self.per_day)
+        return all(best.exact for best in self.by_position)
 
 
 # A pure function of a frozen value and a number, asked for again with every picture of a page.
 @functools.lru_cache(maxsize=64)
 def optimum(generator: AbstractGenerator, length: int, most: int | None = None) -> Optimum:
-    """Floor and ceiling of predicting each day from those before it, up to day `length` + 1.
+    """Floor and ceiling of predicting each token from those before it, as far as `length` + 1.
 
     floor = E[H(p(· | past))], ceiling = E[max p(· | past)], where p is the exact prediction from
-    the visible days alone. Exact by enumerating beliefs; where there are more than `most` of them,
-    by default 3^12, estimated from sampled sequences, with standard errors.
+    the visible tokens alone. Exact by enumerating beliefs; where there are more than `most` of
+    them, by default 3^12, estimated from sampled sequences, with standard errors.
     """
     generator = generator.at_length(length)
     try:
@@ -76,13 +81,13 @@ def _exact(
 
 
 def _sampled(generator: AbstractGenerator, length: int) -> Optimum:
-    days = []
-    # The entropy of each prediction varies less than the surprise at one drawn day.
-    for probs in predictives(generator, sampled_days(generator, length)).swapaxes(0, 1):
+    found = []
+    # The entropy of each prediction varies less than the surprise at one drawn token.
+    for probs in predictives(generator, sampled_sequences(generator, length)).swapaxes(0, 1):
         nll, nll_stderr = mean_and_error(entropy(probs))
         accuracy, accuracy_stderr = mean_and_error(probs.max(axis=1))
-        days.append(Best(nll, accuracy, nll_stderr, accuracy_stderr))
-    return Optimum(tuple(days))
+        found.append(Best(nll, accuracy, nll_stderr, accuracy_stderr))
+    return Optimum(tuple(found))
 
 
 def entropy(probs: Float[np.ndarray, "*many vocab"]) -> Float[np.ndarray, "*many"]:

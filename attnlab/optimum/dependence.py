@@ -1,4 +1,4 @@
-"""How much the next day depends on each day before it: of the process, and of any predictor."""
+"""How much the next token depends on each token before it: of the process, and of any predictor."""
 
 import dataclasses
 import functools
@@ -13,11 +13,11 @@ from attnlab.optimum.best import entropy
 from attnlab.optimum.sampled import predictives
 from attnlab.optimum.sequences import Weighted, log_weights, weighted_sequences
 
-# Each sampled sequence is met once more for every day and token put in a day's place.
+# Each sampled sequence is met once more for every position and token put in its place.
 _SAMPLED = 1_000
-# A day counts as informative if it moves the prediction by a thousandth of total variation, far
-# above the rounding of float32 where there is no dependence, and by a twentieth of what the
-# strongest day does: dependence that dies away with the distance ends nowhere by itself.
+# A position counts as informative if its token moves the prediction by a thousandth of total
+# variation, far above the rounding of float32 where there is no dependence, and by a twentieth of
+# what the strongest one does: dependence that dies away with the distance ends nowhere by itself.
 _LEAST_MOVE, _LEAST_SHARE = 1e-3, 0.05
 
 Predictor = Callable[
@@ -28,23 +28,23 @@ Possible = Callable[[Int[np.ndarray, "sequences length"]], Bool[np.ndarray, "seq
 
 @dataclasses.dataclass(frozen=True)
 class Dependence:
-    """Entry (t, i): how the prediction of day t + 2 depends on day i + 1, for i ≤ t; else 0.
+    """Entry (t, i): how the prediction of token t + 1 depends on token i, for i ≤ t; else 0.
 
     Rows are thus the queries, and columns the keys, of a causal attention pattern, and the last
-    row is about the day after all visible ones.
+    row is about the token after all visible ones.
 
-    `replacement`: the mean total variation between p(next | days) and the same with day i
+    `replacement`: the mean total variation between p(next | tokens) and the same with token i
     replaced by an independent draw from its marginal (replacements that make the past impossible
     are drawn again). From 0 to 1; it says how far a prediction moves.
-    `information`: I(next; day i | all other visible days), in nats: how much loss grows, at best,
-    if day i alone is hidden. A day whose content others repeat has none.
+    `information`: I(next; token i | all other visible tokens), in nats: how much loss grows, at
+    best, if token i alone is hidden. A token that others repeat has none.
     The standard errors are 0 where the figures are exact.
     """
 
-    replacement: Float[np.ndarray, "query day"]
-    replacement_stderr: Float[np.ndarray, "query day"]
-    information: Float[np.ndarray, "query day"]
-    information_stderr: Float[np.ndarray, "query day"]
+    replacement: Float[np.ndarray, "query key"]
+    replacement_stderr: Float[np.ndarray, "query key"]
+    information: Float[np.ndarray, "query key"]
+    information_stderr: Float[np.ndarray, "query key"]
     exact: bool
 
 
@@ -57,29 +57,29 @@ def dependence(generator: AbstractGenerator, length: int) -> Dependence:
     marginals = _token_marginals(sequences, generator.vocabulary.size)
     contexts = _all_contexts if sequences.exact else _sampled_contexts
     maps = np.zeros((4, length, length))
-    for query, day, probs, weight in contexts(generator, sequences):
+    for query, key, probs, weight in contexts(generator, sequences):
         check_in()
         # What certainty of each token in place of the marginal would give comes along: see below.
-        replaced_by = np.concatenate([marginals[day][None], np.eye(len(probs))])
+        replaced_by = np.concatenate([marginals[key][None], np.eye(len(probs))])
         likely, (moved, *certain), known = _effects(probs, weight, replaced_by)
         if sequences.exact:
             share = likely / likely.sum()
-            maps[::2, query, day] = share @ moved, share @ known
+            maps[::2, query, key] = share @ moved, share @ known
             continue
         # The marginal is an average over the same sequences, and has an error of its own.
         slopes = [each.mean() for each in certain]
-        varying = moved + np.array(slopes)[sequences.days[:, day]]
-        maps[::2, query, day] = moved.mean(), known.mean()
+        varying = moved + np.array(slopes)[sequences.tokens[:, key]]
+        maps[::2, query, key] = moved.mean(), known.mean()
         spread = np.array([varying.std(ddof=1), known.std(ddof=1)])
-        maps[1::2, query, day] = spread / np.sqrt(known.size)
+        maps[1::2, query, key] = spread / np.sqrt(known.size)
     maps.setflags(write=False)
     return Dependence(*maps, exact=sequences.exact)
 
 
-def informative_days(true: Dependence) -> Bool[np.ndarray, " day"]:
-    """The days that the prediction of the final day truly depends on, given the others.
+def informative_positions(true: Dependence) -> Bool[np.ndarray, " position"]:
+    """The positions that the prediction of the final token truly depends on, given the others.
 
-    By `replacement`, the map that is drawn, rather than by `information`: a day that the others
+    By `replacement`, the map that is drawn, rather than by `information`: a token that the others
     nearly repeat decides as before, although little is lost without it. None may be informative.
     """
     moves = true.replacement[-1]
@@ -91,29 +91,32 @@ def influence(
     sequences: Int[np.ndarray, "sequences length"],
     marginals: Float[np.ndarray, "length vocab"],
     possible: Possible | None = None,
-) -> tuple[Float[np.ndarray, "query day"], Float[np.ndarray, "query day"]]:
-    """`replacement` of any predictor, by query and day, and its standard error.
+) -> tuple[Float[np.ndarray, "query key"], Float[np.ndarray, "query key"]]:
+    """`replacement` of any predictor, by query and key, and its standard error.
 
     The same measure as `Dependence.replacement`, with the predictor in the place of the true
-    distribution; the mean runs over the given sequences, and `marginals` are those of the days.
-    Replacements after which the days up to the query are not `possible` are drawn again, as they
-    are there; by default all are. A predictor with fewer queries than days has the last ones. A
+    distribution; the mean runs over the given sequences, and `marginals` are those of the tokens.
+    Replacements after which the tokens up to the query are not `possible` are drawn again, as they
+    are there; by default all are. A predictor with fewer queries than tokens has the last ones. A
     single sequence has no standard error: NaN.
     """
     before = predict(sequences)
     queries = before.shape[1]
     effects = np.zeros((*before.shape[:2], len(marginals)))
     drawn = np.zeros_like(effects)
-    for day, distribution in enumerate(marginals):
-        for token in np.flatnonzero(distribution):
-            changed = sequences.copy()
-            changed[:, day] = token
-            share = np.full(before.shape[:2], distribution[token])
-            if possible is not None:
-                share *= possible(changed)[:, -queries:]
-            moved = _total_variation(predict(changed), before)
-            effects[:, :, day] += share * np.nan_to_num(moved)
-            drawn[:, :, day] += share
+    vocab = marginals.shape[1]
+    for key, distribution in enumerate(marginals):
+        # With every token there in turn, those that never are included: calls of one shape.
+        changed = np.tile(sequences, (vocab, 1))
+        changed[:, key] = np.repeat(np.arange(vocab), len(sequences))
+        share = np.repeat(distribution, len(sequences))[:, None] * np.ones(queries)
+        if possible is not None:
+            share *= possible(changed)[:, -queries:]
+        moved = _total_variation(predict(changed), np.tile(before, (vocab, 1, 1)))
+        by_token = vocab, *before.shape[:2]
+        # Where a token never is, a predictor may have no prediction.
+        effects[:, :, key] = (share * np.nan_to_num(moved)).reshape(by_token).sum(axis=0)
+        drawn[:, :, key] = share.reshape(by_token).sum(axis=0)
     effects /= np.where(drawn > 0, drawn, 1)
     mean = effects.mean(axis=0)
     if len(sequences) == 1:
@@ -125,42 +128,42 @@ def true_influence(
     generator: AbstractGenerator,
     sequences: Int[np.ndarray, "sequences length"],
     marginals: Float[np.ndarray, "length vocab"],
-) -> Float[np.ndarray, "query day"]:
+) -> Float[np.ndarray, "query key"]:
     """`influence` of the true prediction over given sequences; impossible pasts move nothing."""
     generator = generator.at_length(sequences.shape[1])
     possible = possible_pasts(generator)
 
-    def predict(days):
-        probs = predictives(generator, days)[:, 1:]
-        return np.where(possible(days)[:, :, None], probs, np.nan)
+    def predict(tokens):
+        probs = predictives(generator, tokens)[:, 1:]
+        return np.where(possible(tokens)[:, :, None], probs, np.nan)
 
     return influence(predict, sequences, marginals, possible)[0]
 
 
 def possible_pasts(generator: AbstractGenerator) -> Possible:
-    """Says of any sequences whether their first t + 1 days can happen, for each t."""
+    """Says of any sequences whether their first t + 1 tokens can happen, for each t."""
 
-    def possible(days):
-        at_length = generator.at_length(days.shape[1])
-        return np.isfinite(log_weights(days, predictives(at_length, days)))[:, 1:]
+    def possible(tokens):
+        at_length = generator.at_length(tokens.shape[1])
+        return np.isfinite(log_weights(tokens, predictives(at_length, tokens)))[:, 1:]
 
     return possible
 
 
 def token_marginals(generator: AbstractGenerator, length: int) -> Float[np.ndarray, "length vocab"]:
-    """The distribution of each visible day on its own: exact, or frequencies in a sample."""
+    """The distribution of each visible token on its own: exact, or frequencies in a sample."""
     generator = generator.at_length(length)
     sequences = weighted_sequences(generator, length, sampled=20 * _SAMPLED)
     return _token_marginals(sequences, generator.vocabulary.size)
 
 
 def _token_marginals(sequences: Weighted, vocab: int) -> Float[np.ndarray, "length vocab"]:
-    one_hot = sequences.days[:, :, None] == np.arange(vocab)
-    return np.einsum("s,sdv->dv", sequences.weight, one_hot)
+    one_hot = sequences.tokens[:, :, None] == np.arange(vocab)
+    return np.einsum("s,spv->pv", sequences.weight, one_hot)
 
 
-# What is known of one day's effect on one prediction: the query, the day, p(next) for every token
-# on that day (first axis) and every context of other days (second), and how likely each is.
+# What is known of one position's effect on one prediction: the query, that key, p(next) for every
+# token there (first axis) and every context of other tokens (second), and how likely each is.
 _Contexts = Iterator[
     tuple[
         int, int, Float[np.ndarray, "tokens contexts vocab"], Float[np.ndarray, "tokens contexts"]
@@ -170,36 +173,36 @@ _Contexts = Iterator[
 
 def _all_contexts(generator: AbstractGenerator, sequences: Weighted) -> _Contexts:
     """Every beginning of every length; they stand in the list of all sequences already."""
-    vocab, length = generator.vocabulary.size, sequences.days.shape[1]
-    log_weight = log_weights(sequences.days, sequences.probs)
+    vocab, length = generator.vocabulary.size, sequences.tokens.shape[1]
+    log_weight = log_weights(sequences.tokens, sequences.probs)
     for query in range(length):
         seen = query + 1
         beginnings = slice(None, None, vocab ** (length - seen))
         probs = sequences.probs[beginnings, seen]
         weight = np.exp(log_weight[beginnings, seen])
-        for day in range(seen):
-            shape = (vocab**day, vocab, vocab ** (query - day))
+        for key in range(seen):
+            shape = (vocab**key, vocab, vocab ** (query - key))
             yield (
                 query,
-                day,
+                key,
                 probs.reshape(*shape, vocab).swapaxes(0, 1).reshape(vocab, -1, vocab),
                 weight.reshape(shape).swapaxes(0, 1).reshape(vocab, -1),
             )
 
 
 def _sampled_contexts(generator: AbstractGenerator, sequences: Weighted) -> _Contexts:
-    """The sampled sequences, with every token put on the day in turn."""
-    vocab, length = generator.vocabulary.size, sequences.days.shape[1]
-    for day in range(length):
-        changed = np.repeat(sequences.days[None], vocab, axis=0)
-        changed[:, :, day] = np.arange(vocab)[:, None]
+    """The sampled sequences, with every token put at the position in turn."""
+    vocab, length = generator.vocabulary.size, sequences.tokens.shape[1]
+    for key in range(length):
+        changed = np.repeat(sequences.tokens[None], vocab, axis=0)
+        changed[:, :, key] = np.arange(vocab)[:, None]
         flat = changed.reshape(-1, length)
         probs = predictives(generator, flat)
         log_weight = log_weights(flat, probs).reshape(vocab, -1, length + 1)
         probs = probs.reshape(vocab, -1, length + 1, vocab)
-        for query in range(day, length):
+        for query in range(key, length):
             likely = log_weight[:, :, query + 1]
-            yield query, day, probs[:, :, query + 1], np.exp(likely - likely.max(axis=0))
+            yield query, key, probs[:, :, query + 1], np.exp(likely - likely.max(axis=0))
 
 
 def _effects(
@@ -211,9 +214,9 @@ def _effects(
     Float[np.ndarray, "distributions contexts"],
     Float[np.ndarray, " contexts"],
 ]:
-    """By context: its weight, the replacement by each distribution, and the information of the day.
+    """By context: its weight, the replacement by each distribution, and the information of the key.
 
-    With share = p(token on the day | context) and q one of the distributions:
+    With share = p(token at the key | context) and q one of the distributions:
     replacement = Σ share(a) q(b) TV(p_a, p_b), and
     information = Σ share(a) KL(p_a ‖ Σ share(b) p_b).
     """
@@ -221,7 +224,7 @@ def _effects(
     share = weight / np.where(likely > 0, likely, 1)
     possible = weight > 0
     probs = np.where(possible[:, :, None], probs, 0)
-    # How far each token in the day's place moves the prediction, on average over what is there.
+    # How far each token in the key's place moves the prediction, on average over what is there.
     moves = sum(
         share_here * _total_variation(probs, here)
         for share_here, here in zip(share, probs, strict=True)

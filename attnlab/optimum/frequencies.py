@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from attnlab.generators import AbstractGenerator, sample
 from attnlab.optimum.levels import TooManyBeliefsError, levels
-from attnlab.optimum.sampled import sampled_days
+from attnlab.optimum.sampled import sampled_sequences
 from attnlab.optimum.sequences import weighted_sequences
 
 # Enough for a share to be known to half a percentage point.
@@ -21,14 +21,14 @@ _SAME_DISTRIBUTION = 1e-5
 
 @dataclasses.dataclass(frozen=True)
 class Frequencies:
-    """How often each token comes on each day, the day to predict included, and after another.
+    """How often each token comes at each position, the one to predict included, and after another.
 
-    `days[t, w]` = p(day t + 1 = w). `following[v, w]` = p(the last visible day = w | the day
-    before it = v), NaN where v never comes. The standard errors are 0 where the figures are exact.
+    `days[t, w]` = p(token t = w). `following[v, w]` = p(the last visible token = w | the one before
+    it = v), NaN where v never comes. The standard errors are 0 where the figures are exact.
     """
 
-    days: Float[np.ndarray, "days vocab"]
-    days_stderr: Float[np.ndarray, "days vocab"]
+    days: Float[np.ndarray, "positions vocab"]
+    days_stderr: Float[np.ndarray, "positions vocab"]
     following: Float[np.ndarray, "vocab vocab"]
     following_stderr: Float[np.ndarray, "vocab vocab"]
     exact: bool
@@ -36,10 +36,10 @@ class Frequencies:
 
 @dataclasses.dataclass(frozen=True)
 class Agreement:
-    """Entry k - 1: how much likelier than by chance two visible days k apart are the same.
+    """Entry k - 1: how much likelier than by chance two visible tokens k apart are the same.
 
     (P(same) - P(same by chance)) / (1 - P(same by chance)), where both probabilities are means
-    over all pairs of visible days k apart, and by chance the two days are independent with the
+    over all pairs of visible tokens k apart, and by chance the two are independent with the
     marginals they have. 0 is chance, 1 certainty; NaN where chance itself is certainty. The
     standard errors are 0 where the figures are exact.
     """
@@ -53,7 +53,7 @@ class Agreement:
 class Counted:
     """A fresh sample: its first sequences, its size, and what was counted in all of it."""
 
-    sequences: Int[np.ndarray, "shown days"]
+    sequences: Int[np.ndarray, "shown positions"]
     size: int
     frequencies: Frequencies
 
@@ -64,32 +64,32 @@ def frequencies(generator: AbstractGenerator, length: int, most: int | None = No
     """The exact frequencies; with more than `most` beliefs (3^12), those of a fixed sample."""
     generator = generator.at_length(length)
     vocab = generator.vocabulary.size
-    days, pairs = [], np.zeros((vocab, vocab))
+    shares, pairs = [], np.zeros((vocab, vocab))
     try:
-        for day, level in enumerate(levels(generator, length, most=most, recent=1)):
+        for position, level in enumerate(levels(generator, length, most=most, recent=1)):
             joint = level.probability[:, None] * level.next_probs
-            days.append(joint.sum(axis=0))
-            if day == length - 1:
+            shares.append(joint.sum(axis=0))
+            if position == length - 1:
                 columns = [np.bincount(level.recent, column, minlength=vocab) for column in joint.T]
                 pairs = np.stack(columns, axis=1)
     except TooManyBeliefsError:
-        return count_frequencies(sampled_days(generator, length + 1), vocab)
+        return count_frequencies(sampled_sequences(generator, length + 1), vocab)
     following = _conditional(pairs)
-    marginals = np.array(days)
+    marginals = np.array(shares)
     return Frequencies(
         marginals, np.zeros_like(marginals), following, np.zeros_like(following), exact=True
     )
 
 
-def count_frequencies(sequences: Int[np.ndarray, "size days"], vocab: int) -> Frequencies:
-    """What comes how often in sampled sequences, whose last day is the one to predict."""
-    days = (sequences[:, :, None] == np.arange(vocab)).mean(axis=0)
+def count_frequencies(sequences: Int[np.ndarray, "size positions"], vocab: int) -> Frequencies:
+    """What comes how often in sampled sequences, whose last token is the one to predict."""
+    shares = (sequences[:, :, None] == np.arange(vocab)).mean(axis=0)
     code = sequences[:, -3] * vocab + sequences[:, -2]
     pairs = np.bincount(code, minlength=vocab**2).reshape(vocab, vocab).astype(float)
     following = _conditional(pairs)
     return Frequencies(
-        days,
-        _share_error(days, len(sequences)),
+        shares,
+        _share_error(shares, len(sequences)),
         following,
         _share_error(following, np.maximum(pairs.sum(axis=1, keepdims=True), 1)),
         exact=False,
@@ -97,7 +97,7 @@ def count_frequencies(sequences: Int[np.ndarray, "size days"], vocab: int) -> Fr
 
 
 def counted(generator: AbstractGenerator, length: int, seed: int) -> Counted:
-    """10,000 sequences of `length` visible days and the day to predict, drawn by `seed`."""
+    """10,000 sequences of `length` visible tokens and the one to predict, drawn by `seed`."""
     generator = generator.at_length(length)
     key = jr.key(seed)
     sequences = np.asarray(sample(generator, key=key, size=_COUNTED, length=length + 1))
@@ -110,16 +110,16 @@ def counted(generator: AbstractGenerator, length: int, seed: int) -> Counted:
 def agreement(generator: AbstractGenerator, length: int) -> Agreement:
     """Agreement above chance by lag, from 1 to `length` - 1; exact over all sequences, or sampled.
 
-    The standard error is that of the linearised formula: the marginals of the days are estimated
+    The standard error is that of the linearised formula: the marginals of the tokens are estimated
     from the same sequences.
     """
     generator = generator.at_length(length)
-    days, weight, _, exact = weighted_sequences(generator, length, sampled=2 * _COUNTED)
-    one_hot = days[:, :, None] == np.arange(generator.vocabulary.size)
-    marginals = np.einsum("s,sdv->dv", weight, one_hot)
+    tokens, weight, _, exact = weighted_sequences(generator, length, sampled=2 * _COUNTED)
+    one_hot = tokens[:, :, None] == np.arange(generator.vocabulary.size)
+    marginals = np.einsum("s,spv->pv", weight, one_hot)
     values, errors = [], []
     for lag in range(1, length):
-        same = (days[:, lag:] == days[:, :-lag]).mean(axis=1)
+        same = (tokens[:, lag:] == tokens[:, :-lag]).mean(axis=1)
         share, chance = weight @ same, (marginals[lag:] * marginals[:-lag]).sum(axis=1).mean()
         room = 1 - chance if chance < 1 - _SAME_DISTRIBUTION else np.nan
         values.append((share - chance) / room)
@@ -127,10 +127,10 @@ def agreement(generator: AbstractGenerator, length: int) -> Agreement:
             errors.append(0.0)
             continue
         # How each sequence moves the figure: by its own pairs, and by the marginals it is part of.
-        first, second = np.arange(days.shape[1] - lag), np.arange(lag, days.shape[1])
-        by_marginal = marginals[second, days[:, first]] + marginals[first, days[:, second]]
+        first, second = np.arange(tokens.shape[1] - lag), np.arange(lag, tokens.shape[1])
+        by_marginal = marginals[second, tokens[:, first]] + marginals[first, tokens[:, second]]
         moves = same / room - (1 - share) / room**2 * by_marginal.mean(axis=1)
-        errors.append(moves.std(ddof=1) / np.sqrt(len(days)))
+        errors.append(moves.std(ddof=1) / np.sqrt(len(tokens)))
     return Agreement(np.array(values), np.array(errors), exact=exact)
 
 

@@ -15,9 +15,9 @@ def best_from_groups(
     final: Float[np.ndarray, "sequences vocab"],
     weight: Float[np.ndarray, " sequences"],
 ) -> Best:
-    """Loss and accuracy of p(final day | group), where a sequence tells its group and no more.
+    """Loss and accuracy of p(final token | group), where a sequence tells its group and no more.
 
-    `final` is the true distribution of each sequence's final day, and `weight` its probability;
+    `final` is the true distribution of each sequence's final token, and `weight` its probability;
     the sequences are all that there are.
     """
     joint = weight[:, None] * final

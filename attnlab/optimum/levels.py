@@ -1,4 +1,4 @@
-"""All that can be known after each day, with probabilities: exact by merging equal beliefs."""
+"""All that can be known after each token, with probabilities: exact by merging equal beliefs."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -18,8 +18,8 @@ _BLOCK = 4_096
 MOST_BELIEFS = 531_441
 # Few enough to be enumerated in a second or two.
 FEW_BELIEFS = 60_000
-# The relative change of a day from which on further days are taken to change nothing: small
-# enough that even a drift which goes on for all days stays below the precision of the figures.
+# The relative change by a token from which on further tokens are taken to change nothing: small
+# enough that even a drift which goes on for all of them stays below the precision of the figures.
 _ROUNDED, _STILL = 1e-6, 1e-12
 
 
@@ -28,10 +28,10 @@ class TooManyBeliefsError(Exception):
 
 
 class Level(NamedTuple):
-    """Every belief that is possible after some days.
+    """Every belief that is possible after some tokens.
 
-    `recent` codes the last days before it, the oldest as the leading digit; `probability` is that
-    of a sequence leading to both, and `next_probs` is p(next day | belief).
+    `recent` codes the last tokens before it, the oldest as the leading digit; `probability` is that
+    of a sequence leading to both, and `next_probs` is p(next token | belief).
     """
 
     beliefs: PyTree
@@ -41,13 +41,13 @@ class Level(NamedTuple):
 
 
 def levels(
-    generator: AbstractGenerator, days: int, *, most: int | None = None, recent: int = 0
+    generator: AbstractGenerator, length: int, *, most: int | None = None, recent: int = 0
 ) -> Iterator[Level]:
-    """The level after 0, 1, … `days` days.
+    """The level after 0, 1, … `length` tokens.
 
     Two sequences with the same belief have the same future, so they are counted together unless
-    their last `recent` days differ; a process with a short memory has few beliefs at any length.
-    Refused, with `TooManyBeliefsError`: more than `most` of them on some day, by default 3^12.
+    their last `recent` tokens differ; a process with a short memory has few beliefs at any length.
+    Refused, with `TooManyBeliefsError`: more than `most` of them at some level, by default 3^12.
     """
     most = MOST_BELIEFS if most is None else min(most, MOST_BELIEFS)
     vocab = generator.vocabulary.size
@@ -56,23 +56,23 @@ def levels(
     beliefs = first_belief(generator)
     code, probability = np.zeros(1, dtype=int), np.ones(1)
     previous: Level | None = None
-    for day in range(days + 1):
+    for seen in range(length + 1):
         next_probs, successors = advance_beliefs(generator, beliefs)
         level = Level(beliefs, code, probability, next_probs)
         if previous is not None and _is_unchanged(previous, level, still):
-            for _ in range(day, days + 1):
+            for _ in range(seen, length + 1):
                 yield level
             return
         yield level
         previous = level
-        if day < days:
+        if seen < length:
             joint = (probability[:, None] * next_probs).ravel()
             codes = (code[:, None] * vocab + np.arange(vocab)).ravel() % vocab**recent
             (beliefs, code), probability = _merge((successors, codes), joint, most)
 
 
 def first_belief(generator: AbstractGenerator) -> PyTree:
-    """The belief before any day, as a batch of one."""
+    """The belief before any token, as a batch of one."""
     return _map_own(lambda leaf: np.asarray(leaf)[None], generator.start())
 
 
@@ -88,7 +88,7 @@ def _axes(beliefs: PyTree) -> PyTree:
 def advance_beliefs(
     generator: AbstractGenerator, beliefs: PyTree
 ) -> tuple[Float[np.ndarray, "beliefs vocab"], PyTree]:
-    """p(next | belief) of every belief, and the belief after every next day (belief-major)."""
+    """p(next | belief) of every belief, and the belief after every next token (belief-major)."""
     own = jax.tree.leaves(_own(beliefs))
     size = len(own[0]) if own else 1
     probs, successors = [], []
@@ -156,7 +156,7 @@ def _merge(beliefs: PyTree, probability: Float[np.ndarray, " many"], most: int):
 
 
 def _is_unchanged(before: Level, after: Level, still: float) -> bool:
-    """Whether one more day has changed no probability by more than the share `still`."""
+    """Whether one more token has changed no probability by more than the share `still`."""
     if before.probability.shape != after.probability.shape:
         return False
     leaves = [jax.tree.leaves((level.beliefs, level.recent)) for level in (before, after)]

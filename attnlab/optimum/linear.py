@@ -23,14 +23,14 @@ _FLAT = 1e-7
 def best_linear(generator: AbstractGenerator, length: int) -> Best:
     """Loss and accuracy of the linear predictor with the least expected loss.
 
-    The predictor is softmax(x W + b) of the flattened one-hot visible days x; its loss is convex
+    The predictor is softmax(x W + b) of the flattened one-hot visible tokens x; its loss is convex
     in W and b and is minimised by L-BFGS, over all sequences where they can be
     enumerated and else over one half of a sample, then measured on the other half. It need not be
     the most accurate of all linear rules.
     """
     generator = generator.at_length(length)
     sequences = weighted_sequences(generator, length, sampled=2 * SAMPLES)
-    features = _features(sequences.days, generator.vocabulary.size)
+    features = _features(sequences.tokens, generator.vocabulary.size)
     target = sequences.probs[:, -1]
     if sequences.exact:
         possible = sequences.weight > 0
@@ -50,11 +50,11 @@ def best_linear(generator: AbstractGenerator, length: int) -> Best:
 
 
 def _features(
-    days: Int[np.ndarray, "sequences length"], vocab: int
+    tokens: Int[np.ndarray, "sequences length"], vocab: int
 ) -> Float[np.ndarray, "sequences features"]:
-    """A constant, and a 0/1 for every day and token but the last token, which is implied."""
-    one_hot = days[:, :, None] == np.arange(vocab - 1)
-    return np.concatenate([np.ones((len(days), 1)), one_hot.reshape(len(days), -1)], axis=1)
+    """A constant, and a 0/1 for every position and token but the last token, which is implied."""
+    one_hot = tokens[:, :, None] == np.arange(vocab - 1)
+    return np.concatenate([np.ones((len(tokens), 1)), one_hot.reshape(len(tokens), -1)], axis=1)
 
 
 def _log_probs(

@@ -19,7 +19,7 @@ _SEED = 0
 _REFERENCE = 2**31 + 1
 
 
-def sampled_days(
+def sampled_sequences(
     generator: AbstractGenerator, length: int, size: int = SAMPLES
 ) -> Int[np.ndarray, "size length"]:
     """A fixed sample of sequences, independent of those that any run draws."""
@@ -30,18 +30,18 @@ def sampled_days(
 def predictives(
     generator: AbstractGenerator, sequences: Int[np.ndarray, "size length"]
 ) -> Float[np.ndarray, "size queries vocab"]:
-    """p(day t + 1 | the first t days) of every sequence, for t from 0 to the length itself.
+    """p(token t | the t tokens before it) of every sequence, for t from 0 to the length itself.
 
-    Rows after an impossible day are NaN.
+    Rows after an impossible token are NaN.
     """
-    # The day to predict is not looked at; any token in its place gives it a row.
+    # The token to predict is not looked at; any other in its place gives it a row.
     longer = np.concatenate([sequences, np.zeros_like(sequences[:, :1])], axis=1)
     log_probs = _log_predictives(generator, generator.start(), longer)
     return np.exp(np.asarray(log_probs, dtype=np.float64))
 
 
 @partial(jax.jit, static_argnames="generator")
-def _log_predictives(generator, start, sequences: Int[Array, "size days"]):
+def _log_predictives(generator, start, sequences: Int[Array, "size positions"]):
     after = partial(predictions_from, generator, start)
     return jax.lax.map(after, sequences, batch_size=_BLOCK)
 

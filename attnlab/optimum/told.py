@@ -1,4 +1,4 @@
-"""The best prediction from less than all of the visible days."""
+"""The best prediction from less than all of the visible tokens."""
 
 import numpy as np
 from jaxtyping import Int
@@ -19,13 +19,13 @@ def best_when_told(
     *,
     ordered: bool,
 ) -> Best:
-    """The best prediction of the final day by someone at `position` who is told of `seen` alone.
+    """The best prediction of the final token by someone at `position` who is told of `seen` alone.
 
-    Without order that is the day at `position` and how often each token came. Exact where the
+    Without order that is the token at `position` and how often each one came. Exact where the
     sequences can be enumerated, else from a sample.
     """
     sequences = weighted_sequences(generator, length, sampled=_SAMPLED)
-    told = _told(sequences.days, position, seen, ordered, generator.vocabulary.size)
+    told = _told(sequences.tokens, position, seen, ordered, generator.vocabulary.size)
     possible = sequences.weight > 0
     _, group = np.unique(told[possible], axis=0, return_inverse=True)
     final = sequences.probs[possible, -1]
@@ -35,13 +35,13 @@ def best_when_told(
 
 
 def _told(
-    days: Int[np.ndarray, "sequences length"],
+    tokens: Int[np.ndarray, "sequences length"],
     position: int,
     seen: tuple[int, ...],
     ordered: bool,
     vocab: int,
 ) -> Int[np.ndarray, "sequences features"]:
     if ordered:
-        return days[:, list(seen)]
-    counts = (days[:, list(seen), None] == np.arange(vocab)).sum(axis=1)
-    return np.concatenate([days[:, [position]], counts], axis=1)
+        return tokens[:, list(seen)]
+    counts = (tokens[:, list(seen), None] == np.arange(vocab)).sum(axis=1)
+    return np.concatenate([tokens[:, [position]], counts], axis=1)

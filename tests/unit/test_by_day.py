@@ -33,7 +33,7 @@ def test_the_chart_has_the_losses_their_errors_and_the_floors():
 def test_only_days_that_were_trained_on_have_figures():
     setup = prepare(SMALL)
     first = next(quality(SMALL, setup.state.model, np.asarray(setup.test)))
-    assert first.by_day is None
+    assert first.by_position is None
 
 
 @pytest.mark.slow
@@ -42,8 +42,8 @@ def test_a_model_of_a_process_that_it_can_learn_comes_to_the_floor_of_every_day(
     experiment = dataclasses.replace(Experiment(length=4), training=training)
     setup = prepare(experiment)
     *_, last = train(experiment, setup)
-    found = next(quality(experiment, last.state.model, np.asarray(setup.test))).by_day
-    floors = np.array([best.nll for best in optimum(experiment.generator, 4).per_day])
+    found = next(quality(experiment, last.state.model, np.asarray(setup.test))).by_position
+    floors = np.array([best.nll for best in optimum(experiment.generator, 4).by_position])
     # Day 1 has nobody before it to predict it.
     assert found.positions.tolist() == [1, 2, 3, 4]
     above = found.nll - floors[1:]

@@ -8,7 +8,7 @@ import pytest
 
 from attnlab.generators import Custom, DotMod, HiddenMarkov, Markov, NDays, Recall
 from attnlab.generators.chain import long_run_distribution
-from attnlab.optimum import frequencies, next_day
+from attnlab.optimum import frequencies, next_token
 from tests.unit.process_oracles import NEXT
 from tests.unit.test_contributing import shown
 
@@ -109,7 +109,7 @@ def test_custom_tables_that_mix_slowly(name, order):
     ]
     law = np.array(exact_distribution(moves)).reshape(2, -1).sum(axis=1).astype(float)
     generator = Custom(symbols="a b", order=order, table=as_floats(table))
-    np.testing.assert_allclose(next_day(generator, ()), law, atol=1e-7)
+    np.testing.assert_allclose(next_token(generator, ()), law, atol=1e-7)
 
 
 def test_the_days_of_a_chain_that_hardly_moves():

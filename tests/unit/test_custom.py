@@ -9,7 +9,7 @@ import pytest
 from attnlab.configuration.options import OptionError
 from attnlab.configuration.records import from_record, to_record
 from attnlab.generators import GENERATORS, Custom, sample
-from attnlab.optimum import next_day, optimum
+from attnlab.optimum import next_token, optimum
 from tests.unit import optimum_oracles as oracles
 from tests.unit.optimum_cases import CYCLE, PAIRS
 
@@ -74,7 +74,7 @@ def test_bad_orders_are_refused_by_name(order):
 def test_a_row_typed_with_few_decimals_counts_as_one():
     third = 0.3333333
     generator = Custom(table=((third, third, third), *CYCLE[1:]))
-    assert next_day(generator, (0,)).sum() == pytest.approx(1, abs=1e-6)
+    assert next_token(generator, (0,)).sum() == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -113,27 +113,27 @@ def test_json_round_trip(generator):
 def test_rows_of_pairs_are_counted_with_the_last_day_fastest():
     generator = Custom(symbols="a b c", order=2, table=PAIRS)
     for before, last in np.ndindex(3, 3):
-        found = next_day(generator, (2, before, last))
+        found = next_token(generator, (2, before, last))
         np.testing.assert_allclose(found, PAIRS[3 * before + last], atol=1e-6)
 
 
 def test_a_cycle_is_as_likely_to_begin_anywhere():
     generator = Custom(symbols="a b c", table=CYCLE)
-    np.testing.assert_allclose(next_day(generator, ()), [1 / 3] * 3, atol=1e-6)
-    np.testing.assert_allclose(next_day(generator, (1,)), (0, 0, 1), atol=1e-6)
+    np.testing.assert_allclose(next_token(generator, ()), [1 / 3] * 3, atol=1e-6)
+    np.testing.assert_allclose(next_token(generator, (1,)), (0, 0, 1), atol=1e-6)
     assert optimum(generator, 5).final.nll == pytest.approx(0, abs=1e-6)
 
 
 def test_a_stream_has_left_for_good_what_it_never_comes_back_to():
     generator = Custom(symbols="a b", table=((0.5, 0.5), (0.0, 1.0)))
-    np.testing.assert_allclose(next_day(generator, ()), (0, 1), atol=1e-6)
+    np.testing.assert_allclose(next_token(generator, ()), (0, 1), atol=1e-6)
     with pytest.raises(ValueError, match="day 1 is never 'a'"):
-        next_day(generator, (0,))
+        next_token(generator, (0,))
 
 
 def test_islands_share_what_comes_from_outside():
     table = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.25, 0.75, 0.0))
-    found = next_day(Custom(symbols="a b c", table=table), ())
+    found = next_token(Custom(symbols="a b c", table=table), ())
     np.testing.assert_allclose(found, (1 / 3 + 0.25 / 3, 1 / 3 + 0.75 / 3, 0), atol=1e-6)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attnlab.generators import Custom, DotMod, Markov, Recall
-from attnlab.optimum import dependence, informative_days, token_marginals
+from attnlab.optimum import dependence, informative_positions, token_marginals
 from tests.unit import optimum_oracles as oracles
 from tests.unit.optimum_cases import NAMES, case
 
@@ -109,7 +109,7 @@ def test_one_visible_day_is_enough_for_a_map():
 
 
 def informative(true):
-    return (np.flatnonzero(informative_days(true)) + 1).tolist()
+    return (np.flatnonzero(informative_positions(true)) + 1).tolist()
 
 
 def test_informative_days_are_those_that_the_table_reads():
@@ -127,8 +127,8 @@ def test_a_day_that_others_nearly_repeat_is_as_informative_as_it_is_drawn(length
     true = dependence(DotMod(n=6), length)
     assert informative(true) == [length - 4, length - 3, length - 1, length]
     moves = true.replacement[-1]
-    assert moves[informative_days(true)].min() > 0.1
-    assert moves[~informative_days(true)].max() < 1e-5
+    assert moves[informative_positions(true)].min() > 0.1
+    assert moves[~informative_positions(true)].max() < 1e-5
 
 
 def test_where_nothing_depends_on_anything_no_day_is_informative():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import vl_convert
 
-from attnlab.charts import as_picture, heads_chart, heads_table, informative_table
+from attnlab.charts import MapWords, as_picture, heads_chart, heads_table, informative_table
 
 # What a chart has at 1280 × 720, at 1024 × 768 and on a phone.
 _WIDTHS = (984, 728, 350)
@@ -15,12 +15,17 @@ def _patterns(heads, days):
     return np.repeat((mask / mask.sum(axis=1, keepdims=True))[None], heads, axis=0), mask
 
 
+def _words(heads):
+    names = tuple(f"head {head + 1}" for head in range(heads))
+    return MapWords(names, "share of attention", "day attended to")
+
+
 def _scene(width, heads=3, days=10, read=None, height=330):
     """The cells, the frames and the texts that are drawn, in pixels."""
     read = days - 1 if read is None else read
     patterns, mask = _patterns(heads, days)
-    rows = {"heads": tuple(range(heads)), "read": read, "trained": False, "symbols": None}
-    table = heads_table(patterns, mask, **rows)
+    rows = {"words": _words(heads), "read": read, "trained": False, "symbols": None}
+    table = heads_table(patterns, mask, heads=range(heads), **rows)
     drawing = heads_chart(
         table, informative_table([1, 4], heads), shape=mask.shape, dark=False, height=height, **rows
     )
@@ -114,7 +119,7 @@ def test_days_stand_in_the_middle_of_their_rows():
 
 def test_rows_without_part_in_the_loss_are_paler_and_the_shares_of_the_other_are_written():
     patterns, mask = _patterns(1, 4)
-    rows = {"heads": (0,), "read": 3, "symbols": None}
+    rows = {"heads": (0,), "words": _words(1), "read": 3, "symbols": None}
     table = heads_table(patterns, mask, trained=False, **rows)
     last = table["query_day"] == "4"
     assert (table.loc[last, "strength"] == 1).all()

@@ -8,7 +8,7 @@ import pytest
 from attnlab.configuration.options import OptionError
 from attnlab.configuration.records import from_record, to_record
 from attnlab.generators import GENERATORS, HiddenMarkov
-from attnlab.optimum import next_day, optimum
+from attnlab.optimum import next_token, optimum
 from tests.unit import optimum_oracles as oracles
 
 pytestmark = pytest.mark.usefixtures("as_users_run")
@@ -65,7 +65,7 @@ def test_json_round_trip():
 def test_one_state_forgets_everything():
     generator = HiddenMarkov(initial=(1.0,), moving=((1.0,),), showing=(MOODS[0],))
     for days in ((), (0,), (2, 1, 0)):
-        np.testing.assert_allclose(next_day(generator, days), MOODS[0], atol=1e-6)
+        np.testing.assert_allclose(next_token(generator, days), MOODS[0], atol=1e-6)
 
 
 def test_states_that_show_themselves_are_a_plain_chain():
@@ -76,7 +76,7 @@ def test_states_that_show_themselves_are_a_plain_chain():
     joint = oracles.markov_joint(oracles.START, oracles.NEXT, 5)
     found = optimum(generator, 4).final
     assert found.nll == pytest.approx(oracles.floor(joint), abs=2e-6)
-    np.testing.assert_allclose(next_day(generator, (0, 2, 2, 1)), oracles.NEXT[1], atol=1e-6)
+    np.testing.assert_allclose(next_token(generator, (0, 2, 2, 1)), oracles.NEXT[1], atol=1e-6)
 
 
 def test_six_states_by_every_hidden_path():
@@ -92,12 +92,12 @@ def test_six_states_by_every_hidden_path():
     joint = oracles.hidden_joint(initial, moving, showing, 4)
     for days in ((0, 0, 0), (2, 1, 0), (1, 1, 2)):
         expected = joint[days] / joint[days].sum()
-        np.testing.assert_allclose(next_day(generator, days), expected, atol=1e-6)
+        np.testing.assert_allclose(next_token(generator, days), expected, atol=1e-6)
 
 
 def test_a_long_past_does_not_wear_the_filter_out():
     for days in ((0,) * 300, (2,) * 300):
-        found = next_day(HiddenMarkov(), days)
+        found = next_token(HiddenMarkov(), days)
         assert found.sum() == pytest.approx(1, abs=1e-5)
         belief = np.array(HALVES)
         for day in days:

@@ -18,7 +18,7 @@ from attnlab.inspection import (
     surprise,
 )
 from attnlab.models import MODELS, AttentionOptions
-from attnlab.optimum import Best, dependence, next_day, token_marginals, true_influence
+from attnlab.optimum import Best, dependence, next_token, token_marginals, true_influence
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.learned_share import learned_share
 from attnlab.training.steps import Training
@@ -123,6 +123,6 @@ def test_a_preset_can_be_inspected_from_end_to_end():
     early, found = quality(experiment, setup.state.model, test)
     assert early.test is None
     assert found.counts.sum() == found.transitions.count.sum() == 50
-    true = [next_day(experiment.generator, days) for days in test[:, :-1].tolist()]
+    true = [next_token(experiment.generator, days) for days in test[:, :-1].tolist()]
     gap = [surprise(*pair).error for pair in zip(true, probs, strict=True)]
     assert found.test.divergence == pytest.approx(np.mean(gap), rel=1e-4)

@@ -143,7 +143,7 @@ def test_the_optimum_of_any_table_agrees_with_enumeration(order, data):
     rows = data.draw(table(3**order, 3))
     joint = oracles.table_joint(rows, order, 4)
     found = optimum(Custom(symbols="a b c", order=order, table=rows), 3)
-    for day, best in enumerate(found.per_day, start=1):
+    for day, best in enumerate(found.by_position, start=1):
         so_far = oracles.first_days(joint, day)
         assert best.nll == pytest.approx(oracles.floor(so_far), abs=CLOSE)
         assert best.accuracy == pytest.approx(oracles.ceiling(so_far), abs=CLOSE)

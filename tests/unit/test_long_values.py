@@ -11,7 +11,7 @@ from attnlab.configuration.options import OptionError
 from attnlab.configuration.records import from_record
 from attnlab.generators import GENERATORS, Markov
 from attnlab.lessons.points_text import read_points
-from attnlab.optimum import next_day
+from attnlab.optimum import next_token
 from attnlab.training.experiment import VERSION, Experiment, from_json
 from attnlab.training.steps import Training
 
@@ -44,7 +44,7 @@ REFUSALS = {
     "a table": lambda long: Markov(transition=((0.5,),) * len(long)),
     "symbols": lambda long: GENERATORS["custom"](symbols=long),
     "days that are read": lambda long: GENERATORS["recall"](days=(1,) * len(long)),
-    "days": lambda long: next_day(Markov(), [7] * len(long)),
+    "days": lambda long: next_token(Markov(), [7] * len(long)),
     "a flag": lambda long: read_generator("markov", {"initial": long}),
     "a flag of something else": lambda long: read_generator("markov", {"n": long}),
     "a flag for a number": lambda long: read_experiment(Experiment(), {"steps": long}),

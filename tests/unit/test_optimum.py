@@ -36,10 +36,10 @@ def test_floor_and_ceiling_of_every_day(name):
     days = range(1, joint.ndim + 1)
     so_far = [oracles.first_days(joint, day) for day in days]
     np.testing.assert_allclose(
-        [best.nll for best in found.per_day], [oracles.floor(law) for law in so_far], atol=CLOSE
+        [best.nll for best in found.by_position], [oracles.floor(law) for law in so_far], atol=CLOSE
     )
     np.testing.assert_allclose(
-        [best.accuracy for best in found.per_day],
+        [best.accuracy for best in found.by_position],
         [oracles.ceiling(law) for law in so_far],
         atol=CLOSE,
     )
@@ -48,7 +48,7 @@ def test_floor_and_ceiling_of_every_day(name):
 @every_case
 def test_floors_of_all_days_add_up_to_the_entropy_of_the_sequence(name):
     found, joint = best_of(name)
-    total = sum(best.nll for best in found.per_day)
+    total = sum(best.nll for best in found.by_position)
     assert total == pytest.approx(oracles.shannon(joint), abs=CLOSE * joint.ndim)
 
 
@@ -56,27 +56,27 @@ def test_floors_of_all_days_add_up_to_the_entropy_of_the_sequence(name):
 def test_no_floor_is_above_a_uniform_guess(name):
     found, joint = best_of(name)
     vocab = joint.shape[-1]
-    assert all(-1e-9 <= best.nll <= np.log(vocab) + 1e-6 for best in found.per_day)
-    assert all(1 / vocab - 1e-6 <= best.accuracy <= 1 + 1e-9 for best in found.per_day)
+    assert all(-1e-9 <= best.nll <= np.log(vocab) + 1e-6 for best in found.by_position)
+    assert all(1 / vocab - 1e-6 <= best.accuracy <= 1 + 1e-9 for best in found.by_position)
 
 
 @every_case
 def test_enumerated_figures_are_labelled_exact(name):
     found, _ = best_of(name)
     assert found.exact
-    assert found.final is found.per_day[-1]
-    assert {(best.nll_stderr, best.accuracy_stderr) for best in found.per_day} == {(0, 0)}
+    assert found.final is found.by_position[-1]
+    assert {(best.nll_stderr, best.accuracy_stderr) for best in found.by_position} == {(0, 0)}
 
 
 def test_floors_of_a_stationary_stream_never_rise():
-    floors = [best.nll for best in optimum(NDays(n=4), 8).per_day]
+    floors = [best.nll for best in optimum(NDays(n=4), 8).by_position]
     assert all(later <= earlier + 1e-6 for earlier, later in itertools.pairwise(floors))
 
 
 def test_a_floor_may_fall_where_the_past_tells_nothing():
     """Independent days, of which the first is the hardest to tell."""
-    days = optimum(Markov(initial=(0.4, 0.3, 0.3), transition=((0.9, 0.05, 0.05),) * 3), 3).per_day
-    found = [day.nll for day in days]
+    generator = Markov(initial=(0.4, 0.3, 0.3), transition=((0.9, 0.05, 0.05),) * 3)
+    found = [best.nll for best in optimum(generator, 3).by_position]
     assert found[0] > found[1] + 0.5
     np.testing.assert_allclose(found[1:], found[1], atol=1e-6)
 
@@ -86,7 +86,7 @@ def test_a_chain_that_forgets_slowly_has_its_own_floor_on_every_day():
     surprise = np.array([oracles.shannon(row) for row in transition])
     laws = [np.linalg.matrix_power(transition, day)[0] for day in range(40)]
     generator = Markov(initial=(1.0, 0.0, 0.0), transition=tuple(map(tuple, transition.tolist())))
-    floors = [best.nll for best in optimum(generator, 40).per_day[1:]]
+    floors = [best.nll for best in optimum(generator, 40).by_position[1:]]
     np.testing.assert_allclose(floors, np.array(laws) @ surprise, atol=CLOSE)
 
 

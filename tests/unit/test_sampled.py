@@ -9,7 +9,7 @@ import pytest
 
 from attnlab.generators import Markov, sample
 from attnlab.optimum import Optimum, counted, dependence, ladder, optimum, token_marginals
-from attnlab.optimum.sampled import sampled_days
+from attnlab.optimum.sampled import sampled_sequences
 from attnlab.training.experiment import Experiment, prepare
 from tests.unit import optimum_oracles as oracles
 from tests.unit.optimum_cases import case
@@ -63,7 +63,7 @@ def assert_within(estimates, errors, truths):
 
 @every_case
 def test_the_optimum_of_every_day(name):
-    found = figures(name).optimum.per_day
+    found = figures(name).optimum.by_position
     so_far = [oracles.first_days(case(name).joint, day) for day in range(1, len(found) + 1)]
     assert_within(
         [best.nll for best in found],
@@ -165,7 +165,7 @@ def test_the_same_question_gets_the_same_answer():
 
 
 def test_the_reference_shares_no_sequence_with_what_the_default_seed_draws():
-    reference = sampled_days(Markov(), 11, 500)
+    reference = sampled_sequences(Markov(), 11, 500)
     experiment = Experiment(generator=Markov(), length=10)
     drawn = {
         "a sample of the default seed": sample(Markov(), key=jr.key(experiment.seed), size=500,

@@ -56,14 +56,14 @@ def assert_mean(values, expected):
 @every_case
 def test_the_floor_of_every_day_is_what_exact_prediction_loses(name):
     generator, length, _ = CASES[name]
-    expected = [best.nll for best in optimum(generator, length).per_day]
+    expected = [best.nll for best in optimum(generator, length).by_position]
     assert_mean(losses_and_hits(name)[0], expected)
 
 
 @every_case
 def test_the_ceiling_of_every_day_is_what_exact_prediction_hits(name):
     generator, length, _ = CASES[name]
-    expected = [best.accuracy for best in optimum(generator, length).per_day]
+    expected = [best.accuracy for best in optimum(generator, length).by_position]
     assert_mean(losses_and_hits(name)[1].astype(float), expected)
 
 

@@ -24,7 +24,7 @@ from attnlab.lessons.sweep import (
 )
 from attnlab.models import LinearOptions
 from attnlab.models.padded import padded
-from attnlab.optimum import next_day, optimum
+from attnlab.optimum import next_token, optimum
 from attnlab.training.experiment import build_model, prepare
 from attnlab.training.loop import train
 from attnlab.training.steps import initial_state
@@ -63,7 +63,7 @@ def trained_alone(track, gain, seed):
 def gap_alone(model, visible):
     """KL(true law ‖ model) in float64, one sequence after the other."""
     probs = np.asarray(final_probs(model, visible, "last"), np.float64)
-    laws = [next_day(Markov(), days.tolist()) for days in visible]
+    laws = [next_token(Markov(), days.tolist()) for days in visible]
     return np.mean([(law * np.log(law / p)).sum() for law, p in zip(laws, probs, strict=True)])
 
 

@@ -1,10 +1,17 @@
-"""The law of the day after a given sequence, and the probability of a sequence."""
+"""The law of the token after a given sequence, and the probability of a sequence."""
 
 import numpy as np
 import pytest
 
 from attnlab.generators import Custom, Markov, NDays
-from attnlab.optimum import next_day, sequence_log_prob
+from attnlab.optimum import (
+    informative_days,
+    informative_positions,
+    next_day,
+    next_token,
+    optimum,
+    sequence_log_prob,
+)
 from tests.unit.optimum_cases import CYCLE, NAMES, case
 
 # Probabilities come from float32 logarithms, good to about 1e-7 each.
@@ -31,7 +38,7 @@ def test_against_enumeration(name):
     for days in some_pasts(visible):
         if visible[days] > 0:
             expected = joint[days] / visible[days]
-            np.testing.assert_allclose(next_day(generator, days), expected, atol=CLOSE)
+            np.testing.assert_allclose(next_token(generator, days), expected, atol=CLOSE)
             # A float32 logarithm a day.
             assert sequence_log_prob(generator, days) == pytest.approx(
                 np.log(visible[days]), abs=1e-5
@@ -39,7 +46,7 @@ def test_against_enumeration(name):
         else:
             assert sequence_log_prob(generator, days) == -np.inf
             with pytest.raises(ValueError, match="`days` cannot happen: day "):
-                next_day(generator, days)
+                next_token(generator, days)
 
 
 @every_case
@@ -53,17 +60,17 @@ def test_probabilities_of_all_short_sequences_sum_to_one(name):
 def test_the_refusal_names_the_first_day_that_cannot_be():
     cycle = Custom(symbols="🌱 🌻 🍂", table=CYCLE)
     with pytest.raises(ValueError, match="day 3 is never '🌱' after the days before it") as refusal:
-        next_day(cycle, (0, 1, 0, 0))
+        next_token(cycle, (0, 1, 0, 0))
     assert "Change day 3 or an earlier one" in str(refusal.value)
 
 
 def test_an_impossible_first_day_is_named_too():
     with pytest.raises(ValueError, match="day 1 is never '☀️'"):
-        next_day(Markov(initial=(0.5, 0.5, 0.0)), (2, 0))
+        next_token(Markov(initial=(0.5, 0.5, 0.0)), (2, 0))
 
 
 def test_before_any_day_it_is_the_distribution_of_day_1():
-    np.testing.assert_allclose(next_day(Markov(), ()), (0.3, 0.4, 0.3), atol=1e-7)
+    np.testing.assert_allclose(next_token(Markov(), ()), (0.3, 0.4, 0.3), atol=1e-7)
 
 
 def test_no_days_are_certain():
@@ -72,4 +79,11 @@ def test_no_days_are_certain():
 
 def test_only_the_counts_of_the_window_matter():
     long = (1, 2, 2, 0, 1, 1)
-    np.testing.assert_allclose(next_day(NDays(n=3), long), (2 / 6, 1 / 6, 3 / 6), atol=1e-7)
+    np.testing.assert_allclose(next_token(NDays(n=3), long), (2 / 6, 1 / 6, 3 / 6), atol=1e-7)
+
+
+def test_earlier_names_are_kept():
+    assert next_day is next_token
+    assert informative_days is informative_positions
+    found = optimum(Markov(), 2)
+    assert found.per_day is found.by_position
