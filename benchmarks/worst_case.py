@@ -214,7 +214,10 @@ def _measured(ask: Ask, cap: float) -> str:
         if ask.after_training:
             page.goto(address)
             visitor.train.press("start")
-            _Watch(page, server, cap).until(lambda: "done" in _text(page, "run_status"))
+            # The evaluations of the largest take longer than a turn; what is inside is as large.
+            _Watch(page, server, cap).until(
+                lambda: re.search(r"\b(done|paused)\b", _text(page, "run_status")) is not None
+            )
         watch = _Watch(page, server, cap)
         if ask.after_training:
             go_to(page, "Laboratory", ask.page)

@@ -68,8 +68,8 @@ MUTATIONS = (
         "/ bandwidth**2", "scores kernel_regression",
     ),
     Mutation(
-        "positions/alibi.py", "-self.slope * distance",
-        "self.slope * distance", "positions models",
+        "positions/alibi.py", "-(self.slope**power)",
+        "(self.slope**power)", "positions models",
     ),
     Mutation(
         "positions/rotary.py", "even * cos - odd * sin",
@@ -89,13 +89,23 @@ MUTATIONS = (
         "(from_one(length) - 1)[:, None]", "positions",
     ),
     Mutation("models/linear.py", "jnp.arange(1, length + 1)", "jnp.arange(length)", "models"),
-    Mutation("models/transformer.py", "before + made if", "made if", "models"),
     Mutation(
-        "models/transformer.py", "self.normalisations[1])(rows)",
-        "self.normalisations[0])(rows)", "models",
+        "positions/alibi.py", "8 * (head + 1) / heads", "8 * head / heads", "positions models",
+    ),
+    Mutation("models/parts/transformer_layer.py", "before + made if", "made if", "models"),
+    Mutation(
+        "models/parts/transformer_layer.py", "normalised(self.normalisations[1], rows)",
+        "normalised(self.normalisations[0], rows)", "models",
     ),
     Mutation(
-        "models/head_parts.py", "position.turn(query, queries)",
+        "models/parts/transformer_layer.py", "queries.at[places]", "places.at[places]", "models",
+    ),
+    Mutation("models/conv.py", "tap * stride", "(tap + 1) * stride", "models"),
+    Mutation("models/conv.py", "self.dilation**layer", "self.dilation * layer + 1", "models"),
+    Mutation("models/recurrent/ssm.py", "jnp.expm1(-2 * rates)", "jnp.expm1(-rates)", "models"),
+    Mutation("models/recurrent/rnn.py", "state @ self.carried", "state", "models"),
+    Mutation(
+        "models/parts/head_parts.py", "position.turn(query, queries)",
         "position.turn(query, jnp.arange(queries.size))", "models",
     ),
     Mutation(
@@ -143,7 +153,7 @@ MUTATIONS = (
         "np.abs(one - other)", "dependence influence",
     ),
     Mutation(
-        "optimum/dependence.py", "varying = moved + np.array(slopes)[sequences.days[:, day]]",
+        "optimum/dependence.py", "varying = moved + np.array(slopes)[sequences.tokens[:, key]]",
         "varying = moved", "sampled dependence",
     ),
     Mutation(
@@ -163,13 +173,16 @@ MUTATIONS = (
         "optimum/dependence.py", "max(_LEAST_MOVE, _LEAST_SHARE * moves.max())",
         "_LEAST_SHARE * moves.max()", "dependence",
     ),
-    Mutation("optimum/frequencies.py", "day == length - 1", "day == length", "frequencies"),
+    Mutation(
+        "optimum/frequencies.py", "position == length - 1",
+        "position == length", "frequencies",
+    ),
     Mutation(
         "optimum/frequencies.py", "same / room - (1 - share) / room**2 * by_marginal.mean(axis=1)",
         "same / room", "frequencies sampled",
     ),
     Mutation(
-        "optimum/told.py", "np.concatenate([days[:, [position]], counts], axis=1)",
+        "optimum/told.py", "np.concatenate([tokens[:, [position]], counts], axis=1)",
         "counts", "feasibility",
     ),
     Mutation(

@@ -8,7 +8,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from attnlab.attention.scores import AbstractScore, DotProduct
+
 Mask = Callable[[Int[Array, " query"], Int[Array, " key"]], Bool[Array, "query key"]]
+Bias = Callable[[Int[Array, " query"], Int[Array, " key"]], Float[Array, "query key"]]
+_DOT_PRODUCT = DotProduct()
 
 
 class _Sums(NamedTuple):
@@ -26,6 +30,8 @@ def chunked_attend(
     *,
     mask: Mask,
     scale: float | Float[Array, ""],
+    bias: Bias | None = None,
+    score: AbstractScore = _DOT_PRODUCT,
 ) -> Float[Array, "query d_value"]:
     """The output of `attend`, without its pattern, which is never whole in memory.
 
@@ -33,7 +39,8 @@ def chunked_attend(
     `mask` admits. The sums are taken chunk by chunk of about √keys keys; where a chunk raises the
     largest score from m to m′, what was summed is multiplied by exp(m - m′). Queries go in chunks
     of about √queries one after another, and a backward pass computes each chunk again instead of
-    keeping it. `mask` is a function of the positions of queries and keys, as in `MASKS`. A query
+    keeping it. `mask` and `bias` are functions of the places of queries and keys in their arrays,
+    as in `MASKS`; another `score` takes the place of query keyⱼ. A query
     that may attend to nothing gets zeros. Memory beside the arguments and the result:
     about √queries · √keys scores at a time, against queries · keys.
 
@@ -53,7 +60,9 @@ def chunked_attend(
         @jax.checkpoint
         def add(sums, key_chunk):
             key_positions, some_keys, some_values = key_chunk
-            scores = scale * (rows @ some_keys.T)
+            scores = scale * score.scores(rows, some_keys)
+            if bias is not None:
+                scores = scores + bias(positions, key_positions)
             # Chunks are filled up with keys beyond the last.
             unmasked = mask(positions, key_positions) & (key_positions < keys)[None, :]
             return _with_chunk(sums, scores, unmasked, some_values), None

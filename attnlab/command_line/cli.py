@@ -26,13 +26,13 @@ from attnlab.command_line.flags import (
 from attnlab.configuration.options import Option, OptionError, default_of, options_of
 from attnlab.configuration.records import to_record
 from attnlab.generators import GENERATORS, AbstractGenerator, sample
-from attnlab.models import parameter_count
+from attnlab.models import MODELS, parameter_count
 from attnlab.optimum import dependence, ladder, optimum
 from attnlab.training.experiment import Experiment, prepare, to_json
 from attnlab.training.loop import Progress, run
 from attnlab.training.presets import PRESETS
 from attnlab.training.schedule import Schedule
-from attnlab.training.steps import advance
+from attnlab.training.steps import Training, advance
 
 _MOST_SEQUENCES = 1_000_000
 _STEPS_A_CHUNK, _STEPS_A_LINE = 100, 500
@@ -146,7 +146,7 @@ def _optimum(parsed: dict[str, Any], doing: Doing) -> int:
     generator, length = _process(parsed)
     doing.words = "while computing the optimum"
     print("Computing the optimum …", file=sys.stderr)
-    days = optimum(generator, length)
+    found = optimum(generator, length)
     rungs = ladder(generator, length)
     if not parsed["json"]:
         for rung in rungs:
@@ -160,12 +160,13 @@ def _optimum(parsed: dict[str, Any], doing: Doing) -> int:
     report = {
         "generator": to_record(generator),
         "length": length,
-        "accuracy": days.final.accuracy,
-        "nll": days.final.nll,
-        "exact": days.final.exact,
-        "stderr": {"accuracy": days.final.accuracy_stderr, "nll": days.final.nll_stderr},
+        "accuracy": found.final.accuracy,
+        "nll": found.final.nll,
+        "exact": found.final.exact,
+        "stderr": {"accuracy": found.final.accuracy_stderr, "nll": found.final.nll_stderr},
         "per_day": [
-            {"day": day, **dataclasses.asdict(best)} for day, best in enumerate(days.per_day, 1)
+            {"day": day, **dataclasses.asdict(best)}
+            for day, best in enumerate(found.by_position, 1)
         ],
         "ladder": [{"name": rung.name, **dataclasses.asdict(rung.best)} for rung in rungs],
         "dependence": {
@@ -200,7 +201,7 @@ def _train(parsed: dict[str, Any], doing: Doing) -> int:
             print(f"{name}  {preset.description}")
         return 0
     preset = parsed.pop("preset", None)
-    experiment = read_experiment(_base(preset), parsed)
+    experiment = read_experiment(_base(preset, parsed.get("model")), parsed)
     doing.words = "while drawing data and compiling; nothing was saved"
     print("Drawing data and compiling …", file=sys.stderr)
     setup = prepare(experiment)
@@ -245,9 +246,10 @@ def _train(parsed: dict[str, Any], doing: Doing) -> int:
     return 0
 
 
-def _base(preset: str | None) -> Experiment:
+def _base(preset: str | None, model: str | None) -> Experiment:
     if preset is None:
-        return Experiment()
+        usual = MODELS[model].usual_training if model in MODELS else {}
+        return Experiment(training=Training(**usual))
     if preset not in PRESETS:
         raise OptionError("preset", preset, "not a preset", "See `train --list-presets`")
     return PRESETS[preset].experiment

@@ -103,8 +103,9 @@ def check_options(configuration: Any) -> None:
 def check_option(name: str, spec: Option, value: Any, default: Any) -> None:
     """Raise `OptionError` unless `value` is of the kind of `default` and within `spec`."""
     if spec.registry is not None:
-        if type(value) not in spec.registry.values():
-            raise OptionError(name, value, "not a registered choice", _one_of(spec.registry))
+        # One that is not registered is for scripts: links, files and pages go by the names.
+        if not isinstance(value, _base_of(spec.registry)):
+            raise OptionError(name, value, "not a choice", _one_of(spec.registry))
     elif spec.choices:
         if value not in spec.choices:
             raise OptionError(name, value, "not a choice", _one_of(spec.choices))
@@ -116,6 +117,12 @@ def check_option(name: str, spec: Option, value: Any, default: Any) -> None:
             raise OptionError(name, value, problem, "Type a short text")
     elif isinstance(default, int | float):
         _check_number(name, spec, value, whole=isinstance(default, int))
+
+
+def _base_of(registry: Mapping[str, type]) -> type:
+    """The most special class that all of the registry inherit from."""
+    first, *rest = registry.values()
+    return next(base for base in first.__mro__ if all(issubclass(kind, base) for kind in rest))
 
 
 def _one_of(names: Any) -> str:

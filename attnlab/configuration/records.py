@@ -6,6 +6,9 @@ from typing import Any
 
 from attnlab.configuration.options import Option, OptionError, default_of, options_of
 
+# Options that a refusal names, so that it stays short.
+_MOST_NAMED = 12
+
 
 def to_record(configuration: Any) -> dict[str, Any]:
     """A registered configuration as JSON values: its registered name, then every option."""
@@ -34,7 +37,9 @@ def from_record(registry: Mapping[str, type], record: Any, *, option_name: str) 
     specs = options_of(kind)
     unknown = sorted(record.keys() - specs.keys() - {"name"}, key=str)
     if unknown:
-        known = ", ".join(f"`{name}`" for name in specs) or "none"
+        named = [f"`{name}`" for name in specs]
+        more = [f"{len(named) - _MOST_NAMED} more"] if len(named) > _MOST_NAMED else []
+        known = ", ".join(named[:_MOST_NAMED] + more) or "none"
         problem = f"'{kind.name}' has no such option"
         raise OptionError(unknown[0], record[unknown[0]], problem, f"Its options: {known}")
     given = {name: record[name] for name in specs if name in record}

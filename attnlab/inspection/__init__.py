@@ -1,7 +1,8 @@
 """A trained model looked into: what it predicts, what that depends on, how good it is."""
 
+from attnlab.inspection.ablation import REPLACEMENTS, Ablation, Effect, ablations, effect_of
 from attnlab.inspection.calibration import Calibration, calibration
-from attnlab.inspection.comparison import Comparison, compare
+from attnlab.inspection.comparison import Comparison, compare, depends_on
 from attnlab.inspection.likelihood_ratio import LikelihoodRatioTest, likelihood_ratio_test
 from attnlab.inspection.predictions import confusion, final_probs, probs_by_query
 from attnlab.inspection.quality import Quality, quality
@@ -10,16 +11,22 @@ from attnlab.inspection.transitions import Transitions, transitions
 from attnlab.inspection.what_happened import WhatHappened, in_words, what_happened
 
 __all__ = [
+    "REPLACEMENTS",
+    "Ablation",
     "Calibration",
     "Comparison",
+    "Effect",
     "LikelihoodRatioTest",
     "Quality",
     "Surprise",
     "Transitions",
     "WhatHappened",
+    "ablations",
     "calibration",
     "compare",
     "confusion",
+    "depends_on",
+    "effect_of",
     "final_probs",
     "in_words",
     "likelihood_ratio_test",

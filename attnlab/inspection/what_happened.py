@@ -11,7 +11,7 @@ from attnlab.optimum import Best, Rung
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.learned_share import learned_share
 
-# Of the attention, to say that a model has found the informative days; and of what can be
+# Of the attention, to say that a model has found the informative positions; and of what can be
 # learned, to say that it is learned.
 _FOUND, _LEARNED = 0.8, 0.95
 # So many standard errors from the floor nobody can tell a loss from it.
@@ -32,7 +32,8 @@ class RungPassed(NamedTuple):
 class WhatHappened(NamedTuple):
     """A run up to one test.
 
-    `passed` are the reference predictors that it left behind, in the order of their losses.
+    `passed` are the reference predictors that it left behind, in the order of their losses, of
+    those that are more than two standard errors of the test above the floor.
     `learned` is the share of what can be learned, and `linear` that of the linear predictor of
     least loss; None where nothing can be. `at_floor`: the loss is within two standard errors of
     the floor.
@@ -58,8 +59,8 @@ def what_happened(
     rungs: Sequence[Rung],
     *,
     vocab: int,
-    informative: Bool[np.ndarray, " day"],
-    row: Float[np.ndarray, "heads day"] | None,
+    informative: Bool[np.ndarray, " position"],
+    row: Float[np.ndarray, "heads position"] | None,
 ) -> WhatHappened:
     """A run by its `tests` so far, the last of which is the one spoken of.
 
@@ -68,7 +69,10 @@ def what_happened(
     """
     step, now = tests[-1]
     floor: Best = rungs[-1].best
-    below = sorted(rungs[1:-1], key=lambda rung: -rung.best.nll)
+    # To be below a reference that this test cannot tell from the floor would mean nothing.
+    least = floor.nll + _ERRORS * now.nll_stderr
+    told_apart = [rung for rung in rungs[1:-1] if rung.best.nll > least]
+    below = sorted(told_apart, key=lambda rung: -rung.best.nll)
     passed = [
         RungPassed(rung.name, _since(tests, rung.best.nll))
         for rung in below
@@ -77,16 +81,16 @@ def what_happened(
     share = learned_share(now, floor, vocab)
     linear = [learned_share(rung.best, floor, vocab) for rung in rungs if rung.name == "linear"]
     error = np.hypot(now.nll_stderr, floor.nll_stderr)
-    days = np.flatnonzero(informative)
+    positions = np.flatnonzero(informative)
     return WhatHappened(
         step=step,
         passed=tuple(passed),
         linear=linear[0].share if linear and linear[0] else None,
         learned=None if share is None else share.share,
         at_floor=bool(now.nll - floor.nll <= _ERRORS * error),
-        informative=tuple(int(day) + 1 for day in days),
-        attended=None if row is None else float(row.mean(axis=0)[days].sum()),
-        own=None if row is None else tuple(float(share) for share in row[:, days].max(axis=0)),
+        informative=tuple(int(position) + 1 for position in positions),
+        attended=None if row is None else float(row.mean(axis=0)[positions].sum()),
+        own=None if row is None else tuple(float(share) for share in row[:, positions].max(axis=0)),
         heads=0 if row is None else len(row),
     )
 

@@ -5,7 +5,9 @@ from types import MappingProxyType
 from attnlab.models.attention import Attention, AttentionOptions
 from attnlab.models.base import (
     HIDDEN_STATES,
-    WEIGHTS_BY_DAY,
+    KERNELS,
+    TIME_SCALES,
+    WEIGHTS_BY_POSITION,
     AbstractModel,
     AbstractModelOptions,
     AttentionMap,
@@ -13,30 +15,63 @@ from attnlab.models.base import (
     Trace,
     parameter_count,
 )
-from attnlab.models.gru import GRU, GRUOptions
+from attnlab.models.conv import Conv, ConvOptions
+from attnlab.models.edits import Edit, edited
 from attnlab.models.linear import Linear, LinearOptions
+from attnlab.models.mlp import MLP, MLPOptions
+from attnlab.models.recurrent.gru import GRU, GRUOptions
+from attnlab.models.recurrent.lstm import LSTM, LSTMOptions
+from attnlab.models.recurrent.rnn import RNN, RNNOptions
+from attnlab.models.recurrent.ssm import SSM, SSMOptions
 from attnlab.models.transformer import Transformer, TransformerOptions
 
 MODELS = MappingProxyType(
-    {kind.name: kind for kind in (AttentionOptions, LinearOptions, TransformerOptions, GRUOptions)}
+    {
+        kind.name: kind
+        for kind in (
+            AttentionOptions,
+            LinearOptions,
+            TransformerOptions,
+            GRUOptions,
+            LSTMOptions,
+            RNNOptions,
+            SSMOptions,
+            ConvOptions,
+            MLPOptions,
+        )
+    }
 )
 
 __all__ = [
     "GRU",
     "HIDDEN_STATES",
+    "KERNELS",
+    "LSTM",
+    "MLP",
     "MODELS",
-    "WEIGHTS_BY_DAY",
+    "RNN",
+    "SSM",
+    "TIME_SCALES",
+    "WEIGHTS_BY_POSITION",
     "AbstractModel",
     "AbstractModelOptions",
     "Attention",
     "AttentionMap",
     "AttentionOptions",
     "CellArithmetic",
+    "Conv",
+    "ConvOptions",
+    "Edit",
     "GRUOptions",
+    "LSTMOptions",
     "Linear",
     "LinearOptions",
+    "MLPOptions",
+    "RNNOptions",
+    "SSMOptions",
     "Trace",
     "Transformer",
     "TransformerOptions",
+    "edited",
     "parameter_count",
 ]

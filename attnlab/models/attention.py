@@ -1,7 +1,7 @@
 """`attention`: one head whose output is the logits, the blog's model."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import equinox as eqx
@@ -19,14 +19,15 @@ from attnlab.models.base import (
     CellArithmetic,
     Trace,
 )
-from attnlab.models.embedding import Embedding, embedding_of, project, side_by_side
-from attnlab.models.head_parts import HeadParts, seen_through
+from attnlab.models.edits import Edit, with_edits
 from attnlab.models.initialisation import (
     INITIALISATION_HELP,
     INITIALISATIONS,
     Projection,
     initial_projection,
 )
+from attnlab.models.parts.embedding import Embedding, embedding_of, project, side_by_side
+from attnlab.models.parts.head_parts import SCORE_CHOICES, SCORE_HELP, HeadParts, seen_through
 from attnlab.positions import POSITIONS, AbstractPosition, Learned, position_table
 
 
@@ -59,7 +60,8 @@ class AttentionOptions(AbstractModelOptions):
         "causal: a day sees itself and earlier days; none: all days; published: itself and later.",
         choices=tuple(MASKS),
     )
-    scale: str = option("1/sqrt(d)", "Factor on query · key before the softmax.", choices=SCALES)
+    score: str = option("dot", SCORE_HELP, choices=SCORE_CHOICES)
+    scale: str = option("1/sqrt(d)", "Factor on the score before the softmax.", choices=SCALES)
     temperature: float = option(
         1.0, "With scale “temperature”: scores are divided by it.", low=0.01, high=100.0
     )
@@ -117,6 +119,8 @@ class AttentionOptions(AbstractModelOptions):
 class Attention(AbstractModel):
     """The head that `AttentionOptions` describes, with its weights."""
 
+    has_heads: ClassVar[bool] = True
+
     options: AttentionOptions = eqx.field(static=True)
     vocab: int = eqx.field(static=True)
     length: int = eqx.field(static=True)
@@ -132,16 +136,20 @@ class Attention(AbstractModel):
         queries: Int[Array, " query"],
         *,
         source: Float[Array, "source vocab"] | None = None,
+        edits: Sequence[Edit] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
         parts = self.parts(one_hot, queries)
-        logits, pattern = parts.attended()
+        logits, pattern = parts.attended(self.options.score)
+        if edits:
+            pattern = with_edits(pattern[None], edits, layer=0, queries=queries)[0]
+            logits = pattern @ parts.value
         return logits, Trace((AttentionMap(pattern[None], parts.mask, layer=0),))
 
     def cell(
         self, tokens: Int[Array, " length"], *, layer: int, head: int, query: int, key: int
     ) -> CellArithmetic:
         parts = self.parts(jax.nn.one_hot(tokens, self.vocab), jnp.array([query]))
-        return parts.cell(key)
+        return parts.cell(key, self.options.score)
 
     def parts(
         self, one_hot: Float[Array, "length vocab"], queries: Int[Array, " query"]

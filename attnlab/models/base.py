@@ -3,7 +3,8 @@
 import abc
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import ClassVar, NamedTuple
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,7 +17,8 @@ from attnlab.optimum import Best
 from attnlab.optimum.told import best_when_told
 
 # Names of values of a `Trace`.
-WEIGHTS_BY_DAY, HIDDEN_STATES = "weights by day", "hidden states"
+WEIGHTS_BY_POSITION, HIDDEN_STATES = "weights by position", "hidden states"
+TIME_SCALES, KERNELS = "time scales", "kernels"
 _LOSSES, _READOUTS = ("last", "next", "published"), ("last", "first")
 
 
@@ -37,8 +39,10 @@ class AttentionMap(eqx.Module):
 class Trace(eqx.Module):
     """The inside of a model on one sequence: what there is of it, and nothing else.
 
-    `values` are other arrays by name: `WEIGHTS_BY_DAY` (length × vocab × outcomes), where the
-    model is a weight for each; `HIDDEN_STATES` (length × width), where it reads token after token.
+    `values` are other arrays by name: `WEIGHTS_BY_POSITION` (length × vocab × outcomes), where the
+    model is a weight for each; `HIDDEN_STATES` (length × width), where it reads token after token;
+    `TIME_SCALES` (width), in tokens, where each component of the state fades at a rate of its own;
+    `KERNELS` (layers × query × key), where each layer weighs by distance: rows sum to 1.
     """
 
     attention: tuple[AttentionMap, ...] = ()
@@ -48,8 +52,9 @@ class Trace(eqx.Module):
 class CellArithmetic(NamedTuple):
     """How the share that a query gives to a key comes about.
 
-    score = query · key; scaled = scale · score + bias; the pattern is the softmax of the scaled
-    scores of the query's whole row, over the unmasked keys.
+    score = query · key, or another one of `SCORES` as `kind` says; scaled = scale · score + bias;
+    the pattern is the softmax of the scaled scores of the query's whole row, over the unmasked
+    keys.
     """
 
     query: Float[np.ndarray, " d_attn"]
@@ -60,12 +65,17 @@ class CellArithmetic(NamedTuple):
     scaled: Float[np.ndarray, " length"]
     unmasked: Bool[np.ndarray, " length"]
     pattern: Float[np.ndarray, " length"]
+    kind: str = "dot"
 
 
 class AbstractModel(eqx.Module):
-    """A trainable map from the visible tokens to logits; all its arrays are parameters."""
+    """A trainable map from the visible tokens to logits; all its arrays are parameters.
+
+    A model that `has_heads` takes a tuple of `Edit`s to its `read`, by the name `edits`.
+    """
 
     vocab: eqx.AbstractVar[int]
+    has_heads: ClassVar[bool] = False
 
     def __call__(
         self,
@@ -97,18 +107,34 @@ class AbstractModel(eqx.Module):
         """The arithmetic of one cell of a pattern, or None where there is none to show."""
         return None
 
+    def contributions(
+        self, tokens: Int[Array, " length"], query: Int[Array, ""] | int
+    ) -> Mapping[str, Float[Array, " vocab"]] | None:
+        """What each part adds to the logits at `query` directly, by its name.
+
+        They sum to the logits. None for a model that does not say that its `logits_are_a_sum`.
+        """
+        return None
+
+    @property
+    def logits_are_a_sum(self) -> bool:
+        """Whether the logits are a sum of what the parts of the model add to them."""
+        return False
+
 
 class AbstractModelOptions(Options, abc.ABC):
     """The options of a model family: a frozen dataclass that builds models.
 
     What a family knows of itself stands here, and the pages say it; where it says None or
     nothing, they say nothing. `every_position`: its models have a prediction at each position,
-    rather than one for the whole sequence.
+    rather than one for the whole sequence. `usual_training`: options of a training that its models
+    do well with, by name, in the place of the general defaults on the command line.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     every_position: ClassVar[bool] = True
+    usual_training: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 
     @property
     @abc.abstractmethod
@@ -162,8 +188,8 @@ class AbstractModelOptions(Options, abc.ABC):
                 "With the loss `next` a position of this model may look at the very day that it is "
                 "asked for. Choose the mask `causal`."
             )
-        every_day = all(len(self.sees(position, length)) == length for position in range(length))
-        if loss == "published" and not every_day:
+        all_seen = all(len(self.sees(position, length)) == length for position in range(length))
+        if loss == "published" and not all_seen:
             yield (
                 "The loss `published` asks every position for the final day, also those that see "
                 "only some of the days; all of them share the weights. Choose the loss `last`."

@@ -1,7 +1,7 @@
-"""New days from a trained model: sampling, greedy choice and beam search.
+"""New tokens from a trained model: sampling, greedy choice and beam search.
 
-The model predicts the day after its window. Each new day is pushed into the window and the
-oldest one falls out, so that the last `length` days always decide the next.
+The model predicts the token after its window. Each new token is pushed into the window and the
+oldest one falls out, so that the last `length` tokens always decide the next.
 """
 
 import math
@@ -27,8 +27,8 @@ def generate(
     days: int,
     temperature: float,
     key: Key[Array, ""],
-) -> Int[Array, " days"]:
-    """`days` days after `tokens`, each drawn from softmax(logits / temperature).
+) -> Int[Array, " positions"]:
+    """`days` new tokens after `tokens`, each drawn from softmax(logits / temperature).
 
     Temperature 1 samples from the model, 0 is the greedy choice. Refused: a
     temperature that is negative or no finite number.
@@ -39,7 +39,7 @@ def generate(
             "Choose 0 or more."
         )
 
-    def day(window, number):
+    def step(window, number):
         logits = final_logits(model, window, readout)
         if temperature > 0:
             token = jr.categorical(jr.fold_in(key, number), logits / temperature)
@@ -47,13 +47,13 @@ def generate(
             token = jnp.argmax(logits)
         return jnp.append(window[1:], token), token
 
-    return jax.lax.scan(day, tokens, jnp.arange(days))[1]
+    return jax.lax.scan(step, tokens, jnp.arange(days))[1]
 
 
 class Beam(NamedTuple):
     """Continuations, the most probable first, and log p(continuation | tokens) of each, in nats."""
 
-    continuations: Int[Array, "width days"]
+    continuations: Int[Array, "width positions"]
     log_probs: Float[Array, " width"]
 
 
@@ -66,11 +66,11 @@ def beam_search(
     days: int,
     width: int,
 ) -> Beam:
-    """The `width` most probable continuations by `days` days that a beam of that width finds.
+    """The `width` most probable continuations by `days` tokens that a beam of that width finds.
 
     Exact when `width` is at least vocab^(days - 1); a narrower beam may miss a continuation
-    whose first days are unlikely. Where there are fewer continuations than `width`, the rest have
-    log-probability -inf. Refused: a width or a number of days below 1.
+    whose first tokens are unlikely. Where there are fewer continuations than `width`, the rest have
+    log-probability -inf. Refused: a width or a number of tokens below 1.
     """
     if width < 1 or days < 1:
         raise ValueError(
@@ -80,7 +80,7 @@ def beam_search(
     def log_probs_after(window):
         return jax.nn.log_softmax(final_logits(model, window, readout))
 
-    def day(beam, i):
+    def step(beam, i):
         windows, continuations, log_probs = beam
         longer = log_probs[:, None] + jax.vmap(log_probs_after)(windows)
         log_probs, chosen = jax.lax.top_k(longer.ravel(), width)
@@ -88,11 +88,11 @@ def beam_search(
         windows = jnp.concatenate([windows[parent][:, 1:], token[:, None]], axis=1)
         return (windows, continuations[parent].at[:, i].set(token), log_probs), None
 
-    # All but one of the equal beams start as impossible, so that the first day has no repeats.
+    # All but one of the equal beams start as impossible, so that the first token has no repeats.
     start = (
         jnp.tile(tokens, (width, 1)),
         jnp.zeros((width, days), dtype=tokens.dtype),
         jnp.full(width, -jnp.inf).at[0].set(0.0),
     )
-    (_, continuations, log_probs), _ = jax.lax.scan(day, start, jnp.arange(days))
+    (_, continuations, log_probs), _ = jax.lax.scan(step, start, jnp.arange(days))
     return Beam(continuations, log_probs)

@@ -55,5 +55,5 @@ def heads_of(trace: Trace) -> tuple[tuple[int, int], ...]:
 
 
 def map_name(found: AttentionMap) -> str:
-    """A layer as people count it, and what its keys are if they are not the days themselves."""
+    """A layer as people count it, and what its keys are if they are not the tokens themselves."""
     return f"{found.layer + 1}" + (" (source)" if found.kind == "cross" else "")

@@ -1,4 +1,4 @@
-"""`linear`: a weight for every day, weather and outcome."""
+"""`linear`: a weight for every position, token and outcome."""
 
 import dataclasses
 from typing import ClassVar
@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from attnlab.configuration.options import option
 from attnlab.generators import AbstractGenerator
-from attnlab.models.base import WEIGHTS_BY_DAY, AbstractModel, AbstractModelOptions, Trace
+from attnlab.models.base import WEIGHTS_BY_POSITION, AbstractModel, AbstractModelOptions, Trace
 from attnlab.models.initialisation import (
     INITIALISATION_HELP,
     INITIALISATIONS,
@@ -25,8 +25,8 @@ from attnlab.optimum.linear import best_linear
 class LinearOptions(AbstractModelOptions):
     """Multinomial logistic regression on the flattened one-hot sequence.
 
-    `day_feature` appends the day number over 20 to every day's one-hot token, as the blog's
-    input has it; these constants only add to the bias.
+    `day_feature` appends the day number over 20 to the one-hot token of every position, as the
+    blog's input has it; these constants only add to the bias.
     """
 
     name: ClassVar[str] = "linear"
@@ -75,5 +75,5 @@ class Linear(AbstractModel):
             numbers = jnp.arange(1, length + 1)[:, None] / 20
             inputs = jnp.concatenate([inputs, numbers], axis=1)
         logits = project(self.projection, inputs.reshape(1, -1))
-        trace = Trace(values={WEIGHTS_BY_DAY: weight[:, : self.vocab]})
+        trace = Trace(values={WEIGHTS_BY_POSITION: weight[:, : self.vocab]})
         return jnp.tile(logits, (queries.size, 1)), trace

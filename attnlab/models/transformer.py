@@ -1,7 +1,9 @@
 """`transformer`: layers of several heads, each with a residual connection and an MLP."""
 
 import dataclasses
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -9,7 +11,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, Int, Key
 
-from attnlab.attention.head import MASKS, SCALES, scale_factor
+from attnlab.attention.head import MASKS, SCALES
 from attnlab.configuration.options import option
 from attnlab.models.base import (
     AbstractModel,
@@ -18,9 +20,18 @@ from attnlab.models.base import (
     CellArithmetic,
     Trace,
 )
-from attnlab.models.embedding import Embedding, embedding_of
-from attnlab.models.head_parts import HeadParts, seen_through
+from attnlab.models.edits import Edit
 from attnlab.models.initialisation import Projection, initial_projection, project
+from attnlab.models.parts.activations import ACTIVATION_HELP, ACTIVATIONS
+from attnlab.models.parts.embedding import Embedding, embedding_of
+from attnlab.models.parts.head_parts import SCORE_CHOICES, SCORE_HELP, seen_through
+from attnlab.models.parts.normalisation import (
+    NORMALISERS,
+    Normaliser,
+    in_normalised,
+    normalised,
+)
+from attnlab.models.parts.transformer_layer import TransformerLayer, build_layer
 from attnlab.positions import POSITIONS, AbstractPosition, Learned, position_table
 
 
@@ -29,22 +40,30 @@ class TransformerOptions(AbstractModelOptions):
     """A stack of layers over the tokens' vectors x, which begin as token plus position.
 
     Of each layer, with N the layer normalisation before it (`pre`):
-    x ← x + Σ over heads of attend(N(x)) W_O, then x ← x + W₂ gelu(W₁ N(x) + b₁) + b₂;
-    logits = N(x) U + b. With `post`, x ← N(x + …) instead, and no N before the logits. A position
-    encoding of another width than `d_model` stands behind the token's vector.
-    Vaswani et al. (2017), section 3; Xiong et al. (2020) on the place of N.
+    x ← x + Σ over heads of attend(N(x)) W_O, then x ← x + W₂ f(W₁ N(x) + b₁) + b₂;
+    logits = N(x) U + b, where U is the transpose of the tokens' vectors if it is tied. With
+    `post`, x ← N(x + …) instead, and no N before the logits. A position encoding of another width
+    than `d_model` stands behind the token's vector. Vaswani et al. (2017), section 3; Xiong et al.
+    (2020) on the place of N; Press and Wolf (2017) on the tied U.
     """
 
     name: ClassVar[str] = "transformer"
     summary: ClassVar[str] = "Layers of attention heads and MLPs with residual connections."
+    usual_training: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"steps": 2_000, "data": "fresh", "batch": 256}
+    )
 
     layers: int = option(1, "Number of layers.", low=1, high=8)
     heads: int = option(3, "Number of attention heads per layer.", low=1, high=16)
-    d_attn: int = option(8, "Width of queries, keys and values of each head.", low=1, high=64)
+    d_attn: int = option(8, "Width of queries and keys of each head.", low=1, high=64)
+    d_value: int = option(
+        0, "Width of the values of each head; 0: that of queries and keys.", low=0, high=64
+    )
     d_model: int = option(24, "Width of the vectors between layers.", low=2, high=128)
     mlp_width: int = option(
         48, "Hidden width of the MLP after the heads; 0: none.", low=0, high=512, label="MLP width"
     )
+    activation: str = option("gelu", ACTIVATION_HELP, choices=tuple(ACTIVATIONS))
     residual: str = option(
         "with",
         "with: layers add to what they read; without: they replace it.",
@@ -52,8 +71,13 @@ class TransformerOptions(AbstractModelOptions):
     )
     normalisation: str = option(
         "pre",
-        "Layer normalisation before each part, after it, or none.",
+        "Normalisation of the vectors before each part, after it, or none.",
         choices=("pre", "post", "none"),
+    )
+    normaliser: str = option(
+        "LayerNorm",
+        "LayerNorm: to mean 0 and variance 1; RMSNorm: to mean square 1.",
+        choices=tuple(NORMALISERS),
     )
     position: AbstractPosition = option(
         Learned(), "Positional encoding: how the model knows the order.", registry=POSITIONS
@@ -63,10 +87,26 @@ class TransformerOptions(AbstractModelOptions):
         "causal: a day sees itself and earlier days; none: all days; published: itself and later.",
         choices=tuple(MASKS),
     )
-    scale: str = option("1/sqrt(d)", "Factor on query · key before the softmax.", choices=SCALES)
+    score: str = option("dot", SCORE_HELP, choices=SCORE_CHOICES)
+    scale: str = option("1/sqrt(d)", "Factor on the score before the softmax.", choices=SCALES)
     temperature: float = option(
         1.0, "With scale “temperature”: scores are divided by it.", low=0.01, high=100.0
     )
+    attention: str = option(
+        "plain",
+        "plain: all scores at once; chunked: some at a time, the same result in less memory.",
+        choices=("plain", "chunked"),
+    )
+    unembedding: str = option(
+        "own",
+        "own: a matrix of its own makes the logits; tied: the tokens' vectors do.",
+        choices=("own", "tied"),
+    )
+
+    @property
+    def width_of_values(self) -> int:
+        """That of each head."""
+        return self.d_value or self.d_attn
 
     @property
     def causal(self) -> bool:
@@ -81,7 +121,7 @@ class TransformerOptions(AbstractModelOptions):
         return told_by_mask or self.position.tells_order(d_attn=self.d_attn)
 
     def work(self, *, vocab: int, length: int, parameters: int) -> float:
-        weighed = self.layers * self.heads * 2 * length * self.d_attn
+        weighed = self.layers * self.heads * length * (self.d_attn + self.width_of_values)
         return float(length * (parameters + weighed))
 
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "Transformer":
@@ -97,84 +137,22 @@ class TransformerOptions(AbstractModelOptions):
             length=length,
             tokens=tokens,
             positions=positions if getattr(self.position, "trainable", False) else None,
-            layers=tuple(_build_layer(self, width, layer_key) for layer_key in layer_keys),
-            normalisation=eqx.nn.LayerNorm(width) if self.normalisation == "pre" else None,
+            layers=tuple(build_layer(self, width, layer_key) for layer_key in layer_keys),
+            normalisation=NORMALISERS[self.normaliser](width)
+            if self.normalisation == "pre"
+            else None,
             unembedding=initial_projection(
                 "scaled", key=unembedding_key, inputs=width, outputs=vocab
-            ),
-        )
-
-
-class TransformerLayer(eqx.Module):
-    """The heads and the MLP of one layer; projections of all heads stand side by side."""
-
-    query: Projection
-    key: Projection
-    value: Projection
-    output: Projection
-    mlp: tuple[Projection, Projection] | None
-    normalisations: tuple[eqx.nn.LayerNorm, eqx.nn.LayerNorm] | None
-
-    def parts(
-        self,
-        rows: Float[Array, "length width"],
-        queries: Int[Array, " query"],
-        options: TransformerOptions,
-    ) -> HeadParts:
-        """What `attend` is given, with an axis for the heads in front."""
-        if options.normalisation == "pre":
-            rows = jax.vmap(self.normalisations[0])(rows)
-
-        def by_head(projection, some_rows):
-            return jnp.stack(jnp.split(project(projection, some_rows), options.heads, axis=1))
-
-        scale = scale_factor(options.scale, d_attn=options.d_attn, temperature=options.temperature)
-
-        def of_head(query, key, value):
-            return HeadParts.of(
-                query,
-                key,
-                value,
-                queries=queries,
-                position=options.position,
-                mask=options.mask,
-                scale=jnp.float32(scale),
             )
-
-        return jax.vmap(of_head)(
-            by_head(self.query, rows[queries]), by_head(self.key, rows), by_head(self.value, rows)
+            if self.unembedding == "own"
+            else jnp.zeros(vocab),
         )
-
-    def __call__(
-        self,
-        rows: Float[Array, "length width"],
-        queries: Int[Array, " query"],
-        options: TransformerOptions,
-    ) -> tuple[Float[Array, "query width"], HeadParts, Float[Array, "heads query key"]]:
-        """The rows of `queries` after this layer, its parts, and its patterns."""
-        parts = self.parts(rows, queries, options)
-        outputs, pattern = jax.vmap(HeadParts.attended)(parts)
-        mixed = project(self.output, jnp.concatenate(list(outputs), axis=1))
-        rows = self._joined(rows[queries], mixed, 0, options)
-        if self.mlp is not None:
-            wide, narrow = self.mlp
-            inputs = rows
-            if options.normalisation == "pre":
-                inputs = jax.vmap(self.normalisations[1])(rows)
-            rows = self._joined(
-                rows, project(narrow, jax.nn.gelu(project(wide, inputs))), 1, options
-            )
-        return rows, parts, pattern
-
-    def _joined(self, before, made, part: int, options: TransformerOptions):
-        rows = before + made if options.residual == "with" else made
-        if options.normalisation == "post":
-            rows = jax.vmap(self.normalisations[part])(rows)
-        return rows
 
 
 class Transformer(AbstractModel):
     """The stack that `TransformerOptions` describes, with its weights."""
+
+    has_heads: ClassVar[bool] = True
 
     options: TransformerOptions = eqx.field(static=True)
     vocab: int = eqx.field(static=True)
@@ -182,8 +160,9 @@ class Transformer(AbstractModel):
     tokens: Float[Array, "vocab d_model"]
     positions: Float[Array, "length features"] | None
     layers: tuple[TransformerLayer, ...]
-    normalisation: eqx.nn.LayerNorm | None
-    unembedding: Projection
+    normalisation: Normaliser | None
+    # The bias alone, where the tokens' vectors do the rest.
+    unembedding: Projection | Float[Array, " vocab"]
 
     def read(
         self,
@@ -191,29 +170,65 @@ class Transformer(AbstractModel):
         queries: Int[Array, " query"],
         *,
         source: Float[Array, "source vocab"] | None = None,
+        edits: Sequence[Edit] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
         """Of the last layer, only the rows of `queries` are computed."""
         rows, maps = self._embedded(one_hot), []
         for number, layer in enumerate(self.layers):
             is_last = number == len(self.layers) - 1
             asking = queries if is_last else jnp.arange(one_hot.shape[0])
-            rows, parts, pattern = layer(rows, asking, self.options)
+            rows, parts, pattern = layer(rows, asking, self.options, number, edits)
             maps.append(AttentionMap(pattern, parts.mask[0], layer=number))
         if self.normalisation is not None:
-            rows = jax.vmap(self.normalisation)(rows)
-        return project(self.unembedding, rows), Trace(tuple(maps))
+            rows = normalised(self.normalisation, rows)
+        return self._logits(rows), Trace(tuple(maps))
+
+    def _logits(self, rows: Float[Array, "query width"]) -> Float[Array, "query vocab"]:
+        if isinstance(self.unembedding, Projection):
+            return project(self.unembedding, rows)
+        # Positions that stand behind the token's vector have no part in it.
+        return rows[:, : self.options.d_model] @ self.tokens.T + self.unembedding[None, :]
 
     def cell(
         self, tokens: Int[Array, " length"], *, layer: int, head: int, query: int, key: int
     ) -> CellArithmetic:
-        rows, everywhere = (
-            self._embedded(jax.nn.one_hot(tokens, self.vocab)),
-            jnp.arange(len(tokens)),
-        )
-        for below in self.layers[:layer]:
-            rows, _, _ = below(rows, everywhere, self.options)
+        rows = self._read_by_layers(tokens)[layer]
         parts = self.layers[layer].parts(rows, jnp.array([query]), self.options)
-        return jax.tree.map(lambda leaf: leaf[head], parts).cell(key)
+        return jax.tree.map(lambda leaf: leaf[head], parts).cell(key, self.options.score)
+
+    @property
+    def logits_are_a_sum(self) -> bool:
+        return self.options.residual == "with" and self.options.normalisation != "post"
+
+    def contributions(
+        self, tokens: Int[Array, " length"], query: Int[Array, ""] | int
+    ) -> dict[str, Float[Array, " vocab"]] | None:
+        """Of the embedding, of every head, of the rest of every layer, and of the biases.
+
+        The last normalisation is taken as it is on this sequence: a factor on each component,
+        which is the same for all parts. Elhage et al. (2021), "A mathematical framework for
+        transformer circuits", on direct paths to the logits.
+        """
+        if not self.logits_are_a_sum:
+            return None
+        read = self._read_by_layers(tokens)
+        parts = {"embedding": read[0][query]}
+        for number, (layer, rows) in enumerate(zip(self.layers, read, strict=True), 1):
+            heads, rest = layer.written(rows, query, self.options)
+            parts |= {f"layer {number}, head {head + 1}": row for head, row in enumerate(heads)}
+            parts[f"layer {number}, {'MLP' if layer.mlp is not None else 'bias'}"] = rest
+        weighed, bias = in_normalised(self.normalisation, jnp.stack(list(parts.values())))
+        biases = self._logits(bias[None])[0]
+        # What the logits of a row have from the row itself.
+        made = self._logits(weighed) - self._logits(jnp.zeros((1, bias.size)))
+        return {**dict(zip(parts, made, strict=True)), "biases": biases}
+
+    def _read_by_layers(self, tokens: Int[Array, " length"]) -> list[Float[Array, "length width"]]:
+        """The rows that each layer reads, at all positions."""
+        read = [self._embedded(jax.nn.one_hot(tokens, self.vocab))]
+        for layer in self.layers[:-1]:
+            read.append(layer(read[-1], jnp.arange(len(tokens)), self.options)[0])
+        return read
 
     def _embedded(self, one_hot: Float[Array, "length vocab"]) -> Float[Array, "length width"]:
         embedding = self.embedding()
@@ -231,21 +246,3 @@ class Transformer(AbstractModel):
                 key=jr.key(0),
             )
         return embedding_of(self.tokens, positions)
-
-
-def _build_layer(options: TransformerOptions, width: int, key: Key[Array, ""]) -> TransformerLayer:
-    keys = iter(jr.split(key, 6))
-
-    def projection(inputs, outputs):
-        return initial_projection("scaled", key=next(keys), inputs=inputs, outputs=outputs)
-
-    inner = options.heads * options.d_attn
-    mlp = None
-    query, key_, value = (projection(width, inner) for _ in range(3))
-    output = projection(inner, width)
-    if options.mlp_width:
-        mlp = projection(width, options.mlp_width), projection(options.mlp_width, width)
-    normalisations = None
-    if options.normalisation != "none":
-        normalisations = eqx.nn.LayerNorm(width), eqx.nn.LayerNorm(width)
-    return TransformerLayer(query, key_, value, output, mlp, normalisations)

@@ -1,4 +1,4 @@
-"""Positional encodings: how a model that sees a set of days is told their order.
+"""Positional encodings: how a model that sees a set of tokens is told their order.
 
 Every encoding is a frozen dataclass in `POSITIONS` and of one of two kinds. An input encoding
 gives each position a vector of features; a score encoding changes how queries meet keys.

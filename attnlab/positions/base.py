@@ -16,7 +16,7 @@ class AbstractPosition(Options, abc.ABC):
     summary: ClassVar[str]
 
     def tells_order(self, *, d_attn: int) -> bool:
-        """Whether a head with queries and keys of that width learns the order of the days by it."""
+        """Whether a head with queries and keys of that width learns the tokens' order by it."""
         return True
 
 
@@ -49,6 +49,17 @@ class AbstractScorePosition(AbstractPosition):
         self, queries: Int[Array, " query"], keys: Int[Array, " key"]
     ) -> Float[Array, "query key"]:
         """What is added to the scaled scores, given the positions of queries and keys."""
+
+    def bias_of_head(
+        self,
+        queries: Int[Array, " query"],
+        keys: Int[Array, " key"],
+        *,
+        head: int | Int[Array, ""],
+        heads: int,
+    ) -> Float[Array, "query key"]:
+        """As `bias`, of the one that counts as `head` from 0 among the `heads` of a layer."""
+        return self.bias(queries, keys)
 
 
 def position_table(

@@ -11,7 +11,7 @@ from attnlab.positions.base import AbstractInputPosition
 
 @dataclasses.dataclass(frozen=True)
 class NoPosition(AbstractInputPosition):
-    """No positional information: the days are a set."""
+    """No positional information: the tokens are a set."""
 
     name: ClassVar[str] = "none"
     summary: ClassVar[str] = "No positional information: the days are a set."

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from attnlab.configuration.options import options_of
+from attnlab.configuration.options import label_of, options_of
 from attnlab.generators import GENERATORS
 from attnlab.models import MODELS, AttentionOptions, LinearOptions
 from attnlab.positions import POSITIONS
@@ -43,7 +43,20 @@ def control_values(configuration: Any) -> Iterator[tuple[str, Any]]:
 
 def hideable_controls(experiment: Experiment) -> tuple[str, ...]:
     """The keys of the controls of one experiment that a lesson can leave out."""
-    return (_PRESET, *(key for key, _ in control_values(experiment)))
+    return tuple(labels_of(experiment))
+
+
+def labels_of(experiment: Experiment) -> dict[str, str]:
+    """What these controls are called on the page, by their keys."""
+    return {_PRESET: _PRESET, **dict(_labels(experiment))}
+
+
+def _labels(configuration: Any) -> Iterator[tuple[str, str]]:
+    for name, spec in options_of(configuration).items():
+        if spec.registry is None or len(spec.registry) > 1:
+            yield control_key(type(configuration), name), label_of(name, spec)
+        if spec.registry is not None:
+            yield from _labels(getattr(configuration, name))
 
 
 def all_but(shown: tuple[str, ...]) -> tuple[str, ...]:

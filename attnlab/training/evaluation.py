@@ -47,19 +47,26 @@ class EvaluationByPosition(NamedTuple):
 
 
 def evaluate(
-    model: AbstractModel, sequences: Int[Array, "size days"], *, readout: str
+    model: AbstractModel, sequences: Int[Array, "size positions"], *, readout: str
 ) -> Evaluation:
-    """Loss and accuracy of predicting the final day, at the readout, on test sequences.
+    """Loss and accuracy of predicting the final token, at the readout, on test sequences.
 
     The standard error of an accuracy p over n sequences is √(p(1-p)/n) with p moved half a
     sequence away from 0 and 1, so that it is never zero.
     """
+    return _figures(*outcomes(model, sequences, readout=readout))
+
+
+def outcomes(
+    model: AbstractModel, sequences: Int[Array, "size positions"], *, readout: str
+) -> tuple[Float[np.ndarray, " size"], Float[np.ndarray, " size"]]:
+    """Of every test sequence the loss, and 1.0 where the prediction was right, else 0.0."""
     nll, right = (np.asarray(part, dtype=np.float64) for part in _test(model, sequences, readout))
-    return _figures(nll, right)
+    return nll, right
 
 
 def evaluate_by_position(
-    model: AbstractModel, sequences: Int[Array, "size days"] | Example
+    model: AbstractModel, sequences: Int[Array, "size positions"] | Example
 ) -> EvaluationByPosition:
     """Loss and accuracy of predicting every token from those before it, on test sequences.
 
@@ -102,9 +109,9 @@ def _safe(accuracy: float, size: int) -> float:
 
 @eqx.filter_jit
 def _test(model, sequences, readout):
-    def one(days):
-        log_probs = jax.nn.log_softmax(final_logits(model, days[:-1], readout))
-        return -log_probs[days[-1]], jnp.argmax(log_probs) == days[-1]
+    def one(tokens):
+        log_probs = jax.nn.log_softmax(final_logits(model, tokens[:-1], readout))
+        return -log_probs[tokens[-1]], jnp.argmax(log_probs) == tokens[-1]
 
     return jax.lax.map(one, sequences, batch_size=_EVALUATION_BLOCK)
 

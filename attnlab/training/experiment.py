@@ -27,7 +27,7 @@ PROBES = 32
 
 @dataclasses.dataclass(frozen=True)
 class Experiment(Options):
-    """A generator, how many of its days are visible, a model, its training, and a seed.
+    """A generator, how many of its tokens are visible, a model, its training, and a seed.
 
     Refused, with an `OptionError` that names the option: any option out of its bounds, a length
     too short for the generator, a loss or readout that the model family does not have.
@@ -115,24 +115,24 @@ def _refuse_constant(text: str) -> None:
 class Setup(NamedTuple):
     """An experiment made ready: the state before step 1 and all the data it will meet.
 
-    Sequences of `test` are visible days and the day to predict; `probes` are visible days alone,
+    Sequences of `test` are visible tokens and the one to predict; `probes` are visible ones alone,
     a small fixed set whose patterns are watched.
     """
 
     state: TrainState
     source: AbstractSource
-    test: Int[Array, "test days"]
+    test: Int[Array, "test positions"]
     probes: Int[Array, "probes length"]
     key: Key[Array, ""]
 
 
 def prepare(experiment: Experiment) -> Setup:
     """Draw data and starting weights. The same experiment always gives the same ones."""
-    generator, training, days = experiment.generator, experiment.training, experiment.length + 1
+    generator, training = experiment.generator, experiment.training
     train_size = training.train_size if training.data == "fixed" else 0
     # One draw for all, since a sampler is compiled for every size it is asked for.
     size = PROBES + training.test_size + train_size
-    process = FreshSource(generator, generator.start(), size, days)
+    process = FreshSource(generator, generator.start(), size, experiment.length + 1)
     sequences = np.asarray(_draw(process, jr.fold_in(_root(experiment), 1)).tokens)
     # Cut and handed over by NumPy, since JAX would compile a program for every part.
     probes, test, train_set = np.split(sequences, (PROBES, PROBES + training.test_size))
@@ -182,7 +182,7 @@ _build = eqx.filter_jit(_state_of, compiler_options=dict(QUICKLY))
 _draw = eqx.filter_jit(FreshSource.draw, compiler_options=dict(QUICKLY))
 
 
-def source_of(experiment: Experiment, sequences: Int[Array, "size days"]) -> AbstractSource:
+def source_of(experiment: Experiment, sequences: Int[Array, "size positions"]) -> AbstractSource:
     """Where its training steps take their sequences from; `sequences` is its training set."""
     generator, training = experiment.generator, experiment.training
     if training.data == "fresh":

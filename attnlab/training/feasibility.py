@@ -19,7 +19,7 @@ _NOTHING_TO_LEARN = 0.005
 class Verdict:
     """What an experiment can come to, and what stands in its way in plain words.
 
-    `best` is what the process allows from the visible days; `reachable` is a predictor whose loss
+    `best` is what the process allows from the visible tokens; `reachable` is a predictor whose loss
     no model of the experiment's family can undercut, or None where no such bound above the floor
     is known. Whether training gets there is another matter.
     """
@@ -46,11 +46,11 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
 def _about_sight(
     experiment: Experiment, position: int, best: Best, reachable: Best | None
 ) -> Iterator[str]:
-    """What the readout cannot see, of the days or of their order."""
+    """What the readout cannot see, of the tokens or of their order."""
     options = options_of(experiment.model)
     seen = experiment.model.sees(position, experiment.length)
     if len(seen) < experiment.length:
-        days = "day " + ", ".join(str(day + 1) for day in seen)
+        days = "day " + ", ".join(str(index + 1) for index in seen)
         yield (
             f"The prediction is read out at day {position + 1}, where the model sees only {days}. "
             f"Read out at the other end{', or change the `mask`' if 'mask' in options else ''}."

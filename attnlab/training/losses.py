@@ -21,7 +21,7 @@ LOSSES = MappingProxyType(
 
 
 class SequenceLoss(NamedTuple):
-    """For one sequence, in nats: what is minimised, and -log p(final day) at the readout."""
+    """For one sequence, in nats: what is minimised, and -log p(final token) at the readout."""
 
     objective: Float[Array, ""]
     nll: Float[Array, ""]
@@ -30,7 +30,7 @@ class SequenceLoss(NamedTuple):
 def sequence_loss(
     model: AbstractModel, example: Example, *, loss: str, readout: str
 ) -> SequenceLoss:
-    """The loss of a name of `LOSSES` on an example whose last token is the final day.
+    """The loss of a name of `LOSSES` on an example whose last token is the final one.
 
     Only the positions that count are computed: for `last` the readout alone. `next` leaves out
     the tokens that are not asked.

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Int, Key, PyTree
 
-from attnlab.generators import AbstractGenerator, draw_days
+from attnlab.generators import AbstractGenerator, draw_tokens
 
 
 class Example(NamedTuple):
@@ -50,7 +50,7 @@ class AbstractSource(eqx.Module):
 class MinibatchSource(AbstractSource):
     """Random rows of a fixed training set, with replacement."""
 
-    sequences: Int[Array, "size days"]
+    sequences: Int[Array, "size positions"]
     batch: int = eqx.field(static=True)
     given: int = eqx.field(static=True, default=0)
 
@@ -65,7 +65,7 @@ class MinibatchSource(AbstractSource):
 class FullSource(AbstractSource):
     """The whole training set every step."""
 
-    sequences: Int[Array, "size days"]
+    sequences: Int[Array, "size positions"]
     given: int = eqx.field(static=True, default=0)
 
     def draw(self, key: Key[Array, ""]) -> Example:
@@ -81,10 +81,10 @@ class FreshSource(AbstractSource):
     generator: AbstractGenerator = eqx.field(static=True)
     start: PyTree
     batch: int = eqx.field(static=True)
-    days: int = eqx.field(static=True)
+    length: int = eqx.field(static=True)
 
     def draw(self, key: Key[Array, ""]) -> Example:
-        draw = partial(draw_days, self.generator, self.start, days=self.days)
+        draw = partial(draw_tokens, self.generator, self.start, length=self.length)
         tokens = jax.vmap(draw)(jr.split(key, self.batch))
         return as_examples(tokens, given=self.generator.given())
 

@@ -25,6 +25,21 @@ def attention_inputs(tokens, token_vectors, positions):
     return np.hstack([content, positions])
 
 
+def dot(query, key):
+    return query @ key
+
+
+def additive(query, key):
+    return sum(np.tanh(q + k) for q, k in zip(query, key, strict=True))
+
+
+def gaussian(query, key):
+    return -sum((q - k) ** 2 for q, k in zip(query, key, strict=True)) / 2
+
+
+SCORES_OF = {"dot": dot, "additive": additive, "gaussian": gaussian}
+
+
 def attention_forward(model, tokens, *, positions, mask, scale, turn=None, bias=None):
     """(logits, pattern) at every query, from the weights of an attention model.
 
@@ -38,10 +53,11 @@ def attention_forward(model, tokens, *, positions, mask, scale, turn=None, bias=
     )
     if turn is not None:
         query, key = turn(query), turn(key)
-    return attention_of(query, key, value, mask=mask, scale=scale, bias=bias)
+    score = SCORES_OF[model.options.score]
+    return attention_of(query, key, value, mask=mask, scale=scale, bias=bias, score=score)
 
 
-def attention_of(query, key, value, *, mask, scale, bias=None):
+def attention_of(query, key, value, *, mask, scale, bias=None, score=dot):
     """(output, pattern) by loops over queries and the keys that each may see."""
     length = len(key)
     pattern = np.zeros((length, length))
@@ -49,7 +65,7 @@ def attention_of(query, key, value, *, mask, scale, bias=None):
         seen = {
             "causal": range(q + 1), "none": range(length), "published": range(q, length)
         }[mask]  # fmt: skip
-        scores = np.array([scale * (query[q] @ key[k]) for k in seen])
+        scores = np.array([scale * score(query[q], key[k]) for k in seen])
         if bias is not None:
             scores = scores + bias[q, list(seen)]
         weights = np.exp(scores - scores.max())
@@ -57,7 +73,10 @@ def attention_of(query, key, value, *, mask, scale, bias=None):
     return pattern @ value, pattern
 
 
-def layer_norm(rows, norm):
+def normalised(rows, norm, name):
+    if name == "RMSNorm":
+        size = np.sqrt((rows**2).mean(axis=1, keepdims=True) + 1e-5)
+        return rows / size * as_float64(norm.weight)
     centred = rows - rows.mean(axis=1, keepdims=True)
     spread = np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5)
     return centred / spread * as_float64(norm.weight) + as_float64(norm.bias)
@@ -67,13 +86,23 @@ def gelu(x):
     return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 
-def transformer_forward(model, tokens, *, positions, turn=None, bias=None):
+def silu(x):
+    return x / (1 + np.exp(-x))
+
+
+ACTIVATIONS = {"gelu": gelu, "relu": lambda x: np.maximum(x, 0), "silu": silu, "tanh": np.tanh}
+
+
+def transformer_forward(model, tokens, *, positions, turn=None, bias_of=lambda head: None):
     """(logits, patterns by layer and head) of a stack, head after head."""
     options = model.options
     factor = {
         "1/sqrt(d)": options.d_attn**-0.5, "none": 1.0, "temperature": 1 / options.temperature
     }[options.scale]  # fmt: skip
     rows, patterns = attention_inputs(tokens, as_float64(model.tokens), positions), []
+
+    def layer_norm(some_rows, norm):
+        return normalised(some_rows, norm, options.normaliser)
 
     def affine(inputs, projection):
         return inputs @ as_float64(projection.weight) + as_float64(projection.bias)
@@ -83,16 +112,18 @@ def transformer_forward(model, tokens, *, positions, turn=None, bias=None):
         inputs = layer_norm(rows, layer.normalisations[0]) if pre else rows
         mixed, of_layer = as_float64(layer.output.bias), []
         for head in range(options.heads):
-            own = slice(head * options.d_attn, (head + 1) * options.d_attn)
-            query, key, value = (
-                affine(inputs, part)[:, own] for part in (layer.query, layer.key, layer.value)
-            )
+            width = options.d_value or options.d_attn
+            compared = slice(head * options.d_attn, (head + 1) * options.d_attn)
+            read = slice(head * width, (head + 1) * width)
+            query, key = (affine(inputs, part)[:, compared] for part in (layer.query, layer.key))
+            value = affine(inputs, layer.value)[:, read]
             if turn is not None:
                 query, key = turn(query), turn(key)
             output, pattern = attention_of(
-                query, key, value, mask=options.mask, scale=factor, bias=bias
-            )
-            mixed = mixed + output @ as_float64(layer.output.weight)[own]
+                query, key, value, mask=options.mask, scale=factor, bias=bias_of(head),
+                score=SCORES_OF[options.score],
+            )  # fmt: skip
+            mixed = mixed + output @ as_float64(layer.output.weight)[read]
             of_layer.append(pattern)
         patterns.append(of_layer)
         rows = rows + mixed if options.residual == "with" else mixed
@@ -100,11 +131,14 @@ def transformer_forward(model, tokens, *, positions, turn=None, bias=None):
         if options.mlp_width:
             inputs = layer_norm(rows, layer.normalisations[1]) if pre else rows
             wide, narrow = layer.mlp
-            made = affine(gelu(affine(inputs, wide)), narrow)
+            made = affine(ACTIVATIONS[options.activation](affine(inputs, wide)), narrow)
             rows = rows + made if options.residual == "with" else made
             rows = layer_norm(rows, layer.normalisations[1]) if post else rows
     if options.normalisation == "pre":
         rows = layer_norm(rows, model.normalisation)
+    if options.unembedding == "tied":
+        vectors = as_float64(model.tokens)
+        return rows[:, : options.d_model] @ vectors.T + as_float64(model.unembedding), patterns
     return affine(rows, model.unembedding), patterns
 
 
@@ -125,6 +159,92 @@ def gru_logits(model, tokens):
         state = (1 - update) * new + update * state
         logits.append(state @ as_float64(model.unembedding.weight) + model.unembedding.bias)
     return np.array(logits)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def unembedded(model, state):
+    return state @ as_float64(model.unembedding.weight) + as_float64(model.unembedding.bias)
+
+
+def lstm_logits(model, tokens):
+    """Logits after every token, by the equations of Hochreiter and Schmidhuber with a forget gate.
+
+    Equinox stacks the rows of the input, forget, candidate and output gates.
+    """
+    gates, size = model.gates, model.gates.hidden_size
+    by_gate = [slice(part * size, (part + 1) * size) for part in range(4)]
+    from_token, from_state, bias = (
+        as_float64(part) for part in (gates.weight_ih, gates.weight_hh, gates.bias)
+    )
+    state, memory, logits = np.zeros(size), np.zeros(size), []
+    for token in tokens:
+        entered, forgotten, candidate, out = (
+            np.array([from_token[row, token] + from_state[row] @ state + bias[row]
+                      for row in range(part.start, part.stop)])
+            for part in by_gate
+        )  # fmt: skip
+        memory = sigmoid(forgotten) * memory + sigmoid(entered) * np.tanh(candidate)
+        state = sigmoid(out) * np.tanh(memory)
+        logits.append(unembedded(model, state))
+    return np.array(logits)
+
+
+def rnn_logits(model, tokens):
+    """Logits after every token of a state that goes through tanh."""
+    state, logits = np.zeros(len(model.carried)), []
+    for token in tokens:
+        entered = as_float64(model.inputs.weight)[token] + as_float64(model.inputs.bias)
+        carried = [sum(state * as_float64(model.carried)[:, part]) for part in range(len(state))]
+        state = np.tanh(entered + carried)
+        logits.append(unembedded(model, state))
+    return np.array(logits)
+
+
+def ssm_logits(model, tokens):
+    """Logits after every token, from the state written out as a sum over the past."""
+    fading, entered = np.exp(-np.exp(as_float64(model.log_rates))), []
+    for token in tokens:
+        rows = as_float64(model.inputs.weight)[token] + as_float64(model.inputs.bias)
+        entered.append(np.sqrt(1 - fading**2) * rows)
+    logits = []
+    for t in range(len(tokens)):
+        state = sum(fading ** (t - s) * entered[s] for s in range(t + 1))
+        if model.mlp is not None:
+            state = gelu(state @ as_float64(model.mlp.weight) + as_float64(model.mlp.bias))
+        logits.append(unembedded(model, state))
+    return np.array(logits)
+
+
+def conv_forward(model, tokens):
+    """(logits, the shares of every layer by query and key), tap after tap, the nearest first."""
+    options, length = model.options, len(tokens)
+    rows, patterns = as_float64(model.tokens)[list(tokens)], []
+    for number, layer in enumerate(model.layers):
+        kernel = as_float64(layer.weight).reshape(options.kernel_size, options.d_model, -1)
+        stride = options.dilation**number
+        pattern, made = np.zeros((length, length)), np.zeros(rows.shape)
+        for t in range(length):
+            made[t] = as_float64(layer.bias)
+            for tap in range(options.kernel_size):
+                if t - tap * stride < 0:
+                    continue
+                made[t] = made[t] + rows[t - tap * stride] @ kernel[tap]
+                pattern[t, t - tap * stride] = np.linalg.norm(kernel[tap])
+            pattern[t] /= pattern[t].sum()
+        rows = rows + ACTIVATIONS[options.activation](made)
+        patterns.append(pattern)
+    return np.array([unembedded(model, row) for row in rows]), patterns
+
+
+def mlp_logits(model, tokens, activation):
+    """Flattened one-hot tokens through the hidden layers."""
+    rows = np.eye(VOCAB)[list(tokens)].ravel()
+    for layer in model.layers:
+        rows = activation(rows @ as_float64(layer.weight) + as_float64(layer.bias))
+    return unembedded(model, rows)
 
 
 def linear_logits(weight, bias, tokens, *, day_feature=False):

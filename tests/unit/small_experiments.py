@@ -3,7 +3,17 @@
 import dataclasses
 
 from attnlab.generators import Markov
-from attnlab.models import AttentionOptions, GRUOptions, LinearOptions, TransformerOptions
+from attnlab.models import (
+    AttentionOptions,
+    ConvOptions,
+    GRUOptions,
+    LinearOptions,
+    LSTMOptions,
+    MLPOptions,
+    RNNOptions,
+    SSMOptions,
+    TransformerOptions,
+)
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
 
@@ -18,11 +28,21 @@ SMALL_TRANSFORMER = dataclasses.replace(
     SMALL, model=TransformerOptions(layers=2, heads=2, d_attn=2, d_model=4, mlp_width=3)
 )
 SMALL_GRU = dataclasses.replace(SMALL, model=GRUOptions(hidden_size=3))
+_OTHERS = (
+    LSTMOptions(hidden_size=3),
+    RNNOptions(hidden_size=3),
+    SSMOptions(hidden_size=3, mlp_width=3),
+    ConvOptions(layers=2, kernel_size=2, d_model=3),
+    MLPOptions(mlp_width=3),
+)
 # One of every family.
 SMALL_MODELS = {
     experiment.model.name: experiment
-    for experiment in (SMALL, SMALL_LINEAR, SMALL_TRANSFORMER, SMALL_GRU)
-}
+    for experiment in (
+        SMALL, SMALL_LINEAR, SMALL_TRANSFORMER, SMALL_GRU,
+        *(dataclasses.replace(SMALL, model=model) for model in _OTHERS),
+    )
+}  # fmt: skip
 
 
 def small(experiment=SMALL, *, seed=0, **training):

@@ -121,8 +121,9 @@ def learning_chart():
 
 
 def heads_chart():
-    rows = {"heads": (0, 1), "read": 2, "trained": True, "symbols": None}
-    table = charts.heads_table(np.stack([HALVES, HALVES]), TRIANGLE, **rows)
+    words = charts.MapWords(("head 1", "head 2"), "share of attention", "day attended to")
+    rows = {"words": words, "read": 2, "trained": True, "symbols": None}
+    table = charts.heads_table(np.stack([HALVES, HALVES]), TRIANGLE, heads=(0, 1), **rows)
     marks = charts.informative_table([1, 3], 2)
     return charts.heads_chart(table, marks, shape=(3, 3), **rows, **SIZE)
 
@@ -219,6 +220,11 @@ def training_chart():
     )
 
 
+def time_scale_chart():
+    table = charts.time_scale_table(np.array([2.0, 30.0, 0.5]))
+    return charts.time_scale_chart(table, length=10, **SIZE)
+
+
 def weight_chart():
     table = charts.weight_table(np.arange(18.0).reshape(2, 3, 3), WEATHER)
     return charts.weight_chart(table, length=2, vocabulary=WEATHER, **SIZE)
@@ -234,7 +240,7 @@ def layers_of(spec, above=None):
     """The single layers of a specification, each with the encodings of those around it."""
     encoding = {**(above or {}), **spec.get("encoding", {})}
     if "layer" not in spec:
-        yield spec["mark"]["type"], encoding
+        yield spec["mark"], encoding
     for layer in spec.get("layer", ()):
         yield from layers_of(layer, encoding)
 
@@ -243,7 +249,7 @@ def marks_of(drawing):
     """Marks and their columns in words, such as `point x=day y=loss`."""
     for mark, encoding in layers_of(drawing.specification()):
         fields = [(place, encoding.get(place, {}).get("field")) for place in PLACES]
-        yield " ".join([mark, *(f"{place}={field}" for place, field in fields if field)])
+        yield " ".join([mark["type"], *(f"{place}={field}" for place, field in fields if field)])
 
 
 def drawn(drawing):
@@ -379,17 +385,17 @@ EXPECTED = {
         {"line": 7, "text": 2},
     ),
     # Places are calculated. Beside the cells two frames and the colours of the legend; of texts the
-    # numbers, the names, the days of keys and queries, four of axes and legend, and the marks.
+    # numbers, the names, the days of keys and queries, five of axes and legend, and the marks.
     "heads_chart": (
         [
             "rect color=share opacity=strength",
             "rect",
             "text text=number",
-            *["text text=name"] * 7,
+            *["text text=name"] * 8,
             "rect color=share",
             "text",
         ],
-        {"rect": 12 + 2 + 21, "text": 12 + 2 + 6 + 6 + 4 + 4},
+        {"rect": 12 + 2 + 21, "text": 12 + 2 + 6 + 6 + 5 + 4},
     ),
     "leave_one_out_chart": (
         [
@@ -496,6 +502,7 @@ EXPECTED = {
         ],
         {"line": 6, "symbol": 6},
     ),
+    "time_scale_chart": (["point x=place y=days", "rule y=days"], {"symbol": 3, "rule": 1}),
     "weight_chart": (
         [
             "rect x=day y=row color=weight",
@@ -521,6 +528,13 @@ def test_its_marks_show_their_columns_and_every_row_is_drawn(name):
     # The series of a frequency is calculated where it is drawn.
     assert shown - {"series"} <= columns | own
     assert all(len(table) for table in drawing.tables.values())
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_words_have_a_colour_of_their_own(name):
+    # Without one they are black, also on dark ground.
+    for mark, encoding in layers_of(globals()[name]().specification()):
+        assert mark["type"] != "text" or "color" in mark | encoding
 
 
 # The letters in the cells of a matrix are as large as their cells.

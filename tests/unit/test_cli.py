@@ -73,6 +73,31 @@ def test_options_replace_those_of_the_preset(capsys):
     assert experiment.training.batch_mode == "full"
 
 
+def test_a_family_is_trained_as_it_does_well_with_unless_asked_otherwise(capsys):
+    small = ("train", "--json", "--length", "4", "--steps", "20", "--test-size", "100")
+    usual = {"data": "fresh", "batch": 256, "steps": 20}
+    general = {"data": "fixed", "batch": 100, "steps": 20}
+    for model, expected in (("transformer", usual), ("gru", general)):
+        status, out, _ = run(capsys, *small, "--model", model)
+        assert status == 0
+        training = json.loads(out)["experiment"]["training"]
+        assert {name: training[name] for name in expected} == expected
+    # A preset has a training of its own.
+    status, out, _ = run(capsys, *small, "--preset", "corrected-markov", "--model", "transformer")
+    assert json.loads(out)["experiment"]["training"]["data"] == "fixed"
+
+
+@pytest.mark.slow
+def test_the_transformer_learns_dotmod_with_its_own_settings(capsys):
+    status, out, _ = run(
+        capsys, "train", "--generator", "dotmod", "--model", "transformer", "--length", "10",
+        "--json",
+    )  # fmt: skip
+    assert status == 0
+    report = json.loads(out)
+    assert report["test_accuracy"] > 0.95
+
+
 @pytest.mark.slow
 def test_options_of_chosen_parts_reach_them(capsys):
     status, out, _ = run(
@@ -92,7 +117,8 @@ def test_encodings_of_scores_train(capsys, position, option, value):
     status, out, _ = run(capsys, *QUICK, "--position", position, f"--{option}", str(value))
     assert status == 0
     record = json.loads(out)["experiment"]
-    assert record["model"]["position"] == {"name": position, option: value}
+    rest = {"alibi": {"slopes": "equal"}}.get(position, {})
+    assert record["model"]["position"] == {"name": position, option: value, **rest}
 
 
 def test_presets_are_listed(capsys):

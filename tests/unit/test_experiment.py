@@ -1,19 +1,23 @@
 """Experiments: their caps, and what is drawn from them."""
 
 import dataclasses
+from typing import ClassVar
 
 import jax
 import numpy as np
 import pytest
 
-from attnlab.configuration.options import OptionError, options_of
-from attnlab.generators import Recall
+from attnlab.configuration.options import OptionError, check_option, options_of
+from attnlab.generators import Markov, Recall
 from attnlab.models import AttentionOptions, LinearOptions
 from attnlab.training.experiment import (
     Experiment,
     build_model,
+    from_json,
     prepare,
+    to_json,
 )
+from attnlab.training.loop import train
 from attnlab.training.steps import Training
 from tests.unit.small_experiments import SMALL, small
 
@@ -59,6 +63,23 @@ def test_a_length_within_the_given_tokens_is_refused(monkeypatch):
     Experiment(generator=Recall(), length=7)
     with pytest.raises(OptionError, match=r"`length` is 6: .* first 7 tokens.*Choose 7 or more"):
         Experiment(generator=Recall(), length=6)
+
+
+def test_a_generator_of_ones_own_needs_no_registration_in_a_script():
+    @dataclasses.dataclass(frozen=True)
+    class Mine(Markov):
+        name: ClassVar[str] = "mine"
+
+    experiment = Experiment(
+        generator=Mine(), length=3, training=Training(steps=5, train_size=100, test_size=100)
+    )
+    *_, last = train(experiment, prepare(experiment))
+    assert int(last.state.step) == 5
+    # Files go by names, and say whose they know.
+    with pytest.raises(OptionError, match=r"`generator` is 'mine': unknown\."):
+        from_json(to_json(experiment))
+    with pytest.raises(OptionError, match=r"`generator` is .*: not a choice\."):
+        check_option("generator", options_of(Experiment)["generator"], AttentionOptions(), None)
 
 
 def test_the_length_reaches_the_generator():

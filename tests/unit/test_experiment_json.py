@@ -23,7 +23,10 @@ from attnlab.training.steps import Training
 @pytest.mark.parametrize("name", POSITIONS)
 def test_every_positional_encoding_survives_json(name):
     kind = POSITIONS[name]
-    changed = {option: type(default_of(kind, option))(3) for option in options_of(kind)}
+    changed = {
+        option: spec.choices[-1] if spec.choices else type(default_of(kind, option))(3)
+        for option, spec in options_of(kind).items()
+    }
     position = kind(**changed)
     experiment = Experiment(model=AttentionOptions(position=position))
     assert from_json(to_json(experiment)) == experiment

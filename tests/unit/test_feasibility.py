@@ -5,7 +5,17 @@ import dataclasses
 import pytest
 
 from attnlab.generators import Custom, DotMod, Markov, NDays, Recall
-from attnlab.models import AttentionOptions, GRUOptions, LinearOptions, TransformerOptions
+from attnlab.models import (
+    AttentionOptions,
+    ConvOptions,
+    GRUOptions,
+    LinearOptions,
+    LSTMOptions,
+    MLPOptions,
+    RNNOptions,
+    SSMOptions,
+    TransformerOptions,
+)
 from attnlab.optimum import optimum
 from attnlab.positions import NoPosition, Rotary
 from attnlab.training.evaluation import evaluate
@@ -234,6 +244,13 @@ STACKS = {
     "with positions": (TransformerOptions(layers=2), None),
     "read out before": (TransformerOptions(layers=2, mask="published"), "own day"),
     "gru": (GRUOptions(), None),
+    "lstm": (LSTMOptions(), None),
+    "rnn": (RNNOptions(), None),
+    "ssm": (SSMOptions(), None),
+    "mlp": (MLPOptions(), None),
+    "conv that sees all": (ConvOptions(), None),
+    "conv that sees two days": (ConvOptions(layers=1, kernel_size=2), "last two"),
+    "conv of two narrow layers": (ConvOptions(layers=2, kernel_size=2), None),
 }  # fmt: skip
 
 
@@ -249,9 +266,28 @@ def test_of_a_stack_a_bound_is_told_where_it_holds_and_none_elsewhere(name):
     features = {
         "counts": lambda days: (days[-1], *sorted(days)),
         "own day": lambda days: days[-1],
+        "last two": lambda days: tuple(days[-2:]),
     }[told]
     assert_reachable(verdict, oracles.told_only(joint, features))
     assert verdict.findings
+
+
+def test_a_convolution_says_which_day_it_does_not_see():
+    """Taps at 0 and 1 of the first layer and at 0 and 3 of the second: 0, 1, 3 and 4 days back."""
+    model = ConvOptions(layers=2, kernel_size=2, dilation=3)
+    assert model.distances(10) == (0, 1, 3, 4)
+    assert model.sees(3, 10) == (0, 2, 3)
+    (finding,) = model.findings(loss="last", length=10)
+    assert "sees 4 of 10 days: a day that is 2 before the last" in finding
+    assert not list(ConvOptions(layers=3, kernel_size=3).findings(loss="last", length=10))
+
+
+def test_a_state_space_model_without_an_mlp_is_linear():
+    generator, length, _ = case("recall")
+    linear = LinearOptions().reachable(generator, length, length - 1)
+    for width, expected in ((0, linear), (8, None)):
+        found = SSMOptions(mlp_width=width).reachable(generator, length, length - 1)
+        assert found == expected
 
 
 @pytest.mark.slow

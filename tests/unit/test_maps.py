@@ -7,9 +7,10 @@ from attnlab import charts
 from attnlab.charts.core.colours import share_ramp, truth_ramp
 from attnlab.models import AttentionMap
 from attnlab.ui.inspect.comparisons import as_shares
+from attnlab.ui.inspect.contributions_panel import contribution_table
 from attnlab.ui.inspect.final_query_panel import final_rows
 from attnlab.ui.inspect.view import View
-from attnlab.ui.train.inside_panel import Choice
+from attnlab.ui.train.inside.shown import Choice
 
 SIZE = {"dark": False, "height": 200}
 LOOK = {"length": 3, "title": "share", "most": 0.3, **SIZE}
@@ -102,3 +103,11 @@ def test_shares_of_the_final_query_sum_to_one():
     assert list(rows) == ["depends", "truth"]
     np.testing.assert_allclose(rows["depends"], [0, 1 / 3, 2 / 3])
     np.testing.assert_array_equal(rows["truth"], 0)
+
+
+def test_contributions_are_centred_and_end_with_their_sum():
+    found = {"embedding": np.array([1.0, 2.0, 3.0]), "layer 1, head 1": np.array([-1.0, 0.0, 4.0])}
+    table = contribution_table(found, ("a", "b", "c"))
+    assert list(table.index) == ["embedding", "layer 1, head 1", "logits"]
+    assert list(table.loc["embedding"]) == ["−1.00", "+0.00", "+1.00"]
+    assert list(table.loc["logits"]) == ["−3.00", "−1.00", "+4.00"]

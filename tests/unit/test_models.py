@@ -1,106 +1,62 @@
 """Every model with every option: what it computes, shows, and does not see."""
 
-import dataclasses
-import functools
 import itertools
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
+import optax
 import pytest
 
-from attnlab.attention.head import MASKS, SCALES
+from attnlab.attention.head import SCALES
+from attnlab.configuration.options import options_of
 from attnlab.models import (
     HIDDEN_STATES,
+    KERNELS,
     MODELS,
-    WEIGHTS_BY_DAY,
+    TIME_SCALES,
+    WEIGHTS_BY_POSITION,
     AttentionOptions,
+    ConvOptions,
     GRUOptions,
     LinearOptions,
+    LSTMOptions,
+    MLPOptions,
+    RNNOptions,
+    SSMOptions,
     TransformerOptions,
     parameter_count,
 )
 from attnlab.positions import POSITIONS
 from tests.unit.model_oracles import (
+    ACTIVATIONS,
+    SCORES_OF,
     as_float64,
     attention_forward,
+    conv_forward,
     gru_logits,
     linear_logits,
+    lstm_logits,
+    mlp_logits,
+    rnn_logits,
+    ssm_logits,
     transformer_forward,
+)
+from tests.unit.model_settings import (
+    LENGTH,
+    MODELS_IN_ALL_SETTINGS,
+    TOKENS,
+    VOCAB,
+    build,
+    built,
+    run,
 )
 from tests.unit.position_oracles import SCORES, TABLES
 
-VOCAB, LENGTH = 3, 5
-TOKENS = (2, 0, 1, 1, 0)
-
-SMALL_TRANSFORMER = TransformerOptions(
-    layers=2, heads=2, d_attn=2, d_model=4, mlp_width=5, temperature=2.0
-)
-# Every encoding with both embeddings, and masks in turn; encodings of scores meet every mask.
-HEADS = dict.fromkeys(
-    [
-        (position, tuple(MASKS)[(number + turn) % len(MASKS)], embedding)
-        for number, position in enumerate(POSITIONS)
-        for turn, embedding in enumerate(("one-hot", "learned"))
-    ]
-    + list(itertools.product(SCORES, MASKS, ["one-hot"]))
-)
-# Every other value of an option, and every encoding that reaches the stack in a way of its own.
-STACKS = {
-    "none, heads 1": {"heads": 1},
-    "scalar, mask none": {"mask": "none"},
-    "sinusoidal, without residual": {"residual": "without"},
-    "learned, normalisation post": {"normalisation": "post"},
-    "rotary, mask published, temperature": {"mask": "published", "scale": "temperature"},
-    "alibi": {},
-    "learned, layers 1, no normalisation": {"layers": 1, "normalisation": "none"},
-    "learned, no MLP": {"mlp_width": 0},
-}
-MODELS_IN_ALL_SETTINGS = {
-    **{
-        f"attention {position} {mask} {embedding}": AttentionOptions(
-            d_attn=2, d_model=4, position=POSITIONS[position](), mask=mask, embedding=embedding
-        )
-        for position, mask, embedding in HEADS
-    },
-    **{
-        f"transformer {name}": dataclasses.replace(
-            SMALL_TRANSFORMER, position=POSITIONS[name.split(",")[0]](), **changes
-        )
-        for name, changes in STACKS.items()
-    },
-    "linear": LinearOptions(),
-    "linear with days": LinearOptions(day_feature="with"),
-    "gru": GRUOptions(hidden_size=4),
-}
+RECURRENT = {"gru": gru_logits, "lstm": lstm_logits, "rnn": rnn_logits, "ssm": ssm_logits}
 
 every_setting = pytest.mark.parametrize("setting", MODELS_IN_ALL_SETTINGS)
-
-
-def build(options, *, length=LENGTH, seed=0):
-    return options.build(vocab=VOCAB, length=length, key=jr.key(seed))
-
-
-@functools.cache
-def built(setting):
-    """A model of a setting, its logits and its trace at every query of `TOKENS`.
-
-    Off its start, where biases are all 0 and normalisations alike.
-    """
-    rng = np.random.default_rng(4)
-    parameters, rest = eqx.partition(build(MODELS_IN_ALL_SETTINGS[setting], seed=3), eqx.is_array)
-    moved = jax.tree.map(
-        lambda leaf: leaf + rng.normal(scale=0.1, size=leaf.shape).astype(np.float32), parameters
-    )
-    model = eqx.combine(moved, rest)
-    return model, *run(model)
-
-
-def run(model, tokens=TOKENS, queries=None):
-    queries = range(len(tokens)) if queries is None else queries
-    return model(jnp.array(tokens), jnp.array(queries))
 
 
 def test_every_registered_model_has_a_setting():
@@ -128,8 +84,10 @@ def test_queries_choose_rows_and_nothing_else(setting):
 def test_the_trace_has_what_there_is_and_the_shapes_it_says(setting):
     options = MODELS_IN_ALL_SETTINGS[setting]
     _, _, trace = built(setting)
-    heads = {"attention": [1], "transformer": [getattr(options, "heads", 0)] * getattr(
-        options, "layers", 0)}.get(options.name, [])  # fmt: skip
+    layers = getattr(options, "layers", 0)
+    heads = {
+        "attention": [1], "transformer": [getattr(options, "heads", 0)] * layers,
+    }.get(options.name, [])  # fmt: skip
     assert [found.pattern.shape for found in trace.attention] == [
         (number, LENGTH, LENGTH) for number in heads
     ]
@@ -138,8 +96,10 @@ def test_the_trace_has_what_there_is_and_the_shapes_it_says(setting):
         np.testing.assert_allclose(np.asarray(found.pattern).sum(axis=-1), 1, atol=1e-6)
         assert (np.asarray(found.pattern)[:, ~np.asarray(found.mask)] == 0).all()
     shapes = {
-        "linear": {WEIGHTS_BY_DAY: (LENGTH, VOCAB, VOCAB)},
-        "gru": {HIDDEN_STATES: (LENGTH, 4)},
+        "linear": {WEIGHTS_BY_POSITION: (LENGTH, VOCAB, VOCAB)},
+        **{name: {HIDDEN_STATES: (LENGTH, 4)} for name in RECURRENT},
+        "conv": {KERNELS: (layers, LENGTH, LENGTH)},
+        "ssm": {HIDDEN_STATES: (LENGTH, 4), TIME_SCALES: (4,)},
     }.get(options.name, {})
     assert {name: value.shape for name, value in trace.values.items()} == shapes
 
@@ -160,11 +120,25 @@ def in_float64(model, options):
         day_feature = options.day_feature == "with"
         logits = linear_logits(weight, bias, TOKENS, day_feature=day_feature)
         return np.tile(logits, (LENGTH, 1)), []
-    if options.name == "gru":
-        return gru_logits(model, TOKENS), []
+    if options.name == "mlp":
+        activation = ACTIVATIONS[options.activation]
+        return np.tile(mlp_logits(model, TOKENS, activation), (LENGTH, 1)), []
+    if options.name == "conv":
+        return conv_forward(model, TOKENS)[0], []
+    if options.name in RECURRENT:
+        return RECURRENT[options.name](model, TOKENS), []
     positions, turn, bias = positions_of(model, options)
     if options.name == "transformer":
-        return transformer_forward(model, list(TOKENS), positions=positions, turn=turn, bias=bias)
+
+        def bias_of(head):
+            if getattr(options.position, "slopes", "") != "by head":
+                return bias
+            # Press et al. (2022): 2^(-8/n), 2^(-16/n) and so on, where the one slope is 1/2.
+            return bias * 2 * 2.0 ** (-8 * (head + 1) / options.heads)
+
+        return transformer_forward(
+            model, list(TOKENS), positions=positions, turn=turn, bias_of=bias_of
+        )
     logits, pattern = attention_forward(
         model, list(TOKENS), positions=positions, mask=options.mask, scale=2**-0.5, turn=turn,
         bias=bias,
@@ -212,13 +186,92 @@ def test_the_arithmetic_of_a_cell_is_that_of_the_pattern(setting):
     for found in trace.attention:
         for head, query in itertools.product(range(len(found.pattern)), (1, LENGTH - 1)):
             cell = model.cell(tokens, layer=found.layer, head=head, query=query, key=1)
-            score = sum(float(q) * float(k) for q, k in zip(cell.query, cell.key, strict=True))
+            score = SCORES_OF[cell.kind](as_float64(cell.query), as_float64(cell.key))
+            assert cell.kind == MODELS_IN_ALL_SETTINGS[setting].score
             assert cell.score == pytest.approx(score, abs=1e-5)
             assert cell.scaled[1] == pytest.approx(cell.score * cell.scale + cell.bias, abs=1e-5)
             np.testing.assert_array_equal(cell.unmasked, found.mask[query])
             np.testing.assert_allclose(cell.pattern, found.pattern[head, query], atol=1e-6)
     if not trace.attention:
         assert model.cell(tokens, layer=0, head=0, query=1, key=1) is None
+
+
+@pytest.mark.parametrize("setting", [name for name in MODELS_IN_ALL_SETTINGS if "conv" in name])
+def test_kernels_are_drawn_by_distance(setting):
+    model, _, trace = built(setting)
+    _, expected = conv_forward(model, TOKENS)
+    np.testing.assert_allclose(trace.values[KERNELS], expected, atol=1e-6)
+
+
+def test_time_scales_are_those_of_the_fading_state():
+    model, _, trace = built("ssm")
+    # From the second token on nothing enters: what is left falls by e in that many days.
+    first, second = jnp.zeros(VOCAB).at[0].set(1), jnp.zeros(VOCAB)
+    silent = eqx.tree_at(lambda m: m.inputs.bias, model, jnp.zeros(4))
+    (one,) = silent.after(silent.start(), first)
+    (other,) = silent.after((one,), second)
+    np.testing.assert_allclose(
+        trace.values[TIME_SCALES], -1 / np.log(as_float64(other) / as_float64(one)), rtol=1e-4
+    )
+
+
+# The largest values that each family may have beside the smallest, on random data.
+CORNERS = {
+    f"{kind.name} {end}": kind(
+        **{
+            name: getattr(spec, end)
+            for name, spec in options_of(kind).items()
+            if spec.low is not None and name not in ("temperature", "layers")
+        }
+    )
+    for kind in MODELS.values()
+    for end in ("low", "high")
+}
+
+
+@pytest.mark.parametrize("corner", CORNERS)
+def test_gradients_are_finite_at_the_corners_of_the_options(corner):
+    model = build(CORNERS[corner])
+
+    def loss(parameters, rest, tokens):
+        logits, _ = eqx.combine(parameters, rest)(tokens, jnp.array([LENGTH - 1]))
+        return -jax.nn.log_softmax(logits)[0, 0]
+
+    gradients = jax.jit(jax.grad(loss), static_argnums=1)(
+        *eqx.partition(model, eqx.is_array), jnp.array(TOKENS)
+    )
+    leaves = jax.tree.leaves(gradients)
+    assert all(np.isfinite(leaf).all() for leaf in leaves)
+    assert any((np.asarray(leaf) != 0).any() for leaf in leaves)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_family_learns_eight_sequences_by_heart(name):
+    """Sequences without a rule, told apart by their days alone; the test of overfitting."""
+    rng = np.random.default_rng(6)
+    sequences = rng.permutation(list(itertools.product(range(VOCAB), repeat=LENGTH)))[:8]
+    final = jnp.array(rng.integers(VOCAB, size=8))
+    model = build(MODELS[name](), seed=1)
+    parameters, rest = eqx.partition(model, eqx.is_array)
+    optimiser = optax.adam(0.03)
+
+    def loss(parameters):
+        last = jnp.array([LENGTH - 1])
+        logits = jax.vmap(lambda tokens: eqx.combine(parameters, rest)(tokens, last)[0][0])(
+            jnp.array(sequences)
+        )
+        return optax.softmax_cross_entropy_with_integer_labels(logits, final).mean()
+
+    def step(carried, _):
+        parameters, state = carried
+        value, gradient = jax.value_and_grad(loss)(parameters)
+        updates, state = optimiser.update(gradient, state)
+        return (optax.apply_updates(parameters, updates), state), value
+
+    start = (parameters, optimiser.init(parameters))
+    _, losses = jax.jit(lambda carried: jax.lax.scan(step, carried, length=300))(start)
+    # One head, and a state without a matrix on it, have less to learn by heart with.
+    assert losses[-1] < 0.05
 
 
 def test_without_positions_the_days_are_a_set():
@@ -257,6 +310,16 @@ def test_counts_of_parameters(length, d_attn):
     stack = VOCAB * 24 + length * 24 + 3 * layer + 2 * 24 + (24 + 1) * VOCAB
     assert count(TransformerOptions(layers=3)) == stack
     assert count(GRUOptions(hidden_size=7)) == 3 * 7 * (VOCAB + 7 + 1) + 7 + (7 + 1) * VOCAB
+    assert count(LSTMOptions(hidden_size=7)) == 4 * 7 * (VOCAB + 7 + 1) + (7 + 1) * VOCAB
+    assert count(RNNOptions(hidden_size=7)) == 7 * (VOCAB + 7 + 1) + (7 + 1) * VOCAB
+    state_space = 7 + 7 * (VOCAB + 1)
+    assert count(SSMOptions(hidden_size=7, mlp_width=0)) == state_space + (7 + 1) * VOCAB
+    wide = SSMOptions(hidden_size=7, mlp_width=5)
+    assert count(wide) == state_space + 5 * (7 + 1) + (5 + 1) * VOCAB
+    stack = VOCAB * 8 + 3 * (4 * 8 * 8 + 8) + (8 + 1) * VOCAB
+    assert count(ConvOptions(layers=3, kernel_size=4, d_model=8)) == stack
+    perceptron = 6 * (VOCAB * length + 1) + 6 * (6 + 1) + (6 + 1) * VOCAB
+    assert count(MLPOptions(layers=2, mlp_width=6)) == perceptron
     assert count(LinearOptions()) == (3 * length + 1) * VOCAB
     assert count(LinearOptions(day_feature="with")) == (4 * length + 1) * VOCAB
 

@@ -70,3 +70,8 @@ def test_a_whole_number_is_a_number():
 def test_other_records_are_refused(record, message, as_users_run):
     with pytest.raises(OptionError, match=message):
         from_record(GENERATORS, record, option_name="generator")
+
+
+def test_of_many_options_a_refusal_names_the_first():
+    with pytest.raises(OptionError, match=r"Its options: (`\w+`, ){12}\d+ more\.$"):
+        from_record(MODELS, {"name": "transformer", "m": 1}, option_name="model")

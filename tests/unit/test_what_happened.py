@@ -29,6 +29,22 @@ def test_a_rung_is_passed_where_the_loss_stays_below_it():
     assert happened.step == 40
 
 
+def test_a_rung_that_cannot_be_told_from_the_floor_is_not_passed():
+    """Of a Markov chain those of higher orders are the floor, and a test may lie below it."""
+    more = {"order-2": 0.93, "order-4": 0.938}
+    rungs = (
+        *_RUNGS[:-1],
+        *(Rung(name, Best(nll=nll, accuracy=0.5)) for name, nll in more.items()),
+        _RUNGS[-1],
+    )
+    found = what_happened(_tests(1.2, 0.925), rungs, vocab=3, informative=_DAYS, row=None)
+    assert [name for name, _ in found.passed] == ["unigram", "order-1", "linear"]
+    # A more exact test tells the one that is above the floor.
+    exact = _tests(1.2, 0.925, stderr=0.002)
+    found = what_happened(exact, rungs, vocab=3, informative=_DAYS, row=None)
+    assert [name for name, _ in found.passed] == ["unigram", "order-1", "linear", "order-4"]
+
+
 def test_the_attention_is_counted_over_heads_and_by_the_best_head_of_each_day():
     happened = _happened(1.2, 1.0)
     assert happened.informative == (1, 4)

@@ -1,0 +1,113 @@
+"""What each head does for the predictions: the same test with its pattern replaced."""
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from attnlab.generators.interruption import check_in
+from attnlab.models import AbstractModel, Edit, edited
+from attnlab.models.edits import in_proportion, removed, uniform
+from attnlab.models.inside import heads_of, mean_trace
+from attnlab.training.evaluation import outcomes
+
+# Sequences whose patterns the mean pattern is of.
+_SEQUENCES = 2_000
+
+Pattern = Float[Array, "query key"]
+
+
+class Effect(NamedTuple):
+    """What edits change in loss and accuracy, on the same test sequences, and the figures after.
+
+    Changes are after less before; their errors are those of the mean difference over sequences.
+    """
+
+    nll: float
+    nll_change: float
+    nll_change_stderr: float
+    accuracy: float
+    accuracy_change: float
+    accuracy_change_stderr: float
+
+
+class Ablation(NamedTuple):
+    """One head, the name of what its pattern was replaced by, and the effect. Both from 0."""
+
+    layer: int
+    head: int
+    by: str
+    effect: Effect
+
+
+class _Known(NamedTuple):
+    mask: Bool[Array, "query key"]
+    mean: Pattern
+    truth: Pattern
+
+
+# What takes the place of a pattern, of what is known of the head.
+REPLACEMENTS: Mapping[str, Callable[[_Known], Pattern]] = MappingProxyType(
+    {
+        "removed": lambda known: removed(known.mask),
+        "uniform": lambda known: uniform(known.mask),
+        "mean": lambda known: known.mean,
+        "truth": lambda known: in_proportion(known.mask, known.truth),
+    }
+)
+
+
+def effect_of(
+    model: AbstractModel, *edits: Edit, test: Int[np.ndarray, "size positions"], readout: str
+) -> Effect:
+    """The effect of the edits, all at once, on the final token of the test sequences."""
+    sequences = jnp.asarray(test)
+    before = outcomes(model, sequences, readout=readout)
+    return _effect(before, outcomes(edited(model, *edits), sequences, readout=readout))
+
+
+def ablations(
+    model: AbstractModel,
+    test: Int[np.ndarray, "size positions"],
+    truth: Float[np.ndarray, "length length"],
+    readout: str,
+) -> Iterator[tuple[Ablation, ...]]:
+    """All heads with each of `REPLACEMENTS` in turn: those so far, after every one.
+
+    `truth` is the true dependence by query and key, such as `Dependence.replacement`; the mean
+    pattern is over test sequences.
+    """
+    trace = mean_trace(model, test[:_SEQUENCES, :-1])
+    sequences, found = jnp.asarray(test), []
+    before = outcomes(model, sequences, readout=readout)
+    for place, head in heads_of(trace):
+        attention = trace.attention[place]
+        known = _Known(
+            jnp.asarray(attention.mask), jnp.asarray(attention.pattern[head]), jnp.asarray(truth)
+        )
+        for name, replacement in REPLACEMENTS.items():
+            check_in()
+            # As arrays, so that all heads share one compiled program.
+            edit = Edit(
+                jnp.int32(attention.layer),
+                jnp.int32(head),
+                jnp.asarray(replacement(known), jnp.float32),
+            )
+            after = outcomes(edited(model, edit), sequences, readout=readout)
+            found.append(Ablation(attention.layer, head, name, _effect(before, after)))
+            yield tuple(found)
+
+
+def _effect(before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray]) -> Effect:
+    (nll, nll_change, nll_stderr), (accuracy, accuracy_change, accuracy_stderr) = (
+        (float(new.mean()), float((new - old).mean()), _stderr(new - old))
+        for old, new in zip(before, after, strict=True)
+    )
+    return Effect(nll, nll_change, nll_stderr, accuracy, accuracy_change, accuracy_stderr)
+
+
+def _stderr(differences: Float[np.ndarray, " size"]) -> float:
+    return float(differences.std(ddof=1) / np.sqrt(differences.size))

@@ -1,0 +1,100 @@
+"""The forward pass edited: heads whose patterns are replaced."""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from attnlab.models.base import AbstractModel, Trace
+
+Mask = Bool[Array | np.ndarray, "query key"]
+
+
+class Edit(eqx.Module):
+    """The pattern that one head has in the place of its own, whatever the sequence.
+
+    Layers and heads count from 0. A row is what a query gives to each key; zeros remove the head,
+    since its output is then 0. The rest of the model runs on with what comes of it.
+    """
+
+    layer: int | Int[Array, ""]
+    head: int | Int[Array, ""]
+    pattern: Float[Array | np.ndarray, "length length"]
+
+
+def with_edits(
+    pattern: Float[Array, "heads query key"],
+    edits: Sequence[Edit],
+    *,
+    layer: int,
+    queries: Int[Array, " query"],
+) -> Float[Array, "heads query key"]:
+    """The patterns of a layer after the edits, the last of them last."""
+    heads = jnp.arange(len(pattern))
+    for edit in edits:
+        here = (heads == edit.head) & (edit.layer == layer)
+        # What stands in the place of a pattern is given, also where a model is trained with it.
+        given = jax.lax.stop_gradient(jnp.asarray(edit.pattern))[queries]
+        pattern = jnp.where(here[:, None, None], given[None], pattern)
+    return pattern
+
+
+class Edited(AbstractModel):
+    """A model with edits: it predicts, is tested and is traced as any other."""
+
+    vocab: int = eqx.field(static=True)
+    model: AbstractModel
+    edits: tuple[Edit, ...]
+
+    def read(
+        self,
+        one_hot: Float[Array, "length vocab"],
+        queries: Int[Array, " query"],
+        *,
+        source: Float[Array, "source vocab"] | None = None,
+    ) -> tuple[Float[Array, "query vocab"], Trace]:
+        return self.model.read(one_hot, queries, source=source, edits=self.edits)
+
+
+def edited(model: AbstractModel, *edits: Edit) -> Edited:
+    """The model with the edits.
+
+    Refused, with a `ValueError`: a model without heads.
+    """
+    if not model.has_heads:
+        raise ValueError(
+            "This model has no attention heads to edit. Choose the model `attention` or "
+            "`transformer`."
+        )
+    return Edited(vocab=model.vocab, model=model, edits=tuple(edits))
+
+
+def removed(mask: Mask) -> Float[Array, "query key"]:
+    """The pattern of a head that is not there."""
+    return jnp.zeros(mask.shape)
+
+
+def uniform(mask: Mask) -> Float[Array, "query key"]:
+    """The same share for every key that the mask admits."""
+    return jnp.asarray(mask) / jnp.maximum(mask.sum(axis=1, keepdims=True), 1)
+
+
+def on_position(mask: Mask, key: int) -> Float[Array, "query key"]:
+    """All on one key, for the queries that may attend to it; the others are uniform."""
+    alone = jnp.zeros(mask.shape).at[:, key].set(1.0)
+    return jnp.where(mask[:, key][:, None], alone, uniform(mask))
+
+
+def in_proportion(
+    mask: Mask, amounts: Float[Array | np.ndarray, "query key"]
+) -> Float[Array, "query key"]:
+    """To every key in proportion to what `amounts` says of it, such as the true dependence.
+
+    Queries of which it says nothing of any key that they may attend to are uniform.
+    """
+    admitted = jnp.where(mask, amounts, 0.0)
+    total = admitted.sum(axis=1, keepdims=True)
+    return jnp.where(total > 0, admitted / jnp.where(total > 0, total, 1.0), uniform(mask))

@@ -1,0 +1,66 @@
+"""`mlp`: a multilayer perceptron on all tokens at once."""
+
+import dataclasses
+from typing import ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Float, Int, Key
+
+from attnlab.configuration.options import option
+from attnlab.models.base import AbstractModel, AbstractModelOptions, Trace
+from attnlab.models.initialisation import Projection, initial_projection, project
+from attnlab.models.parts.activations import ACTIVATION_HELP, ACTIVATIONS
+
+
+@dataclasses.dataclass(frozen=True)
+class MLPOptions(AbstractModelOptions):
+    """x₁ = f(x₀ W₁ + b₁), and so on; logits = x W + b, of the flattened one-hot sequence x₀.
+
+    Every position and token has weights of its own, so that what is learned of one position says
+    nothing of another, and the parameters grow with the length.
+    """
+
+    name: ClassVar[str] = "mlp"
+    summary: ClassVar[str] = "Multilayer perceptron on all days at once; no attention."
+    every_position: ClassVar[bool] = False
+    causal: ClassVar[bool] = False
+
+    layers: int = option(1, "Number of hidden layers.", low=1, high=8)
+    mlp_width: int = option(64, "Width of the hidden layers.", low=1, high=512, label="MLP width")
+    activation: str = option("gelu", ACTIVATION_HELP, choices=tuple(ACTIVATIONS))
+
+    def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "MLP":
+        widths = [length * vocab, *[self.mlp_width] * self.layers, vocab]
+        *layers, unembedding = (
+            initial_projection("scaled", key=layer_key, inputs=inputs, outputs=outputs)
+            for layer_key, inputs, outputs in zip(
+                jr.split(key, self.layers + 1), widths, widths[1:], strict=False
+            )
+        )
+        return MLP(
+            vocab=vocab, activation=self.activation, layers=tuple(layers), unembedding=unembedding
+        )
+
+
+class MLP(AbstractModel):
+    """The perceptron that `MLPOptions` describes, with its weights."""
+
+    vocab: int = eqx.field(static=True)
+    activation: str = eqx.field(static=True)
+    layers: tuple[Projection, ...]
+    unembedding: Projection
+
+    def read(
+        self,
+        one_hot: Float[Array, "length vocab"],
+        queries: Int[Array, " query"],
+        *,
+        source: Float[Array, "source vocab"] | None = None,
+    ) -> tuple[Float[Array, "query vocab"], Trace]:
+        """The same logits at every query: they come from the whole sequence."""
+        rows = one_hot.reshape(1, -1)
+        for layer in self.layers:
+            rows = ACTIVATIONS[self.activation](project(layer, rows))
+        return jnp.tile(project(self.unembedding, rows), (queries.size, 1)), Trace()

@@ -1,0 +1,174 @@
+"""One layer of a transformer: its heads, its MLP, and what joins them to what they read."""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Float, Int, Key
+
+from attnlab.attention.chunked import chunked_attend
+from attnlab.attention.head import MASKS, scale_factor
+from attnlab.attention.scores import SCORES
+from attnlab.models.base import AbstractModelOptions
+from attnlab.models.edits import Edit, with_edits
+from attnlab.models.initialisation import Projection, initial_projection, project
+from attnlab.models.parts.activations import ACTIVATIONS
+from attnlab.models.parts.head_parts import HeadParts
+from attnlab.models.parts.normalisation import NORMALISERS, Normaliser, normalised
+from attnlab.positions import AbstractScorePosition
+
+
+class TransformerLayer(eqx.Module):
+    """The heads and the MLP of one layer; projections of all heads stand side by side.
+
+    `options` are those of the transformer, in all that follows.
+    """
+
+    query: Projection
+    key: Projection
+    value: Projection
+    output: Projection
+    mlp: tuple[Projection, Projection] | None
+    normalisations: tuple[Normaliser, Normaliser] | None
+
+    def parts(
+        self,
+        rows: Float[Array, "length width"],
+        queries: Int[Array, " query"],
+        options: AbstractModelOptions,
+    ) -> HeadParts:
+        """What `attend` is given, with an axis for the heads in front."""
+        if options.normalisation == "pre":
+            rows = normalised(self.normalisations[0], rows)
+
+        def by_head(projection, some_rows):
+            return jnp.stack(jnp.split(project(projection, some_rows), options.heads, axis=1))
+
+        scale = scale_factor(options.scale, d_attn=options.d_attn, temperature=options.temperature)
+
+        def of_head(head, query, key, value):
+            return HeadParts.of(
+                query,
+                key,
+                value,
+                queries=queries,
+                position=options.position,
+                mask=options.mask,
+                scale=jnp.float32(scale),
+                head=head,
+                heads=options.heads,
+            )
+
+        return jax.vmap(of_head)(
+            jnp.arange(options.heads),
+            by_head(self.query, rows[queries]),
+            by_head(self.key, rows),
+            by_head(self.value, rows),
+        )
+
+    def __call__(
+        self,
+        rows: Float[Array, "length width"],
+        queries: Int[Array, " query"],
+        options: AbstractModelOptions,
+        number: int = 0,
+        edits: Sequence[Edit] = (),
+    ) -> tuple[Float[Array, "query width"], HeadParts, Float[Array, "heads query key"]]:
+        """The rows of `queries` after this layer, its parts, and its patterns.
+
+        `number` is its place in the stack, from 0, which tells it its `edits`.
+        """
+        parts = self.parts(rows, queries, options)
+        outputs, pattern = jax.vmap(lambda head: head.attended(options.score))(parts)
+        if edits:
+            pattern = with_edits(pattern, edits, layer=number, queries=queries)
+            outputs = pattern @ parts.value
+        elif options.attention == "chunked":
+            # The patterns above are then of no use but for a trace: unless one is looked at,
+            # they are never made.
+            outputs = _outputs_in_chunks(parts, queries, options)
+        mixed = project(self.output, jnp.concatenate(list(outputs), axis=1))
+        rows = self._joined(rows[queries], mixed, 0, options)
+        if self.mlp is not None:
+            wide, narrow = self.mlp
+            inputs = rows
+            if options.normalisation == "pre":
+                inputs = normalised(self.normalisations[1], rows)
+            hidden = ACTIVATIONS[options.activation](project(wide, inputs))
+            rows = self._joined(rows, project(narrow, hidden), 1, options)
+        return rows, parts, pattern
+
+    def written(
+        self,
+        rows: Float[Array, "length width"],
+        query: Int[Array, ""] | int,
+        options: AbstractModelOptions,
+    ) -> tuple[Float[Array, "heads width"], Float[Array, " width"]]:
+        """What each head, and the rest of the layer, add to the row of one query.
+
+        The rest are the MLP, if there is one, and the biases. Of layers with residual connections
+        that are not normalised behind them, since others replace what they read.
+        """
+        queries = jnp.array([query])
+        after, parts, _ = self(rows, queries, options)
+        outputs, _ = jax.vmap(lambda head: head.attended(options.score))(parts)
+        matrices = jnp.stack(jnp.split(self.output.weight, options.heads))
+        heads = (outputs @ matrices)[:, 0]
+        return heads, after[0] - rows[query] - heads.sum(axis=0)
+
+    def _joined(self, before, made, part: int, options: AbstractModelOptions):
+        rows = before + made if options.residual == "with" else made
+        if options.normalisation == "post":
+            rows = normalised(self.normalisations[part], rows)
+        return rows
+
+
+def _outputs_in_chunks(
+    parts: HeadParts, queries: Int[Array, " query"], options: AbstractModelOptions
+) -> Float[Array, "heads query d_value"]:
+    def at(places):
+        # Chunks are filled up with queries beyond the last.
+        return queries.at[places].get(mode="clip")
+
+    def of_head(head, query, key, value):
+        bias = None
+        if isinstance(options.position, AbstractScorePosition):
+
+            def bias(places, keys):
+                return options.position.bias_of_head(
+                    at(places), keys, head=head, heads=options.heads
+                )
+
+        return chunked_attend(
+            query,
+            key,
+            value,
+            mask=lambda places, keys: MASKS[options.mask](at(places), keys),
+            scale=parts.scale[0],
+            bias=bias,
+            score=SCORES[options.score](),
+        )
+
+    heads = jnp.arange(options.heads)
+    return jax.vmap(of_head)(heads, parts.query, parts.key, parts.value)
+
+
+def build_layer(options: AbstractModelOptions, width: int, key: Key[Array, ""]) -> TransformerLayer:
+    """A layer at its starting values, of vectors of that width."""
+    keys = iter(jr.split(key, 6))
+
+    def projection(inputs, outputs):
+        return initial_projection("scaled", key=next(keys), inputs=inputs, outputs=outputs)
+
+    compared, read = options.heads * options.d_attn, options.heads * options.width_of_values
+    query, key_, value = (projection(width, outputs) for outputs in (compared, compared, read))
+    output, mlp = projection(read, width), None
+    if options.mlp_width:
+        mlp = projection(width, options.mlp_width), projection(options.mlp_width, width)
+    normalisations = None
+    if options.normalisation != "none":
+        normaliser = NORMALISERS[options.normaliser]
+        normalisations = normaliser(width), normaliser(width)
+    return TransformerLayer(query, key_, value, output, mlp, normalisations)

@@ -1,0 +1,1 @@
+"""Families that carry a state from token to token."""

@@ -1,0 +1,208 @@
+"""Edits of the forward pass: what they replace, and what the tables say of it."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from attnlab.generators import Recall, sample
+from attnlab.inspection import REPLACEMENTS, Ablation, Effect, ablations, effect_of
+from attnlab.models import AttentionOptions, Edit, LinearOptions, TransformerOptions, edited
+from attnlab.models.edits import in_proportion, on_position, removed, uniform
+from attnlab.models.inside import mean_trace, trace_of
+from attnlab.optimum import dependence, informative_positions, optimum
+from attnlab.training.evaluation import evaluate
+from attnlab.ui.inspect.edits_panel import ablation_table
+
+VOCAB, LENGTH = 3, 5
+TOKENS = np.array([2, 0, 1, 1, 0])
+CAUSAL = np.tri(LENGTH, dtype=bool)
+FAMILIES = {
+    "attention": AttentionOptions(d_attn=3, d_model=4),
+    "transformer": TransformerOptions(layers=2, heads=2, d_attn=3, d_model=6, mlp_width=4),
+    "chunked": TransformerOptions(
+        layers=2, heads=2, d_attn=3, d_model=6, mlp_width=4, attention="chunked"
+    ),
+}
+
+every_family = pytest.mark.parametrize("name", FAMILIES)
+
+
+def build(options):
+    return options.build(vocab=VOCAB, length=LENGTH, key=jax.random.key(1))
+
+
+def logits_of(model):
+    return model(jnp.array(TOKENS), jnp.arange(LENGTH))[0]
+
+
+@every_family
+def test_a_pattern_in_its_own_place_changes_nothing(name):
+    model = build(FAMILIES[name])
+    trace = trace_of(model, TOKENS)
+    edits = [
+        Edit(found.layer, head, jnp.asarray(found.pattern[head]))
+        for found in trace.attention
+        for head in range(len(found.pattern))
+    ]
+    np.testing.assert_allclose(logits_of(edited(model, *edits)), logits_of(model), atol=1e-5)
+
+
+@every_family
+def test_an_edit_is_seen_in_its_head_and_in_no_other_of_its_layer(name):
+    model = build(FAMILIES[name])
+    before = trace_of(model, TOKENS)
+    after = trace_of(edited(model, Edit(0, 0, uniform(CAUSAL))), TOKENS)
+    np.testing.assert_allclose(after.attention[0].pattern[0], uniform(CAUSAL), atol=1e-6)
+    np.testing.assert_allclose(
+        after.attention[0].pattern[1:], before.attention[0].pattern[1:], atol=1e-6
+    )
+    assert (
+        np.abs(logits_of(edited(model, Edit(0, 0, uniform(CAUSAL)))) - logits_of(model)).max() > 0
+    )
+
+
+def test_a_removed_head_is_one_whose_values_are_zero():
+    model = build(FAMILIES["transformer"])
+    layer = model.layers[1]
+    # Its rows of the output matrix are what carries a head's values on.
+    weight = layer.output.weight.at[3:6].set(0.0)
+    without = dataclasses.replace(
+        model,
+        layers=(
+            model.layers[0],
+            dataclasses.replace(layer, output=layer.output._replace(weight=weight)),
+        ),
+    )
+    found = logits_of(edited(model, Edit(1, 1, removed(CAUSAL))))
+    np.testing.assert_allclose(found, logits_of(without), atol=1e-6)
+
+
+def test_edits_are_of_the_rows_that_are_asked_for():
+    model = build(FAMILIES["attention"])
+    changed = edited(model, Edit(0, 0, on_position(CAUSAL, 1)))
+    some, _ = changed(jnp.array(TOKENS), jnp.array([4, 2]))
+    np.testing.assert_allclose(some, logits_of(changed)[jnp.array([4, 2])], atol=1e-6)
+
+
+def test_patterns_sum_to_one_where_something_is_admitted():
+    amounts = jnp.array(np.eye(LENGTH)[[1, 1, 1, 1, 1]])
+    for pattern in (uniform(CAUSAL), on_position(CAUSAL, 3), in_proportion(CAUSAL, amounts)):
+        np.testing.assert_allclose(pattern.sum(axis=1), 1, atol=1e-6)
+        assert (np.asarray(pattern)[~CAUSAL] == 0).all()
+    assert (np.asarray(removed(CAUSAL)) == 0).all()
+    # Queries before the position see nothing of it.
+    np.testing.assert_allclose(on_position(CAUSAL, 3)[:3], uniform(CAUSAL)[:3])
+    np.testing.assert_allclose(on_position(CAUSAL, 3)[4], np.eye(LENGTH)[3])
+    np.testing.assert_allclose(in_proportion(CAUSAL, amounts)[0], np.eye(LENGTH)[0])
+
+
+def test_a_model_without_heads_is_refused():
+    with pytest.raises(ValueError, match="no attention heads"):
+        edited(build(LinearOptions()), Edit(0, 0, uniform(CAUSAL)))
+
+
+def test_an_effect_is_the_difference_of_two_tests():
+    model, rng = build(FAMILIES["transformer"]), np.random.default_rng(3)
+    test = rng.integers(VOCAB, size=(60, LENGTH + 1)).astype(np.int32)
+    edit = Edit(1, 0, uniform(CAUSAL))
+    effect = effect_of(model, edit, test=test, readout="last")
+    before, after = (
+        evaluate(each, jnp.array(test), readout="last") for each in (model, edited(model, edit))
+    )
+    assert effect.nll == pytest.approx(after.nll, abs=1e-6)
+    assert effect.nll_change == pytest.approx(after.nll - before.nll, abs=1e-6)
+    assert effect.accuracy_change == pytest.approx(after.accuracy - before.accuracy, abs=1e-6)
+    # By hand, of every sequence on its own.
+    last = jnp.array([LENGTH - 1])
+
+    def losses_of(each):
+        logits = jax.vmap(lambda row: each(row, last)[0][0])(jnp.array(test[:, :-1]))
+        return [
+            -jax.nn.log_softmax(row)[told] for row, told in zip(logits, test[:, -1], strict=True)
+        ]
+
+    losses = [losses_of(each) for each in (model, edited(model, edit))]
+    differences = np.subtract(losses[1], losses[0])
+    assert effect.nll_change_stderr == pytest.approx(differences.std(ddof=1) / 60**0.5, rel=1e-3)
+
+
+def test_every_head_is_replaced_in_every_way_and_the_figures_come_one_by_one():
+    model, rng = build(FAMILIES["transformer"]), np.random.default_rng(3)
+    test = rng.integers(VOCAB, size=(200, LENGTH + 1)).astype(np.int32)
+    truth = np.tri(LENGTH)
+    steps = list(ablations(model, test, truth, "last"))
+    assert [len(step) for step in steps] == list(range(1, 2 * 2 * len(REPLACEMENTS) + 1))
+    found = {(each.layer, each.head, each.by): each.effect for each in steps[-1]}
+    assert set(found) == {
+        (layer, head, by) for layer in range(2) for head in range(2) for by in REPLACEMENTS
+    }
+    expected = effect_of(model, Edit(1, 1, removed(CAUSAL)), test=test, readout="last")
+    assert found[1, 1, "removed"] == pytest.approx(expected, abs=1e-6)
+    mean = mean_trace(model, test[:, :-1]).attention[0].pattern[1]
+    expected = effect_of(model, Edit(0, 1, jnp.asarray(mean)), test=test, readout="last")
+    assert found[0, 1, "mean"] == pytest.approx(expected, abs=1e-6)
+    # Of a dependence that is the same for all days, the pattern is uniform.
+    assert found[0, 0, "truth"] == pytest.approx(found[0, 0, "uniform"], abs=1e-6)
+
+
+def test_the_table_begins_with_the_head_that_costs_most_and_has_errors():
+    def one(head, by, change):
+        return Ablation(0, head, by, Effect(1.0, change, 0.002, 0.5, -change / 2, 0.003))
+
+    found = [one(0, "removed", 0.01), one(0, "uniform", 0.02), one(1, "removed", 0.2)]
+    table = ablation_table(found, "nll")
+    assert list(table.index) == ["head 2", "head 1"]
+    assert list(table.columns) == list(REPLACEMENTS)
+    assert table.loc["head 1", "uniform"] == "0.020 ± 0.002"
+    # What has not come yet.
+    assert table.loc["head 2", "uniform"] == "…"
+    assert ablation_table(found, "accuracy").loc["head 2", "removed"] == "−0.100 ± 0.003"
+
+
+@pytest.mark.slow
+def test_recall_trained_with_heads_on_its_informative_days_reaches_its_floor():
+    """What is left when the days need not be found is the readout's, and of that nothing is left.
+
+    Trained here by a loop of its own, with the patterns given from the first step on.
+    """
+    generator, length = Recall(), 10
+    days = np.flatnonzero(informative_positions(dependence(generator, length))).tolist()
+    assert days == [0, 3, 7]
+    options, mask = TransformerOptions(heads=len(days)), np.tri(length, dtype=bool)
+    model = options.build(vocab=3, length=length, key=jax.random.key(0))
+    oracle = edited(
+        model, *(Edit(0, head, on_position(mask, day)) for head, day in enumerate(days))
+    )
+    parameters, rest = eqx.partition(oracle, eqx.is_inexact_array)
+    sequences = sample(generator, key=jax.random.key(1), size=320_000, length=length + 1)
+    train, test = sequences[:300_000], sequences[300_000:]
+    optimiser = optax.adam(optax.cosine_decay_schedule(0.01, 1_500))
+
+    def loss(parameters, batch):
+        last = jnp.array([length - 1])
+        logits = jax.vmap(lambda row: eqx.combine(parameters, rest)(row[:-1], last)[0][0])(batch)
+        return optax.softmax_cross_entropy_with_integer_labels(logits, batch[:, -1]).mean()
+
+    def step(carried, batch):
+        parameters, state = carried
+        updates, state = optimiser.update(jax.grad(loss)(parameters, batch), state)
+        return (optax.apply_updates(parameters, updates), state), None
+
+    start = (parameters, optimiser.init(parameters))
+    (trained, _), _ = jax.jit(lambda carried, batches: jax.lax.scan(step, carried, batches))(
+        start, train.reshape(1_500, 200, length + 1)
+    )
+    found = evaluate(eqx.combine(trained, rest), test, readout="last")
+    floor = optimum(generator, length).final.nll
+    assert abs(found.nll - floor) < 3 * found.nll_stderr
+    # With the days next to them it learns next to nothing.
+    beside = edited(
+        eqx.combine(trained, rest).model,
+        *(Edit(0, head, on_position(mask, day + 1)) for head, day in enumerate(days)),
+    )
+    assert evaluate(beside, test, readout="last").nll > floor + 0.1

@@ -1,0 +1,53 @@
+"""Presets whose names and descriptions promise something: that it comes."""
+
+import itertools
+import re
+
+import pytest
+
+from attnlab.optimum import optimum
+from attnlab.training.evaluation import evaluate
+from attnlab.training.experiment import prepare
+from attnlab.training.loop import train
+from attnlab.training.presets import PRESETS
+
+SWITCHED = ("recall", "dotmod")
+
+
+def _tested(name):
+    experiment = PRESETS[name].experiment
+    setup = prepare(experiment)
+    *_, last = train(experiment, setup)
+    return evaluate(last.state.model, setup.test, readout=experiment.training.readout)
+
+
+@pytest.mark.slow
+def test_a_solved_process_is_learned_to_its_ceiling():
+    found, experiment = _tested("solved-dotmod"), PRESETS["solved-dotmod"].experiment
+    ceiling = optimum(experiment.generator, experiment.length).final.accuracy
+    assert abs(found.accuracy - ceiling) < 0.005 + 2 * found.accuracy_stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["dotmod-4-minibatch", "dotmod-7-positions"])
+def test_a_switch_brings_what_its_description_says(name):
+    (told,) = re.findall(r"([\d.]+) after:", PRESETS[name].description)
+    found = _tested(name)
+    # Another processor rounds otherwise, and a long training goes another way then.
+    assert abs(found.accuracy - float(told)) < 0.03
+
+
+@pytest.mark.parametrize("process", SWITCHED)
+def test_switches_lead_from_the_published_head_one_at_a_time(process):
+    names = [f"published-{process}-attention"]
+    names += [name for name in PRESETS if re.match(rf"{process}-\d+-", name)]
+    assert len(names) == 11
+    experiments = [PRESETS[name].experiment for name in names]
+    assert len({experiment.generator for experiment in experiments}) == 1
+    # Each begins where the one before it has ended.
+    told = [re.findall(r"Accuracy ([\d.]+) before, ([\d.]+) after", PRESETS[name].description)[0]
+            for name in names[1:]]  # fmt: skip
+    assert [before for before, _ in told[1:]] == [after for _, after in told[:-1]]
+    for before, after in itertools.pairwise(experiments):
+        # A switch is one of the model or one of the training.
+        assert (before.model == after.model) != (before.training == after.training)

@@ -1,0 +1,149 @@
+"""The transformer beside other people's, its chunks, and what its parts add to the logits."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+
+from attnlab.models import (
+    AttentionOptions,
+    Edit,
+    TransformerOptions,
+    edited,
+)
+from attnlab.models.edits import removed
+from attnlab.positions import POSITIONS
+from tests.unit.model_settings import (
+    LENGTH,
+    MODELS_IN_ALL_SETTINGS,
+    SMALL_TRANSFORMER,
+    TOKENS,
+    VOCAB,
+    build,
+    built,
+    run,
+)
+
+every_setting = pytest.mark.parametrize("setting", MODELS_IN_ALL_SETTINGS)
+
+
+def test_a_transformer_with_everything_off_is_the_published_head():
+    """One layer and one head, whose values are logits, on one-hot tokens with a position behind."""
+    position, head_options = POSITIONS["scalar"](), {"d_attn": 4, "mask": "published"}
+    head = build(AttentionOptions(position=position, **head_options), seed=2)
+    stack = build(
+        TransformerOptions(
+            layers=1, heads=1, d_value=VOCAB, d_model=VOCAB, mlp_width=0, residual="without",
+            normalisation="none", position=position, **head_options,
+        )
+    )  # fmt: skip
+    (layer,) = stack.layers
+    width = VOCAB + 1
+    stack = eqx.tree_at(
+        lambda m: (m.tokens, m.layers[0], m.unembedding),
+        stack,
+        (
+            jnp.eye(VOCAB),
+            dataclasses.replace(
+                layer, query=head.query, key=head.key, value=head.value,
+                output=type(layer.output)(jnp.eye(VOCAB, width), jnp.zeros(width)),
+            ),
+            type(stack.unembedding)(jnp.eye(width, VOCAB), jnp.zeros(VOCAB)),
+        ),
+    )  # fmt: skip
+    (expected, seen), (logits, trace) = run(head), run(stack)
+    np.testing.assert_allclose(logits, expected, atol=1e-6)
+    np.testing.assert_allclose(trace.attention[0].pattern, seen.attention[0].pattern, atol=1e-6)
+
+
+def test_heads_are_those_of_equinox():
+    options = TransformerOptions(
+        layers=1, heads=3, d_attn=4, d_value=5, d_model=7, mlp_width=0, residual="without",
+        normalisation="none", mask="causal",
+    )  # fmt: skip
+    model = build(options)
+    (layer,), rng = model.layers, np.random.default_rng(1)
+    theirs = eqx.nn.MultiheadAttention(
+        3, 7, qk_size=4, vo_size=5, use_query_bias=True, use_key_bias=True, use_value_bias=True,
+        use_output_bias=True, key=jr.key(0),
+    )  # fmt: skip
+    names = "query", "key", "value", "output"
+    projections = [getattr(layer, name) for name in names]
+    theirs = eqx.tree_at(
+        lambda m: [
+            part
+            for name in names
+            for part in (getattr(m, f"{name}_proj").weight, getattr(m, f"{name}_proj").bias)
+        ],
+        theirs,
+        [part for each in projections for part in (each.weight.T, each.bias)],
+    )
+    rows = jnp.array(rng.normal(size=(LENGTH, 7)), dtype=jnp.float32)
+    ours, _, _ = layer(rows, jnp.arange(LENGTH), options)
+    expected = theirs(rows, rows, rows, mask=np.tri(LENGTH, dtype=bool))
+    np.testing.assert_allclose(ours, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("setting", ["learned, chunked", "alibi, chunked, additive"])
+def test_attention_in_chunks_has_the_gradients_of_all_at_once(setting):
+    chunked, _, _ = built(f"transformer {setting}")
+    plain = dataclasses.replace(
+        chunked, options=dataclasses.replace(chunked.options, attention="plain")
+    )
+
+    def loss(parameters, rest, tokens):
+        logits, _ = eqx.combine(parameters, rest)(tokens, jnp.array([1, LENGTH - 1]))
+        return (jax.nn.log_softmax(logits) ** 2).sum()
+
+    one, other = (
+        jax.grad(loss)(*eqx.partition(model, eqx.is_array), jnp.array(TOKENS))
+        for model in (chunked, plain)
+    )
+    for found, expected in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_attention_in_chunks_takes_less_memory_where_no_pattern_is_asked_for():
+    """Scratch of the compiled forward pass at a length at which all scores are megabytes."""
+    length, scratch = 512, {}
+    for attention in ("plain", "chunked"):
+        options = dataclasses.replace(SMALL_TRANSFORMER, attention=attention)
+        model = build(options, length=length)
+        everywhere = jnp.arange(length)
+        compiled = jax.jit(lambda tokens, of=model, all_of=everywhere: of(tokens, all_of)[0]).lower(
+            jnp.zeros(length, jnp.int32)
+        ).compile()  # fmt: skip
+        scratch[attention] = compiled.memory_analysis().temp_size_in_bytes
+    assert scratch["chunked"] < scratch["plain"] / 2
+
+
+@every_setting
+def test_contributions_sum_to_the_logits_where_they_are_a_sum(setting):
+    options = MODELS_IN_ALL_SETTINGS[setting]
+    model, logits, _ = built(setting)
+    found = model.contributions(jnp.array(TOKENS), 3)
+    is_sum = options.name == "transformer" and options.residual == "with"
+    assert (found is not None) == (is_sum and options.normalisation != "post")
+    assert model.logits_are_a_sum == (found is not None)
+    if found is not None:
+        np.testing.assert_allclose(sum(found.values()), logits[3], atol=2e-5)
+        heads = options.layers * options.heads
+        assert sum("head" in name for name in found) == heads
+        assert len(found) == 1 + heads + options.layers + 1
+
+
+def test_a_contribution_is_what_the_logits_lose_without_the_head():
+    """Of the last layer and without what comes after it, the direct path is the only one."""
+    options = TransformerOptions(
+        layers=2, heads=2, d_attn=2, d_model=4, mlp_width=0, normalisation="none"
+    )
+    model = build(options)
+    found = model.contributions(jnp.array(TOKENS), 4)
+    mask = jnp.tri(LENGTH, dtype=bool)
+    without, _ = run(edited(model, Edit(1, 1, removed(mask))), queries=[4])
+    whole, _ = run(model, queries=[4])
+    np.testing.assert_allclose(found["layer 2, head 2"], (whole - without)[0], atol=1e-5)
