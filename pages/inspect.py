@@ -10,7 +10,9 @@ from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.session_run import session_run
 from attnlab.ui.core.shell import ensure_shell
 from attnlab.ui.inspect.cell_panel import draw_cell
+from attnlab.ui.inspect.contributions_panel import draw_contributions
 from attnlab.ui.inspect.days_panel import draw_days, draw_sequence_choice, edited_days
+from attnlab.ui.inspect.edits_panel import draw_edits
 from attnlab.ui.inspect.final_query_panel import draw_final_query, follows
 from attnlab.ui.inspect.maps_panel import draw_maps
 from attnlab.ui.inspect.quality_panel import draw_quality
@@ -56,17 +58,19 @@ else:
         draw_maps(experiment, moment.model, test[:, :-1], tokens, view)
         draw_two_runs(experiment, moment.model, tokens)
         draw_cell(experiment, moment.model, tokens, view)
+        draw_contributions(experiment, moment.model, tokens)
+        draw_edits(experiment, moment.model, test)
         draw_quality(experiment, moment.model, test)
     st.markdown(
-        "**Try this.** Change the last day above, then the first: which one moves the true "
-        "distribution, and which one the model's? Then pull the slider back to step 0 and see what "
-        "the prediction depended on before it was trained."
+        "**Try this.** Change a day that the truth depends on, then one that it does not: does the "
+        "model's distribution move where the true one does? Then pull the slider back to step 0 "
+        "and see what the prediction depended on before it was trained."
     )
 draw_files(run)
 if snapshot.latest is not None:
     draw_in_code(
         "from attnlab.inspection import compare, final_probs, surprise\n"
-        "from attnlab.optimum import token_marginals, dependence, next_day\n\n"
+        "from attnlab.optimum import token_marginals, dependence, next_token\n\n"
         "true = dependence(experiment.generator, experiment.length)\n"
         "marginals = token_marginals(experiment.generator, experiment.length)\n"
         "maps = compare(experiment, model, sequences, true.replacement, marginals)\n"

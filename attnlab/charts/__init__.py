@@ -43,7 +43,7 @@ from attnlab.charts.runs.by_day import by_day_chart, by_day_table
 from attnlab.charts.runs.dependence import dependence_chart, dependence_table
 from attnlab.charts.runs.difference import difference_chart, difference_table
 from attnlab.charts.runs.final_query import TRUTH, final_query_chart, final_query_table
-from attnlab.charts.runs.heads import heads_chart, heads_table, informative_table
+from attnlab.charts.runs.heads import MapWords, heads_chart, heads_table, informative_table
 from attnlab.charts.runs.loss import HOVER, PastCurve, loss_chart, loss_table
 from attnlab.charts.runs.pattern import pattern_chart, pattern_table
 from attnlab.charts.runs.predictions import (
@@ -55,6 +55,7 @@ from attnlab.charts.runs.predictions import (
     next_day_table,
 )
 from attnlab.charts.runs.states import state_chart, state_table
+from attnlab.charts.runs.time_scales import time_scale_chart, time_scale_table
 from attnlab.charts.runs.weights import weight_chart, weight_table
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "UNSCALED",
     "Drawing",
     "Lit",
+    "MapWords",
     "PastCurve",
     "as_picture",
     "by_day_chart",
@@ -125,6 +127,8 @@ __all__ = [
     "softmax_table",
     "state_chart",
     "state_table",
+    "time_scale_chart",
+    "time_scale_table",
     "to_png",
     "to_svg",
     "top_of_scale",

@@ -39,10 +39,23 @@ def test_a_link_without_settings_opens_those_of_its_version(app):
 
 @pytest.mark.slow
 def test_presets_fill_the_controls_and_leave_nothing_behind(app):
-    for name in (*PRESETS, *reversed(PRESETS)):
+    published = [name for name in PRESETS if name.startswith(("published", "corrected"))]
+    for name in (*PRESETS, *reversed(published)):
         app.selectbox(key="preset").select(name).run()
         assert not app.error
         assert _experiment_of(app) == PRESETS[name].experiment
+
+
+def test_a_preset_that_was_changed_is_no_longer_called_so_and_can_be_chosen_again(app):
+    app.selectbox(key="preset").select("corrected-recall").run()
+    # Another seed is another draw of the same.
+    app.number_input(key="seed").set_value(3).run()
+    assert app.selectbox(key="preset").value == "corrected-recall"
+    app.selectbox(key="mask").select("none").run()
+    assert app.selectbox(key="preset").value == OWN_SETTINGS
+    app.selectbox(key="preset").select("corrected-recall").run()
+    assert app.selectbox(key="preset").value == "corrected-recall"
+    assert _experiment_of(app) == PRESETS["corrected-recall"].experiment
 
 
 def test_every_generator(app):

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from attnlab.models import MODELS
 from tests.e2e.menu import go_to
 from tests.e2e.train_page import TrainPage
 
@@ -17,6 +18,25 @@ _TRANSFORMER = (
 )
 _GRU = "v=2&length=6&model=gru&gru_hidden_size=5&steps=40"
 _PATIENCE = 120_000
+# What each family shows of its inside, the first one first.
+_VIEWS = {
+    "attention": ["Attention pattern"],
+    "transformer": ["Attention patterns of layer 1"],
+    "linear": ["Influence of each day", "Weights of the linear model"],
+    "mlp": ["Influence of each day"],
+    "conv": ["Influence of each day", "Kernels by distance"],
+    "rnn": ["Influence of each day", "Hidden states"],
+    "gru": ["Influence of each day", "Hidden states"],
+    "lstm": ["Influence of each day", "Hidden states"],
+    "ssm": ["Influence of each day", "Hidden states", "Time scales of the components"],
+}
+_NAMES = {
+    "Weights": "weights",
+    "Kernels": "kernels",
+    "Hidden": "hidden states",
+    "Time": "time scales",
+}
+_PHONE = {"width": 390, "height": 844}
 
 
 def _said(page: Page, key: str) -> str:
@@ -63,15 +83,24 @@ def test_every_head_of_a_transformer_is_shown(trained):
     expect(page.locator(f'.st-key-chart_attends div[aria-label="{pattern}"]')).to_have_count(0)
     train.open_panel("cell_panel")
     expect(page.locator(".st-key-arithmetic")).to_contain_text("Query day 6, key day ")
+    train.open_panel("edits_panel")
+    page.get_by_role("button", name="Replace each head").click()
+    panel = page.locator(".st-key-edits_panel")
+    expect(panel).to_contain_text("done: 100%", timeout=_PATIENCE)
+    # Two layers of three heads, once with the loss and once with the accuracy.
+    expect(panel.get_by_text(re.compile("^layer [12], head [123]$"))).to_have_count(12)
     by_day = page.locator(".st-key-chart_by_day div[aria-label]").first
     said = re.compile("^Loss by day. Most above its floor is day ")
     expect(by_day).to_have_attribute("aria-label", said, timeout=_PATIENCE)
 
 
-def test_a_gru_shows_its_states_and_has_no_attention(trained):
+def test_a_gru_shows_influence_and_its_states_and_has_no_attention(trained):
     train = trained(_GRU)
     page = train.page
-    assert _said(page, "chart_attention") == "Hidden states, 6 days."
+    assert _said(page, "chart_attention").startswith("Influence of each day on the prediction")
+    train.choose("inside_view_2", "hidden states")
+    chart = page.locator('.st-key-chart_attention div[aria-label="Hidden states, 6 days."]')
+    expect(chart).to_be_visible(timeout=_PATIENCE)
     cells = page.locator(".st-key-chart_attention .mark-rect.role-mark path")
     expect(cells).to_have_count(6 * 5)
     go_to(page, "Laboratory", "Inspect")
@@ -80,3 +109,35 @@ def test_a_gru_shows_its_states_and_has_no_attention(trained):
     assert _said(page, "chart_calibration").startswith("Calibration: ")
     for key in ("chart_attends", "cell_panel", "chart_by_day"):
         expect(page.locator(f".st-key-{key}")).to_have_count(0)
+
+
+@pytest.mark.parametrize("family", MODELS)
+def test_every_family_is_trained_and_looked_into(new_page, server, family):
+    """On a desktop, and what comes of it in a window as narrow as a phone's."""
+    train = TrainPage(new_page(viewport={"width": 1280, "height": 720}))
+    page = train.page
+    page.goto(f"{server.url}/?v=2&length=5&model={family}&steps=20")
+    train.wait_for("idle")
+    train.press("start")
+    train.wait_for("done")
+    views = _VIEWS[family]
+    for number, said in enumerate(views):
+        if number:
+            train.choose(f"inside_view_{len(views)}", _NAMES[said.split()[0]])
+        _assert_drawn(page, "chart_attention", said)
+    page.set_viewport_size(_PHONE)
+    _assert_drawn(page, "chart_attention", views[-1])
+    page.set_viewport_size({"width": 1280, "height": 720})
+    go_to(page, "Laboratory", "Inspect")
+    _assert_drawn(page, "chart_depends", "Map of what its prediction depends on")
+    page.set_viewport_size(_PHONE)
+    _assert_drawn(page, "chart_depends", "Map of what its prediction depends on")
+    expect(page.get_by_text("Something went wrong")).to_have_count(0)
+
+
+def _assert_drawn(page: Page, key: str, said: str) -> None:
+    chart = page.locator(f".st-key-{key} div[aria-label^='{said}']")
+    expect(chart).to_be_visible(timeout=_PATIENCE)
+    expect(chart.locator("svg.marks, canvas.marks").first).to_be_visible()
+    fits = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    page.wait_for_function(fits)

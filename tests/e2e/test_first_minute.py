@@ -38,6 +38,15 @@ def _cells(train: TrainPage) -> list[tuple[float, float]]:
     return [size for size in sizes if size[0] != 4]
 
 
+def test_nothing_has_diverged_before_it_was_trained(new_page, server):
+    """The published head begins with a loss far above that of a uniform guess."""
+    query = urlencode(to_query(PRESETS["published-dotmod-attention"].experiment))
+    train = _open(new_page(), server, f"/?{query}")
+    expect(train.part("chart_attention").locator("svg.marks")).to_be_visible(timeout=_PATIENCE)
+    expect(train.page.get_by_text("parameters", exact=True)).to_be_visible()
+    expect(train.page.get_by_text("diverges")).to_have_count(0)
+
+
 def _open(page: Page, server, path: str = "") -> TrainPage:
     train = TrainPage(page)
     train.page.goto(server.url + path)

@@ -24,7 +24,8 @@ def _settle(page: Page) -> None:
 def _focus(page: Page, target: Locator) -> None:
     """Press Tab until the focus is there."""
     for _ in range(_MOST_STOPS):
-        if target.count() and target.evaluate("node => node === document.activeElement"):
+        # A grid hands the focus on to a cell inside its canvas.
+        if target.count() and target.evaluate("node => node.contains(document.activeElement)"):
             return
         page.keyboard.press("Tab")
         page.evaluate(_TWO_FRAMES)

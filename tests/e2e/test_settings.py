@@ -26,8 +26,6 @@ def test_settings_changed_back_need_no_reset(bench):
     # Of two experiments each figure says whose it is.
     expect(bench.part("headline")).to_contain_text("run with mask causal")
     expect(bench.part("verdict")).to_contain_text("controls: mask none")
-    # A menu may be drawn anew under the click.
-    bench.settle()
     bench.choose("mask", "causal")
     expect(bench.button("start")).not_to_contain_text("changes")
     expect(bench.part("headline")).not_to_contain_text("run with")

@@ -84,6 +84,7 @@ def test_a_linear_model_has_its_weights_taken(bench):
     bench.press("step")
     bench.wait_for_step(1)
     bench.wait_for("paused")
+    bench.choose("inside_view_2", "weights")
     bench.open_panel("pictures")
     assert "Weights of the linear model" in _texts(_take_chart(bench, "Weights"))
 

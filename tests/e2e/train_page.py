@@ -68,8 +68,15 @@ class TrainPage:
         choice = self.page.get_by_role("option", name=option, exact=True)
         # Scrolling and drawing close an open menu, so that on a slow machine it may be gone.
         for _ in range(_MENU_TRIES):
+            # A key scrolls to its field only where that has no focus yet, and a menu that opens
+            # out of sight stays there.
+            field.scroll_into_view_if_needed()
             field.press("ArrowDown")
             with suppress(TimeoutError):
+                self.page.get_by_role("option").first.wait_for(timeout=_MENU_PATIENCE)
+                # Of a long menu only the options that are in sight are there.
+                if not choice.count():
+                    field.fill(option)
                 choice.click(timeout=_MENU_PATIENCE)
                 break
         expect(field).to_have_value(option)

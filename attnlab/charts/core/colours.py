@@ -46,6 +46,18 @@ def hues(*, dark: bool) -> Hues:
     )
 
 
+class Inks(NamedTuple):
+    """Of words: `ink` on the page's ground, and `ground` itself on what stands out from it."""
+
+    ground: str
+    ink: str
+
+
+def inks(*, dark: bool) -> Inks:
+    """The colours of words that stand for no series, on light or dark ground."""
+    return Inks("#12151c", "#e6e9f0") if dark else Inks("#ffffff", "#1d2433")
+
+
 def share_ramp(*, dark: bool) -> Ramp:
     """From nothing, near the page's ground, to all, for shares from 0 to 1."""
     return Ramp("#1e1d33", "#6e67cb", "#dbd9ff") if dark else Ramp("#f4f3fd", "#8b83e2", "#362f8c")

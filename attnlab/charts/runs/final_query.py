@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from attnlab.charts.core.colours import Ramp, hues, share_ramp, truth_ramp
+from attnlab.charts.core.colours import Ramp, hues, inks, share_ramp, truth_ramp
 from attnlab.charts.core.days import day_axis
 from attnlab.charts.core.drawing import Rows, drawn_once
 from attnlab.charts.core.legend import ramp_legend
@@ -73,7 +73,7 @@ def final_query_chart(
         )
 
     legend = ramp_legend(values=[0, most / 2, most], format="~g", titleLimit=220)
-    ground, ink = ("#12151c", "#e6e9f0") if dark else ("#ffffff", "#1d2433")
+    ground, ink = inks(dark=dark)
     has_room = f"width >= {_NUMBER_WIDTH * len(days)} ? 1 : 0"
     layers = [
         cells(f"datum.row !== '{TRUTH}'", share_ramp(dark=dark), legend),

@@ -1,15 +1,25 @@
-"""The patterns of several heads side by side, with square cells as large as their place allows."""
+"""Maps of query against key side by side, with square cells as large as their place allows."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import altair as alt
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
-from attnlab.charts.core.colours import hues, share_ramp
+from attnlab.charts.core.colours import hues, inks, share_ramp
 from attnlab.charts.core.drawing import Rows, drawn_once
 from attnlab.charts.runs.heads_grid import READ_HEIGHT, TOP, Grid, top_of
+
+
+class MapWords(NamedTuple):
+    """What maps are of: the name of each, what a cell is, and what its key is."""
+
+    names: tuple[str, ...]
+    cell: str
+    key: str
+
 
 # Of cells narrower than this not every one has its day beside it, or its number in it.
 _LABEL, _NUMBER = 17, 22
@@ -22,11 +32,14 @@ def heads_table(
     unmasked: Bool[np.ndarray, "query key"],
     *,
     heads: Sequence[int],
+    words: MapWords,
     read: int,
     trained: bool,
     symbols: Sequence[str] | None = None,
 ) -> pd.DataFrame:
     """A row for every unmasked cell of the `heads`, which count from 0; days count from 1.
+
+    `words` name the heads in the same order.
 
     `read` is the query, from 0, that makes the prediction; where the others are not `trained` they
     are paler. `symbols` are the tokens of the days, or None for a mean over sequences.
@@ -40,7 +53,7 @@ def heads_table(
         pd.DataFrame(
             {
                 "place": place,
-                "head": str(head + 1),
+                "map": name,
                 "key": key + 1,
                 "top": top[query],
                 "high": np.where(query == read, READ_HEIGHT, 1.0),
@@ -51,7 +64,7 @@ def heads_table(
                 "key_day": days[key],
             }
         )
-        for place, head in enumerate(heads)
+        for place, (head, name) in enumerate(zip(heads, words.names, strict=True))
     ]
     return pd.concat(parts, ignore_index=True)
 
@@ -72,7 +85,7 @@ def heads_chart(
     table: Rows,
     informative: Rows,
     *,
-    heads: tuple[int, ...],
+    words: MapWords,
     shape: tuple[int, int],
     read: int,
     trained: bool,
@@ -80,18 +93,24 @@ def heads_chart(
     dark: bool,
     height: int,
 ) -> alt.LayerChart:
-    """Share of each query's attention that each key gets, from 0 to 1, for each of the `heads`.
+    """What `words` say of each query and key, from 0 to 1, for each of their names.
 
-    As many heads stand in a row as make the cells largest; `shape` counts queries and keys. The
+    As many maps stand in a row as make the cells largest; `shape` counts queries and keys. The
     row that makes the prediction is framed; a triangle stands over each truly informative day.
     Only the tables may change while one sequence is watched.
     """
-    (_, keys), hue, grid = shape, hues(dark=dark), Grid(len(heads), shape, read, symbols)
+    (_, keys), hue, grid = shape, hues(dark=dark), Grid(len(words.names), shape, read, symbols)
     colour = alt.Color(
         "share:Q",
         scale=alt.Scale(domain=[0, 1], range=list(share_ramp(dark=dark)), clamp=True),
         legend=None,
     )
+    tooltip = [
+        alt.Tooltip("map:N", title="map"),
+        alt.Tooltip("query_day:N", title="query"),
+        alt.Tooltip("key_day:N", title="key"),
+        alt.Tooltip("share:Q", title=words.cell, format=".3f"),
+    ]
     cells = (
         alt.Chart(table)
         .mark_rect(
@@ -102,15 +121,10 @@ def heads_chart(
         .encode(
             color=colour,
             opacity=alt.Opacity("strength:Q", scale=None, legend=None),
-            tooltip=[
-                alt.Tooltip("head:N"),
-                alt.Tooltip("query_day:N", title="query"),
-                alt.Tooltip("key_day:N", title="key"),
-                alt.Tooltip("share:Q", title="share of attention", format=".3f"),
-            ],
+            tooltip=tooltip,
         )
     )
-    names = [{"place": place, "name": f"head {head + 1}"} for place, head in enumerate(heads)]
+    names = [{"place": place, "name": name} for place, name in enumerate(words.names)]
     frames = _data(names).mark_rect(
         aria=False,
         filled=False,
@@ -132,10 +146,22 @@ def heads_chart(
             if dark
             else f"datum.share > 0.4 ? '{light_ink}' : '{dark_ink}'"
         ),
-    )
+    ).encode(tooltip=tooltip)
     seldom = f"ceil({_LABEL} / cell)"
-    words = [
-        _text(_data(names), "name", grid.x("1"), f"{grid.y('0')} - 24", fontWeight="bold"),
+    ink = inks(dark=dark).ink
+    # Where the scale begins: beyond what its words and those of the keys take in large type, but
+    # on a phone, which has no room for that.
+    unit = f"(cell >= {_NUMBER} && width > 520)"
+    scale = f"({grid.left} + (width > 520 ? 350 : 240))"
+    texts = [
+        _text(
+            _data(names),
+            "name",
+            grid.x("1"),
+            f"{grid.y('0')} - 24",
+            color=ink,
+            fontWeight="bold",
+        ),
         _text(
             _data(grid.key_days()),
             "name",
@@ -157,29 +183,38 @@ def heads_chart(
         ),
         _text(_data([{"place": 0, "name": "query"}]), "name", "0", str(TOP - 24), color=hue.query),
         _text(
-            _data([{"name": "key: day attended to"}]),
+            _data([{"name": f"key: {words.key}"}]),
             "name",
             f"{grid.left}",
             grid.foot,
             color=hue.key,
         ),
         _text(
-            _data([{"name": "share of attention  0"}]),
+            _data([{"name": f"{words.cell}  0"}]),
             "name",
-            f"{grid.left + 248}",
+            f"{scale} - 6",
             grid.foot,
+            color=ink,
             align="right",
         ),
-        *([] if trained else [_note(names, grid, keys, hue.truth)]),
-        _text(_data([{"name": "1"}]), "name", f"{grid.left + 258 + 80}", grid.foot),
+        # Above the diagonal there is room, unless the row that predicts is up there.
+        *([] if trained or not read else [_note(names, grid, keys, hue.truth)]),
+        _text(_data([{"name": "1"}]), "name", f"{scale} + 46", grid.foot, color=ink),
+        _text(
+            _data([{"name": "in cells: %"}]),
+            "name",
+            # What is not seen takes its room all the same, of which a phone has none.
+            f"{unit} ? {scale} + 68 : 0",
+            grid.foot,
+            color=ink,
+            shown=unit,
+        ),
     ]
     legend = (
         _data([{"share": step / 20, "step": step} for step in range(21)])
         .mark_rect(
             aria=False,
-            **_span(
-                "x", f"{grid.left + 254} + datum.step * 4", f"{grid.left + 258} + datum.step * 4"
-            ),
+            **_span("x", f"{scale} + datum.step * 2", f"{scale} + datum.step * 2 + 2"),
             **_span("y", f"{grid.foot} - 5", f"{grid.foot} + 5"),
         )
         .encode(color=colour)
@@ -194,7 +229,7 @@ def heads_chart(
         y=alt.ExprRef(f"{grid.y('0')} - 1"),
     )
     return (
-        alt.layer(cells, frames, numbers, *words, legend, marks)
+        alt.layer(cells, frames, numbers, *texts, legend, marks)
         .add_params(*grid.sizes())
         .properties(height=height, padding={"left": 0, "top": 0, "right": 8, "bottom": 0})
     )
@@ -230,6 +265,7 @@ def _text(
     x: str,
     y: str,
     *,
+    color: str | alt.ExprRef,
     align: str = "left",
     baseline: str = "middle",
     shown: str = "true",
@@ -237,6 +273,7 @@ def _text(
 ) -> alt.Chart:
     return chart.mark_text(
         aria=False,
+        color=color,
         align=align,
         baseline=baseline,
         lineBreak="\n",

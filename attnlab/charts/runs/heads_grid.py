@@ -6,7 +6,7 @@ import altair as alt
 
 # Pixels: left of the cells the days of the queries, without and with their tokens; above them the
 # head's name and the marks of the truth; below them the days of the keys; below all the legend.
-_LEFT, _LEFT_OF_TOKENS, TOP, _BOTTOM, _BOTTOM_OF_TOKENS, _LEGEND, _GAP = 38, 58, 34, 20, 34, 20, 22
+_LEFT, _LEFT_OF_TOKENS, TOP, _BOTTOM, _BOTTOM_OF_TOKENS, _LEGEND, _GAP = 50, 62, 34, 20, 34, 20, 22
 _MOST_CELL = 40
 # Rows are as high as a cell; the one that predicts is higher, and stands apart.
 READ_HEIGHT, _READ_GAP = 1.4, 0.2

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from attnlab.charts.core.colours import hues, share_ramp
+from attnlab.charts.core.colours import hues, inks, share_ramp
 from attnlab.charts.core.drawing import Rows, drawn_once
 from attnlab.charts.core.legend import ramp_legend
 from attnlab.generators.vocabulary import Vocabulary
@@ -104,10 +104,10 @@ def confusion_chart(
             legend=ramp_legend(values=[0, 0.5, 1]),
         )
     )
-    ink = ("#12151c", "#e6e9f0") if dark else ("#ffffff", "#1d2433")
+    ground, ink = inks(dark=dark)
     text = base.mark_text(aria=False).encode(
         text=alt.Text("count:Q", format=",d"),
-        color=alt.condition(alt.datum.share > 0.5, alt.value(ink[0]), alt.value(ink[1])),
+        color=alt.condition(alt.datum.share > 0.5, alt.value(ground), alt.value(ink)),
     )
     return alt.layer(cells, text).properties(height=height)
 

@@ -141,6 +141,9 @@ def _hidden() -> tuple[str, ...]:
 
 def _draw_preset() -> None:
     chosen = PRESETS.get(st.session_state["preset"])
+    if chosen is not None and not _is_but_for_the_seed(chosen.experiment, read_form()):
+        # To choose the preset again is then a change, which puts its settings back.
+        st.session_state["preset"], chosen = OWN_SETTINGS, None
     about = f" Chosen: {chosen.description}" if chosen else ""
     st.selectbox(
         "preset",
@@ -149,6 +152,12 @@ def _draw_preset() -> None:
         on_change=_apply_preset,
         persist_state="session",
         help=f"A named experiment. Choosing one sets every control below.{about}",
+    )
+
+
+def _is_but_for_the_seed(experiment: Experiment, form: Experiment | OptionError) -> bool:
+    return isinstance(form, Experiment) and dataclasses.replace(form, seed=experiment.seed) == (
+        experiment
     )
 
 

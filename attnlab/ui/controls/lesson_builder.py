@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnlab.runs.control_keys import all_but, hideable_controls
+from attnlab.runs.control_keys import all_but, labels_of
 from attnlab.runs.links import MOST_TEXT_CHARACTERS, MOST_TITLE_CHARACTERS, Lesson
 from attnlab.training.experiment import Experiment
 
@@ -39,11 +39,18 @@ def build_lesson(experiment: Experiment) -> Lesson:
         horizontal=True,
         persist_state="session",
     )
-    controls = hideable_controls(experiment)
+    controls = labels_of(experiment)
     # Another process or model has other controls.
     chosen = [key for key in st.session_state.get(_CONTROLS, []) if key in controls]
     st.session_state[_CONTROLS] = chosen
     named = tuple(
-        st.multiselect("which", controls, key=_CONTROLS, placeholder="", persist_state="session")
+        st.multiselect(
+            "which",
+            list(controls),
+            format_func=controls.get,
+            key=_CONTROLS,
+            placeholder="",
+            persist_state="session",
+        )
     )
     return Lesson(title, text, named if hiding == _HIDE else all_but(named))

@@ -11,7 +11,7 @@ from attnlab.charts import (
     top_of_scale,
 )
 from attnlab.configuration.number_text import show_measured
-from attnlab.optimum import Best, Dependence, Optimum, Rung, informative_days
+from attnlab.optimum import Best, Dependence, Optimum, Rung, informative_positions
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import CHART_HEIGHT, on_dark
 from attnlab.ui.core.process_figures import draw_gap
@@ -31,7 +31,7 @@ def draw_optimum(best: Optimum | None, vocab: int) -> None:
     if best is None:
         draw_gap()
         return
-    final, days = best.final, np.arange(1, len(best.per_day) + 1)
+    final, days = best.final, np.arange(1, len(best.by_position) + 1)
     how = "exact" if final.exact else "estimated, ± one standard error"
     with st.container(horizontal=True, gap="medium", key="optimum"):
         st.metric(
@@ -47,8 +47,8 @@ def draw_optimum(best: Optimum | None, vocab: int) -> None:
             help=f"Bayes loss, the least possible mean of -log p(day {days[-1]}): {how}.",
         )
         st.metric("these are", "exact" if final.exact else "estimated", width="content")
-    ceilings = np.array([[b.accuracy, b.accuracy_stderr] for b in best.per_day])
-    floors = np.array([[b.nll, b.nll_stderr] for b in best.per_day])
+    ceilings = np.array([[b.accuracy, b.accuracy_stderr] for b in best.by_position])
+    floors = np.array([[b.nll, b.nll_stderr] for b in best.by_position])
     left, right = st.columns(2, gap="medium")
     with left, st.container(key="chart_ceiling"):
         _draw_days(days, ceilings, "ceiling (accuracy)", (0, 1), 1 / vocab, above=False)
@@ -138,7 +138,7 @@ def draw_dependence(dependence: Dependence | None) -> None:
             "how much the Bayes loss increases, in nats, when that day alone is hidden; a day "
             "whose information others repeat counts 0"
         )
-    final, informative = values[-1], np.flatnonzero(informative_days(dependence))
+    final, informative = values[-1], np.flatnonzero(informative_positions(dependence))
     order = np.argsort(-final, kind="stable")
     strongest = ", ".join(
         f"**{day + 1}** ({_figure(final[day], stderr[-1, day], exact=dependence.exact)})"

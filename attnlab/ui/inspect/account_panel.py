@@ -4,14 +4,14 @@ import numpy as np
 import streamlit as st
 
 from attnlab.inspection import Comparison
-from attnlab.optimum import Dependence, informative_days
+from attnlab.optimum import Dependence, informative_positions
 from attnlab.training.experiment import Experiment
 from attnlab.ui.inspect.view import View
 
 
 def draw_account(experiment: Experiment, found: Comparison, true: Dependence, view: View) -> None:
     """How much of the attention that makes the prediction goes to the days that matter."""
-    informative = informative_days(true)
+    informative = informative_positions(true)
     if not found.attention or not informative.any():
         return
     _, attends = view.of(found.attention)

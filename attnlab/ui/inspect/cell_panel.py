@@ -15,6 +15,14 @@ from attnlab.ui.inspect.maps_panel import map_height
 from attnlab.ui.inspect.view import View
 
 _SHOWN_TERMS = 6
+# Of each score the formula, one term of its sum, and what stands before the sum.
+_SCORES = {
+    "dot": (r"q \cdot k", "({q:.2f})({k:.2f})", ""),
+    "additive": (r"\textstyle\sum_i \tanh(q_i + k_i)", r"\tanh({q:.2f} + {k_signed})", ""),
+    "gaussian": (
+        r"-\tfrac{1}{2} \lVert q - k \rVert^2", "({q:.2f} - {k_signed})^2", r"-\tfrac{1}{2}",
+    ),
+}  # fmt: skip
 
 
 def draw_cell(experiment: Experiment, model: AbstractModel, tokens: np.ndarray, view: View) -> None:
@@ -79,8 +87,9 @@ def _draw_pattern(
 
 def _draw_arithmetic(cell: CellArithmetic, query: int, key: int) -> None:
     st.markdown(f"**Query day {query + 1}, key day {key + 1}**")
+    formula, term, before = _SCORES[cell.kind]
     terms = [
-        f"({q:.2f})({k:.2f})"
+        term.format(q=q, k=k, k_signed=f"({k:.2f})" if k < 0 else f"{k:.2f}")
         for q, k in zip(cell.query[:_SHOWN_TERMS], cell.key[:_SHOWN_TERMS], strict=True)
     ]
     if cell.query.size > _SHOWN_TERMS:
@@ -89,8 +98,10 @@ def _draw_arithmetic(cell: CellArithmetic, query: int, key: int) -> None:
     pairs = [" + ".join(terms[i : i + 2]) for i in range(0, len(terms), 2)]
     bias = f" + ({cell.bias:.3f})" if cell.bias else ""
     st.latex(
-        r"\begin{aligned}\text{score} &= q \cdot k \\ &= "
+        rf"\begin{{aligned}}\text{{score}} &= {formula} \\ &= "
+        + (rf"{before} \big(" if before else "")
         + r" \\ &\quad + ".join(pairs)
+        + (r"\big)" if before else "")
         + rf" \\ &= {cell.score:.3f} \\ \text{{scaled}} &= {cell.scale:.4g} \times "
         rf"{_signed(cell.score)}{bias} = {cell.scaled[key]:.3f}\end{{aligned}}"
     )

@@ -17,7 +17,7 @@ from attnlab.charts import (
 from attnlab.inspection import final_probs, surprise
 from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel, AttentionMap
-from attnlab.optimum import next_day
+from attnlab.optimum import next_token
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.fragments import draw_while
@@ -156,7 +156,7 @@ def _draw_next_day(
     vocabulary = experiment.generator.vocabulary
     learned = final_probs(model, tokens[None], experiment.training.readout)[0]
     try:
-        true = next_day(experiment.generator, tokens.tolist())
+        true = next_token(experiment.generator, tokens.tolist())
     except ValueError as error:
         draw_error(f"{error} The model, which cannot know, predicts:", icon=":material/block:")
         rows = zip(vocabulary.symbols, learned, strict=True)

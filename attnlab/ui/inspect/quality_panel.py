@@ -61,8 +61,8 @@ def _draw(work: Background, *, experiment: Experiment) -> None:
     st.header("Over the whole test set", anchor=False, divider="gray")
     if found is not None:
         _draw_predictions(found, vocabulary)
-        if found.by_day is not None:
-            _draw_by_day(found.by_day, experiment)
+        if found.by_position is not None:
+            _draw_by_day(found.by_position, experiment)
     st.header("Model and true distribution", anchor=False, divider="gray")
     if found is not None and found.transitions is not None:
         _draw_transitions(found.transitions, vocabulary)
@@ -122,7 +122,7 @@ def _draw_by_day(found: EvaluationByPosition, experiment: Experiment) -> None:
     known = answer_or_none(optimum, experiment.generator, experiment.length)
     if known is None:
         return
-    floors = np.array([known.per_day[position].nll for position in found.positions])
+    floors = np.array([known.by_position[position].nll for position in found.positions])
     worst = int(np.argmax(found.nll - floors))
     with st.container(key="chart_by_day"):
         draw_chart(

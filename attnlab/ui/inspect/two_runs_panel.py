@@ -26,7 +26,8 @@ from attnlab.ui.core.page_theme import on_dark
 from attnlab.ui.inspect.comparisons import known_truth, sequence_comparison
 from attnlab.ui.inspect.maps_panel import map_height, queries_of, seen_by
 from attnlab.ui.inspect.view import UNITS
-from attnlab.ui.train.inside_panel import Choice, draw_head_choice
+from attnlab.ui.train.inside.shown import Choice
+from attnlab.ui.train.inside_panel import draw_head_choice
 from attnlab.ui.train.session_past_runs import past_runs
 
 _FILE, _LOADED, _MESSAGE = "a run file", "second_run", "second_run_message"

@@ -9,7 +9,8 @@ from jaxtyping import Float
 from attnlab.models import AbstractModel, AttentionMap, Trace
 from attnlab.models.inside import trace_of
 from attnlab.ui.inspect.comparisons import as_shares
-from attnlab.ui.train.inside_panel import Choice, draw_head_choice
+from attnlab.ui.train.inside.shown import Choice
+from attnlab.ui.train.inside_panel import draw_head_choice
 
 _SHARES, _MEASURED = "share of the row", "as measured"
 UNITS = {"attends": "share", "depends": "total variation", "truth": "total variation"}

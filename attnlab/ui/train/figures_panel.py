@@ -105,8 +105,8 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             help="Number of trained parameters.",
         )
     st.caption(f"{OVER_TEST_SEQUENCES}; {OF_OTHER_SEEDS}.")
-    at_first = np.log(vocab) if first is None else max(first.nll, np.log(vocab))
-    if test.nll > at_first * _DIVERGED:
+    # Nothing has diverged that was not trained yet, however large its loss.
+    if first is not None and test.nll > max(first.nll, np.log(vocab)) * _DIVERGED:
         draw_warning(
             f"The loss is far above where it began: the run diverges. Lower the learning rate, "
             f"which is {training.learning_rate:g}, and reset.",

@@ -12,7 +12,7 @@ from attnlab.live.live_run import LiveRun
 from attnlab.models import Trace
 from attnlab.models.inside import mean_trace
 from attnlab.models.readout import readout_position
-from attnlab.optimum import dependence, informative_days, ladder, optimum
+from attnlab.optimum import dependence, informative_positions, ladder, optimum
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.training.feasibility import feasibility
@@ -29,12 +29,12 @@ from attnlab.ui.train.cursor import (
     shown_moment,
 )
 from attnlab.ui.train.figures_panel import draw_figures, draw_headline
+from attnlab.ui.train.inside.shown import MEAN, Choice, Shown
 from attnlab.ui.train.inside_panel import (
-    MEAN,
-    Choice,
-    draw_heads_choice,
     draw_inside,
+    draw_inside_choice,
     draw_sequence_choice,
+    questions_inside,
     trace_shown,
 )
 from attnlab.ui.train.loss_panel import (
@@ -83,7 +83,7 @@ def _awaited(snapshot: Snapshot, form: Experiment | OptionError) -> tuple:
     """
     if _moves(snapshot):
         return ()
-    questions = _questions(snapshot.experiment)
+    questions = _questions(snapshot.experiment) + questions_inside(with_starting_point(snapshot))
     if isinstance(form, Experiment):
         questions.append((feasibility, form))
     awaited = [question for question in questions if not is_answered(*question)]
@@ -138,7 +138,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
         else:
             sequence = draw_sequence_choice(seen)
             trace = trace_shown(moment.model, seen, sequence)
-            choice = Choice(sequence, *draw_heads_choice(trace, "inside"))
+            choice = Choice(sequence, *draw_inside_choice(trace))
     with sentence:
         _draw_words(snapshot, seen, moment, informative, trace if choice.sequence == MEAN else None)
     with below:
@@ -159,14 +159,14 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
             return
         at_rest = moment.is_now and not snapshot.active
         days = () if informative is None else np.flatnonzero(informative) + 1
-        how = draw_inside(seen, trace, choice, informative=tuple(map(int, days)), at_rest=at_rest)
+        how = draw_inside(Shown(seen, trace, choice, tuple(map(int, days)), at_rest))
     with reading:
         st.caption(how)
 
 
 def _informative(experiment: Experiment) -> np.ndarray | None:
     true = answer_or_none(dependence, experiment.generator, experiment.length)
-    return None if true is None else informative_days(true)
+    return None if true is None else informative_positions(true)
 
 
 def _draw_best(form: Experiment | OptionError, whose: str) -> None:

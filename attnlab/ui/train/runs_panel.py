@@ -57,7 +57,8 @@ def draw_runs(run: LiveRun) -> None:
             f"Loss and accuracy on the test set, ± one standard error; `to target`: steps until "
             f"the test loss was within {TARGET - 1:.0%} of the floor. Choose a row by its box. The "
             "first pinned run is the baseline of the differences, whose errors are those of "
-            "independent test sets."
+            "independent test sets; between runs that share one, as those of one process and seed "
+            "do, they are smaller."
         )
         rows = chosen["selection"]["rows"]
         if rows and rows[0] < len(past):

@@ -1,0 +1,105 @@
+"""Inspect: every head with its pattern replaced, and what that changes."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from attnlab.configuration.number_text import show_measured
+from attnlab.inspection import REPLACEMENTS, Ablation, ablations
+from attnlab.live.background import Background
+from attnlab.models import AbstractModel
+from attnlab.models.inside import heads_of, trace_of
+from attnlab.training.experiment import Experiment
+from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.session_work import (
+    draw_while_working,
+    draw_work_buttons,
+    session_work,
+    work_in_words,
+)
+from attnlab.ui.inspect.comparisons import known_truth
+
+_WORK, _MODEL = "ablations", "ablations_model"
+
+
+def draw_edits(experiment: Experiment, model: AbstractModel, test: np.ndarray) -> None:
+    """A table of all heads and what takes their place; nothing for a model without heads."""
+    if not model.has_heads:
+        return
+    with st.expander("Edit the forward pass", key="edits_panel", icon=":material/edit:"):
+        st.markdown(
+            "Each head's pattern is replaced, one head at a time, and the model is tested again "
+            "on the same sequences; it is not trained again."
+        )
+        known = known_truth(experiment)
+        if known is None:
+            st.caption(":material/hourglass_top: Working out the true dependence …")
+            return
+        # The model itself is kept, since the identity of one that is gone may be given again.
+        if st.session_state.get(_MODEL) is not model:
+            st.session_state[_MODEL] = model
+            session_work().forget(_WORK)
+        true = known[0].replacement
+        make = partial(ablations, model, test, true, experiment.training.readout)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            draw_work_buttons(
+                _WORK,
+                "Replace each head",
+                start="edits_start",
+                stop="edits_stop",
+                on_start=partial(session_work().start, _WORK, make),
+            )
+        count = len(heads_of(trace_of(model, test[0, :-1]))) * len(REPLACEMENTS)
+        draw_while_working(_WORK, partial(_draw, count=count, size=len(test)))
+
+
+def _draw(work: Background | None, *, count: int, size: int) -> None:
+    if work is None:
+        return
+    state = work.state()
+    found: tuple[Ablation, ...] = state.latest or ()
+    if state.error:
+        draw_error(f"The figures ended by an error. {state.error}")
+    else:
+        st.caption(work_in_words(state, len(found) / count))
+    if not found:
+        return
+    for title, figure in (("loss (nats)", "nll"), ("accuracy", "accuracy")):
+        st.markdown(f"**Change of the {title}**")
+        with st.container(key=f"edits_{figure}"):
+            st.table(ablation_table(found, figure))
+    st.caption(
+        "How to read it: after less before, ± one standard error of the difference over "
+        f"{size:,} test sequences. The head whose removal costs the most loss comes first. "
+        "**Removed**: its output is 0. **Uniform**: the same attention for every unmasked day. "
+        "**Mean**: its mean pattern over test sequences, whatever the sequence; where that "
+        "changes nothing, the head looks at days by their position alone. **Truth**: "
+        "attention in proportion to what the true prediction depends on. Where that lowers the "
+        "loss, the head looked at the wrong days; it may raise it all the same where each of "
+        "several heads has a day of its own, since the readout was trained with those. Another "
+        "head may make up for one that is replaced: changes of several heads do not add up."
+    )
+
+
+def ablation_table(found: Sequence[Ablation], figure: str) -> pd.DataFrame:
+    """A row for every head, the one first whose removal costs most; `figure` of each effect."""
+    removal = {(each.layer, each.head): each.effect.nll_change for each in found
+               if each.by == "removed"}  # fmt: skip
+    cells = {
+        (each.layer, each.head, each.by): show_measured(
+            getattr(each.effect, f"{figure}_change"),
+            getattr(each.effect, f"{figure}_change_stderr"),
+        )
+        for each in found
+    }
+    heads = sorted(removal, key=removal.get, reverse=True)
+    rows = [[cells.get((*head, by), "…") for by in REPLACEMENTS] for head in heads]
+    several = len({layer for layer, _ in heads}) > 1
+    names = [
+        f"layer {layer + 1}, head {head + 1}" if several else f"head {head + 1}"
+        for layer, head in heads
+    ]
+    return pd.DataFrame(rows, index=names, columns=list(REPLACEMENTS))

@@ -1,0 +1,100 @@
+"""Other values that a trace holds: weights, hidden states and time scales."""
+
+from types import MappingProxyType
+
+from attnlab.charts import (
+    Drawing,
+    state_chart,
+    state_table,
+    time_scale_chart,
+    time_scale_table,
+    weight_chart,
+    weight_table,
+)
+from attnlab.models import HIDDEN_STATES, TIME_SCALES, WEIGHTS_BY_POSITION
+from attnlab.ui.train.inside.shown import InsideView, Shown
+
+
+def _weights_drawing(shown: Shown, **look: object) -> Drawing:
+    vocabulary = shown.snapshot.experiment.generator.vocabulary
+    table = weight_table(shown.trace.values[WEIGHTS_BY_POSITION], vocabulary)
+    return weight_chart(table, vocabulary=vocabulary, length=shown.length, **look)
+
+
+def _weights_alternative(shown: Shown) -> str:
+    alternative = f"Weights of the linear model, {shown.length} days."
+    if shown.at_rest:
+        vocabulary = shown.snapshot.experiment.generator.vocabulary
+        table = weight_table(shown.trace.values[WEIGHTS_BY_POSITION], vocabulary)
+        largest = table.loc[table["weight"].abs().idxmax()]
+        alternative += f" The largest, {largest['weight']:+.2f} nats, is that of {largest['seen']} "
+        alternative += f"on day {largest['day']} for {largest['outcome']}."
+    return alternative
+
+
+def _weights_how(shown: Shown) -> str:
+    return (
+        "The weight of a token on a day for an outcome, relative to the mean over outcomes. "
+        "Only differences between the tokens of one day mean anything: a constant added to all "
+        "of them can be subtracted from the bias. There is no attention in this model."
+    )
+
+
+def _states_drawing(shown: Shown, **look: object) -> Drawing:
+    table = state_table(shown.trace.values[HIDDEN_STATES])
+    return state_chart(table, symbols=shown.symbols, length=shown.length, **look)
+
+
+def _states_how(shown: Shown) -> str:
+    return (
+        "Each column is the state of the model after a day, one row per component; the "
+        f"prediction is made from column {shown.read + 1}. There is no attention in this model."
+    )
+
+
+def _scales_drawing(shown: Shown, **look: object) -> Drawing:
+    table = time_scale_table(shown.trace.values[TIME_SCALES])
+    return time_scale_chart(table, length=shown.length, **look)
+
+
+def _scales_alternative(shown: Shown) -> str:
+    alternative = "Time scales of the components of the state."
+    if shown.at_rest:
+        scales = shown.trace.values[TIME_SCALES]
+        alternative += f" From {scales.min():.2g} to {scales.max():.2g} days."
+    return alternative
+
+
+def _scales_how(shown: Shown) -> str:
+    return (
+        "In how many days each component of the state falls to 1/e of what it was: -1/log of the "
+        f"eigenvalue. The line is the {shown.length} days that the model sees; what fades much "
+        "quicker is gone before the prediction."
+    )
+
+
+VALUE_VIEWS = MappingProxyType(
+    {
+        "weights": InsideView(
+            lambda trace: WEIGHTS_BY_POSITION in trace.values,
+            lambda shown: "Weights",
+            _weights_drawing,
+            _weights_alternative,
+            _weights_how,
+        ),
+        "hidden states": InsideView(
+            lambda trace: HIDDEN_STATES in trace.values,
+            lambda shown: "Hidden states",
+            _states_drawing,
+            lambda shown: f"Hidden states, {shown.length} days.",
+            _states_how,
+        ),
+        "time scales": InsideView(
+            lambda trace: TIME_SCALES in trace.values,
+            lambda shown: "Time scales",
+            _scales_drawing,
+            _scales_alternative,
+            _scales_how,
+        ),
+    }
+)

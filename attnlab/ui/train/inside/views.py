@@ -1,0 +1,15 @@
+"""All views by name."""
+
+from types import MappingProxyType
+
+from attnlab.models import Trace
+from attnlab.ui.train.inside.maps import MAP_VIEWS
+from attnlab.ui.train.inside.values import VALUE_VIEWS
+
+# The order is the one in which they are offered.
+VIEWS = MappingProxyType({**MAP_VIEWS, **VALUE_VIEWS})
+
+
+def views_of(trace: Trace) -> tuple[str, ...]:
+    """The names of the views that a trace has, the one to begin with first."""
+    return tuple(name for name, view in VIEWS.items() if view.holds(trace))
