@@ -15,11 +15,9 @@ jax.config.update("jax_debug_key_reuse", True)
 hypothesis.settings.register_profile("attnlab", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("attnlab")
 
-# Most of the time would go into compiling what was compiled the last time. A worker has a folder
-# of its own, since JAX writes such files without a lock.
-_PROGRAMS = Path(__file__).parents[1] / ".pytest_cache" / "programs"
+# Most of the time would go into compiling what was compiled the last time, or by another worker.
 _KEPT = {
-    "jax_compilation_cache_dir": str(_PROGRAMS / os.environ.get("PYTEST_XDIST_WORKER", "alone")),
+    "jax_compilation_cache_dir": str(Path(__file__).parents[1] / ".pytest_cache" / "programs"),
     "jax_persistent_cache_min_compile_time_secs": 0,
     "jax_persistent_cache_min_entry_size_bytes": -1,
 }
