@@ -92,13 +92,13 @@ MUTATIONS = (
     Mutation(
         "positions/alibi.py", "8 * (head + 1) / heads", "8 * head / heads", "positions models",
     ),
-    Mutation("models/parts/transformer_layer.py", "before + made if", "made if", "models"),
+    Mutation("models/transformer/layer.py", "before + made if", "made if", "models"),
     Mutation(
-        "models/parts/transformer_layer.py", "normalised(self.normalisations[1], rows)",
+        "models/transformer/layer.py", "normalised(self.normalisations[1], rows)",
         "normalised(self.normalisations[0], rows)", "models",
     ),
     Mutation(
-        "models/parts/transformer_layer.py", "queries.at[places]", "places.at[places]", "models",
+        "models/transformer/layer.py", "queries.at[places]", "places.at[places]", "models",
     ),
     Mutation("models/conv.py", "tap * stride", "(tap + 1) * stride", "models"),
     Mutation("models/conv.py", "self.dilation**layer", "self.dilation * layer + 1", "models"),

@@ -23,7 +23,7 @@ from attnlab.models.recurrent.gru import GRU, GRUOptions
 from attnlab.models.recurrent.lstm import LSTM, LSTMOptions
 from attnlab.models.recurrent.rnn import RNN, RNNOptions
 from attnlab.models.recurrent.ssm import SSM, SSMOptions
-from attnlab.models.transformer import Transformer, TransformerOptions
+from attnlab.models.transformer.stack import Transformer, TransformerOptions
 
 MODELS = MappingProxyType(
     {

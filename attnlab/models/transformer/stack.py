@@ -31,7 +31,7 @@ from attnlab.models.parts.normalisation import (
     in_normalised,
     normalised,
 )
-from attnlab.models.parts.transformer_layer import TransformerLayer, build_layer
+from attnlab.models.transformer.layer import TransformerLayer, build_layer
 from attnlab.positions import POSITIONS, AbstractPosition, Learned, position_table
 
 

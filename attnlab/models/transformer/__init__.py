@@ -1,0 +1,1 @@
+"""`transformer`: its layers and their stack."""
