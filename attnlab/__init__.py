@@ -24,7 +24,13 @@ from attnlab.generators import (
 )
 from attnlab.generators.vocabulary import WEATHER, Vocabulary
 from attnlab.live.live_run import LiveRun
-from attnlab.models import MODELS, AttentionOptions, LinearOptions, parameter_count
+from attnlab.models import (
+    MODELS,
+    AttentionOptions,
+    LinearOptions,
+    parameter_count,
+    parameters_by_part,
+)
 from attnlab.models.generation import beam_search, generate
 from attnlab.models.readout import READOUTS
 from attnlab.positions import POSITIONS
@@ -78,6 +84,7 @@ __all__ = [
     "load_run",
     "log_predictives",
     "parameter_count",
+    "parameters_by_part",
     "prepare",
     "run",
     "sample",

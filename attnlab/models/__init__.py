@@ -19,6 +19,7 @@ from attnlab.models.conv import Conv, ConvOptions
 from attnlab.models.edits import Edit, edited
 from attnlab.models.linear import Linear, LinearOptions
 from attnlab.models.mlp import MLP, MLPOptions
+from attnlab.models.parameters import ParameterCount, parameters_by_part
 from attnlab.models.recurrent.gru import GRU, GRUOptions
 from attnlab.models.recurrent.lstm import LSTM, LSTMOptions
 from attnlab.models.recurrent.rnn import RNN, RNNOptions
@@ -67,6 +68,7 @@ __all__ = [
     "Linear",
     "LinearOptions",
     "MLPOptions",
+    "ParameterCount",
     "RNNOptions",
     "SSMOptions",
     "Trace",
@@ -74,4 +76,5 @@ __all__ = [
     "TransformerOptions",
     "edited",
     "parameter_count",
+    "parameters_by_part",
 ]

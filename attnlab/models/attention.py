@@ -1,7 +1,7 @@
 """`attention`: one head whose output is the logits, the blog's model."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import equinox as eqx
@@ -26,7 +26,14 @@ from attnlab.models.initialisation import (
     Projection,
     initial_projection,
 )
-from attnlab.models.parts.embedding import Embedding, embedding_of, project, side_by_side
+from attnlab.models.parts.embedding import (
+    Embedding,
+    embedding_of,
+    positions_in_words,
+    project,
+    side_by_side,
+    width_in_words,
+)
 from attnlab.models.parts.head_parts import SCORE_CHOICES, SCORE_HELP, HeadParts, seen_through
 from attnlab.positions import POSITIONS, AbstractPosition, Learned, position_table
 
@@ -70,6 +77,22 @@ class AttentionOptions(AbstractModelOptions):
     @property
     def causal(self) -> bool:
         return self.mask == "causal"
+
+    def parameter_formulas(self) -> Mapping[str, str]:
+        learned = self.embedding == "learned"
+        width = width_in_words(
+            "d_model" if learned else "vocab",
+            self.position,
+            self.d_model,
+            side_by_side=not learned,
+        )
+        return {
+            **({"tokens": "vocab × d_model"} if learned else {}),
+            **positions_in_words(self.position),
+            "query": f"({width} + 1) × d_attn",
+            "key": f"({width} + 1) × d_attn",
+            "value": f"({width} + 1) × vocab",
+        }
 
     def sees(self, position: int, length: int) -> tuple[int, ...]:
         return seen_through(self.mask, position, length)

@@ -162,6 +162,14 @@ class AbstractModelOptions(Options, abc.ABC):
         """
         return float(length * parameters)
 
+    def parameter_formulas(self) -> Mapping[str, str]:
+        """How many parameters the parts of its models have, in the names of its options.
+
+        Beside these, formulas speak of `vocab` and `length`. Parts are called as the fields of the
+        model, those of a stack of layers together: see `parameters_by_part`.
+        """
+        return {}
+
     def sees(self, position: int, length: int) -> tuple[int, ...]:
         """The positions that the prediction at `position` may depend on."""
         return tuple(range(position + 1 if self.causal else length))
@@ -197,5 +205,10 @@ class AbstractModelOptions(Options, abc.ABC):
 
 
 def parameter_count(model: AbstractModel) -> int:
-    """How many numbers are trained."""
-    return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_array)))
+    """How many numbers are trained, of a model or of its shapes alone."""
+    return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, is_parameter)))
+
+
+def is_parameter(leaf: Any) -> bool:
+    """Whether a leaf of a model is an array, or the shape of one."""
+    return eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)

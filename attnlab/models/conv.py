@@ -1,7 +1,7 @@
 """`conv`: causal convolutions over the tokens; attention that looks by distance only."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import equinox as eqx
@@ -63,6 +63,13 @@ class ConvOptions(AbstractModelOptions):
                 "the last is not among them. Choose a larger `kernel_size` or more `layers`."
             )
         yield from super().findings(loss=loss, length=length)
+
+    def parameter_formulas(self) -> Mapping[str, str]:
+        return {
+            "tokens": "vocab × d_model",
+            "layers": "layers × (kernel_size × d_model + 1) × d_model",
+            "unembedding": "(d_model + 1) × vocab",
+        }
 
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "Conv":
         token_key, unembedding_key, *layer_keys = jr.split(key, 2 + self.layers)

@@ -1,6 +1,7 @@
 """`linear`: a weight for every position, token and outcome."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import ClassVar
 
 import equinox as eqx
@@ -45,6 +46,10 @@ class LinearOptions(AbstractModelOptions):
     def reachable(self, generator: AbstractGenerator, length: int, position: int) -> Best:
         """The linear predictor of least loss; others may be more accurate at a greater loss."""
         return best_linear(generator, length)
+
+    def parameter_formulas(self) -> Mapping[str, str]:
+        features = "(vocab + 1)" if self.day_feature == "with" else "vocab"
+        return {"projection": f"(length × {features} + 1) × vocab"}
 
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "Linear":
         features = vocab + (self.day_feature == "with")

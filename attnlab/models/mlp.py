@@ -1,6 +1,7 @@
 """`mlp`: a multilayer perceptron on all tokens at once."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import ClassVar
 
 import equinox as eqx
@@ -30,6 +31,13 @@ class MLPOptions(AbstractModelOptions):
     layers: int = option(1, "Number of hidden layers.", low=1, high=8)
     mlp_width: int = option(64, "Width of the hidden layers.", low=1, high=512, label="MLP width")
     activation: str = option("gelu", ACTIVATION_HELP, choices=tuple(ACTIVATIONS))
+
+    def parameter_formulas(self) -> Mapping[str, str]:
+        deeper = "(layers - 1) × (mlp_width + 1) × mlp_width"
+        return {
+            "layers": f"(length × vocab + 1) × mlp_width + {deeper}",
+            "unembedding": "(mlp_width + 1) × vocab",
+        }
 
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "MLP":
         widths = [length * vocab, *[self.mlp_width] * self.layers, vocab]

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-import equinox as eqx
-import jax
-
 from attnlab.configuration.options import OptionError, options_of
+from attnlab.models import parameter_count
 from attnlab.training.experiment import Experiment, starting_form
 
 _ELSEWHERE = "or run attnlab on a machine of your own, where the cap is higher"
@@ -114,15 +112,9 @@ def work(experiment: Experiment) -> float:
     of_a_sequence = experiment.model.work(
         vocab=experiment.generator.vocabulary.size,
         length=experiment.length,
-        parameters=_parameters(experiment),
+        parameters=parameter_count(starting_form(experiment).model),
     )
     return training.steps * batch * of_a_sequence
-
-
-def _parameters(experiment: Experiment) -> int:
-    form = starting_form(experiment).model
-    leaves = jax.tree.leaves(eqx.filter(form, lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct)))
-    return sum(math.prod(leaf.shape) for leaf in leaves)
 
 
 def _options_in(configuration: Any) -> Iterator[tuple[str, Any]]:

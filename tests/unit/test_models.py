@@ -1,5 +1,6 @@
 """Every model with every option: what it computes, shows, and does not see."""
 
+import dataclasses
 import itertools
 
 import equinox as eqx
@@ -27,6 +28,7 @@ from attnlab.models import (
     SSMOptions,
     TransformerOptions,
     parameter_count,
+    parameters_by_part,
 )
 from attnlab.positions import POSITIONS
 from tests.unit.model_oracles import (
@@ -322,6 +324,19 @@ def test_counts_of_parameters(length, d_attn):
     assert count(MLPOptions(layers=2, mlp_width=6)) == perceptron
     assert count(LinearOptions()) == (3 * length + 1) * VOCAB
     assert count(LinearOptions(day_feature="with")) == (4 * length + 1) * VOCAB
+
+
+@every_setting
+@pytest.mark.parametrize("length", [2, 7])
+def test_every_part_has_as_many_parameters_as_its_formula_says(setting, length):
+    options = MODELS_IN_ALL_SETTINGS[setting]
+    parts = parameters_by_part(options, vocab=VOCAB, length=length)
+    names = {**dataclasses.asdict(options), "vocab": VOCAB, "length": length}
+    for part in parts:
+        said = eval(part.formula.replace("×", "*"), {"__builtins__": {}}, names)
+        assert part.count == said, part
+    assert {part.part for part in parts} == set(options.parameter_formulas())
+    assert sum(part.count for part in parts) == parameter_count(build(options, length=length))
 
 
 def projections(initialisation):

@@ -1,4 +1,4 @@
-"""The transformer beside other people's, its chunks, and what its parts add to the logits."""
+"""The transformer beside other people's, its chunks, its cache, and what its parts add."""
 
 import dataclasses
 
@@ -9,6 +9,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
+from attnlab.configuration.options import OptionError
 from attnlab.models import (
     AttentionOptions,
     Edit,
@@ -16,6 +17,7 @@ from attnlab.models import (
     edited,
 )
 from attnlab.models.edits import removed
+from attnlab.models.transformer.cached import empty_cache, next_logits
 from attnlab.positions import POSITIONS
 from tests.unit.model_settings import (
     LENGTH,
@@ -147,3 +149,26 @@ def test_a_contribution_is_what_the_logits_lose_without_the_head():
     without, _ = run(edited(model, Edit(1, 1, removed(mask))), queries=[4])
     whole, _ = run(model, queries=[4])
     np.testing.assert_allclose(found["layer 2, head 2"], (whole - without)[0], atol=1e-5)
+
+
+CAUSAL = [
+    name
+    for name, options in MODELS_IN_ALL_SETTINGS.items()
+    if isinstance(options, TransformerOptions) and options.causal
+]
+
+
+@pytest.mark.parametrize("setting", CAUSAL)
+def test_token_after_token_with_a_cache_is_all_at_once(setting):
+    model, logits, _ = built(setting)
+    cache, found, step = empty_cache(model), [], eqx.filter_jit(next_logits)
+    for token in TOKENS:
+        one, cache = step(model, jnp.array(token), cache)
+        found.append(one)
+    assert int(cache.position) == len(TOKENS)
+    np.testing.assert_allclose(found, logits, atol=2e-6)
+
+
+def test_a_cache_needs_a_mask_that_hides_what_is_to_come():
+    with pytest.raises(OptionError, match=r"`mask` is 'none'.*Choose the mask 'causal'"):
+        empty_cache(build(dataclasses.replace(SMALL_TRANSFORMER, mask="none")))

@@ -1,12 +1,17 @@
 """What a model sees of a token: its token and its position."""
 
+from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float
 
 from attnlab.models.initialisation import Projection
+from attnlab.positions import AbstractPosition, position_table
 
 
 class Embedding(NamedTuple):
@@ -35,6 +40,30 @@ def embedding_of(
     if tokens.shape[1] == positions.shape[1]:
         return Embedding(tokens, positions)
     return side_by_side(tokens, positions)
+
+
+def width_in_words(
+    tokens: str, position: AbstractPosition, d_model: int, *, side_by_side: bool = False
+) -> str:
+    """The width of an embedding of that many features a token, as a formula.
+
+    By `embedding_of`, or by `side_by_side`.
+    """
+    features = _features(position, d_model)
+    if not features or (features == d_model and not side_by_side):
+        return tokens
+    return f"({tokens} + {'d_model' if features == d_model else features})"
+
+
+def positions_in_words(position: AbstractPosition) -> Mapping[str, str]:
+    """The formula of the parameters that positions have of their own, if they are trained."""
+    trained = getattr(position, "trainable", False)
+    return {"positions": "length × d_model"} if trained else {}
+
+
+def _features(position: AbstractPosition, d_model: int) -> int:
+    table = partial(position_table, position, length=1, width=d_model)
+    return jax.eval_shape(lambda: table(key=jr.key(0))).shape[1]
 
 
 def project(

@@ -1,6 +1,7 @@
 """`gru`: a state that is carried from token to token, with gates; no attention."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import ClassVar
 
 import equinox as eqx
@@ -29,6 +30,13 @@ class GRUOptions(AbstractRecurrentOptions):
     summary: ClassVar[str] = (
         "Gated recurrent unit; it reads one day after another, without attention."
     )
+
+    def parameter_formulas(self) -> Mapping[str, str]:
+        # Its reset gate stands behind a bias, which the candidate has beside another.
+        return {
+            "gates": "3 × (vocab + hidden_size + 1) × hidden_size + hidden_size",
+            "unembedding": "(hidden_size + 1) × vocab",
+        }
 
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "GRU":
         fields = gated(eqx.nn.GRUCell, vocab=vocab, size=self.hidden_size, key=key)

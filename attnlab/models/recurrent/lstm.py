@@ -1,6 +1,7 @@
 """`lstm`: a state and a memory that are carried from token to token, with gates; no attention."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import ClassVar
 
 import equinox as eqx
@@ -29,6 +30,12 @@ class LSTMOptions(AbstractRecurrentOptions):
     summary: ClassVar[str] = (
         "Long short-term memory; it reads one day after another, without attention."
     )
+
+    def parameter_formulas(self) -> Mapping[str, str]:
+        return {
+            "gates": "4 × (vocab + hidden_size + 1) × hidden_size",
+            "unembedding": "(hidden_size + 1) × vocab",
+        }
 
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "LSTM":
         fields = gated(eqx.nn.LSTMCell, vocab=vocab, size=self.hidden_size, key=key)

@@ -1,6 +1,7 @@
 """`rnn`: a state that is carried from token to token through one tanh; no attention."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import ClassVar
 
 import equinox as eqx
@@ -28,6 +29,13 @@ class RNNOptions(AbstractRecurrentOptions):
 
     name: ClassVar[str] = "rnn"
     summary: ClassVar[str] = "Recurrent network (tanh); one day after another, without attention."
+
+    def parameter_formulas(self) -> Mapping[str, str]:
+        return {
+            "inputs": "(vocab + 1) × hidden_size",
+            "carried": "hidden_size × hidden_size",
+            "unembedding": "(hidden_size + 1) × vocab",
+        }
 
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "RNN":
         input_key, state_key, unembedding_key = jr.split(key, 3)

@@ -52,6 +52,15 @@ class SSMOptions(AbstractRecurrentOptions):
             return super().reachable(generator, length, position)
         return best_linear(generator, length)
 
+    def parameter_formulas(self) -> Mapping[str, str]:
+        width = "mlp_width" if self.mlp_width else "hidden_size"
+        return {
+            "log_rates": "hidden_size",
+            "inputs": "(vocab + 1) × hidden_size",
+            **({"mlp": "(hidden_size + 1) × mlp_width"} if self.mlp_width else {}),
+            "unembedding": f"({width} + 1) × vocab",
+        }
+
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "SSM":
         rate_key, input_key, mlp_key, unembedding_key = jr.split(key, 4)
         size, width = self.hidden_size, self.mlp_width or self.hidden_size

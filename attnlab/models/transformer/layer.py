@@ -1,6 +1,7 @@
 """One layer of a transformer: its heads, its MLP, and what joins them to what they read."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -18,6 +19,13 @@ from attnlab.models.parts.activations import ACTIVATIONS
 from attnlab.models.parts.head_parts import HeadParts
 from attnlab.models.parts.normalisation import NORMALISERS, Normaliser, normalised
 from attnlab.positions import AbstractScorePosition
+
+
+class KeysAndValues(NamedTuple):
+    """What queries of a layer compare themselves with and take, before positions act on it."""
+
+    key: Float[Array, "heads key d_attn"]
+    value: Float[Array, "heads key d_value"]
 
 
 class TransformerLayer(eqx.Module):
@@ -40,12 +48,33 @@ class TransformerLayer(eqx.Module):
         options: AbstractModelOptions,
     ) -> HeadParts:
         """What `attend` is given, with an axis for the heads in front."""
+        rows = self.as_read(rows, 0, options)
+        return self.asked(rows[queries], queries, self.keys_and_values(rows, options), options)
+
+    def as_read(
+        self, rows: Float[Array, "some width"], part: int, options: AbstractModelOptions
+    ) -> Float[Array, "some width"]:
+        """Rows as the heads, part 0, or the MLP, part 1, read them: normalised before, or not."""
         if options.normalisation == "pre":
-            rows = normalised(self.normalisations[0], rows)
+            return normalised(self.normalisations[part], rows)
+        return rows
 
-        def by_head(projection, some_rows):
-            return jnp.stack(jnp.split(project(projection, some_rows), options.heads, axis=1))
+    def keys_and_values(
+        self, read: Float[Array, "some width"], options: AbstractModelOptions
+    ) -> KeysAndValues:
+        """Of rows as the heads read them, each on its own and whatever its position."""
+        return KeysAndValues(
+            _by_head(project(self.key, read), options), _by_head(project(self.value, read), options)
+        )
 
+    def asked(
+        self,
+        read: Float[Array, "query width"],
+        queries: Int[Array, " query"],
+        seen: KeysAndValues,
+        options: AbstractModelOptions,
+    ) -> HeadParts:
+        """What `attend` is given where the rows `read`, at `queries`, ask these keys."""
         scale = scale_factor(options.scale, d_attn=options.d_attn, temperature=options.temperature)
 
         def of_head(head, query, key, value):
@@ -61,12 +90,8 @@ class TransformerLayer(eqx.Module):
                 heads=options.heads,
             )
 
-        return jax.vmap(of_head)(
-            jnp.arange(options.heads),
-            by_head(self.query, rows[queries]),
-            by_head(self.key, rows),
-            by_head(self.value, rows),
-        )
+        query = _by_head(project(self.query, read), options)
+        return jax.vmap(of_head)(jnp.arange(options.heads), query, *seen)
 
     def __call__(
         self,
@@ -89,16 +114,23 @@ class TransformerLayer(eqx.Module):
             # The patterns above are then of no use but for a trace: unless one is looked at,
             # they are never made.
             outputs = _outputs_in_chunks(parts, queries, options)
+        return self.finished(rows[queries], outputs, options), parts, pattern
+
+    def finished(
+        self,
+        rows: Float[Array, "query width"],
+        outputs: Float[Array, "heads query d_value"],
+        options: AbstractModelOptions,
+    ) -> Float[Array, "query width"]:
+        """Rows after this layer, from what they were before it and what its heads gave them."""
         mixed = project(self.output, jnp.concatenate(list(outputs), axis=1))
-        rows = self._joined(rows[queries], mixed, 0, options)
+        rows = self._joined(rows, mixed, 0, options)
         if self.mlp is not None:
             wide, narrow = self.mlp
-            inputs = rows
-            if options.normalisation == "pre":
-                inputs = normalised(self.normalisations[1], rows)
-            hidden = ACTIVATIONS[options.activation](project(wide, inputs))
+            activation = ACTIVATIONS[options.activation]
+            hidden = activation(project(wide, self.as_read(rows, 1, options)))
             rows = self._joined(rows, project(narrow, hidden), 1, options)
-        return rows, parts, pattern
+        return rows
 
     def written(
         self,
@@ -123,6 +155,12 @@ class TransformerLayer(eqx.Module):
         if options.normalisation == "post":
             rows = normalised(self.normalisations[part], rows)
         return rows
+
+
+def _by_head(
+    rows: Float[Array, "some columns"], options: AbstractModelOptions
+) -> Float[Array, "heads some _"]:
+    return jnp.stack(jnp.split(rows, options.heads, axis=1))
 
 
 def _outputs_in_chunks(
@@ -172,3 +210,24 @@ def build_layer(options: AbstractModelOptions, width: int, key: Key[Array, ""]) 
         normaliser = NORMALISERS[options.normaliser]
         normalisations = normaliser(width), normaliser(width)
     return TransformerLayer(query, key_, value, output, mlp, normalisations)
+
+
+def layer_formulas(options: AbstractModelOptions, width: str) -> dict[str, str]:
+    """How many parameters the parts of a layer of vectors of that width have."""
+    values = "d_value" if options.d_value else "d_attn"
+    formulas = {
+        "query": f"({width} + 1) × heads × d_attn",
+        "key": f"({width} + 1) × heads × d_attn",
+        "value": f"({width} + 1) × heads × {values}",
+        "output": f"(heads × {values} + 1) × {width}",
+    }
+    if options.mlp_width:
+        formulas["mlp"] = f"(({width} + 1) × mlp_width + (mlp_width + 1) × {width})"
+    if options.normalisation != "none":
+        formulas["normalisations"] = f"2 × {norm_formula(options, width)}"
+    return formulas
+
+
+def norm_formula(options: AbstractModelOptions, width: str) -> str:
+    """How many parameters a normalisation of vectors of that width has."""
+    return f"{2 if options.normaliser == 'LayerNorm' else 1} × {width}"

@@ -23,7 +23,12 @@ from attnlab.models.base import (
 from attnlab.models.edits import Edit
 from attnlab.models.initialisation import Projection, initial_projection, project
 from attnlab.models.parts.activations import ACTIVATION_HELP, ACTIVATIONS
-from attnlab.models.parts.embedding import Embedding, embedding_of
+from attnlab.models.parts.embedding import (
+    Embedding,
+    embedding_of,
+    positions_in_words,
+    width_in_words,
+)
 from attnlab.models.parts.head_parts import SCORE_CHOICES, SCORE_HELP, seen_through
 from attnlab.models.parts.normalisation import (
     NORMALISERS,
@@ -31,7 +36,12 @@ from attnlab.models.parts.normalisation import (
     in_normalised,
     normalised,
 )
-from attnlab.models.transformer.layer import TransformerLayer, build_layer
+from attnlab.models.transformer.layer import (
+    TransformerLayer,
+    build_layer,
+    layer_formulas,
+    norm_formula,
+)
 from attnlab.positions import POSITIONS, AbstractPosition, Learned, position_table
 
 
@@ -112,6 +122,17 @@ class TransformerOptions(AbstractModelOptions):
     def causal(self) -> bool:
         return self.mask == "causal"
 
+    def parameter_formulas(self) -> Mapping[str, str]:
+        width = width_in_words("d_model", self.position, self.d_model)
+        layer = layer_formulas(self, width)
+        return {
+            "tokens": "vocab × d_model",
+            **positions_in_words(self.position),
+            **{f"layers.{part}": f"layers × {formula}" for part, formula in layer.items()},
+            **({"normalisation": norm_formula(self, width)} if self.normalisation == "pre" else {}),
+            "unembedding": f"({width} + 1) × vocab" if self.unembedding == "own" else "vocab",
+        }
+
     def sees(self, position: int, length: int) -> tuple[int, ...]:
         return seen_through(self.mask, position, length)
 
@@ -179,9 +200,13 @@ class Transformer(AbstractModel):
             asking = queries if is_last else jnp.arange(one_hot.shape[0])
             rows, parts, pattern = layer(rows, asking, self.options, number, edits)
             maps.append(AttentionMap(pattern, parts.mask[0], layer=number))
+        return self.logits(rows), Trace(tuple(maps))
+
+    def logits(self, rows: Float[Array, "query width"]) -> Float[Array, "query vocab"]:
+        """Of rows behind the last layer."""
         if self.normalisation is not None:
             rows = normalised(self.normalisation, rows)
-        return self._logits(rows), Trace(tuple(maps))
+        return self._logits(rows)
 
     def _logits(self, rows: Float[Array, "query width"]) -> Float[Array, "query vocab"]:
         if isinstance(self.unembedding, Projection):
