@@ -1,7 +1,6 @@
 """Attention in chunks of queries and keys: memory grows as the length, not as its square."""
 
 from collections.abc import Callable
-from math import isqrt
 from typing import NamedTuple
 
 import jax
@@ -98,7 +97,8 @@ def _with_chunk(
 
 
 def _chunk_size(length: int) -> int:
-    return max(1, isqrt(length - 1) + 1)
+    """The power of two next above the root: powers of two, as lengths often are, fill chunks."""
+    return 2 ** (((length - 1).bit_length() + 1) // 2)
 
 
 def _chunks(length: int) -> Int[Array, "chunks chunk"]:

@@ -6,6 +6,7 @@ from attnlab.charts.core.large_type import with_large_type
 from attnlab.charts.core.picture import as_picture, to_png, to_svg
 from attnlab.charts.core.scale import top_of_scale
 from attnlab.charts.core.series import SCALED, UNSCALED, level_table, series_chart, series_table
+from attnlab.charts.lessons.costs import cost_chart, cost_table
 from attnlab.charts.lessons.distribution import distribution_chart, distribution_table
 from attnlab.charts.lessons.encoding import (
     component_chart,
@@ -77,6 +78,8 @@ __all__ = [
     "component_table",
     "confusion_chart",
     "confusion_table",
+    "cost_chart",
+    "cost_table",
     "curve_chart",
     "curve_table",
     "dependence_chart",

@@ -34,7 +34,7 @@ RESERVED = {
     "altair": {"charts", "ui"},
     "threading": {"live", "command_line.ending", "ui"},
     "concurrent": {"live", "ui"},
-    "time": {"live", "command_line.cli", "ui"},
+    "time": {"live", "lessons.costs", "command_line.cli", "ui"},
     "datetime": {"ui"},
     "os": {"runs.storage", "command_line.ending", "ui"},
     "signal": {"command_line.ending"},

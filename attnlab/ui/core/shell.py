@@ -106,6 +106,11 @@ def _navigation():
             title="Kernel regression",
             icon=":material/show_chart:",
         ),
+        st.Page(
+            _PAGES / "what_attention_costs.py",
+            title="What attention costs",
+            icon=":material/timer:",
+        ),
         st.Page(_PAGES / "words.py", title="Glossary", icon=":material/menu_book:"),
     ]
     page = st.navigation({"Laboratory": laboratory, "Lessons": lessons}, position="top")

@@ -1,0 +1,137 @@
+"""The page What attention costs without a browser."""
+
+import numpy as np
+import pytest
+
+from attnlab.lessons.costs import CACHED, CHUNKED, PLAIN, RECOMPUTED, CostProgress, Measured
+from attnlab.models import MODELS, parameters_by_part
+from tests.app.lessons import STOP_PATIENCE, charts, code, endless, open_page, texts
+
+_ATTENTION = "attnlab.ui.lessons.costs.attention_panel.measure_attention"
+_GENERATION = "attnlab.ui.lessons.costs.generation_panel.measure_generation"
+
+
+def measured(seconds):
+    """Progress of work that is done, from median seconds and bytes by length and way."""
+    costs = tuple(
+        Measured(length, way, np.array([0.5, 1.0, 2.0]) * median, scratch)
+        for (length, way), (median, scratch) in seconds.items()
+    )
+    return CostProgress(1.0, "", costs, 2e-7)
+
+
+ATTENTION = measured(
+    {
+        (64, PLAIN): (1e-3, 1_000), (64, CHUNKED): (2e-3, 100),
+        (128, PLAIN): (4e-3, 4_000), (128, CHUNKED): (8e-3, 200),
+    }
+)  # fmt: skip
+GENERATION = measured({(64, RECOMPUTED): (1e-2, 1), (64, CACHED): (1e-3, 1)})
+
+
+@pytest.fixture
+def page():
+    app = open_page("pages/what_attention_costs.py")
+    yield app
+    if "session_work" in app.session_state:
+        app.session_state["session_work"].pause_all()
+
+
+def finish(page, name):
+    # A button does what it was drawn with.
+    page.run()
+    page.button(key=f"{name}_start").click().run()
+    assert page.session_state["session_work"].of(name).wait(STOP_PATIENCE)
+    page.run()
+    assert not page.exception
+    assert not page.error
+
+
+def table(page):
+    return page.dataframe[0].value
+
+
+def test_parameters_of_every_family_are_those_of_the_law(page):
+    for name, kind in MODELS.items():
+        page.selectbox(key="cost_family").set_value(name).run()
+        assert not page.exception
+        options = kind()
+        if name == "transformer":
+            # That of the first preset, which the controls begin with.
+            assert "layers.query" in list(table(page)["part"])
+            continue
+        parts = parameters_by_part(options, vocab=4, length=10)
+        assert list(table(page)["formula"]) == [part.formula for part in parts]
+    words = page.get("vega_lite_chart")[0].proto.alt
+    assert all(f"{name} " in words for name in MODELS)
+
+
+def test_settings_are_those_of_train():
+    asked = {"v": "2", "generator": "dotmod", "length": "7", "model": "gru"}
+    page = open_page("pages/what_attention_costs.py", asked)
+    assert "process dotmod" in page.caption[0].value
+    assert "length 7" in page.caption[0].value
+    assert page.selectbox(key="cost_family").value == "gru"
+
+
+def test_attention_is_measured(page, monkeypatch):
+    monkeypatch.setattr(_ATTENTION, lambda *_, **__: iter([ATTENTION]))
+    finish(page, "attention_cost")
+    words = texts(page)
+    assert "From 64 to 128, **plain** takes **4 (4 to 4)** times as long" in words
+    assert "and **4** times the memory" in words
+    assert "**2 (2 to 2)** times as long as plain and **1/20** of its memory" in words
+    assert len(charts(page)) == 3
+    page.select_slider(key="cost_d_attn").set_value("64").run()
+    assert any("Settings changed" in info.value for info in page.info)
+
+
+def test_generation_is_measured(page, monkeypatch):
+    monkeypatch.setattr(_GENERATION, lambda *_, **__: iter([GENERATION]))
+    finish(page, "generation_cost")
+    assert "At 64, the cache makes tokens **10 (10 to 10)** times as quickly" in texts(page)
+    # Three heads of the first preset, with keys and values of 8.
+    assert f"= {3 * 64 * 16:,} numbers of 4 bytes" in texts(page)
+
+
+def test_measuring_is_stopped_and_gone_on_with(page, monkeypatch):
+    unfinished = ATTENTION._replace(share=0.5, doing="length 256")
+    with endless(monkeypatch, _ATTENTION, unfinished):
+        page.run()
+        page.button(key="attention_cost_start").click().run()
+        page.button(key="attention_cost_stop").click().run()
+        work = page.session_state["session_work"].of("attention_cost")
+        assert work.wait(STOP_PATIENCE)
+        page.run()
+        assert not page.exception
+        page.button(key="attention_cost_go_on").click().run()
+        assert work.state().running
+        page.button(key="attention_cost_stop").click().run()
+        assert work.wait(STOP_PATIENCE)
+
+
+def test_an_error_is_told_without_a_traceback(page, monkeypatch):
+    def broken(*_, **__):
+        raise MemoryError("no room")
+        yield
+
+    monkeypatch.setattr(_ATTENTION, broken)
+    page.run()
+    page.button(key="attention_cost_start").click().run()
+    assert page.session_state["session_work"].of("attention_cost").wait(STOP_PATIENCE)
+    page.run()
+    assert not page.exception
+    assert "no room" in page.error[0].value
+
+
+def test_a_shared_server_offers_less(monkeypatch):
+    monkeypatch.setenv("ATTNLAB_HOSTED", "1")
+    page = open_page("pages/what_attention_costs.py", {"cost_longest": "8192"})
+    assert page.select_slider(key="cost_longest").options[-1] == "2048"
+    assert page.select_slider(key="cost_longest").value == "2048"
+    assert "`cost_longest`" in page.warning[0].value
+    assert "8192" in page.warning[0].value
+
+
+def test_the_script_compiles(page):
+    compile(code(page), "in code", "exec")
