@@ -8,6 +8,8 @@ import pandas as pd
 from attnlab.charts.core.colours import hues, past_hue
 from attnlab.charts.core.drawing import Rows, drawn_once
 
+# So many names stand beside each other on a phone.
+_COLUMNS = 2
 # By its form, too, for those who see no difference of colour.
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 
@@ -43,7 +45,7 @@ def cost_chart(
     scale = alt.Scale(type="log", nice=False, padding=8)
 
     def y(field: str) -> alt.Y:
-        return alt.Y(field, title=y_title, scale=scale, axis=alt.Axis(format="~s", tickCount=6))
+        return alt.Y(field, title=y_title, scale=scale, axis=alt.Axis(format=",~g", tickCount=6))
 
     numbers = range(len(series))
     colour = alt.Color(
@@ -52,7 +54,7 @@ def cost_chart(
         scale=alt.Scale(
             domain=list(series), range=[past_hue(number, dark=dark) for number in numbers]
         ),
-        legend=alt.Legend(orient="top", symbolType="circle", symbolOpacity=1),
+        legend=alt.Legend(orient="top", symbolType="circle", symbolOpacity=1, columns=_COLUMNS),
     )
     shape = alt.Shape(
         "series:N",
@@ -64,12 +66,12 @@ def cost_chart(
     tooltip = [
         alt.Tooltip("series:N", title=" "),
         alt.Tooltip("length:Q", format=",d"),
-        alt.Tooltip("value:Q", title=y_title, format=",.3~s"),
+        alt.Tooltip("value:Q", title=y_title, format=",.3~g"),
     ]
     if ranges:
         tooltip += [
-            alt.Tooltip("low:Q", title="least", format=",.3~s"),
-            alt.Tooltip("high:Q", title="most", format=",.3~s"),
+            alt.Tooltip("low:Q", title="least", format=",.3~g"),
+            alt.Tooltip("high:Q", title="most", format=",.3~g"),
         ]
     base = alt.Chart(table).encode(x=x, color=colour)
     layers = [

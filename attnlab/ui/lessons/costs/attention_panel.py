@@ -21,8 +21,8 @@ from attnlab.ui.lessons.costs.measured_panel import (
     Quantity,
     draw_buttons,
     draw_measured,
-    scratch_of,
-    seconds_of,
+    megabytes_of,
+    milliseconds_of,
 )
 from attnlab.ui.lessons.costs.ratios import in_words, longest_pair
 
@@ -55,8 +55,8 @@ def draw_attention() -> None:
         _WORK,
         plan,
         (
-            Quantity("Time of attention", "time of a call (s)", seconds_of),
-            Quantity("Memory of attention", "scratch memory (bytes)", scratch_of, ranges=False),
+            Quantity("Time of attention", "time of a call (ms)", milliseconds_of),
+            Quantity("Memory of attention", "scratch memory (MB)", megabytes_of, ranges=False),
         ),
         _sentences,
         invitation="Press **Measure**: one head with a causal mask, its scores made all at once "

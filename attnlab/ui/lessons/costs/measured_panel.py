@@ -35,19 +35,19 @@ class Quantity(NamedTuple):
     ranges: bool = True
 
 
-def seconds_of(measured: Measured) -> tuple[float, float, float]:
-    """Of one call or token, over the rounds."""
-    return over_rounds(measured.seconds)
+def milliseconds_of(measured: Measured) -> tuple[float, float, float]:
+    """Of one call, over the rounds."""
+    return over_rounds(1_000 * measured.seconds)
 
 
 def rate_of(measured: Measured) -> tuple[float, float, float]:
-    """Calls or tokens a second, over the rounds."""
+    """Tokens a second, over the rounds."""
     return over_rounds(1 / measured.seconds)
 
 
-def scratch_of(measured: Measured) -> tuple[float, float, float]:
-    """Bytes; a number of the compiler's, without a spread."""
-    return (float(measured.scratch),) * 3
+def megabytes_of(measured: Measured) -> tuple[float, float, float]:
+    """Of scratch; a number of the compiler's, without a spread."""
+    return (measured.scratch / 1e6,) * 3
 
 
 def draw_buttons(name: str, plan: object, make: Callable[[], Iterator[CostProgress]]) -> None:

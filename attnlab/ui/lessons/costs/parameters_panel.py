@@ -2,7 +2,6 @@
 
 import functools
 
-import pandas as pd
 import streamlit as st
 
 from attnlab.charts import cost_chart, cost_table
@@ -33,6 +32,11 @@ def draw_parameters(settings: Settings) -> None:
             width=180,
         )
         _draw_parts(settings.families[name], vocab, length)
+    st.caption(
+        "How to read it: a line is the number of trained numbers of a family, with both axes "
+        "logarithmic; dashed is the length of Train. Parts are called as the fields of the model, "
+        "those of all layers together."
+    )
 
 
 def _draw_chart(settings: Settings, vocab: int, today: int) -> None:
@@ -53,7 +57,7 @@ def _draw_chart(settings: Settings, vocab: int, today: int) -> None:
             ranges=False,
             today=today,
             dark=on_dark(),
-            height=380,
+            height=420,
         ),
         name="Parameters",
         alt="Parameters against length: "
@@ -74,8 +78,9 @@ def _count(options: AbstractModelOptions, vocab: int, length: int) -> int:
 
 def _draw_parts(options: AbstractModelOptions, vocab: int, length: int) -> None:
     parts = parameters_by_part(options, vocab=vocab, length=length)
-    table = pd.DataFrame(parts, columns=["part", "parameters", "formula"])
+    # Lines break where a table would be cut.
+    lines = [f"- `{part}`: {formula} = **{count:,}**" for part, count, formula in parts]
     with st.container(key="cost_parts"):
-        st.dataframe(table, hide_index=True, width="stretch")
+        st.markdown("\n".join(lines))
         total = sum(part.count for part in parts)
         st.markdown(f"**{total:,}** parameters in all at length {length}.")
