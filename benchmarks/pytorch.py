@@ -1,31 +1,67 @@
-"""Training one attention head against PyTorch doing the same work eagerly."""
+"""Training against PyTorch doing the same work eagerly, each at its better thread count."""
 
-import math
+import dataclasses
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
-from attnlab import MODELS, Experiment, parameter_count, prepare
+from attnlab import MODELS, Experiment, advance, parameter_count, prepare
+from attnlab.runs.links import to_query
+from attnlab.training.steps import CHUNK_CAPACITY
 from benchmarks.timing import Figure, best_of, in_turns, ratio, seconds_of, spread
 
-_ROUNDS = 5
-_STEPS = 600
+_ROUNDS = 3
+_SECONDS = 2.0
 _THREADS = (1, 2)
 
 # JAX takes its number of threads when it starts, so each is measured in a process of its own.
 _OUR_RATE = """
-from attnlab import Experiment
-from benchmarks.step_loop import chunked_rate
-print(chunked_rate(Experiment()))
+import json, sys
+from attnlab.runs.links import from_query
+from benchmarks.pytorch import our_rate
+print(our_rate(from_query(json.loads(sys.argv[1])).experiment))
 """
 
 
-def _our_rate(threads: int) -> float:
+def _experiment(model: str, *, length: int = 10, batch: int = 256, **options) -> Experiment:
+    training = dataclasses.replace(Experiment().training, batch=batch)
+    return Experiment(length=length, model=MODELS[model](**options), training=training)
+
+
+_WIDE = {"layers": 2, "heads": 4, "d_attn": 8, "d_model": 32, "mlp_width": 128}
+# What is trained, and how many times as quick it is meant to be.
+_WORK = {
+    "one head, batch 100": (Experiment(), "10"),
+    "transformer, width 16": (
+        _experiment("transformer", heads=1, d_attn=16, d_model=16, mlp_width=64), "4",
+    ),
+    "width 32, 4 heads, 2 layers": (_experiment("transformer", **_WIDE), "2"),
+    "the same at length 64": (_experiment("transformer", length=64, **_WIDE), "1"),
+    "gru, width 32": (_experiment("gru", hidden_size=32), ""),
+    "gru, length 64": (_experiment("gru", hidden_size=32, length=64), ""),
+    "conv, width 32": (_experiment("conv", d_model=32), ""),
+    "conv, length 64": (_experiment("conv", d_model=32, length=64), ""),
+}  # fmt: skip
+
+
+def our_rate(experiment: Experiment) -> float:
+    """Steps/s of `advance` in this process."""
+    setup = prepare(experiment)
+
+    def train(steps: int) -> None:
+        advance(setup.state, setup.source, experiment.training, key=setup.key, steps=steps)
+
+    return _rate(train)
+
+
+def _our_rate(experiment: Experiment, threads: int) -> float:
     done = subprocess.run(
-        [sys.executable, "-c", _OUR_RATE],
+        [sys.executable, "-c", _OUR_RATE, json.dumps(to_query(experiment))],
         env={**os.environ, "NPROC": str(threads)},
         check=True,
         capture_output=True,
@@ -34,94 +70,71 @@ def _our_rate(threads: int) -> float:
     return float(done.stdout)
 
 
-def _torch_training(experiment: Experiment) -> tuple[Callable[[int], float], int]:
-    """Steps of the same training, returning the last loss; and its number of parameters."""
+def _torch_rate(experiment: Experiment, threads: int) -> float:
     import torch
-    from torch import nn
 
-    class Head(nn.Module):
-        """One head with learned positions beside one-hot tokens; only the last day asks."""
+    from benchmarks.torch_models import model_of
 
-        def __init__(self, *, vocab: int, length: int, d_model: int, d_attn: int):
-            super().__init__()
-            width = vocab + d_model
-            self.tokens = torch.eye(vocab)
-            self.positions = nn.Parameter(torch.randn(length, d_model))
-            self.query = nn.Linear(width, d_attn)
-            self.key = nn.Linear(width, d_attn)
-            self.value = nn.Linear(width, vocab)
-            self.scale = 1 / math.sqrt(d_attn)
-
-        def forward(self, days):
-            positions = self.positions.expand(days.shape[0], -1, -1)
-            inputs = torch.cat([self.tokens[days], positions], dim=-1)
-            query = self.query(inputs[:, -1:])
-            scores = query @ self.key(inputs).transpose(1, 2) * self.scale
-            return (scores.softmax(dim=-1) @ self.value(inputs))[:, 0]
-
-    torch.manual_seed(experiment.seed)
-    model, training = experiment.model, experiment.training
-    head = Head(
-        vocab=experiment.generator.vocabulary.size,
-        length=experiment.length,
-        d_model=model.d_model,
-        d_attn=model.d_attn,
-    )
-    optimiser = torch.optim.Adam(head.parameters(), lr=training.learning_rate)
+    torch.set_num_threads(threads)
+    model, training = model_of(experiment), experiment.training
+    optimiser = torch.optim.Adam(model.parameters(), lr=training.learning_rate)
     sequences = torch.tensor(np.asarray(prepare(experiment).source.sequences), dtype=torch.long)
 
-    def train(steps: int) -> float:
+    def train(steps: int) -> None:
         for _ in range(steps):
             batch = sequences[torch.randint(len(sequences), (training.batch,))]
-            loss = nn.functional.cross_entropy(head(batch[:, :-1]), batch[:, -1])
+            loss = torch.nn.functional.cross_entropy(model(batch[:, :-1]), batch[:, -1])
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-        return loss.item()
 
-    return train, sum(parameter.numel() for parameter in head.parameters())
+    return _rate(train)
+
+
+def _rate(train: Callable[[int], object]) -> float:
+    """Steps/s, compilation not counted, over as many steps as take long enough."""
+    steps = 1
+    train(steps)
+    while steps < CHUNK_CAPACITY and seconds_of(partial(train, steps)) < _SECONDS / 10:
+        steps *= 2
+    done, seconds = 0, 0.0
+    while seconds < _SECONDS:
+        seconds += seconds_of(partial(train, steps))
+        done += steps
+    return done / seconds
 
 
 def _rows() -> Iterator[str]:
-    if "transformer" not in MODELS:
-        yield "transformers: skipped, attnlab has no model of that name"
     try:
         import torch
     # Where a library that it needs is missing, its import fails with one of these as well.
     except (ImportError, OSError):
         yield "skipped: PyTorch is not installed here (pip install torch)"
         return
+    from benchmarks.torch_models import model_of
 
-    experiment = Experiment()
-    train, parameters = _torch_training(experiment)
-    ours = parameter_count(prepare(experiment).state.model)
-    if parameters != ours:
-        raise RuntimeError(f"{parameters} parameters in PyTorch, {ours} here: not the same work.")
-
-    def torch_rate(threads: int) -> float:
-        torch.set_num_threads(threads)
-        train(20)
-        return _STEPS / seconds_of(lambda: train(_STEPS))
-
-    contenders = {
-        f"{name}, {threads} thread{'s' * (threads > 1)}": lambda m=measure, t=threads: m(t)
-        for threads in _THREADS
-        for name, measure in (("attnlab", _our_rate), ("PyTorch", torch_rate))
-    }
-    rates = in_turns(contenders, rounds=_ROUNDS)
-    for name, values in rates.items():
-        yield f"{name:<20} {spread(values)} steps/s"
-    ours, theirs = (
-        best_of({name: values for name, values in rates.items() if name.startswith(kind)})
-        for kind in ("attnlab", "PyTorch")
-    )
-    better = ratio(rates[ours], rates[theirs])
-    yield f"each at its better thread count   {better}   target ≥ 10 ×"
-    yield f"(PyTorch {torch.__version__}; {parameters} parameters in both)"
+    yield f"PyTorch {torch.__version__}"
+    for name, (experiment, target) in _WORK.items():
+        contenders = {
+            f"{kind}, {threads} thread{'s' * (threads > 1)}": partial(rate, experiment, threads)
+            for threads in _THREADS
+            for kind, rate in (("attnlab", _our_rate), ("PyTorch", _torch_rate))
+        }
+        rates = in_turns(contenders, rounds=_ROUNDS)
+        ours, theirs = (
+            best_of({name: values for name, values in rates.items() if name.startswith(kind)})
+            for kind in ("attnlab", "PyTorch")
+        )
+        goal = f"   target ≥ {target} ×" if target else ""
+        yield f"{name}: {ratio(rates[ours], rates[theirs])}{goal}"
+        for contender, values in rates.items():
+            yield f"    {contender:<20} {spread(values)} steps/s"
+        parameters = sum(parameter.numel() for parameter in model_of(experiment).parameters())
+        yield f"    parameters: {parameter_count(prepare(experiment).state.model)}, {parameters}"
 
 
 FIGURE = Figure(
-    "steps/s of the default experiment, one head with only the last day's query, against eager "
-    "PyTorch",
+    "training steps/s against eager PyTorch, both computing only the last row of the last layer; "
+    "ratios at the better thread count of each",
     _rows,
 )
