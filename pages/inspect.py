@@ -19,7 +19,7 @@ from attnlab.ui.inspect.quality_panel import draw_quality
 from attnlab.ui.inspect.training_panel import draw_preparation, draw_training
 from attnlab.ui.inspect.two_runs_panel import draw_two_runs
 from attnlab.ui.inspect.view import draw_view
-from attnlab.ui.train.cursor import draw_scrubber, shown_moment
+from attnlab.ui.train.cursor import draw_scrubber, models_before, shown_moment
 from attnlab.ui.train.files_panel import draw_files
 
 ensure_shell()
@@ -59,7 +59,7 @@ else:
         draw_two_runs(experiment, moment.model, tokens)
         draw_cell(experiment, moment.model, tokens, view)
         draw_contributions(experiment, moment.model, tokens)
-        draw_edits(experiment, moment.model, test)
+        draw_edits(experiment, moment.model, test, models_before(snapshot, moment))
         draw_quality(experiment, moment.model, test)
     st.markdown(
         "**Try this.** Change a day that the truth depends on, then one that it does not: does the "

@@ -1,6 +1,13 @@
 """A trained model looked into: what it predicts, what that depends on, how good it is."""
 
-from attnlab.inspection.ablation import REPLACEMENTS, Ablation, Effect, ablations, effect_of
+from attnlab.inspection.ablation import (
+    REPLACEMENTS,
+    Ablation,
+    Effect,
+    ablations,
+    effect_of,
+    replacements,
+)
 from attnlab.inspection.calibration import Calibration, calibration
 from attnlab.inspection.comparison import Comparison, compare, depends_on
 from attnlab.inspection.likelihood_ratio import LikelihoodRatioTest, likelihood_ratio_test
@@ -32,6 +39,7 @@ __all__ = [
     "likelihood_ratio_test",
     "probs_by_query",
     "quality",
+    "replacements",
     "surprise",
     "transitions",
     "what_happened",

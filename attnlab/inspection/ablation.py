@@ -47,8 +47,10 @@ class _Known(NamedTuple):
     mask: Bool[Array, "query key"]
     mean: Pattern
     truth: Pattern
+    earlier: Pattern | None
 
 
+FROZEN = "frozen"
 # What takes the place of a pattern, of what is known of the head.
 REPLACEMENTS: Mapping[str, Callable[[_Known], Pattern]] = MappingProxyType(
     {
@@ -56,8 +58,14 @@ REPLACEMENTS: Mapping[str, Callable[[_Known], Pattern]] = MappingProxyType(
         "uniform": lambda known: uniform(known.mask),
         "mean": lambda known: known.mean,
         "truth": lambda known: in_proportion(known.mask, known.truth),
+        FROZEN: lambda known: known.earlier,
     }
 )
+
+
+def replacements(*, has_earlier: bool) -> tuple[str, ...]:
+    """The names of `REPLACEMENTS` that there are, with an earlier model or without."""
+    return tuple(name for name in REPLACEMENTS if has_earlier or name != FROZEN)
 
 
 def effect_of(
@@ -74,27 +82,34 @@ def ablations(
     test: Int[np.ndarray, "size positions"],
     truth: Float[np.ndarray, "length length"],
     readout: str,
+    *,
+    earlier: AbstractModel | None = None,
 ) -> Iterator[tuple[Ablation, ...]]:
     """All heads with each of `REPLACEMENTS` in turn: those so far, after every one.
 
     `truth` is the true dependence by query and key, such as `Dependence.replacement`; the mean
-    pattern is over test sequences.
+    pattern is over test sequences. `earlier` is the model at an earlier step of its training,
+    whose mean patterns are the frozen ones; without it there are none.
     """
     trace = mean_trace(model, test[:_SEQUENCES, :-1])
+    before_it = None if earlier is None else mean_trace(earlier, test[:_SEQUENCES, :-1])
     sequences, found = jnp.asarray(test), []
     before = outcomes(model, sequences, readout=readout)
     for place, head in heads_of(trace):
         attention = trace.attention[place]
         known = _Known(
-            jnp.asarray(attention.mask), jnp.asarray(attention.pattern[head]), jnp.asarray(truth)
+            jnp.asarray(attention.mask),
+            jnp.asarray(attention.pattern[head]),
+            jnp.asarray(truth),
+            None if before_it is None else jnp.asarray(before_it.attention[place].pattern[head]),
         )
-        for name, replacement in REPLACEMENTS.items():
+        for name in replacements(has_earlier=earlier is not None):
             check_in()
             # As arrays, so that all heads share one compiled program.
             edit = Edit(
                 jnp.int32(attention.layer),
                 jnp.int32(head),
-                jnp.asarray(replacement(known), jnp.float32),
+                jnp.asarray(REPLACEMENTS[name](known), jnp.float32),
             )
             after = outcomes(edited(model, edit), sequences, readout=readout)
             found.append(Ablation(attention.layer, head, name, _effect(before, after)))

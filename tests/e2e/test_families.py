@@ -87,6 +87,7 @@ def test_every_head_of_a_transformer_is_shown(trained):
     page.get_by_role("button", name="Replace each head").click()
     panel = page.locator(".st-key-edits_panel")
     expect(panel).to_contain_text("done: 100%", timeout=_PATIENCE)
+    expect(panel.get_by_role("columnheader", name="frozen")).to_have_count(2)
     # Two layers of three heads, once with the loss and once with the accuracy.
     expect(panel.get_by_text(re.compile("^layer [12], head [123]$"))).to_have_count(12)
     by_day = page.locator(".st-key-chart_by_day div[aria-label]").first

@@ -10,7 +10,7 @@ import optax
 import pytest
 
 from attnlab.generators import Recall, sample
-from attnlab.inspection import REPLACEMENTS, Ablation, Effect, ablations, effect_of
+from attnlab.inspection import REPLACEMENTS, Ablation, Effect, ablations, effect_of, replacements
 from attnlab.models import AttentionOptions, Edit, LinearOptions, TransformerOptions, edited
 from attnlab.models.edits import in_proportion, on_position, removed, uniform
 from attnlab.models.inside import mean_trace, trace_of
@@ -28,6 +28,8 @@ FAMILIES = {
         layers=2, heads=2, d_attn=3, d_model=6, mlp_width=4, attention="chunked"
     ),
 }
+
+WITHOUT_EARLIER = replacements(has_earlier=False)
 
 every_family = pytest.mark.parametrize("name", FAMILIES)
 
@@ -136,10 +138,10 @@ def test_every_head_is_replaced_in_every_way_and_the_figures_come_one_by_one():
     test = rng.integers(VOCAB, size=(200, LENGTH + 1)).astype(np.int32)
     truth = np.tri(LENGTH)
     steps = list(ablations(model, test, truth, "last"))
-    assert [len(step) for step in steps] == list(range(1, 2 * 2 * len(REPLACEMENTS) + 1))
+    assert [len(step) for step in steps] == list(range(1, 2 * 2 * len(WITHOUT_EARLIER) + 1))
     found = {(each.layer, each.head, each.by): each.effect for each in steps[-1]}
     assert set(found) == {
-        (layer, head, by) for layer in range(2) for head in range(2) for by in REPLACEMENTS
+        (layer, head, by) for layer in range(2) for head in range(2) for by in WITHOUT_EARLIER
     }
     expected = effect_of(model, Edit(1, 1, removed(CAUSAL)), test=test, readout="last")
     assert found[1, 1, "removed"] == pytest.approx(expected, abs=1e-6)
@@ -150,18 +152,35 @@ def test_every_head_is_replaced_in_every_way_and_the_figures_come_one_by_one():
     assert found[0, 0, "truth"] == pytest.approx(found[0, 0, "uniform"], abs=1e-6)
 
 
+def test_a_frozen_pattern_is_the_mean_of_the_same_head_earlier():
+    model, rng = build(FAMILIES["transformer"]), np.random.default_rng(3)
+    earlier = FAMILIES["transformer"].build(vocab=VOCAB, length=LENGTH, key=jax.random.key(9))
+    test = rng.integers(VOCAB, size=(200, LENGTH + 1)).astype(np.int32)
+    *_, last = ablations(model, test, np.tri(LENGTH), "last", earlier=earlier)
+    found = {(each.layer, each.head, each.by): each.effect for each in last}
+    assert {by for _, _, by in found} == set(REPLACEMENTS)
+    mean = mean_trace(earlier, test[:, :-1]).attention[1].pattern[0]
+    expected = effect_of(model, Edit(1, 0, jnp.asarray(mean)), test=test, readout="last")
+    assert found[1, 0, "frozen"] == pytest.approx(expected, abs=1e-6)
+    # Of the model itself, the frozen pattern is its mean.
+    *_, itself = ablations(model, test, np.tri(LENGTH), "last", earlier=model)
+    found = {(each.layer, each.head, each.by): each.effect for each in itself}
+    assert found[0, 1, "frozen"] == found[0, 1, "mean"]
+
+
 def test_the_table_begins_with_the_head_that_costs_most_and_has_errors():
     def one(head, by, change):
         return Ablation(0, head, by, Effect(1.0, change, 0.002, 0.5, -change / 2, 0.003))
 
     found = [one(0, "removed", 0.01), one(0, "uniform", 0.02), one(1, "removed", 0.2)]
-    table = ablation_table(found, "nll")
+    table = ablation_table(found, "nll", WITHOUT_EARLIER)
     assert list(table.index) == ["head 2", "head 1"]
-    assert list(table.columns) == list(REPLACEMENTS)
+    assert list(table.columns) == list(WITHOUT_EARLIER)
     assert table.loc["head 1", "uniform"] == "0.020 ± 0.002"
     # What has not come yet.
     assert table.loc["head 2", "uniform"] == "…"
-    assert ablation_table(found, "accuracy").loc["head 2", "removed"] == "−0.100 ± 0.003"
+    table = ablation_table(found, "accuracy", WITHOUT_EARLIER)
+    assert table.loc["head 2", "removed"] == "−0.100 ± 0.003"
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """Inspect: every head with its pattern replaced, and what that changes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from attnlab.configuration.number_text import show_measured
-from attnlab.inspection import REPLACEMENTS, Ablation, ablations
+from attnlab.inspection import Ablation, ablations, replacements
 from attnlab.live.background import Background
 from attnlab.models import AbstractModel
 from attnlab.models.inside import heads_of, trace_of
@@ -25,8 +25,16 @@ from attnlab.ui.inspect.comparisons import known_truth
 _WORK, _MODEL = "ablations", "ablations_model"
 
 
-def draw_edits(experiment: Experiment, model: AbstractModel, test: np.ndarray) -> None:
-    """A table of all heads and what takes their place; nothing for a model without heads."""
+def draw_edits(
+    experiment: Experiment,
+    model: AbstractModel,
+    test: np.ndarray,
+    earlier: Mapping[int, AbstractModel],
+) -> None:
+    """A table of all heads and what takes their place; nothing for a model without heads.
+
+    `earlier` are models of the same run by step, whose patterns can take the place of this one's.
+    """
     if not model.has_heads:
         return
     with st.expander("Edit the forward pass", key="edits_panel", icon=":material/edit:"):
@@ -38,13 +46,33 @@ def draw_edits(experiment: Experiment, model: AbstractModel, test: np.ndarray) -
         if known is None:
             st.caption(":material/hourglass_top: Working out the true dependence …")
             return
-        # The model itself is kept, since the identity of one that is gone may be given again.
-        if st.session_state.get(_MODEL) is not model:
-            st.session_state[_MODEL] = model
-            session_work().forget(_WORK)
-        true = known[0].replacement
-        make = partial(ablations, model, test, true, experiment.training.readout)
-        with st.container(horizontal=True, vertical_alignment="center"):
+        frozen = None
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            if earlier:
+                steps = list(earlier)
+                frozen = earlier[
+                    st.selectbox(
+                        "step of the frozen pattern",
+                        steps,
+                        len(steps) // 2,
+                        key="frozen_step",
+                        width=200,
+                    )
+                ]
+            # Models are kept, since the identity of one that is gone may be given again.
+            replaced = (model, frozen)
+            before = st.session_state.get(_MODEL, (None, None))
+            if any(now is not then for now, then in zip(replaced, before, strict=True)):
+                st.session_state[_MODEL] = replaced
+                session_work().forget(_WORK)
+            make = partial(
+                ablations,
+                model,
+                test,
+                known[0].replacement,
+                experiment.training.readout,
+                earlier=frozen,
+            )
             draw_work_buttons(
                 _WORK,
                 "Replace each head",
@@ -52,11 +80,12 @@ def draw_edits(experiment: Experiment, model: AbstractModel, test: np.ndarray) -
                 stop="edits_stop",
                 on_start=partial(session_work().start, _WORK, make),
             )
-        count = len(heads_of(trace_of(model, test[0, :-1]))) * len(REPLACEMENTS)
-        draw_while_working(_WORK, partial(_draw, count=count, size=len(test)))
+        ways = replacements(has_earlier=frozen is not None)
+        count = len(heads_of(trace_of(model, test[0, :-1]))) * len(ways)
+        draw_while_working(_WORK, partial(_draw, ways=ways, count=count, size=len(test)))
 
 
-def _draw(work: Background | None, *, count: int, size: int) -> None:
+def _draw(work: Background | None, *, ways: Sequence[str], count: int, size: int) -> None:
     if work is None:
         return
     state = work.state()
@@ -70,7 +99,7 @@ def _draw(work: Background | None, *, count: int, size: int) -> None:
     for title, figure in (("loss (nats)", "nll"), ("accuracy", "accuracy")):
         st.markdown(f"**Change of the {title}**")
         with st.container(key=f"edits_{figure}"):
-            st.table(ablation_table(found, figure))
+            st.table(ablation_table(found, figure, ways))
     st.caption(
         "How to read it: after less before, ± one standard error of the difference over "
         f"{size:,} test sequences. The head whose removal costs the most loss comes first. "
@@ -79,13 +108,18 @@ def _draw(work: Background | None, *, count: int, size: int) -> None:
         "changes nothing, the head looks at days by their position alone. **Truth**: "
         "attention in proportion to what the true prediction depends on. Where that lowers the "
         "loss, the head looked at the wrong days; it may raise it all the same where each of "
-        "several heads has a day of its own, since the readout was trained with those. Another "
+        "several heads has a day of its own, since the readout was trained with those. "
+        "**Frozen**: its mean pattern at the earlier step; what that changes is what the pattern "
+        "has learned since. Another "
         "head may make up for one that is replaced: changes of several heads do not add up."
     )
 
 
-def ablation_table(found: Sequence[Ablation], figure: str) -> pd.DataFrame:
-    """A row for every head, the one first whose removal costs most; `figure` of each effect."""
+def ablation_table(found: Sequence[Ablation], figure: str, ways: Sequence[str]) -> pd.DataFrame:
+    """A row for every head, the one first whose removal costs most; `figure` of each effect.
+
+    `ways` are the replacements, which are the columns.
+    """
     removal = {(each.layer, each.head): each.effect.nll_change for each in found
                if each.by == "removed"}  # fmt: skip
     cells = {
@@ -96,10 +130,10 @@ def ablation_table(found: Sequence[Ablation], figure: str) -> pd.DataFrame:
         for each in found
     }
     heads = sorted(removal, key=removal.get, reverse=True)
-    rows = [[cells.get((*head, by), "…") for by in REPLACEMENTS] for head in heads]
+    rows = [[cells.get((*head, by), "…") for by in ways] for head in heads]
     several = len({layer for layer, _ in heads}) > 1
     names = [
         f"layer {layer + 1}, head {head + 1}" if several else f"head {head + 1}"
         for layer, head in heads
     ]
-    return pd.DataFrame(rows, index=names, columns=list(REPLACEMENTS))
+    return pd.DataFrame(rows, index=names, columns=list(ways))

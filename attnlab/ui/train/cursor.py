@@ -32,6 +32,11 @@ class Moment(NamedTuple):
     is_now: bool
 
 
+def models_before(snapshot: Snapshot, moment: Moment) -> dict[int, AbstractModel]:
+    """The models of the run that were kept before that of the moment, by step."""
+    return {step: model for step, model in snapshot.history.checkpoints if step < moment.model_step}
+
+
 def draw_scrubber(snapshot: Snapshot) -> None:
     """The slider through the run: a step that is shown everywhere, or now."""
     # All steps of the plan from the first moment on, so that the slider never jumps.
