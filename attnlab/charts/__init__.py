@@ -41,6 +41,7 @@ from attnlab.charts.processes.curve import curve_chart, curve_table
 from attnlab.charts.processes.frequency import frequency_chart, frequency_table
 from attnlab.charts.processes.rule import rule_chart, rule_table
 from attnlab.charts.runs.by_day import by_day_chart, by_day_table
+from attnlab.charts.runs.by_lag import by_lag_chart, by_lag_table
 from attnlab.charts.runs.dependence import dependence_chart, dependence_table
 from attnlab.charts.runs.difference import difference_chart, difference_table
 from attnlab.charts.runs.final_query import TRUTH, final_query_chart, final_query_table
@@ -72,6 +73,8 @@ __all__ = [
     "as_picture",
     "by_day_chart",
     "by_day_table",
+    "by_lag_chart",
+    "by_lag_table",
     "calibration_chart",
     "calibration_table",
     "component_chart",

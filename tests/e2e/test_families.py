@@ -25,16 +25,17 @@ _VIEWS = {
     "linear": ["Influence of each day", "Weights of the linear model"],
     "mlp": ["Influence of each day"],
     "conv": ["Influence of each day", "Kernels by distance"],
-    "rnn": ["Influence of each day", "Hidden states"],
-    "gru": ["Influence of each day", "Hidden states"],
-    "lstm": ["Influence of each day", "Hidden states"],
-    "ssm": ["Influence of each day", "Hidden states", "Time scales of the components"],
+    "rnn": ["Influence of each day", "Hidden states", "By lag"],
+    "gru": ["Influence of each day", "Hidden states", "By lag"],
+    "lstm": ["Influence of each day", "Hidden states", "By lag"],
+    "ssm": ["Influence of each day", "Hidden states", "Time scales", "By lag"],
 }
 _NAMES = {
     "Weights": "weights",
     "Kernels": "kernels",
     "Hidden": "hidden states",
     "Time": "time scales",
+    "By": "influence by lag",
 }
 _PHONE = {"width": 390, "height": 844}
 
@@ -99,7 +100,7 @@ def test_a_gru_shows_influence_and_its_states_and_has_no_attention(trained):
     train = trained(_GRU)
     page = train.page
     assert _said(page, "chart_attention").startswith("Influence of each day on the prediction")
-    train.choose("inside_view_2", "hidden states")
+    train.choose("inside_view_3", "hidden states")
     chart = page.locator('.st-key-chart_attention div[aria-label="Hidden states, 6 days."]')
     expect(chart).to_be_visible(timeout=_PATIENCE)
     cells = page.locator(".st-key-chart_attention .mark-rect.role-mark path")

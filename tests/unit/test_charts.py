@@ -39,6 +39,23 @@ def by_day_chart():
     return charts.by_day_chart(table, **SIZE)
 
 
+def by_lag_chart():
+    table = charts.by_lag_table(np.array([0.1, 0.3, 0.0]), np.array([0.01, 0.02, 0.0]))
+    return charts.by_lag_chart(table, **SIZE)
+
+
+def cost_chart():
+    rows = [("plain", 64, 2.0, 1.0, 3.0), ("plain", 128, 8.0, 7.0, 9.0), ("chunked", 64, 3, 3, 3)]
+    return charts.cost_chart(
+        charts.cost_table(rows),
+        series=("plain", "chunked"),
+        lengths=(64, 128),
+        y_title="time (ms)",
+        today=90,
+        **SIZE,
+    )
+
+
 def calibration_chart():
     bins = np.array([0.2, 0.5, 0.8])
     table = charts.calibration_table(bins, bins, bins / 10, np.array([5, 6, 7]))
@@ -280,6 +297,23 @@ EXPECTED = {
             "point x=day y=loss",
         ],
         {"line": 2, "symbol": 4, "rule": 2},
+    ),
+    "by_lag_chart": (
+        [
+            "line x=lag y=influence",
+            "rule x=lag y=low y2=high",
+            "point x=lag y=influence",
+        ],
+        {"line": 3, "symbol": 3, "rule": 3},
+    ),
+    "cost_chart": (
+        [
+            "rule x=length",
+            "line x=length y=value color=series",
+            "rule x=length y=low y2=high color=series",
+            "point x=length y=value color=series shape=series",
+        ],
+        {"line": 3, "symbol": 3, "rule": 4},
     ),
     "calibration_chart": (
         [

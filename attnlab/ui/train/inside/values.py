@@ -2,8 +2,12 @@
 
 from types import MappingProxyType
 
+import numpy as np
+
 from attnlab.charts import (
     Drawing,
+    by_lag_chart,
+    by_lag_table,
     state_chart,
     state_table,
     time_scale_chart,
@@ -12,7 +16,7 @@ from attnlab.charts import (
     weight_table,
 )
 from attnlab.models import HIDDEN_STATES, TIME_SCALES, WEIGHTS_BY_POSITION
-from attnlab.ui.train.inside.shown import InsideView, Shown
+from attnlab.ui.train.inside.shown import INFLUENCE, INFLUENCE_STDERR, InsideView, Shown
 
 
 def _weights_drawing(shown: Shown, **look: object) -> Drawing:
@@ -73,6 +77,38 @@ def _scales_how(shown: Shown) -> str:
     )
 
 
+def _lags_drawing(shown: Shown, **look: object) -> Drawing:
+    return by_lag_chart(by_lag_table(*_up_to_the_query(shown)), **look)
+
+
+def _up_to_the_query(shown: Shown) -> list[np.ndarray]:
+    """The influence of each day on the prediction that is tested, and its standard error."""
+    found = (shown.trace.values[name] for name in (INFLUENCE, INFLUENCE_STDERR))
+    return [
+        (rows[shown.read] if len(rows) == shown.length else rows[-1])[: shown.read + 1]
+        for rows in found
+    ]
+
+
+def _lags_alternative(shown: Shown) -> str:
+    alternative = (
+        "By lag: the influence of a day on the prediction, by how long before it the day was."
+    )
+    if shown.at_rest:
+        influence, _ = _up_to_the_query(shown)
+        alternative += f" The last day moves it by {influence[-1]:.0%}, the first by "
+        alternative += f"{influence[0]:.0%}."
+    return alternative
+
+
+def _lags_how(shown: Shown) -> str:
+    return (
+        "How far the prediction moves when a day is drawn anew (total variation, ± one standard "
+        "error), against how long before the query that day was: what of a day is still in the "
+        "state, and used. A day that is 0 may be forgotten, or have nothing to tell."
+    )
+
+
 VALUE_VIEWS = MappingProxyType(
     {
         "weights": InsideView(
@@ -95,6 +131,13 @@ VALUE_VIEWS = MappingProxyType(
             _scales_drawing,
             _scales_alternative,
             _scales_how,
+        ),
+        "influence by lag": InsideView(
+            lambda trace: {INFLUENCE, HIDDEN_STATES} <= set(trace.values),
+            lambda shown: "Influence by lag",
+            _lags_drawing,
+            _lags_alternative,
+            _lags_how,
         ),
     }
 )
