@@ -1,7 +1,7 @@
 # attnlab on a server that strangers share:
 #   docker build --tag attnlab .
 #   docker run --rm --publish 8501:8501 --read-only --tmpfs /tmp --memory 2g attnlab
-FROM python:3.11-slim
+FROM python:3.13-slim
 
 # The browser draws with the fonts of its own machine; these are for pictures made on the server.
 RUN apt-get update \

@@ -35,7 +35,7 @@ _NAMES = {
     "Kernels": "kernels",
     "Hidden": "hidden states",
     "Time": "time scales",
-    "By": "influence by lag",
+    "By": "by lag",
 }
 _PHONE = {"width": 390, "height": 844}
 

@@ -132,7 +132,7 @@ VALUE_VIEWS = MappingProxyType(
             _scales_alternative,
             _scales_how,
         ),
-        "influence by lag": InsideView(
+        "by lag": InsideView(
             lambda trace: {INFLUENCE, HIDDEN_STATES} <= set(trace.values),
             lambda shown: "Influence by lag",
             _lags_drawing,
