@@ -94,11 +94,15 @@ MUTATIONS = (
     ),
     Mutation("models/transformer/layer.py", "before + made if", "made if", "models"),
     Mutation(
-        "models/transformer/layer.py", "normalised(self.normalisations[1], rows)",
-        "normalised(self.normalisations[0], rows)", "models",
+        "models/transformer/layer.py", "self.as_read(rows, 1, options)",
+        "self.as_read(rows, 0, options)", "models",
     ),
     Mutation(
         "models/transformer/layer.py", "queries.at[places]", "places.at[places]", "models",
+    ),
+    Mutation(
+        "models/transformer/cached.py", "Cache(cache.position + 1,", "Cache(cache.position,",
+        "transformer",
     ),
     Mutation("models/conv.py", "tap * stride", "(tap + 1) * stride", "models"),
     Mutation("models/conv.py", "self.dilation**layer", "self.dilation * layer + 1", "models"),
