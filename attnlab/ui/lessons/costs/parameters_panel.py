@@ -79,7 +79,10 @@ def _count(options: AbstractModelOptions, vocab: int, length: int) -> int:
 def _draw_parts(options: AbstractModelOptions, vocab: int, length: int) -> None:
     parts = parameters_by_part(options, vocab=vocab, length=length)
     # Lines break where a table would be cut.
-    lines = [f"- `{part}`: {formula} = **{count:,}**" for part, count, formula in parts]
+    lines = [
+        f"- `{part}`: {formula} = **{count:,}**" if formula else f"- `{part}`: **{count:,}**"
+        for part, count, formula in parts
+    ]
     with st.container(key="cost_parts"):
         st.markdown("\n".join(lines))
         total = sum(part.count for part in parts)
