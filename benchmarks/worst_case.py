@@ -156,9 +156,13 @@ def _asks() -> Iterator[Ask]:
     kernel = {"curve": "own points", "own_points": _points(2_000), "plane": "slanted"}
     what = "own points of 2,000 letters, learned kernel"
     yield Ask("Kernel regression", what, "kernel_regression", kernel, _press("metric_train"))
-    costs = {"cost_d_attn": 128, "cost_longest": 2048, "cost_passes": "forward and gradient"}
+    costs = {"cost_d_attn": 64, "cost_longest": 2048, "cost_passes": "forward and gradient"}
     press = _press("attention_cost_start")
     yield Ask("What attention costs", "2,048, gradient", "what_attention_costs", costs, press)
+    costs = {"cost_layers": 4, "cost_generated": 256}
+    press = _press("generation_cost_start")
+    what = "4 layers, 256 tokens generated"
+    yield Ask("What attention costs", what, "what_attention_costs", costs, press)
     yield Ask("Glossary", "", "words", {})
 
 

@@ -132,6 +132,8 @@ def test_a_shared_server_offers_less(monkeypatch):
     page = open_page("pages/what_attention_costs.py", {"cost_longest": "8192"})
     assert page.select_slider(key="cost_longest").options[-1] == "2048"
     assert page.select_slider(key="cost_longest").value == "2048"
+    assert page.select_slider(key="cost_d_attn").options[-1] == "64"
+    assert page.slider(key="cost_layers").max == 4
     assert "`cost_longest`" in page.warning[0].value
     assert "8192" in page.warning[0].value
 

@@ -16,7 +16,7 @@ from attnlab.lessons.costs import (
     over_rounds,
 )
 from attnlab.ui.controls.address_controls import linked
-from attnlab.ui.core.hosting import hosted
+from attnlab.ui.core.hosting import hosted, limits
 from attnlab.ui.lessons.costs.measured_panel import (
     Quantity,
     draw_buttons,
@@ -27,13 +27,15 @@ from attnlab.ui.lessons.costs.measured_panel import (
 from attnlab.ui.lessons.costs.ratios import in_words, longest_pair
 
 _WORK = "attention_cost"
+_WIDTHS = (8, 16, 32, 64, 128)
 
 
 def draw_attention() -> None:
     """Controls, charts of time and memory, and what doubling the length costs."""
+    most = limits().caps.get("d_attn", max(_WIDTHS))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         d_attn = linked(
-            st.select_slider, "d_attn", [str(2**power) for power in range(3, 8)], "32",
+            st.select_slider, "d_attn", [str(width) for width in _WIDTHS if width <= most], "32",
             key="cost_d_attn", width=180,
         )  # fmt: skip
         # The scores of the longest take a quarter of a gigabyte, and its gradient twice that.

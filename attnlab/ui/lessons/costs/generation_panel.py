@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, options_of
 from attnlab.lessons.costs import (
     CACHED,
     NEW_TOKENS,
@@ -32,8 +32,11 @@ def draw_generation(settings: Settings) -> None:
     """Controls, the chart of tokens a second, and what the cache takes."""
     options = _transformer(settings)
     vocab = settings.experiment.generator.vocabulary.size
+    most = limits().caps.get("layers", options_of(TransformerOptions)["layers"].high)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        layers = linked(st.slider, "layers", 1, 8, options.layers, 1, key="cost_layers", width=180)
+        layers = linked(
+            st.slider, "layers", 1, most, options.layers, 1, key="cost_layers", width=180
+        )
         lengths = ["128", "256"] if hosted() else ["128", "256", "512", "1024"]
         longest = linked(
             st.select_slider, "longest sequence", lengths, lengths[-1 if hosted() else 2],
