@@ -127,7 +127,7 @@ def _by_recomputing(model: Transformer, tokens: Int[Array, " length"]) -> Float[
 
     def step(tokens, position):
         logits, _ = model(tokens, position[None])
-        return tokens.at[position + 1].set(jnp.argmax(logits[0]), mode="drop"), logits[0]
+        return tokens.at[position + 1].set(jnp.argmax(logits[0])), logits[0]
 
     last = len(tokens) - 1
     return jax.lax.scan(step, tokens, jnp.arange(last - NEW_TOKENS, last))[1]

@@ -77,6 +77,13 @@ def test_settings_are_those_of_train():
     assert page.selectbox(key="cost_family").value == "gru"
 
 
+def test_a_family_whose_controls_cannot_be_is_named(page):
+    page.session_state["gru_hidden_size"] = 10_000
+    page.run()
+    assert not page.exception
+    assert page.caption[0].value.endswith("Not possible, and so by default: gru.")
+
+
 def test_attention_is_measured(page, monkeypatch):
     monkeypatch.setattr(_ATTENTION, lambda *_, **__: iter([ATTENTION]))
     finish(page, "attention_cost")
@@ -94,6 +101,10 @@ def test_generation_is_measured(page, monkeypatch):
     finish(page, "generation_cost")
     assert "At 64, the cache makes tokens **10 (10 to 10)** times as quickly" in texts(page)
     # Three heads of the first preset, with keys and values of 8.
+    assert f"= {3 * 64 * 16:,} numbers of 4 bytes" in texts(page)
+    # What was measured stays so, whatever the controls say since.
+    page.slider(key="cost_layers").set_value(4).run()
+    assert any("Settings changed" in info.value for info in page.info)
     assert f"= {3 * 64 * 16:,} numbers of 4 bytes" in texts(page)
 
 

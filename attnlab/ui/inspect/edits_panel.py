@@ -55,6 +55,7 @@ def draw_edits(
                         "step of the frozen pattern",
                         steps,
                         len(steps) // 2,
+                        format_func="{:,}".format,
                         key="frozen_step",
                         width=200,
                     )

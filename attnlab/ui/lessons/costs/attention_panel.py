@@ -72,7 +72,7 @@ def draw_attention() -> None:
     )
 
 
-def _sentences(progress: CostProgress) -> str:
+def _sentences(progress: CostProgress, _plan: object) -> str:
     told = []
     pair = longest_pair(progress)
     if pair is not None:

@@ -55,7 +55,7 @@ def draw_generation(settings: Settings) -> None:
         _WORK,
         plan,
         (Quantity("Tokens a second", "tokens a second", rate_of),),
-        partial(_sentences, options=options),
+        _sentences,
         invitation=f"Press **Measure**: the last {NEW_TOKENS} tokens of sequences of 64, 128, … "
         "up to the longest, each found by reading all positions anew, and with a cache.",
     )
@@ -72,7 +72,8 @@ def _transformer(settings: Settings) -> TransformerOptions:
     return options
 
 
-def _sentences(progress: CostProgress, *, options: TransformerOptions) -> str:
+def _sentences(progress: CostProgress, plan: tuple[TransformerOptions, str, int]) -> str:
+    options, *_ = plan
     longest = max(m.length for m in progress.measured)
     found = {m.way: m.seconds for m in progress.measured if m.length == longest}
     times = over_rounds(found[RECOMPUTED] / found[CACHED])

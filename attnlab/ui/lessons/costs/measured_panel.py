@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -64,21 +64,31 @@ def draw_measured(
     name: str,
     plan: object,
     quantities: tuple[Quantity, ...],
-    sentences: Callable[[CostProgress], str],
+    sentences: Callable[[CostProgress, Any], str],
     *,
     invitation: str,
 ) -> None:
-    """What was measured so far, side by side, and what it comes to in words."""
+    """What was measured so far, side by side, and what it comes to in words.
+
+    `sentences` are told the plan that was measured, which the controls may have left since.
+    """
     if session_work().of(name) is None:
         st.info(invitation, icon=":material/timer:")
         return
-    if st.session_state[f"{name}_plan"] != plan:
+    measured = st.session_state[f"{name}_plan"]
+    if measured != plan:
         st.info(
             "Settings changed: **Measure** applies them. Below is what was measured before.",
             icon=":material/change_circle:",
         )
     draw_while_working(
-        name, partial(_draw_work, name=name, quantities=quantities, sentences=sentences)
+        name,
+        partial(
+            _draw_work,
+            name=name,
+            quantities=quantities,
+            sentences=lambda progress: sentences(progress, measured),
+        ),
     )
 
 

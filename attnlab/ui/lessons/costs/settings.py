@@ -12,10 +12,14 @@ from attnlab.ui.core.outside import draw_error
 
 
 class Settings(NamedTuple):
-    """The experiment of the controls, and the options of every family by its name."""
+    """The experiment of the controls, and the options of every family by its name.
+
+    `refused` are the families whose controls hold what cannot be; they have their defaults.
+    """
 
     experiment: Experiment
     families: dict[str, AbstractModelOptions]
+    refused: tuple[str, ...]
 
 
 def read_settings() -> Settings:
@@ -24,15 +28,15 @@ def read_settings() -> Settings:
     if isinstance(experiment, OptionError):
         draw_error(f"{experiment} Until that is put right on Train, defaults are shown.")
         experiment = Experiment()
-    families = {}
+    families, refused = {}, []
     for name, kind in MODELS.items():
         try:
             families[name] = read_part(kind)
         except OptionError:
-            # Said above where the family is chosen; others may wait until they are.
             families[name] = kind()
+            refused.append(name)
     families[experiment.model.name] = experiment.model
-    return Settings(experiment, families)
+    return Settings(experiment, families, tuple(refused))
 
 
 def draw_settings(settings: Settings) -> None:
@@ -42,4 +46,9 @@ def draw_settings(settings: Settings) -> None:
         f"Settings are those of Train: process {experiment.generator.name}, vocabulary of "
         f"{experiment.generator.vocabulary.size}, length {experiment.length}; each family has the "
         "options that its controls have there."
+        + (
+            f" Not possible, and so by default: {', '.join(settings.refused)}."
+            if settings.refused
+            else ""
+        )
     )
