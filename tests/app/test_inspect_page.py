@@ -10,6 +10,7 @@ from attnlab.runs.history import empty_history
 from attnlab.runs.past_runs import with_run
 from attnlab.runs.storage import Run
 from attnlab.training.experiment import prepare
+from attnlab.training.loop import Progress, run
 from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
 
 _PATIENCE = 300.0
@@ -61,6 +62,35 @@ def test_a_slider_of_which_the_browser_knows_nothing_stands_at_the_newest_step(p
     assert slider.options[-1] == "now"
     # A browser that misses the message that sets a slider sends its default back.
     assert list(slider.proto.default) == [len(slider.options) - 1]
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """A run with kept models before its last."""
+    experiment, history = small(steps=8), empty_history()
+    for event in run(experiment):
+        history = history.after(event)
+        if isinstance(event, Progress):
+            state = event.state
+    return Run(experiment, state, history)
+
+
+def test_a_frozen_pattern_is_of_a_step_before_the_one_that_is_shown(app, trained):
+    _resume(app, trained)
+    page = _open(app)
+    steps = [step for step, _ in trained.history.checkpoints][:-1]
+    frozen = page.selectbox(key="frozen_step")
+    assert frozen.options == [f"{step:,}" for step in steps]
+    frozen.set_value(steps[-1]).run()
+    # Moved to a moment that is not after it, the choice is one that there is.
+    page.select_slider(key="shown_step").set_value(steps[1]).run()
+    assert not page.exception
+    assert page.selectbox(key="frozen_step").options == [f"{step:,}" for step in steps[:1]]
+    assert page.selectbox(key="frozen_step").value == steps[0]
+    # Nothing is before the first step.
+    page.select_slider(key="shown_step").set_value(steps[0]).run()
+    assert not page.exception
+    assert not [box for box in page.selectbox if box.key == "frozen_step"]
 
 
 def test_a_prediction_comes_first_and_a_click_changes_its_sequence(page):
