@@ -94,12 +94,16 @@ def show_measured(value: float, stderr: float, *, most_places: int = 3) -> str:
     '300.0 ± 3.7'
     >>> show_measured(0.50587, 0.00499)
     '0.506 ± 0.005'
+    >>> show_measured(-0.00002, 0.0012)
+    '0.000 ± 0.001'
     """
     places = most_places
     if stderr > 0 and math.isfinite(stderr):
         places = min(most_places, max(0, 1 - math.floor(math.log10(stderr))))
     # An error below the last place is not shown as none.
     shown = max(stderr, 10.0**-places) if stderr > 0 else stderr
+    # What rounds to nothing has no sign.
+    value = round(value, places) + 0.0
     return f"{value:,.{places}f} ± {shown:,.{places}f}".replace("-", "−")
 
 

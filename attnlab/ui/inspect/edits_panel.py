@@ -110,8 +110,8 @@ def _draw(work: Background | None, *, ways: Sequence[str], count: int, size: int
         "attention in proportion to what the true prediction depends on. Where that lowers the "
         "loss, the head looked at the wrong days; it may raise it all the same where each of "
         "several heads has a day of its own, since the readout was trained with those. "
-        "**Frozen**: its mean pattern at the earlier step; what that changes is what the pattern "
-        "has learned since. Another "
+        "**Frozen**: its mean pattern at the earlier step; what that costs beyond the mean is by "
+        "what its mean pattern has changed since. Another "
         "head may make up for one that is replaced: changes of several heads do not add up."
     )
 
