@@ -6,6 +6,10 @@ from pathlib import Path
 import hypothesis
 import jax
 
+from tests import check_calls
+
+check_calls()
+
 # Shapes that meet must match: silent broadcasting of ranks hides mistakes.
 jax.config.update("jax_numpy_rank_promotion", "raise")
 # A random key that is drawn from twice gives the same numbers twice.

@@ -1,12 +1,15 @@
 """Fixtures of the unit tests."""
 
 import threading
+import warnings
 
+import jax
 import jaxtyping
 import pytest
 
 import attnlab.live.live_run
 from attnlab.live.live_run import LiveRun
+from tests import WrongTypeWarning
 from tests.unit.live_runs import PATIENCE, training_threads, until
 from tests.unit.small_experiments import SMALL
 
@@ -16,8 +19,18 @@ def as_users_run():
     """Without the shape checks, which would answer a value of wrong type before attnlab can."""
     before = jaxtyping.config.jaxtyping_disable
     jaxtyping.config.update("jaxtyping_disable", True)
-    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WrongTypeWarning)
+        yield
     jaxtyping.config.update("jaxtyping_disable", before)
+
+
+@pytest.fixture(scope="module")
+def quickly_compiled():
+    """Programs that run once are compiled without most optimisations, in a fraction of the time."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Attention in chunks against a float64 loop and against attention in one piece."""
 
+import dataclasses
 from functools import partial
 
 import hypothesis
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from attnlab.attention.chunked import chunked_attend
 from attnlab.attention.head import MASKS, attend
+from tests.unit.model_settings import SMALL_TRANSFORMER, build
 from tests.unit.test_attention import draws, loop_attention
 
 
@@ -110,3 +112,17 @@ def test_memory_grows_as_the_length_and_not_as_its_square():
     assert scratch(1024, chunked=False) > 10 * scratch(256, chunked=False)
     assert scratch(1024, chunked=True) < 6 * scratch(256, chunked=True)
     assert scratch(1024, chunked=True) < scratch(1024, chunked=False) / 20
+
+
+def test_a_transformer_takes_less_memory_where_no_pattern_is_asked_for():
+    """Scratch of the compiled forward pass at a length at which all scores are megabytes."""
+    length, scratch = 512, {}
+    for attention in ("plain", "chunked"):
+        options = dataclasses.replace(SMALL_TRANSFORMER, attention=attention)
+        model = build(options, length=length)
+        everywhere = jnp.arange(length)
+        compiled = jax.jit(lambda tokens, of=model, all_of=everywhere: of(tokens, all_of)[0]).lower(
+            jnp.zeros(length, jnp.int32)
+        ).compile()  # fmt: skip
+        scratch[attention] = compiled.memory_analysis().temp_size_in_bytes
+    assert scratch["chunked"] < scratch["plain"] / 2

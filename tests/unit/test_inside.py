@@ -9,6 +9,8 @@ import pytest
 from attnlab.models import MODELS
 from attnlab.models.inside import mean_trace, trace_of
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)

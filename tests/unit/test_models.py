@@ -56,6 +56,8 @@ from tests.unit.model_settings import (
 )
 from tests.unit.position_oracles import SCORES, TABLES
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 RECURRENT = {"gru": gru_logits, "lstm": lstm_logits, "rnn": rnn_logits, "ssm": ssm_logits}
 
 every_setting = pytest.mark.parametrize("setting", MODELS_IN_ALL_SETTINGS)
