@@ -20,6 +20,7 @@ FIGURES = MappingProxyType(
         "sampling": sampling.FIGURE,
         "first-chart": first_chart.FIGURE,
         "first-point": first_point.FIGURE,
+        "by-depth": first_point.BY_DEPTH,
         "watched": watched.FIGURE,
         "slider": slider.FIGURE,
         "attention-memory": attention_memory.FIGURE,

@@ -1,26 +1,47 @@
 """How long it takes from Start to the first point of the curve."""
 
+import dataclasses
 import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from attnlab import Experiment, LiveRun
+from attnlab import Experiment, LiveRun, Training
+from attnlab.models import TransformerOptions
 from attnlab.runs.snapshot import Snapshot
+from attnlab.training.experiment import to_json
 from benchmarks.timing import Figure, in_turns, spread
 
 _ROUNDS = 5
 _PATIENCE = 120.0
 _POLL = 0.001
 
+_DEPTHS = (1, 2, 4, 8)
+_DEPTH_ROUNDS = 3
+
 _IN_A_FRESH_PROCESS = """
-from attnlab import Experiment
+import sys
+from attnlab.training.experiment import from_json
 from benchmarks.first_point import seconds_to_first
-for length in {lengths}:
-    print(*seconds_to_first(Experiment(length=length)))
+for line in sys.stdin:
+    print(*seconds_to_first(from_json(line)))
+"""
+# The training program alone, which is the largest.
+_COMPILED_ALONE = """
+import sys
+from attnlab.training.experiment import from_json, prepare
+from attnlab import advance
+from attnlab.training.experiment import to_json
+from benchmarks.timing import seconds_of
+experiment = from_json(sys.stdin.read())
+setup = prepare(experiment)
+print(seconds_of(
+    lambda: advance(setup.state, setup.source, experiment.training, key=setup.key, steps=0)
+))
 """
 
 
@@ -53,7 +74,10 @@ def seconds_to_first(experiment: Experiment) -> _First:
     return first
 
 
-def _in_a_fresh_process(lengths: tuple[int, ...], cache: str | None = None) -> list[_First]:
+def _in_a_fresh_process(
+    script: str, *experiments: Experiment, cache: str | None = None
+) -> list[list[float]]:
+    """The numbers that it prints, by line, when given the experiments as lines of JSON."""
     environment = {
         name: value for name, value in os.environ.items() if "COMPILATION_CACHE" not in name
     }
@@ -64,25 +88,33 @@ def _in_a_fresh_process(lengths: tuple[int, ...], cache: str | None = None) -> l
             "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
         }
     done = subprocess.run(
-        [sys.executable, "-c", _IN_A_FRESH_PROCESS.format(lengths=lengths)],
+        [sys.executable, "-c", script],
+        input="\n".join(map(to_json, experiments)),
         env=environment,
         check=True,
         capture_output=True,
         text=True,
     )
-    return [_First(*map(float, line.split())) for line in done.stdout.splitlines()]
+    return [[float(number) for number in line.split()] for line in done.stdout.splitlines()]
+
+
+def _firsts(*experiments: Experiment, cache: str | None = None) -> list[_First]:
+    return [
+        _First(*line)
+        for line in _in_a_fresh_process(_IN_A_FRESH_PROCESS, *experiments, cache=cache)
+    ]
 
 
 def _rows() -> Iterator[str]:
-    usual = Experiment().length
-    both = (usual, usual + 2)
+    usual = Experiment()
+    both = usual, dataclasses.replace(usual, length=usual.length + 2)
     with tempfile.TemporaryDirectory() as cache:
         # Fills the cache.
-        _in_a_fresh_process((usual,), cache)
+        _firsts(usual, cache=cache)
         seconds = in_turns(
             {
-                "cold": lambda: _in_a_fresh_process(both),
-                "warm": lambda: _in_a_fresh_process((usual,), cache),
+                "cold": lambda: _firsts(*both),
+                "warm": lambda: _firsts(usual, cache=cache),
             },
             rounds=_ROUNDS,
         )
@@ -93,9 +125,37 @@ def _rows() -> Iterator[str]:
     yield f"another length in the process of cold   {_spread(changed)}"
 
 
+def _rows_by_depth() -> Iterator[str]:
+    training = dataclasses.replace(Training(), **TransformerOptions.usual_training)
+    stacks = {
+        layers: Experiment(model=TransformerOptions(layers=layers), training=training)
+        for layers in _DEPTHS
+    }
+    firsts = in_turns(
+        {layers: partial(_firsts, stack) for layers, stack in stacks.items()}, rounds=_DEPTH_ROUNDS
+    )
+    alone = in_turns(
+        {
+            layers: partial(_in_a_fresh_process, _COMPILED_ALONE, stack)
+            for layers, stack in stacks.items()
+        },
+        rounds=_DEPTH_ROUNDS,
+    )
+    for layers in _DEPTHS:
+        program = spread([seconds for ((seconds,),) in alone[layers]], ".2f")
+        target = "   target, training program: ≤ 5 s" if layers == 4 else ""
+        yield (
+            f"{layers} layer{'s' if layers > 1 else ' '}  {_spread([f for (f,) in firsts[layers]])}"
+            f", training program alone {program} s{target}"
+        )
+
+
 def _spread(firsts: Sequence[_First]) -> str:
     points, steps = zip(*firsts, strict=True)
     return f"{spread(points, '.2f')} s, first step {spread(steps, '.2f')} s"
 
 
 FIGURE = Figure("Start to first point of the curve, default experiment, engine imported", _rows)
+BY_DEPTH = Figure(
+    "Start to first point of a transformer by its depth, cold, engine imported", _rows_by_depth
+)
