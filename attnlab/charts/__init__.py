@@ -46,6 +46,7 @@ from attnlab.charts.runs.dependence import dependence_chart, dependence_table
 from attnlab.charts.runs.difference import difference_chart, difference_table
 from attnlab.charts.runs.final_query import TRUTH, final_query_chart, final_query_table
 from attnlab.charts.runs.heads import MapWords, heads_chart, heads_table, informative_table
+from attnlab.charts.runs.heads_overview import HeadPicture, overview_chart, overview_table
 from attnlab.charts.runs.loss import HOVER, PastCurve, loss_chart, loss_table
 from attnlab.charts.runs.pattern import pattern_chart, pattern_table
 from attnlab.charts.runs.predictions import (
@@ -67,6 +68,7 @@ __all__ = [
     "TRUTH",
     "UNSCALED",
     "Drawing",
+    "HeadPicture",
     "Lit",
     "MapWords",
     "PastCurve",
@@ -113,6 +115,8 @@ __all__ = [
     "matrix_table",
     "next_day_chart",
     "next_day_table",
+    "overview_chart",
+    "overview_table",
     "past_hue",
     "path_chart",
     "path_table",

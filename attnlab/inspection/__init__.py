@@ -6,6 +6,7 @@ from attnlab.inspection.ablation import (
     Effect,
     ablations,
     effect_of,
+    removals,
     replacements,
 )
 from attnlab.inspection.calibration import Calibration, calibration
@@ -39,6 +40,7 @@ __all__ = [
     "likelihood_ratio_test",
     "probs_by_query",
     "quality",
+    "removals",
     "replacements",
     "surprise",
     "transitions",

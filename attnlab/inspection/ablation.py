@@ -1,6 +1,6 @@
 """What each head does for the predictions: the same test with its pattern replaced."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -50,11 +50,11 @@ class _Known(NamedTuple):
     earlier: Pattern | None
 
 
-FROZEN = "frozen"
+REMOVED, FROZEN = "removed", "frozen"
 # What takes the place of a pattern, of what is known of the head.
 REPLACEMENTS: Mapping[str, Callable[[_Known], Pattern]] = MappingProxyType(
     {
-        "removed": lambda known: removed(known.mask),
+        REMOVED: lambda known: removed(known.mask),
         "uniform": lambda known: uniform(known.mask),
         "mean": lambda known: known.mean,
         "truth": lambda known: in_proportion(known.mask, known.truth),
@@ -66,6 +66,12 @@ REPLACEMENTS: Mapping[str, Callable[[_Known], Pattern]] = MappingProxyType(
 def replacements(*, has_earlier: bool) -> tuple[str, ...]:
     """The names of `REPLACEMENTS` that there are, with an earlier model or without."""
     return tuple(name for name in REPLACEMENTS if has_earlier or name != FROZEN)
+
+
+def removals(found: Iterable[Ablation]) -> dict[tuple[int, int], Effect]:
+    """The effect of the removal of each head, by (layer, head); the most costly in loss first."""
+    removed = {(each.layer, each.head): each.effect for each in found if each.by == REMOVED}
+    return dict(sorted(removed.items(), key=lambda item: item[1].nll_change, reverse=True))
 
 
 def effect_of(

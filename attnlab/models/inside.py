@@ -57,3 +57,8 @@ def heads_of(trace: Trace) -> tuple[tuple[int, int], ...]:
 def map_name(found: AttentionMap) -> str:
     """A layer as people count it, and what its keys are if they are not the tokens themselves."""
     return f"{found.layer + 1}" + (" (source)" if found.kind == "cross" else "")
+
+
+def head_name(found: AttentionMap, head: int) -> str:
+    """A head of a layer in short, such as "L2 H3"; `head` counts from 0."""
+    return f"L{map_name(found)} H{head + 1}"

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from attnlab.runs.past_runs import with_run
 from attnlab.runs.storage import Run
 from attnlab.training.experiment import prepare
 from attnlab.training.loop import Progress, run
-from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
+from tests.unit.small_experiments import SMALL, SMALL_LINEAR, SMALL_TRANSFORMER, small
 
 _PATIENCE = 300.0
 
@@ -91,6 +92,21 @@ def test_a_frozen_pattern_is_of_a_step_before_the_one_that_is_shown(app, trained
     page.select_slider(key="shown_step").set_value(steps[0]).run()
     assert not page.exception
     assert not [box for box in page.selectbox if box.key == "frozen_step"]
+
+
+def test_heads_stand_in_the_order_of_what_their_removal_costs(app):
+    _resume(app, _starting(SMALL_TRANSFORMER))
+    page = _open(app)
+    before = _table(page, "Mean patterns of all heads")
+    assert list(before["head"]) == ["L1 H1", "L1 H2", "L2 H1", "L2 H2"]
+    assert set(before["text"]) == {""}
+    page.button(key="edits_start").click().run()
+    while not any("done: 100%" in caption.value for caption in page.caption):
+        page.run()
+    found, table = _table(page, "Mean patterns of all heads"), page.table[0].value
+    names = [re.sub(r"layer (\d), head (\d)", r"L\1 H\2", row) for row in table.index]
+    assert list(found["head"]) == names
+    assert list(found["text"]) == list(table["removed"])
 
 
 def test_a_prediction_comes_first_and_a_click_changes_its_sequence(page):

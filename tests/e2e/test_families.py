@@ -69,9 +69,17 @@ def test_every_head_of_a_transformer_is_shown(trained):
     page = train.page
     assert "Attention patterns of layer 1, 6 days." in _said(page, "chart_attention")
     train.choose("inside_layer_2", "layer 2")
-    train.choose("inside_head_4", "head 3")
-    chart = page.locator(".st-key-chart_attention div[aria-label*='layer 2, head 3']")
-    expect(chart).to_be_visible(timeout=_PATIENCE)
+    for chip, said in (
+        ("H3", "Attention pattern of layer 2, head 3"),
+        ("H1", "Attention patterns of layer 2"),
+        ("H3", "Attention pattern of layer 2, head 1"),
+        # Of none chosen all are shown.
+        ("H1", "Attention patterns of layer 2"),
+    ):
+        train.choose_chip("inside_head_3", chip)
+        _assert_drawn(page, "chart_attention", said)
+    train.choose("inside_view_2", "all heads")
+    _assert_drawn(page, "chart_attention", "Attention patterns of all 6 heads of 2 layers")
     go_to(page, "Laboratory", "Inspect")
     assert "In the last row" in _said(page, "chart_attends")
     rows = _said(page, "chart_final_query")
@@ -80,14 +88,17 @@ def test_every_head_of_a_transformer_is_shown(trained):
     train.choose("map_layer_2", "2")
     expect(page.locator(f'.st-key-chart_final_query div[aria-label="{rows}"]')).to_have_count(0)
     pattern = _said(page, "chart_attends")
-    train.choose("map_head_3", "2")
+    train.choose_chip("map_head_3", "2")
     expect(page.locator(f'.st-key-chart_attends div[aria-label="{pattern}"]')).to_have_count(0)
     train.open_panel("cell_panel")
     expect(page.locator(".st-key-arithmetic")).to_contain_text("Query day 6, key day ")
     train.open_panel("edits_panel")
+    _assert_drawn(page, "chart_heads", "Mean attention patterns of all 6 heads, by layer.")
     page.get_by_role("button", name="Replace each head").click()
     panel = page.locator(".st-key-edits_panel")
     expect(panel).to_contain_text("done: 100%", timeout=_PATIENCE)
+    first = "Mean attention patterns of all 6 heads, the one first whose removal costs most."
+    _assert_drawn(page, "chart_heads", first)
     expect(panel.get_by_role("columnheader", name="frozen")).to_have_count(2)
     # Two layers of three heads, once with the loss and once with the accuracy.
     expect(panel.get_by_text(re.compile("^layer [12], head [123]$"))).to_have_count(12)

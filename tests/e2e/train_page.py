@@ -81,6 +81,10 @@ class TrainPage:
                 break
         expect(field).to_have_value(option)
 
+    def choose_chip(self, key: str, name: str) -> None:
+        """Press one of a row of chips."""
+        self.part(key).locator("button").filter(has_text=re.compile(f"^{name}$")).click()
+
     def choose_sequence(self, number: int) -> None:
         """Show the patterns of one of the probe sequences, by its number from 1."""
         self.field("probe").press("ArrowDown")

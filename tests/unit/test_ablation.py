@@ -11,7 +11,15 @@ import pytest
 import scipy.special
 
 from attnlab.generators import Recall, sample
-from attnlab.inspection import REPLACEMENTS, Ablation, Effect, ablations, effect_of, replacements
+from attnlab.inspection import (
+    REPLACEMENTS,
+    Ablation,
+    Effect,
+    ablations,
+    effect_of,
+    removals,
+    replacements,
+)
 from attnlab.models import AttentionOptions, Edit, LinearOptions, TransformerOptions, edited
 from attnlab.models.edits import in_proportion, on_position, removed, uniform
 from attnlab.models.inside import mean_trace, trace_of
@@ -183,6 +191,10 @@ def test_the_table_begins_with_the_head_that_costs_most_and_has_errors():
     assert table.loc["head 2", "uniform"] == "…"
     table = ablation_table(found, "accuracy", WITHOUT_EARLIER)
     assert table.loc["head 2", "removed"] == "−0.100 ± 0.003"
+    assert {head: effect.nll_change for head, effect in removals(found).items()} == {
+        (0, 1): 0.2, (0, 0): 0.01,
+    }  # fmt: skip
+    assert list(removals(found)) == [(0, 1), (0, 0)]
 
 
 @pytest.mark.slow

@@ -179,6 +179,14 @@ def next_day_chart():
     return charts.next_day_chart(table, symbols=SYMBOLS, **SIZE)
 
 
+def overview_chart():
+    heads = [charts.HeadPicture(name, HALVES, TRIANGLE, "0.1") for name in ("L1 H1", "L1 H2")]
+    return charts.overview_chart(
+        charts.overview_table([heads], dark=False), lines=1, columns=2, texts=True,
+        cell="share of attention", **SIZE,
+    )  # fmt: skip
+
+
 def path_chart():
     table = charts.path_table(np.cos(np.arange(5.0)), np.sin(np.arange(5.0)))
     return charts.path_chart(table, x_title="1", y_title="2", **SIZE)
@@ -249,7 +257,7 @@ def weight_chart():
 
 PLACES = (
     "x", "x2", "y", "y2", "xOffset", "color", "size", "shape", "text", "detail", "strokeDash",
-    "opacity",
+    "opacity", "url",
 )  # fmt: skip
 
 
@@ -425,8 +433,9 @@ EXPECTED = {
             "rect color=share opacity=strength",
             "rect",
             "text text=number",
-            *["text text=name"] * 8,
+            *["text text=name"] * 7,
             "rect color=share",
+            "text text=name",
             "text",
         ],
         {"rect": 12 + 2 + 21, "text": 12 + 2 + 6 + 6 + 5 + 4},
@@ -464,6 +473,17 @@ EXPECTED = {
             "bar x=token y=probability xOffset=distribution color=distribution",
         ],
         {"rect": 6},
+    ),
+    "overview_chart": (
+        [
+            "image url=picture",
+            "text text=head",
+            "text text=text",
+            "text text=name",
+            "rect color=share",
+            "text text=name",
+        ],
+        {"image": 2, "text": 6, "rect": 21},
     ),
     "path_chart": (
         [

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 
 from attnlab.charts.core.colours import hues, inks, share_ramp
 from attnlab.charts.core.drawing import Rows, drawn_once
+from attnlab.charts.core.legend import drawn_ramp
 from attnlab.charts.runs.heads_grid import READ_HEIGHT, TOP, Grid, top_of
 
 
@@ -189,17 +190,8 @@ def heads_chart(
             grid.foot,
             color=hue.key,
         ),
-        _text(
-            _data([{"name": f"{words.cell}  0"}]),
-            "name",
-            f"{scale} - 6",
-            grid.foot,
-            color=ink,
-            align="right",
-        ),
         # Above the diagonal there is room, unless the row that predicts is up there.
         *([] if trained or not read else [_note(names, grid, keys, hue.truth)]),
-        _text(_data([{"name": "1"}]), "name", f"{scale} + 46", grid.foot, color=ink),
         _text(
             _data([{"name": "in cells: %"}]),
             "name",
@@ -210,15 +202,7 @@ def heads_chart(
             shown=unit,
         ),
     ]
-    legend = (
-        _data([{"share": step / 20, "step": step} for step in range(21)])
-        .mark_rect(
-            aria=False,
-            **_span("x", f"{scale} + datum.step * 2", f"{scale} + datum.step * 2 + 2"),
-            **_span("y", f"{grid.foot} - 5", f"{grid.foot} + 5"),
-        )
-        .encode(color=colour)
-    )
+    legend = drawn_ramp(words.cell, scale, grid.foot, colour=colour, ink=ink)
     marks = alt.Chart(informative).mark_text(
         aria=False,
         text="▼",
@@ -229,7 +213,7 @@ def heads_chart(
         y=alt.ExprRef(f"{grid.y('0')} - 1"),
     )
     return (
-        alt.layer(cells, frames, numbers, *texts, legend, marks)
+        alt.layer(cells, frames, numbers, *texts, *legend, marks)
         .add_params(*grid.sizes())
         .properties(height=height, padding={"left": 0, "top": 0, "right": 8, "bottom": 0})
     )

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from attnlab.inspection import Comparison, compare
-from attnlab.models import AbstractModel
+from attnlab.models import AbstractModel, Trace
+from attnlab.models.inside import mean_trace
 from attnlab.optimum import Dependence, dependence, token_marginals, true_influence
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.process_figures import answer_or_none, is_answered
@@ -64,6 +65,13 @@ def mean_comparison(
         model,
         len(sequences),
         lambda: compare(experiment, model, sequences, true.replacement, marginals),
+    )
+
+
+def mean_patterns(model: AbstractModel, sequences: Int[np.ndarray, "size length"]) -> Trace:
+    """The trace as a mean over sequences."""
+    return _kept_of_model(
+        "mean_patterns", model, len(sequences), lambda: mean_trace(model, sequences)
     )
 
 

@@ -8,10 +8,10 @@ import pandas as pd
 import streamlit as st
 
 from attnlab.configuration.number_text import show_measured
-from attnlab.inspection import Ablation, ablations, replacements
+from attnlab.inspection import Ablation, ablations, removals, replacements
 from attnlab.live.background import Background
-from attnlab.models import AbstractModel
-from attnlab.models.inside import heads_of, trace_of
+from attnlab.models import AbstractModel, Trace
+from attnlab.models.inside import heads_of
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.session_work import (
@@ -20,9 +20,12 @@ from attnlab.ui.core.session_work import (
     session_work,
     work_in_words,
 )
-from attnlab.ui.inspect.comparisons import known_truth
+from attnlab.ui.inspect.comparisons import known_truth, mean_patterns
+from attnlab.ui.inspect.heads_panel import draw_heads
 
 _WORK, _MODEL = "ablations", "ablations_model"
+# Sequences whose mean patterns are drawn.
+_SEQUENCES = 256
 
 
 def draw_edits(
@@ -82,15 +85,17 @@ def draw_edits(
                 on_start=partial(session_work().start, _WORK, make),
             )
         ways = replacements(has_earlier=frozen is not None)
-        count = len(heads_of(trace_of(model, test[0, :-1]))) * len(ways)
-        draw_while_working(_WORK, partial(_draw, ways=ways, count=count, size=len(test)))
+        trace = mean_patterns(model, test[:_SEQUENCES, :-1])
+        draw_while_working(_WORK, partial(_draw, trace=trace, ways=ways, size=len(test)))
 
 
-def _draw(work: Background | None, *, ways: Sequence[str], count: int, size: int) -> None:
-    if work is None:
+def _draw(work: Background | None, *, trace: Trace, ways: Sequence[str], size: int) -> None:
+    state = None if work is None else work.state()
+    found: tuple[Ablation, ...] = (state and state.latest) or ()
+    draw_heads(trace, removals(found), of=min(size, _SEQUENCES))
+    if state is None:
         return
-    state = work.state()
-    found: tuple[Ablation, ...] = state.latest or ()
+    count = len(heads_of(trace)) * len(ways)
     if state.error:
         draw_error(f"The figures ended by an error. {state.error}")
     else:
@@ -121,8 +126,6 @@ def ablation_table(found: Sequence[Ablation], figure: str, ways: Sequence[str]) 
 
     `ways` are the replacements, which are the columns.
     """
-    removal = {(each.layer, each.head): each.effect.nll_change for each in found
-               if each.by == "removed"}  # fmt: skip
     cells = {
         (each.layer, each.head, each.by): show_measured(
             getattr(each.effect, f"{figure}_change"),
@@ -130,7 +133,7 @@ def ablation_table(found: Sequence[Ablation], figure: str, ways: Sequence[str]) 
         )
         for each in found
     }
-    heads = sorted(removal, key=removal.get, reverse=True)
+    heads = list(removals(found))
     rows = [[cells.get((*head, by), "…") for by in ways] for head in heads]
     several = len({layer for layer, _ in heads}) > 1
     names = [

@@ -1,6 +1,7 @@
 """The inside of the model, whatever its trace holds: attention, influence, weights, states."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -22,8 +23,8 @@ from attnlab.ui.train.inside.shown import (
 )
 from attnlab.ui.train.inside.views import VIEWS, views_of
 
-# Heads that stand side by side.
-_MOST_HEADS = 8
+# Of more heads than these there is no room for more than "H1" on a chip.
+_NAMED_IN_FULL = 4
 # Every day of every one of these sequences is changed in every way at every drawing.
 _SEQUENCES, _LONG_SEQUENCES, _LONG = 32, 4, 24
 
@@ -55,11 +56,14 @@ def draw_head_choice(trace: Trace, key: str) -> tuple[int, tuple[int, ...]]:
     with st.container(horizontal=True):
         place = _choose("layer", key, [map_name(found) for found in maps])
         heads = len(maps[place].pattern) if maps else 1
-        return place, (_choose("head", key, [str(head + 1) for head in range(heads)]),)
+        if heads < 2:
+            return place, (0,)
+        chips = {"default": 0, "required": True, "label_visibility": "visible"}
+        return place, (_draw_chips("head", key, "{}", heads, **chips),)
 
 
 def draw_inside_choice(trace: Trace) -> tuple[int, tuple[int, ...], str]:
-    """Layer, heads and view: of heads all of a layer side by side at first, or a single one."""
+    """Layer, heads and view: of heads all of a layer side by side at first, or some of them."""
     views = views_of(trace)
     view = views[_choose("view", "inside", list(views))] if views else ""
     if view != "attention":
@@ -67,14 +71,26 @@ def draw_inside_choice(trace: Trace) -> tuple[int, tuple[int, ...], str]:
     maps = trace.attention
     place = _choose("layer", "inside", [f"layer {map_name(found)}" for found in maps])
     heads = len(maps[place].pattern)
-    groups = {
-        "all heads" if heads <= _MOST_HEADS else f"heads {first + 1} to {last}": range(first, last)
-        for first in range(0, heads, _MOST_HEADS)
-        for last in (min(first + _MOST_HEADS, heads),)
-    }
-    groups |= {f"head {head + 1}": range(head, head + 1) for head in range(heads)}
-    chosen = _choose("head", "inside", list(groups) if heads > 1 else ["head 1"])
-    return place, tuple(list(groups.values())[chosen]), view
+    if heads < 2:
+        return place, (0,), view
+    name = "head {}" if len(maps) == 1 and heads <= _NAMED_IN_FULL else "H{}"
+    chips = {"selection_mode": "multi", "label_visibility": "collapsed"}
+    chosen = _draw_chips("heads", "inside", name, heads, **chips)
+    return place, tuple(sorted(chosen)) or tuple(range(heads)), view
+
+
+def _draw_chips(label: str, key: str, name: str, heads: int, **how: Any) -> Any:
+    """A chip for every head; of several that may be chosen, none is the same as all."""
+    return st.pills(
+        label,
+        range(heads),
+        format_func=lambda head: name.format(head + 1),
+        # Of another number of them, another control.
+        key=f"{key}_head_{heads}",
+        persist_state="session",
+        help="With none chosen all are shown." if label == "heads" else None,
+        **how,
+    )
 
 
 def _choose(label: str, key: str, names: list[str]) -> int:

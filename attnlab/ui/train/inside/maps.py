@@ -5,16 +5,34 @@ from types import MappingProxyType
 
 import numpy as np
 
-from attnlab.charts import Drawing, MapWords, heads_chart, heads_table, informative_table
-from attnlab.models import KERNELS
-from attnlab.models.inside import map_name
+from attnlab.charts import (
+    Drawing,
+    HeadPicture,
+    MapWords,
+    heads_chart,
+    heads_table,
+    informative_table,
+    overview_chart,
+    overview_table,
+)
+from attnlab.models import KERNELS, AttentionMap
+from attnlab.models.inside import head_name, heads_of, map_name
 from attnlab.ui.train.inside.shown import (
+    ALL_HEADS,
     INFLUENCE,
     INFLUENCE_OF,
     INFLUENCE_STDERR,
     InsideView,
     Shown,
 )
+
+_ATTENTION = "share of attention"
+_NAMES = " L2 H3 is the third head of the second layer."
+# Cells that a browser draws one by one in passing: those of eight heads on 24 days, each under a
+# causal mask. A single head is drawn so in any case.
+_MOST_CELLS = 2_400
+# Pictures of the heads of one layer that stand side by side.
+_MOST_COLUMNS = 8
 
 
 def _maps(
@@ -44,13 +62,47 @@ def _heads_shown(shown: Shown) -> tuple[int, ...]:
     return tuple(head for head in shown.choice.heads if head < len(found.pattern)) or (0,)
 
 
+def _lines(shown: Shown) -> list[list[tuple[int, int]]]:
+    """The heads that are shown, as (place of the map, place in the map), in lines."""
+    if shown.choice.view == ALL_HEADS:
+        places = range(len(shown.trace.attention))
+        return [[head for head in heads_of(shown.trace) if head[0] == place] for place in places]
+    place = min(shown.choice.place, len(shown.trace.attention) - 1)
+    heads = [(place, head) for head in _heads_shown(shown)]
+    return [heads[first : first + _MOST_COLUMNS] for first in range(0, len(heads), _MOST_COLUMNS)]
+
+
+def _as_pictures(shown: Shown) -> bool:
+    """Whether there are too many cells to draw them one by one."""
+    heads = [head for line in _lines(shown) for head in line]
+    cells = sum(int(shown.trace.attention[place].mask.sum()) for place, _ in heads)
+    return len(heads) > 1 and cells > _MOST_CELLS
+
+
 def _attention_drawing(shown: Shown, **look: object) -> Drawing:
-    found, _ = shown.choice.of(shown.trace)
-    heads = _heads_shown(shown)
-    names = tuple(f"head {head + 1}" for head in heads)
-    words = MapWords(names, "share of attention", "day attended to")
-    marked = found.kind == "self"
-    return _maps(shown, found.pattern, found.mask, words, heads=heads, marked=marked, **look)
+    attention, lines = shown.trace.attention, _lines(shown)
+    if _as_pictures(shown):
+        pictures = [
+            [head_picture(attention[place], head) for place, head in line] for line in lines
+        ]
+        table = overview_table(pictures, dark=bool(look["dark"]))
+        shape = {"lines": len(lines), "columns": max(map(len, lines))}
+        return overview_chart(table, texts=False, cell=_ATTENTION, **shape, **look)
+    heads = [head for line in lines for head in line]
+    found = attention[heads[0][0]]
+    names = tuple(
+        head_name(attention[place], head) if shown.choice.view == ALL_HEADS else f"head {head + 1}"
+        for place, head in heads
+    )
+    patterns = np.stack([attention[place].pattern[head] for place, head in heads])
+    words = MapWords(names, _ATTENTION, "day attended to")
+    rows = {"heads": range(len(heads)), "marked": found.kind == "self"}
+    return _maps(shown, patterns, found.mask, words, **rows, **look)
+
+
+def head_picture(found: AttentionMap, head: int) -> HeadPicture:
+    """The picture of one head of a layer, under its name in short."""
+    return HeadPicture(head_name(found, head), found.pattern[head], found.mask)
 
 
 def _attention_title(shown: Shown) -> str:
@@ -77,10 +129,21 @@ def _attention_alternative(shown: Shown) -> str:
 
 
 def _attention_how(shown: Shown) -> str:
+    if _as_pictures(shown):
+        how = "Small, since there are many: a pixel is a cell, each row a query with day 1 at the "
+        how += "top, each column a key. A single head is drawn with its days and numbers"
+        how += ": choose it under **attention**." if shown.choice.view == ALL_HEADS else "."
+        return how + _NAMES
     how = "Each row is a query and sums to 1 (numbers: %); the framed one makes the prediction"
     if shown.is_untrained:
         how += ", and the pale ones have no part in the loss `last`: they are not trained"
-    return how + ". ▼ a day that is truly informative."
+    how += ". ▼ a day that is truly informative."
+    return how + _NAMES if shown.choice.view == ALL_HEADS else how
+
+
+def _all_heads_alternative(shown: Shown) -> str:
+    layers, heads = len(shown.trace.attention), len(heads_of(shown.trace))
+    return f"Attention patterns of all {heads} heads of {layers} layers, {shown.length} days."
 
 
 def _influence_drawing(shown: Shown, **look: object) -> Drawing:
@@ -144,6 +207,13 @@ MAP_VIEWS = MappingProxyType(
             _attention_title,
             _attention_drawing,
             _attention_alternative,
+            _attention_how,
+        ),
+        ALL_HEADS: InsideView(
+            lambda trace: len(trace.attention) > 1,
+            lambda shown: "All heads",
+            _attention_drawing,
+            _all_heads_alternative,
             _attention_how,
         ),
         "influence": InsideView(

@@ -10,7 +10,7 @@ from attnlab.models import AttentionMap, Trace
 from attnlab.models.readout import readout_position
 from attnlab.runs.snapshot import Snapshot
 
-MEAN = "mean"
+MEAN, ALL_HEADS = "mean", "all heads"
 # Of a trace's values, those that the page adds: what predictions depend on, its standard error, and
 # the number of sequences that it is the mean of.
 INFLUENCE, INFLUENCE_STDERR, INFLUENCE_OF = (
@@ -76,6 +76,8 @@ class Shown(NamedTuple):
         """
         if self.snapshot.experiment.training.loss != "last":
             return False
+        if self.choice.view == ALL_HEADS:
+            return len(self.trace.attention) < 2
         attention = self.trace.attention
         return self.choice.view != "attention" or self.choice.of(self.trace)[0] is attention[-1]
 
