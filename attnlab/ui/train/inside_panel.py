@@ -88,7 +88,6 @@ def _draw_chips(label: str, key: str, name: str, heads: int, **how: Any) -> Any:
         # Of another number of them, another control.
         key=f"{key}_head_{heads}",
         persist_state="session",
-        help="With none chosen all are shown." if label == "heads" else None,
         **how,
     )
 

@@ -28,6 +28,7 @@ from attnlab.ui.train.inside.shown import (
 
 _ATTENTION = "share of attention"
 _NAMES = " L2 H3 is the third head of the second layer."
+_CHIPS = " A chip shows its head alone, further ones add theirs; with none chosen all are shown."
 # Cells that a browser draws one by one in passing: those of eight heads on 24 days, each under a
 # causal mask. A single head is drawn so in any case.
 _MOST_CELLS = 2_400
@@ -129,16 +130,17 @@ def _attention_alternative(shown: Shown) -> str:
 
 
 def _attention_how(shown: Shown) -> str:
+    names = _NAMES if shown.choice.view == ALL_HEADS else ""
     if _as_pictures(shown):
         how = "Small, since there are many: a pixel is a cell, each row a query with day 1 at the "
         how += "top, each column a key. A single head is drawn with its days and numbers"
-        how += ": choose it under **attention**." if shown.choice.view == ALL_HEADS else "."
-        return how + _NAMES
+        return how + (f": choose it under **attention**.{names}" if names else f".{_CHIPS}")
     how = "Each row is a query and sums to 1 (numbers: %); the framed one makes the prediction"
     if shown.is_untrained:
         how += ", and the pale ones have no part in the loss `last`: they are not trained"
     how += ". ▼ a day that is truly informative."
-    return how + _NAMES if shown.choice.view == ALL_HEADS else how
+    several = len(shown.choice.of(shown.trace)[0].pattern) > 1
+    return how + (names or (_CHIPS if several else ""))
 
 
 def _all_heads_alternative(shown: Shown) -> str:
