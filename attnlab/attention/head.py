@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from attnlab.attention.products import weighted_sums
 from attnlab.attention.scores import AbstractScore, DotProduct
 
 _DOT_PRODUCT = DotProduct()
@@ -38,18 +39,20 @@ def attend(
     """
     scores = scale * score.scores(query, key) + bias
     pattern = masked_softmax(scores, mask)
-    return Attended(output=pattern @ value, pattern=pattern)
+    return Attended(output=weighted_sums(pattern, value), pattern=pattern)
 
 
 def masked_softmax(
     scores: Float[Array, "query key"], mask: Bool[Array, "query key"]
 ) -> Float[Array, "query key"]:
     """exp(scoreⱼ) / Σₖ exp(scoreₖ) over the unmasked keys of each query; zeros where none is."""
+    possible = jnp.where(mask, scores, -jnp.inf)
+    # Any shift gives the same quotient, so none has a gradient.
+    largest = jax.lax.stop_gradient(possible.max(axis=-1, keepdims=True))
     # In a row without a possible key, JAX's softmax and its gradient would be no numbers.
-    possible = mask & (scores != -jnp.inf)
-    none = ~possible.any(axis=-1, keepdims=True)
-    finite = jnp.where(possible, scores, 0.0)
-    return jnp.where(possible, jax.nn.softmax(finite, axis=-1, where=possible | none), 0.0)
+    weights = jnp.exp(possible - jnp.where(largest == -jnp.inf, 0.0, largest))
+    total = weights.sum(axis=-1, keepdims=True)
+    return weights / jnp.where(total == 0, 1.0, total)
 
 
 def causal(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Array, "query key"]:

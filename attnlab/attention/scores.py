@@ -8,6 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Num
 
+from attnlab.attention.products import dot_products
 from attnlab.configuration.options import check_options, option
 
 
@@ -36,7 +37,7 @@ class DotProduct(AbstractScore):
     formula: ClassVar[str] = r"q \cdot k"
 
     def scores(self, query, key):
-        return query @ key.T
+        return dot_products(query, key)
 
 
 class ScaledDotProduct(AbstractScore):
@@ -47,7 +48,7 @@ class ScaledDotProduct(AbstractScore):
     formula: ClassVar[str] = r"q \cdot k / \sqrt{d}"
 
     def scores(self, query, key):
-        return query @ key.T * query.shape[1] ** -0.5
+        return dot_products(query, key) * query.shape[1] ** -0.5
 
 
 class Additive(AbstractScore):

@@ -18,14 +18,35 @@ from attnlab.generators.markov import Markov
 from attnlab.generators.ndays import NDays
 from attnlab.generators.recall import Recall
 from attnlab.generators.rule_table import Outline, RuleTable
+from attnlab.generators.tasks import (
+    TASKS,
+    AbstractTask,
+    Cards,
+    Copy,
+    Reverse,
+    Shift,
+    Sort,
+    Translate,
+    is_source,
+    read_source,
+    true_dependence,
+    write_source,
+)
 
 GENERATORS = MappingProxyType(
     {kind.name: kind for kind in (Markov, Recall, NDays, DotMod, HiddenMarkov, Custom)}
 )
+# All that can make the sequences of an experiment.
+PROCESSES = MappingProxyType({**GENERATORS, **TASKS})
 
 __all__ = [
     "GENERATORS",
+    "PROCESSES",
+    "TASKS",
     "AbstractGenerator",
+    "AbstractTask",
+    "Cards",
+    "Copy",
     "Custom",
     "DotMod",
     "HiddenMarkov",
@@ -33,11 +54,19 @@ __all__ = [
     "NDays",
     "Outline",
     "Recall",
+    "Reverse",
     "RuleTable",
     "Shared",
+    "Shift",
+    "Sort",
+    "Translate",
     "continue_sequence",
     "draw_tokens",
+    "is_source",
     "log_predictives",
     "predictions_from",
+    "read_source",
     "sample",
+    "true_dependence",
+    "write_source",
 ]

@@ -9,8 +9,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from attnlab.configuration.finding import Finding
 from attnlab.configuration.options import Options
 from attnlab.generators.rule_table import Outline, RuleTable
 from attnlab.generators.vocabulary import Vocabulary
@@ -31,7 +33,8 @@ class AbstractGenerator(Options, abc.ABC):
     assumed. Everything else (sampling, exact probabilities, optimum) is written once from
     `start`, `log_probs` and `update`.
 
-    For the reader only, and free to leave out: `formula` is the rule in LaTeX with the options'
+    For the reader only, and free to leave out: `position_word` is what a position is called,
+    `formula` is the rule in LaTeX with the options'
     numbers plugged in, `tables` are the probabilities it looks up, and `outline` names the rows
     and columns of an option that is such a table.
     """
@@ -39,6 +42,7 @@ class AbstractGenerator(Options, abc.ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     vocabulary: ClassVar[Vocabulary]
+    position_word: ClassVar[str] = "day"
     formula: ClassVar[str] = ""
     tables: ClassVar[tuple[RuleTable, ...]] = ()
 
@@ -62,13 +66,31 @@ class AbstractGenerator(Options, abc.ABC):
         """How many leading tokens nobody predicts, because they are there before it begins."""
         return 0
 
-    def findings(self, length: int) -> Iterator[str]:
+    def own_length(self) -> int | None:
+        """How many tokens are visible, where that follows from its options; None: any number."""
+        return None
+
+    def next_laws(self) -> Float[np.ndarray, "positions vocab"] | None:
+        """The probabilities of the next token at each position, where every past has the same.
+
+        In any order of the tokens. None: they are not the same, or nobody knows.
+        """
+        return None
+
+    def findings(self, length: int) -> Iterator[Finding]:
         """What of the process lies outside the visible tokens, in words; by default nothing."""
         return iter(())
 
     def is_stationary(self) -> bool | None:
         """Whether sequences have one distribution, wherever they begin; None: not known."""
         return None
+
+    def draw(self, start: PyTree, key: Key[Array, ""], length: int) -> Int[Array, " length"]:
+        """One sequence from position 0, where `start` is the belief there.
+
+        For use inside compiled programs; where a process has a quicker way, it has the same law.
+        """
+        return draw_tokens(self, start, key, length)
 
     @abc.abstractmethod
     def start(self) -> PyTree:
@@ -87,7 +109,7 @@ def sample(
     generator: AbstractGenerator, *, key: Key[Array, ""], size: int, length: int
 ) -> Int[Array, "size length"]:
     """`size` independent sequences of `length` tokens, from position 0."""
-    return _sample(generator, generator.start(), jr.split(key, size), length)
+    return _draw(generator, generator.start(), jr.split(key, size), length)
 
 
 def continue_sequence(
@@ -112,6 +134,11 @@ def log_predictives(
 
 # The start belief may hold large tables. Passed as an argument it stays one buffer, whereas a
 # constant would be copied into every compiled program.
+@partial(jax.jit, static_argnames=("generator", "length"))
+def _draw(generator, start, keys, length):
+    return jax.vmap(lambda key: generator.draw(start, key, length))(keys)
+
+
 @partial(jax.jit, static_argnames=("generator", "length"))
 def _sample(generator, belief, keys, length):
     return jax.vmap(lambda key: draw_tokens(generator, belief, key, length))(keys)

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from attnlab.configuration.finding import Finding
 from attnlab.configuration.options import option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.rule_table import lines_latex, vector_latex
@@ -65,7 +66,7 @@ class DotMod(AbstractGenerator):
             rf"\text{{each other }} {other:g}",
         )
 
-    def findings(self, length: int) -> Iterator[str]:
+    def findings(self, length: int) -> Iterator[Finding]:
         # A weight that is a multiple of 3 adds nothing to the sum.
         weights = np.resize(_WEIGHTS, self.n) % self.vocabulary.size
         return hidden_past((self.n - np.flatnonzero(weights)).tolist(), length)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from attnlab.configuration.finding import Finding
 from attnlab.configuration.options import option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.rule_table import lines_latex
@@ -55,7 +56,7 @@ class NDays(AbstractGenerator):
             rf"c(w) = \text{{count of }} w \text{{ in the last {self.n} days}}",
         )
 
-    def findings(self, length: int) -> Iterator[str]:
+    def findings(self, length: int) -> Iterator[Finding]:
         return hidden_past(range(1, self.n + 1), length)
 
     def is_stationary(self) -> bool:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from attnlab.configuration.finding import Finding
 from attnlab.configuration.options import OptionError, option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.markov import INITIAL, TRANSITION
@@ -106,15 +107,16 @@ class Recall(AbstractGenerator):
         """The recalled days that are not among the visible ones."""
         return tuple(day for day in self.days if day <= self.hidden)
 
-    def findings(self, length: int) -> Iterator[str]:
+    def findings(self, length: int) -> Iterator[Finding]:
         if not self.hidden_days:
             return
         many = len(self.hidden_days) > 1
-        yield (
+        yield Finding(
+            "length",
             f"Day{'s' * many} {' and '.join(map(str, self.hidden_days))}, which the table "
             f"reads, {'lie' if many else 'lies'} before the {length} visible days, which are "
             f"the last of the process's {self.horizon}. The Bayes loss and accuracy take that "
-            f"into account; a length of {self.horizon} shows them all."
+            f"into account; a length of {self.horizon} shows them all.",
         )
 
     @property

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from attnlab.configuration.finding import Finding
 from attnlab.generators.base import Shared
 from attnlab.generators.interruption import check_in
 
@@ -112,15 +113,16 @@ def beginning_table(
         ).astype(np.float32)
 
 
-def hidden_past(deciding: Collection[int], length: int) -> Iterator[str]:
+def hidden_past(deciding: Collection[int], length: int) -> Iterator[Finding]:
     """Says how many of the tokens that determine the next lie outside the visible ones, if any do.
 
     `deciding` are those tokens, counted backwards: 1 is the one before the next.
     """
     hidden = sum(back > length for back in deciding)
     if hidden:
-        yield (
+        yield Finding(
+            "length",
             f"{hidden} of the {len(deciding)} days that determine the next one "
             f"{'lie' if hidden > 1 else 'lies'} outside the {length} visible days. The "
-            "Bayes loss and accuracy take that into account."
+            "Bayes loss and accuracy take that into account.",
         )

@@ -5,6 +5,7 @@ from attnlab.inspection.ablation import (
     Ablation,
     Effect,
     ablations,
+    can_align,
     effect_of,
     removals,
     replacements,
@@ -15,6 +16,7 @@ from attnlab.inspection.likelihood_ratio import LikelihoodRatioTest, likelihood_
 from attnlab.inspection.predictions import confusion, final_probs, probs_by_query
 from attnlab.inspection.quality import Quality, quality
 from attnlab.inspection.surprise import Surprise, surprise
+from attnlab.inspection.tasks.source_influence import SourceInfluence, source_influence
 from attnlab.inspection.transitions import Transitions, transitions
 from attnlab.inspection.what_happened import WhatHappened, in_words, what_happened
 
@@ -26,11 +28,13 @@ __all__ = [
     "Effect",
     "LikelihoodRatioTest",
     "Quality",
+    "SourceInfluence",
     "Surprise",
     "Transitions",
     "WhatHappened",
     "ablations",
     "calibration",
+    "can_align",
     "compare",
     "confusion",
     "depends_on",
@@ -42,6 +46,7 @@ __all__ = [
     "quality",
     "removals",
     "replacements",
+    "source_influence",
     "surprise",
     "transitions",
     "what_happened",

@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from attnlab.generators import AbstractTask
 from attnlab.generators.interruption import check_in
-from attnlab.models import AbstractModel, Edit, edited
+from attnlab.models import AbstractModel, AttentionMap, Edit, TrueAlignment, edited
 from attnlab.models.edits import in_proportion, removed, uniform
 from attnlab.models.inside import heads_of, mean_trace
 from attnlab.training.evaluation import outcomes
@@ -17,7 +18,7 @@ from attnlab.training.evaluation import outcomes
 # Sequences whose patterns the mean pattern is of.
 _SEQUENCES = 2_000
 
-Pattern = Float[Array, "query key"]
+Pattern = Float[Array, "query key"] | TrueAlignment
 
 
 class Effect(NamedTuple):
@@ -35,91 +36,131 @@ class Effect(NamedTuple):
 
 
 class Ablation(NamedTuple):
-    """One head, the name of what its pattern was replaced by, and the effect. Both from 0."""
+    """One head, the name of what its pattern was replaced by, and the effect. Both from 0.
+
+    `kind` is that of the head's `AttentionMap`.
+    """
 
     layer: int
     head: int
     by: str
     effect: Effect
+    kind: str = "self"
 
 
 class _Known(NamedTuple):
     mask: Bool[Array, "query key"]
     mean: Pattern
-    truth: Pattern
+    truth: Pattern | None
+    alignment: TrueAlignment | None
     earlier: Pattern | None
 
 
-REMOVED, FROZEN = "removed", "frozen"
+REMOVED, TRUTH, ALIGNMENT, FROZEN = "removed", "truth", "alignment", "frozen"
 # What takes the place of a pattern, of what is known of the head.
 REPLACEMENTS: Mapping[str, Callable[[_Known], Pattern]] = MappingProxyType(
     {
         REMOVED: lambda known: removed(known.mask),
         "uniform": lambda known: uniform(known.mask),
         "mean": lambda known: known.mean,
-        "truth": lambda known: in_proportion(known.mask, known.truth),
+        TRUTH: lambda known: in_proportion(known.mask, known.truth),
+        ALIGNMENT: lambda known: known.alignment,
         FROZEN: lambda known: known.earlier,
     }
 )
 
 
-def replacements(*, has_earlier: bool) -> tuple[str, ...]:
-    """The names of `REPLACEMENTS` that there are, with an earlier model or without."""
-    return tuple(name for name in REPLACEMENTS if has_earlier or name != FROZEN)
+def replacements(*, has_earlier: bool, is_task: bool = False) -> tuple[str, ...]:
+    """The names of `REPLACEMENTS` that there are, with an earlier model or without.
+
+    Of a task the truth is its true alignment.
+    """
+    left_out = {TRUTH if is_task else ALIGNMENT} | (set() if has_earlier else {FROZEN})
+    return tuple(name for name in REPLACEMENTS if name not in left_out)
 
 
 def removals(found: Iterable[Ablation]) -> dict[tuple[int, int], Effect]:
-    """The effect of the removal of each head, by (layer, head); the most costly in loss first."""
+    """The effect of the removal of each head, by (layer, head); the most costly in loss first.
+
+    Of models with several kinds of heads, those of one kind at a time.
+    """
     removed = {(each.layer, each.head): each.effect for each in found if each.by == REMOVED}
     return dict(sorted(removed.items(), key=lambda item: item[1].nll_change, reverse=True))
 
 
 def effect_of(
-    model: AbstractModel, *edits: Edit, test: Int[np.ndarray, "size positions"], readout: str
+    model: AbstractModel,
+    *edits: Edit,
+    test: Int[np.ndarray, "size positions"],
+    readout: str,
+    given: int = 0,
 ) -> Effect:
-    """The effect of the edits, all at once, on the final token of the test sequences."""
+    """The effect of the edits, all at once, on the final token of the test sequences.
+
+    Where the first `given` tokens are there before, as the source of a task is, on all tokens
+    behind them.
+    """
     sequences = jnp.asarray(test)
-    before = outcomes(model, sequences, readout=readout)
-    return _effect(before, outcomes(edited(model, *edits), sequences, readout=readout))
+    before = outcomes(model, sequences, readout=readout, given=given)
+    after = outcomes(edited(model, *edits), sequences, readout=readout, given=given)
+    return _effect(before, after)
 
 
 def ablations(
     model: AbstractModel,
     test: Int[np.ndarray, "size positions"],
-    truth: Float[np.ndarray, "length length"],
+    truth: Float[np.ndarray, "length length"] | None,
     readout: str,
     *,
     earlier: AbstractModel | None = None,
+    task: AbstractTask | None = None,
 ) -> Iterator[tuple[Ablation, ...]]:
     """All heads with each of `REPLACEMENTS` in turn: those so far, after every one.
 
     `truth` is the true dependence by query and key, such as `Dependence.replacement`; the mean
     pattern is over test sequences. `earlier` is the model at an earlier step of its training,
-    whose mean patterns are the frozen ones; without it there are none.
+    whose mean patterns are the frozen ones; without it there are none. With a `task`, all tokens of
+    its target are tested, and its true alignment, which is another one for every sequence, is put
+    in the place of patterns instead of the `truth`, where they `can_align`.
     """
+    if task is None and truth is None:
+        raise ValueError("`truth` is None, and there is no `task`. Give one of them.")
     trace = mean_trace(model, test[:_SEQUENCES, :-1])
     before_it = None if earlier is None else mean_trace(earlier, test[:_SEQUENCES, :-1])
     sequences, found = jnp.asarray(test), []
-    before = outcomes(model, sequences, readout=readout)
+    given = 0 if task is None else task.given()
+    before = outcomes(model, sequences, readout=readout, given=given)
     for place, head in heads_of(trace):
         attention = trace.attention[place]
+        mask = jnp.asarray(attention.mask)
         known = _Known(
-            jnp.asarray(attention.mask),
+            mask,
             jnp.asarray(attention.pattern[head]),
-            jnp.asarray(truth),
+            None if truth is None else jnp.asarray(truth),
+            None if task is None else TrueAlignment(task, mask),
             None if before_it is None else jnp.asarray(before_it.attention[place].pattern[head]),
         )
-        for name in replacements(has_earlier=earlier is not None):
+        for name in replacements(has_earlier=earlier is not None, is_task=task is not None):
+            if name == ALIGNMENT and not can_align(attention):
+                continue
             check_in()
+            pattern = REPLACEMENTS[name](known)
             # As arrays, so that all heads share one compiled program.
             edit = Edit(
                 jnp.int32(attention.layer),
                 jnp.int32(head),
-                jnp.asarray(REPLACEMENTS[name](known), jnp.float32),
+                pattern if callable(pattern) else jnp.asarray(pattern, jnp.float32),
+                attention.kind,
             )
-            after = outcomes(edited(model, edit), sequences, readout=readout)
-            found.append(Ablation(attention.layer, head, name, _effect(before, after)))
+            after = outcomes(edited(model, edit), sequences, readout=readout, given=given)
+            effect = _effect(before, after)
+            found.append(Ablation(attention.layer, head, name, effect, attention.kind))
             yield tuple(found)
+
+
+def can_align(attention: AttentionMap) -> bool:
+    """Whether its queries are target tokens, and tokens of the source among its keys."""
+    return bool(attention.mask[-1, 0])
 
 
 def _effect(before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray]) -> Effect:

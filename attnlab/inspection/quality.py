@@ -15,6 +15,7 @@ from attnlab.models import AbstractModel
 from attnlab.optimum.sampled import predictives
 from attnlab.training.evaluation import EvaluationByPosition, evaluate_by_position
 from attnlab.training.experiment import Experiment
+from attnlab.training.sources import as_examples
 
 _BINS = 10
 
@@ -39,11 +40,12 @@ def quality(
     """What the model's predictions on `test`, whose last tokens are the final ones, are worth."""
     visible, final = test[:, :-1], test[:, -1]
     probs = final_probs(model, visible, experiment.training.readout)
+    examples = as_examples(jnp.asarray(test), given=experiment.generator.given())
     every_position = experiment.training.loss == "next"
     found = Quality(
         counts=confusion(probs, final),
         reliable=calibration(probs, final, _BINS),
-        by_position=evaluate_by_position(model, jnp.asarray(test)) if every_position else None,
+        by_position=evaluate_by_position(model, examples) if every_position else None,
         transitions=None,
         test=None,
     )

@@ -11,6 +11,7 @@ import jax.random as jr
 from jaxtyping import Array, Float, Int, Key
 
 from attnlab.attention.head import MASKS, SCALES, scale_factor
+from attnlab.configuration.finding import Finding
 from attnlab.configuration.options import option
 from attnlab.models.base import (
     AbstractModel,
@@ -104,12 +105,14 @@ class AttentionOptions(AbstractModelOptions):
         # Every token is compared with all tokens, by keys of d_attn and values of vocab components.
         return float(length * (parameters + 2 * length * (self.d_attn + vocab)))
 
-    def findings(self, *, loss: str, length: int) -> Iterator[str]:
+    def findings(self, *, loss: str, length: int) -> Iterator[Finding]:
         if self.initialisation == "ones":
-            yield (
+            yield Finding(
+                "initialisation",
                 "With all weights 1 the components of a query are all alike, and so are those of "
                 "a key; their gradients are alike too, unless `rotary` turns them, and they stay "
-                "so: the head is no better than one of width 1. Choose the initialisation `scaled`."
+                "so: the head is no better than one of width 1. Choose the initialisation "
+                "`scaled`.",
             )
         yield from super().findings(loss=loss, length=length)
 
@@ -169,7 +172,14 @@ class Attention(AbstractModel):
         return logits, Trace((AttentionMap(pattern[None], parts.mask, layer=0),))
 
     def cell(
-        self, tokens: Int[Array, " length"], *, layer: int, head: int, query: int, key: int
+        self,
+        tokens: Int[Array, " length"],
+        *,
+        layer: int,
+        head: int,
+        query: int,
+        key: int,
+        kind: str = "self",
     ) -> CellArithmetic:
         parts = self.parts(jax.nn.one_hot(tokens, self.vocab), jnp.array([query]))
         return parts.cell(key, self.options.score)

@@ -11,7 +11,8 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from attnlab.configuration.options import Options
+from attnlab.configuration.finding import Finding
+from attnlab.configuration.options import Options, options_of
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Best
 from attnlab.optimum.told import best_when_told
@@ -27,7 +28,7 @@ class AttentionMap(eqx.Module):
 
     Rows of `pattern` sum to 1; a query whose `mask` admits no key has zeros. Layers count from 0.
     `kind` is "self" where the keys are the sequence's own tokens, "cross" where they are those of
-    its source.
+    its source, and "source" where those of the source ask each other.
     """
 
     pattern: Float[Array | np.ndarray, "heads query key"]
@@ -54,7 +55,8 @@ class CellArithmetic(NamedTuple):
 
     score = query · key, or another one of `SCORES` as `kind` says; scaled = scale · score + bias;
     the pattern is the softmax of the scaled scores of the query's whole row, over the unmasked
-    keys.
+    keys. With `weights` v, of the score `additive`, the score is Σᵢ vᵢ tanh(qᵢ + kᵢ). `state` is
+    that of a recurrent network that the query is made of, if there is one.
     """
 
     query: Float[np.ndarray, " d_attn"]
@@ -66,16 +68,20 @@ class CellArithmetic(NamedTuple):
     unmasked: Bool[np.ndarray, " length"]
     pattern: Float[np.ndarray, " length"]
     kind: str = "dot"
+    weights: Float[np.ndarray, " d_attn"] | None = None
+    state: Float[np.ndarray, " size"] | None = None
 
 
 class AbstractModel(eqx.Module):
     """A trainable map from the visible tokens to logits; all its arrays are parameters.
 
-    A model that `has_heads` takes a tuple of `Edit`s to its `read`, by the name `edits`.
+    A model that `has_heads` takes a tuple of `Edit`s to its `read`, by the name `edits`; those of
+    the kinds `edited_kinds`, which are kinds of an `AttentionMap`.
     """
 
     vocab: eqx.AbstractVar[int]
     has_heads: ClassVar[bool] = False
+    edited_kinds: ClassVar[tuple[str, ...]] = ("self",)
 
     def __call__(
         self,
@@ -102,9 +108,19 @@ class AbstractModel(eqx.Module):
         """As a call, of one-hot rows, which have gradients."""
 
     def cell(
-        self, tokens: Int[Array, " length"], *, layer: int, head: int, query: int, key: int
+        self,
+        tokens: Int[Array, " length"],
+        *,
+        layer: int,
+        head: int,
+        query: int,
+        key: int,
+        kind: str = "self",
     ) -> CellArithmetic | None:
-        """The arithmetic of one cell of a pattern, or None where there is none to show."""
+        """The arithmetic of one cell of a pattern, or None where there is none to show.
+
+        Query and key are places in the map of that layer and kind in the trace.
+        """
         return None
 
     def contributions(
@@ -129,12 +145,17 @@ class AbstractModelOptions(Options, abc.ABC):
     nothing, they say nothing. `every_position`: its models have a prediction at each position,
     rather than one for the whole sequence. `usual_training`: options of a training that its models
     do well with, by name, in the place of the general defaults on the command line.
+    `attains_reachable`: some of its models come as near as one likes to the loss of `reachable`,
+    which elsewhere only bounds them from below. `reads_source`: its models read the leading tokens
+    as a source; their `build` is told how many these are, by the name `source`.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     every_position: ClassVar[bool] = True
     usual_training: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    attains_reachable: ClassVar[bool] = False
+    reads_source: ClassVar[bool] = False
 
     @property
     @abc.abstractmethod
@@ -189,18 +210,20 @@ class AbstractModelOptions(Options, abc.ABC):
             return None
         return best_when_told(generator, length, position, seen, ordered=self.sees_order())
 
-    def findings(self, *, loss: str, length: int) -> Iterator[str]:
+    def findings(self, *, loss: str, length: int) -> Iterator[Finding]:
         """What stands in the way of a training with that loss, in plain words."""
         if loss == "next" and not self.causal:
-            yield (
+            yield Finding(
+                "mask" if "mask" in options_of(self) else "loss",
                 "With the loss `next` a position of this model may look at the very day that it is "
-                "asked for. Choose the mask `causal`."
+                "asked for. Choose the mask `causal`.",
             )
         all_seen = all(len(self.sees(position, length)) == length for position in range(length))
         if loss == "published" and not all_seen:
-            yield (
+            yield Finding(
+                "loss",
                 "The loss `published` asks every position for the final day, also those that see "
-                "only some of the days; all of them share the weights. Choose the loss `last`."
+                "only some of the days; all of them share the weights. Choose the loss `last`.",
             )
 
 

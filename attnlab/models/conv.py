@@ -10,6 +10,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from attnlab.configuration.finding import Finding
 from attnlab.configuration.options import option
 from attnlab.models.base import KERNELS, AbstractModel, AbstractModelOptions, Trace
 from attnlab.models.initialisation import Projection, initial_projection, project
@@ -54,13 +55,14 @@ class ConvOptions(AbstractModelOptions):
             position - back for back in reversed(self.distances(length)) if back <= position
         )
 
-    def findings(self, *, loss: str, length: int) -> Iterator[str]:
+    def findings(self, *, loss: str, length: int) -> Iterator[Finding]:
         seen = self.distances(length)
         if len(seen) < length:
             unseen = min(set(range(length)) - set(seen))
-            yield (
+            yield Finding(
+                "kernel_size",
                 f"A prediction sees {len(seen)} of {length} days: a day that is {unseen} before "
-                "the last is not among them. Choose a larger `kernel_size` or more `layers`."
+                "the last is not among them. Choose a larger `kernel_size` or more `layers`.",
             )
         yield from super().findings(loss=loss, length=length)
 

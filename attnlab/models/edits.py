@@ -1,6 +1,6 @@
 """The forward pass edited: heads whose patterns are replaced."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import equinox as eqx
 import jax
@@ -8,21 +8,52 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from attnlab.configuration.options import quoted
+from attnlab.generators import AbstractTask
 from attnlab.models.base import AbstractModel, Trace
 
 Mask = Bool[Array | np.ndarray, "query key"]
+Given = Float[Array | np.ndarray, "length length"]
+PatternOf = Callable[[Float[Array, "length vocab"]], Given]
 
 
 class Edit(eqx.Module):
     """The pattern that one head has in the place of its own, whatever the sequence.
 
-    Layers and heads count from 0. A row is what a query gives to each key; zeros remove the head,
+    Layers and heads count from 0, and `kind` is that of their `AttentionMap`: rows and columns are
+    those of this map in a trace. A row is what a query gives to each key; zeros remove the head,
     since its output is then 0. The rest of the model runs on with what comes of it.
+
+    A pattern that depends on the sequence is a function of its one-hot rows, as `TrueAlignment` is.
     """
 
     layer: int | Int[Array, ""]
     head: int | Int[Array, ""]
-    pattern: Float[Array | np.ndarray, "length length"]
+    pattern: Given | PatternOf
+    kind: str = eqx.field(static=True, default="self")
+
+    def on(self, one_hot: Float[Array, "length vocab"]) -> "Edit":
+        """The edit of one sequence, with its pattern as numbers."""
+        pattern = self.pattern(one_hot) if callable(self.pattern) else self.pattern
+        return Edit(self.layer, self.head, pattern, self.kind)
+
+
+class TrueAlignment(eqx.Module):
+    """The pattern that gives each target token to the source tokens that it is taken from, alike.
+
+    Of visible tokens of a task; a target token asks from the place before its own. Keys that the
+    mask does not admit have nothing, and queries within the source are uniform.
+    """
+
+    task: AbstractTask = eqx.field(static=True)
+    mask: Mask
+
+    def __call__(self, one_hot: Float[Array, "length vocab"]) -> Given:
+        count = self.task.source_length
+        source = jnp.argmax(one_hot[:count], axis=1)
+        taken = self.task.true_alignment(source).astype(jnp.float32)
+        whole = jnp.zeros(self.mask.shape).at[count - 1 :, :count].set(taken)
+        return in_proportion(self.mask, whole)
 
 
 def with_edits(
@@ -56,19 +87,27 @@ class Edited(AbstractModel):
         *,
         source: Float[Array, "source vocab"] | None = None,
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        return self.model.read(one_hot, queries, source=source, edits=self.edits)
+        edits = tuple(edit.on(one_hot) for edit in self.edits)
+        return self.model.read(one_hot, queries, source=source, edits=edits)
 
 
 def edited(model: AbstractModel, *edits: Edit) -> Edited:
     """The model with the edits.
 
-    Refused, with a `ValueError`: a model without heads.
+    Refused, with a `ValueError`: a model without heads, edits of a kind of heads that it lacks.
     """
     if not model.has_heads:
         raise ValueError(
             "This model has no attention heads to edit. Choose the model `attention` or "
-            "`transformer`."
+            "`transformer`, or for a task `encoder-decoder` or `rnn-attention`."
         )
+    for edit in edits:
+        if edit.kind not in model.edited_kinds:
+            kinds = ", ".join(quoted(kind) for kind in model.edited_kinds)
+            raise ValueError(
+                f"`kind` is {quoted(edit.kind)}: the model has no such heads. Choose one of "
+                f"{kinds}."
+            )
     return Edited(vocab=model.vocab, model=model, edits=tuple(edits))
 
 

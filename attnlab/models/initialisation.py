@@ -1,9 +1,12 @@
 """Starting values of weights and biases."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 INITIALISATIONS = ("scaled", "published", "ones")
@@ -41,4 +44,36 @@ def initial_projection(
 
 def project(projection: Projection, rows: Float[Array, "rows inputs"]) -> Float[Array, "rows out"]:
     """x W + b for every row x."""
-    return rows @ projection.weight + projection.bias[None, :]
+    return multiply(rows, projection.weight) + projection.bias[None, :]
+
+
+def project_side_by_side(
+    projections: Sequence[Projection], rows: Float[Array, "rows inputs"]
+) -> tuple[Float[Array, "rows _"], ...]:
+    """x W + b of every projection, for every row x: one product, which costs less than several."""
+    return parted(project(joined(projections), rows), projections)
+
+
+def joined(projections: Sequence[Projection]) -> Projection:
+    """One projection to the outputs of all of them, side by side."""
+    return Projection(
+        jnp.concatenate([projection.weight for projection in projections], axis=1),
+        jnp.concatenate([projection.bias for projection in projections]),
+    )
+
+
+def parted(
+    outputs: Float[Array, "rows outputs"], projections: Sequence[Projection]
+) -> tuple[Float[Array, "rows _"], ...]:
+    """What each of several joined projections made."""
+    edges = np.cumsum([projection.bias.size for projection in projections])[:-1]
+    return tuple(jnp.split(outputs, edges, axis=1))
+
+
+def multiply(
+    rows: Float[Array, "rows inputs"], weight: Float[Array, "inputs out"]
+) -> Float[Array, "rows out"]:
+    """x W for every row x."""
+    # Of a batch of sequences, the gradient of W is a product over all rows of all of them. With
+    # the weights turned once before, XLA makes it in a third of the time on a CPU.
+    return rows @ jax.lax.optimization_barrier(weight.T).T

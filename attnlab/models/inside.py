@@ -55,8 +55,16 @@ def heads_of(trace: Trace) -> tuple[tuple[int, int], ...]:
 
 
 def map_name(found: AttentionMap) -> str:
-    """A layer as people count it, and what its keys are if they are not the tokens themselves."""
-    return f"{found.layer + 1}" + (" (source)" if found.kind == "cross" else "")
+    """A layer as people count it, and what its keys are if they are not the tokens themselves.
+
+    Those of the source that ask each other are the encoder's.
+    """
+    return layer_name(found.layer, found.kind)
+
+
+def layer_name(layer: int, kind: str) -> str:
+    """That of the maps of a kind, as `map_name` has it; `layer` counts from 0."""
+    return f"{layer + 1}" + {"cross": " (source)", "source": " (encoder)"}.get(kind, "")
 
 
 def head_name(found: AttentionMap, head: int) -> str:

@@ -34,6 +34,7 @@ class LinearOptions(AbstractModelOptions):
     summary: ClassVar[str] = "Multinomial logistic regression on all days at once; no attention."
     every_position: ClassVar[bool] = False
     causal: ClassVar[bool] = False
+    attains_reachable: ClassVar[bool] = True
 
     initialisation: str = option("scaled", INITIALISATION_HELP, choices=INITIALISATIONS)
     day_feature: str = option(

@@ -15,6 +15,8 @@ from attnlab.optimum.sequences import Weighted, log_weights, weighted_sequences
 
 # Each sampled sequence is met once more for every position and token put in its place.
 _SAMPLED = 1_000
+# With many tokens fewer sequences are: the work grows with the square of the vocabulary.
+_MOST_REPLACED = 300_000
 # A position counts as informative if its token moves the prediction by a thousandth of total
 # variation, far above the rounding of float32 where there is no dependence, and by a twentieth of
 # what the strongest one does: dependence that dies away with the distance ends nowhere by itself.
@@ -53,8 +55,10 @@ class Dependence:
 def dependence(generator: AbstractGenerator, length: int) -> Dependence:
     """The true dependence map of a process: exact over all sequences, or over a sample."""
     generator = generator.at_length(length)
-    sequences = weighted_sequences(generator, length, sampled=_SAMPLED)
-    marginals = _token_marginals(sequences, generator.vocabulary.size)
+    vocab = generator.vocabulary.size
+    sampled = min(_SAMPLED, _MOST_REPLACED // vocab**2)
+    sequences = weighted_sequences(generator, length, sampled=sampled)
+    marginals = _token_marginals(sequences, vocab)
     contexts = _all_contexts if sequences.exact else _sampled_contexts
     maps = np.zeros((4, length, length))
     for query, key, probs, weight in contexts(generator, sequences):

@@ -61,9 +61,14 @@ class Counted:
 # A pure function of a frozen value and a number, asked for again with every picture of a page.
 @functools.lru_cache(maxsize=64)
 def frequencies(generator: AbstractGenerator, length: int, most: int | None = None) -> Frequencies:
-    """The exact frequencies; with more than `most` beliefs (3^12), those of a fixed sample."""
+    """The exact frequencies; with more than `most` beliefs (3^12), those of a fixed sample.
+
+    Those of a sample also for a task, whose beliefs are as many as its sources.
+    """
     generator = generator.at_length(length)
     vocab = generator.vocabulary.size
+    if generator.next_laws() is not None:
+        return count_frequencies(sampled_sequences(generator, length + 1), vocab)
     shares, pairs = [], np.zeros((vocab, vocab))
     try:
         for position, level in enumerate(levels(generator, length, most=most, recent=1)):

@@ -36,10 +36,15 @@ def ladder(generator: AbstractGenerator, length: int, most: int | None = None) -
     visible tokens).
     Exact where there are no more than `most` beliefs, by default 3^12, else from a sample, with
     standard errors and without the orders that have more contexts than a sample can fill.
+    Of a task, where all target tokens are asked, `unigram` is their common distribution, in which
+    all tokens are alike, and there are no others but `optimal`.
     """
     generator = generator.at_length(length)
     vocab = generator.vocabulary.size
     rungs = [Rung("uniform", Best(nll=float(np.log(vocab)), accuracy=1 / vocab))]
+    if generator.next_laws() is not None:
+        best = optimum(generator, length, most).final
+        return (*rungs, Rung("unigram", rungs[0].best), Rung("optimal", best))
     recent = min(_MOST_RECENT, length)
     try:
         known = _exact_rungs(generator, length, recent, most)

@@ -12,7 +12,6 @@ import scipy.special
 
 from attnlab.generators import Recall, sample
 from attnlab.inspection import (
-    REPLACEMENTS,
     Ablation,
     Effect,
     ablations,
@@ -168,7 +167,7 @@ def test_a_frozen_pattern_is_the_mean_of_the_same_head_earlier():
     test = rng.integers(VOCAB, size=(200, LENGTH + 1)).astype(np.int32)
     *_, last = ablations(model, test, np.tri(LENGTH), "last", earlier=earlier)
     found = {(each.layer, each.head, each.by): each.effect for each in last}
-    assert {by for _, _, by in found} == set(REPLACEMENTS)
+    assert {by for _, _, by in found} == set(replacements(has_earlier=True))
     mean = mean_trace(earlier, test[:, :-1]).attention[1].pattern[0]
     expected = effect_of(model, Edit(1, 0, jnp.asarray(mean)), test=test, readout="last")
     assert found[1, 0, "frozen"] == pytest.approx(expected, abs=1e-6)

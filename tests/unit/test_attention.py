@@ -9,6 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from attnlab.attention.head import MASKS, SCALES, attend, scale_factor
+from attnlab.attention.products import dot_products, weighted_sums
 
 QUERIES, KEYS, D_ATTN, D_VALUE = 4, 5, 3, 2
 
@@ -118,6 +119,24 @@ def test_the_library_and_a_loop_agree_on_any_shape_mask_scale_and_dtype(data):
         np.testing.assert_allclose(
             np.asarray(one, float), np.asarray(other, float), atol=2 * tolerance * largest
         )
+
+
+@pytest.mark.parametrize("product", [dot_products, weighted_sums])
+def test_products_have_the_gradients_of_products_in_both_directions(product):
+    query, key, value = draws(7)
+    left, right = (query, key) if product is dot_products else (query @ key.T, value)
+    turned = (lambda matrix: matrix.T) if product is dot_products else (lambda matrix: matrix)
+    made, pull = jax.vjp(product, left, right)
+    np.testing.assert_allclose(made, left @ turned(right), atol=1e-6)
+    given = jnp.asarray(np.random.default_rng(8).normal(size=made.shape), jnp.float32)
+    to_left, to_right = pull(given)
+    np.testing.assert_allclose(to_left, given @ turned(right).T, atol=1e-5)
+    np.testing.assert_allclose(to_right, turned(left.T @ given), atol=1e-5)
+    # Forwards, the change along (a, b) meets `given` as (a, b) meets the gradients.
+    along = jnp.cos(left), jnp.sin(right)
+    _, change = jax.jvp(product, (left, right), along)
+    expected = (along[0] * to_left).sum() + (along[1] * to_right).sum()
+    np.testing.assert_allclose((change * given).sum(), expected, atol=1e-4)
 
 
 def test_the_order_of_keys_does_not_matter_without_a_mask():

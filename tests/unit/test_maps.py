@@ -11,6 +11,7 @@ from attnlab.ui.inspect.contributions_panel import contribution_table
 from attnlab.ui.inspect.final_query_panel import final_rows
 from attnlab.ui.inspect.view import View
 from attnlab.ui.train.inside.shown import Choice
+from tests.unit.chart_drawing import as_svg
 
 SIZE = {"dark": False, "height": 200}
 LOOK = {"length": 3, "title": "share", "most": 0.3, **SIZE}
@@ -22,6 +23,20 @@ def colour_scales(spec):
     own = spec.get("encoding", {}).get("color", {}).get("scale")
     scales = [] if own is None else [own]
     return scales + [scale for layer in spec.get("layer", ()) for scale in colour_scales(layer)]
+
+
+def test_the_numbers_of_a_scale_are_those_of_its_colours():
+    """Left to itself Vega rounds 0.15, the middle, to one digit."""
+    map_, rows = charts.dependence_table(VALUES, VALUES), {"attends": VALUES[2], "truth": VALUES[2]}
+    query = {key: LOOK[key] for key in ("title", "most", *SIZE)}
+    for drawing in (
+        charts.dependence_chart(map_, **LOOK),
+        charts.final_query_chart(
+            charts.final_query_table(rows), rows=tuple(rows), symbols=tuple("abc"), **query
+        ),
+    ):
+        svg = as_svg(drawing.specification())
+        assert [number for number in ("0", "0.15", "0.3") if f">{number}<" not in svg] == []
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,14 @@
 """Every model with every option: what it computes, shows, and does not see."""
 
-import dataclasses
 import itertools
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
 
 from attnlab.attention.head import SCALES
-from attnlab.configuration.options import options_of
 from attnlab.models import (
     HIDDEN_STATES,
     KERNELS,
@@ -19,16 +16,6 @@ from attnlab.models import (
     TIME_SCALES,
     WEIGHTS_BY_POSITION,
     AttentionOptions,
-    ConvOptions,
-    GRUOptions,
-    LinearOptions,
-    LSTMOptions,
-    MLPOptions,
-    RNNOptions,
-    SSMOptions,
-    TransformerOptions,
-    parameter_count,
-    parameters_by_part,
 )
 from attnlab.positions import POSITIONS
 from tests.unit.model_oracles import (
@@ -219,65 +206,6 @@ def test_time_scales_are_those_of_the_fading_state():
     )
 
 
-# The largest values that each family may have beside the smallest, on random data.
-CORNERS = {
-    f"{kind.name} {end}": kind(
-        **{
-            name: getattr(spec, end)
-            for name, spec in options_of(kind).items()
-            if spec.low is not None and name not in ("temperature", "layers")
-        }
-    )
-    for kind in MODELS.values()
-    for end in ("low", "high")
-}
-
-
-@pytest.mark.parametrize("corner", CORNERS)
-def test_gradients_are_finite_at_the_corners_of_the_options(corner):
-    model = build(CORNERS[corner])
-
-    def loss(parameters, rest, tokens):
-        logits, _ = eqx.combine(parameters, rest)(tokens, jnp.array([LENGTH - 1]))
-        return -jax.nn.log_softmax(logits)[0, 0]
-
-    gradients = jax.jit(jax.grad(loss), static_argnums=1)(
-        *eqx.partition(model, eqx.is_array), jnp.array(TOKENS)
-    )
-    leaves = jax.tree.leaves(gradients)
-    assert all(np.isfinite(leaf).all() for leaf in leaves)
-    assert any((np.asarray(leaf) != 0).any() for leaf in leaves)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_every_family_learns_eight_sequences_by_heart(name):
-    """Sequences without a rule, told apart by their days alone; the test of overfitting."""
-    rng = np.random.default_rng(6)
-    sequences = rng.permutation(list(itertools.product(range(VOCAB), repeat=LENGTH)))[:8]
-    final = jnp.array(rng.integers(VOCAB, size=8))
-    model = build(MODELS[name](), seed=1)
-    parameters, rest = eqx.partition(model, eqx.is_array)
-    optimiser = optax.adam(0.03)
-
-    def loss(parameters):
-        last = jnp.array([LENGTH - 1])
-        logits = jax.vmap(lambda tokens: eqx.combine(parameters, rest)(tokens, last)[0][0])(
-            jnp.array(sequences)
-        )
-        return optax.softmax_cross_entropy_with_integer_labels(logits, final).mean()
-
-    def step(carried, _):
-        parameters, state = carried
-        value, gradient = jax.value_and_grad(loss)(parameters)
-        updates, state = optimiser.update(gradient, state)
-        return (optax.apply_updates(parameters, updates), state), value
-
-    start = (parameters, optimiser.init(parameters))
-    _, losses = jax.jit(lambda carried: jax.lax.scan(step, carried, length=300))(start)
-    # One head, and a state without a matrix on it, have less to learn by heart with.
-    assert losses[-1] < 0.05
-
-
 def test_without_positions_the_days_are_a_set():
     options = AttentionOptions(d_attn=3, position=POSITIONS["none"](), mask="none")
     model = build(options)
@@ -295,80 +223,3 @@ def test_the_scale_reaches_the_scores(scale):
         model, list(TOKENS), positions=as_float64(model.positions), mask="causal", scale=factor
     )
     np.testing.assert_allclose(run(model)[0], expected, atol=2e-5)
-
-
-@pytest.mark.parametrize(("length", "d_attn"), [(2, 6), (10, 1)])
-def test_counts_of_parameters(length, d_attn):
-    def count(options):
-        return parameter_count(build(options, length=length))
-
-    d_in = {"none": 3, "scalar": 4, "sinusoidal": 3 + 8}
-    for name, width in d_in.items():
-        options = AttentionOptions(d_attn=d_attn, position=POSITIONS[name]())
-        assert count(options) == (width + 1) * (2 * d_attn + VOCAB)
-    learned = (3 + 8 + 1) * (2 * d_attn + VOCAB) + length * 8
-    assert count(AttentionOptions(d_attn=d_attn)) == learned
-    added = (8 + 1) * (2 * d_attn + VOCAB) + length * 8 + VOCAB * 8
-    assert count(AttentionOptions(d_attn=d_attn, embedding="learned")) == added
-    layer = 4 * (24 * 24 + 24) + (24 * 48 + 48) + (48 * 24 + 24) + 2 * 2 * 24
-    stack = VOCAB * 24 + length * 24 + 3 * layer + 2 * 24 + (24 + 1) * VOCAB
-    assert count(TransformerOptions(layers=3)) == stack
-    assert count(GRUOptions(hidden_size=7)) == 3 * 7 * (VOCAB + 7 + 1) + 7 + (7 + 1) * VOCAB
-    assert count(LSTMOptions(hidden_size=7)) == 4 * 7 * (VOCAB + 7 + 1) + (7 + 1) * VOCAB
-    assert count(RNNOptions(hidden_size=7)) == 7 * (VOCAB + 7 + 1) + (7 + 1) * VOCAB
-    state_space = 7 + 7 * (VOCAB + 1)
-    assert count(SSMOptions(hidden_size=7, mlp_width=0)) == state_space + (7 + 1) * VOCAB
-    wide = SSMOptions(hidden_size=7, mlp_width=5)
-    assert count(wide) == state_space + 5 * (7 + 1) + (5 + 1) * VOCAB
-    stack = VOCAB * 8 + 3 * (4 * 8 * 8 + 8) + (8 + 1) * VOCAB
-    assert count(ConvOptions(layers=3, kernel_size=4, d_model=8)) == stack
-    perceptron = 6 * (VOCAB * length + 1) + 6 * (6 + 1) + (6 + 1) * VOCAB
-    assert count(MLPOptions(layers=2, mlp_width=6)) == perceptron
-    assert count(LinearOptions()) == (3 * length + 1) * VOCAB
-    assert count(LinearOptions(day_feature="with")) == (4 * length + 1) * VOCAB
-
-
-@every_setting
-@pytest.mark.parametrize("length", [2, 7])
-def test_every_part_has_as_many_parameters_as_its_formula_says(setting, length):
-    options = MODELS_IN_ALL_SETTINGS[setting]
-    parts = parameters_by_part(options, vocab=VOCAB, length=length)
-    names = {**dataclasses.asdict(options), "vocab": VOCAB, "length": length}
-    for part in parts:
-        said = eval(part.formula.replace("×", "*"), {"__builtins__": {}}, names)
-        assert part.count == said, part
-    assert {part.part for part in parts} == set(options.parameter_formulas())
-    assert sum(part.count for part in parts) == parameter_count(build(options, length=length))
-
-
-def projections(initialisation):
-    wide = AttentionOptions(
-        d_attn=128, d_model=128, embedding="learned", initialisation=initialisation
-    )
-    head = build(wide, seed=4)
-    linear = build(LinearOptions(initialisation=initialisation), length=64, seed=4)
-    return head.query, head.key, linear.projection
-
-
-def test_ones_are_ones():
-    for weight, bias in projections("ones"):
-        assert np.all(np.asarray(weight) == 1)
-        assert np.all(np.asarray(bias) == 1)
-
-
-@pytest.mark.parametrize("initialisation", ["published", "scaled"])
-def test_random_starts_have_the_spread_they_say(initialisation):
-    for weight, bias in projections(initialisation):
-        spread = 1 if initialisation == "published" else weight.shape[0] ** -0.5
-        # Four standard errors of the mean and of the standard deviation of normal draws.
-        assert abs(np.mean(weight)) < 4 * spread / np.sqrt(weight.size)
-        assert abs(np.std(weight) / spread - 1) < 4 / np.sqrt(2 * weight.size)
-        assert np.all(np.asarray(bias) != 0) == (initialisation == "published")
-        assert np.all(np.asarray(bias) == 0) == (initialisation == "scaled")
-
-
-def test_projections_of_a_head_are_drawn_apart():
-    head = build(AttentionOptions(d_attn=3))
-    parts = [np.asarray(part.weight) for part in (head.query, head.key, head.value)]
-    for one, other in itertools.combinations(parts, 2):
-        assert np.all(one != other)

@@ -7,10 +7,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-import numpy as np
 from jaxtyping import Array, Float
 
-from attnlab.models.initialisation import Projection
+from attnlab.models.initialisation import Projection, joined, parted
 from attnlab.positions import AbstractPosition, position_table
 
 
@@ -78,9 +77,7 @@ def project(
     a far cheaper gradient on a CPU than a look-up, and projections side by side cost hardly more
     than one of them.
     """
-    weight = jnp.concatenate([projection.weight for projection in projections], axis=1)
-    bias = jnp.concatenate([projection.bias for projection in projections])
+    weight, bias = joined(projections)
     of_tokens = embedding.tokens @ weight
     of_positions = embedding.positions @ weight + bias[None, :]
-    edges = np.cumsum([projection.bias.size for projection in projections])[:-1]
-    return tuple(jnp.split(one_hot @ of_tokens + of_positions, edges, axis=1))
+    return parted(one_hot @ of_tokens + of_positions, projections)

@@ -29,11 +29,15 @@ def empty_cache(model: Transformer) -> Cache:
         raise OptionError(
             "mask", options.mask, "lets tokens see later ones", "Choose the mask 'causal'"
         )
-    layer = KeysAndValues(
-        jnp.zeros((options.heads, model.length, options.d_attn)),
-        jnp.zeros((options.heads, model.length, options.width_of_values)),
+    return Cache(jnp.array(0), (nothing_seen(options, model.length),) * options.layers)
+
+
+def nothing_seen(options: TransformerOptions, length: int) -> KeysAndValues:
+    """The zeros of a layer that will see `length` positions."""
+    return KeysAndValues(
+        jnp.zeros((options.heads, length, options.d_attn)),
+        jnp.zeros((options.heads, length, options.width_of_values)),
     )
-    return Cache(jnp.array(0), (layer,) * options.layers)
 
 
 def next_logits(
@@ -50,19 +54,19 @@ def next_logits(
     row = embedding.tokens[token] + embedding.positions[cache.position]
     layers = []
     for layer, seen in zip(model.layers, cache.layers, strict=True):
-        row, seen = _after(layer, row, cache.position, seen, model.options)
+        row, seen = after_layer(layer, row, cache.position, seen, model.options)
         layers.append(seen)
     return model.logits(row[None])[0], Cache(cache.position + 1, tuple(layers))
 
 
-def _after(
+def after_layer(
     layer: TransformerLayer,
     row: Float[Array, " width"],
     position: Int[Array, ""],
     seen: KeysAndValues,
     options: TransformerOptions,
 ) -> tuple[Float[Array, " width"], KeysAndValues]:
-    """The row after a layer, and what the layer has seen with it."""
+    """The row at `position` after a layer, and what the layer has seen with it."""
     read = layer.as_read(row[None], 0, options)
     added = layer.keys_and_values(read, options)
     seen = jax.tree.map(lambda all_, one: all_.at[:, position].set(one[:, 0]), seen, added)

@@ -14,7 +14,12 @@ from attnlab.attention.head import MASKS, scale_factor
 from attnlab.attention.scores import SCORES
 from attnlab.models.base import AbstractModelOptions
 from attnlab.models.edits import Edit, with_edits
-from attnlab.models.initialisation import Projection, initial_projection, project
+from attnlab.models.initialisation import (
+    Projection,
+    initial_projection,
+    project,
+    project_side_by_side,
+)
 from attnlab.models.parts.activations import ACTIVATIONS
 from attnlab.models.parts.head_parts import HeadParts
 from attnlab.models.parts.normalisation import NORMALISERS, Normaliser, normalised
@@ -63,9 +68,8 @@ class TransformerLayer(eqx.Module):
         self, read: Float[Array, "some width"], options: AbstractModelOptions
     ) -> KeysAndValues:
         """Of rows as the heads read them, each on its own and whatever its position."""
-        return KeysAndValues(
-            _by_head(project(self.key, read), options), _by_head(project(self.value, read), options)
-        )
+        found = project_side_by_side((self.key, self.value), read)
+        return KeysAndValues(*(_by_head(rows, options) for rows in found))
 
     def asked(
         self,
@@ -123,7 +127,7 @@ class TransformerLayer(eqx.Module):
         options: AbstractModelOptions,
     ) -> Float[Array, "query width"]:
         """Rows after this layer, from what they were before it and what its heads gave them."""
-        mixed = project(self.output, jnp.concatenate(list(outputs), axis=1))
+        mixed = project(self.output, outputs.swapaxes(0, 1).reshape(len(rows), -1))
         rows = self._joined(rows, mixed, 0, options)
         if self.mlp is not None:
             wide, narrow = self.mlp
@@ -160,7 +164,7 @@ class TransformerLayer(eqx.Module):
 def _by_head(
     rows: Float[Array, "some columns"], options: AbstractModelOptions
 ) -> Float[Array, "heads some _"]:
-    return jnp.stack(jnp.split(rows, options.heads, axis=1))
+    return rows.reshape(len(rows), options.heads, -1).swapaxes(0, 1)
 
 
 def _outputs_in_chunks(

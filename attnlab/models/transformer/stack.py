@@ -22,7 +22,7 @@ from attnlab.models.base import (
     Trace,
 )
 from attnlab.models.edits import Edit
-from attnlab.models.initialisation import Projection, initial_projection, project
+from attnlab.models.initialisation import Projection, initial_projection, multiply, project
 from attnlab.models.parts.activations import ACTIVATION_HELP, ACTIVATIONS
 from attnlab.models.parts.embedding import (
     Embedding,
@@ -219,7 +219,14 @@ class Transformer(AbstractModel):
         return rows[:, : self.options.d_model] @ self.tokens.T + self.unembedding[None, :]
 
     def cell(
-        self, tokens: Int[Array, " length"], *, layer: int, head: int, query: int, key: int
+        self,
+        tokens: Int[Array, " length"],
+        *,
+        layer: int,
+        head: int,
+        query: int,
+        key: int,
+        kind: str = "self",
     ) -> CellArithmetic:
         rows = self._read_by_layers(tokens)[layer]
         parts = self.layers[layer].parts(rows, jnp.array([query]), self.options)
@@ -261,7 +268,7 @@ class Transformer(AbstractModel):
 
     def _embedded(self, one_hot: Float[Array, "length vocab"]) -> Float[Array, "length width"]:
         embedding = self.embedding()
-        return one_hot @ embedding.tokens + embedding.positions
+        return multiply(one_hot, embedding.tokens) + embedding.positions
 
     def embedding(self) -> Embedding:
         """The features of every token and of every position."""

@@ -1,0 +1,1 @@
+"""A model of a task looked into: what it writes, and what that comes from."""
