@@ -10,6 +10,10 @@ from attnlab.configuration.options import Option, OptionError, default_of, optio
 _MOST_NAMED = 12
 
 
+class UnregisteredError(OptionError):
+    """A name that no class of a registry has, perhaps one of somebody's own."""
+
+
 def to_record(configuration: Any) -> dict[str, Any]:
     """A registered configuration as JSON values: its registered name, then every option."""
     record = {name: _encode(getattr(configuration, name)) for name in options_of(configuration)}
@@ -25,15 +29,17 @@ def _encode(value: Any) -> Any:
 def from_record(registry: Mapping[str, type], record: Any, *, option_name: str) -> Any:
     """The configuration that `to_record` wrote. Options that are missing take their defaults.
 
-    Refused, with an `OptionError`: something else than an object, a name that `registry` lacks,
-    an option that the class lacks, and whatever the class itself refuses.
+    Refused, with an `OptionError`: something else than an object, an option that the class lacks,
+    and whatever the class itself refuses; a name that `registry` lacks, by `UnregisteredError`.
     """
     if not isinstance(record, dict):
         raise OptionError(option_name, record, "not an object", 'Write {"name": …}')
-    kind = registry.get(record.get("name")) if isinstance(record.get("name"), str) else None
+    chosen = record.get("name")
+    kind = registry.get(chosen) if isinstance(chosen, str) else None
     if kind is None:
         names = ", ".join(f"'{name}'" for name in registry)
-        raise OptionError(option_name, record.get("name"), "unknown", f"Choose one of {names}")
+        refusal = UnregisteredError if isinstance(chosen, str) else OptionError
+        raise refusal(option_name, chosen, "unknown", f"Choose one of {names}")
     specs = options_of(kind)
     unknown = sorted(record.keys() - specs.keys() - {"name"}, key=str)
     if unknown:

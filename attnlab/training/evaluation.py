@@ -47,20 +47,39 @@ class EvaluationByPosition(NamedTuple):
 
 
 def evaluate(
-    model: AbstractModel, sequences: Int[Array, "size positions"], *, readout: str
+    model: AbstractModel,
+    sequences: Int[Array, "size positions"],
+    *,
+    readout: str,
+    given: int = 0,
 ) -> Evaluation:
     """Loss and accuracy of predicting the final token, at the readout, on test sequences.
 
-    The standard error of an accuracy p over n sequences is √(p(1-p)/n) with p moved half a
-    sequence away from 0 and 1, so that it is never zero.
+    Where the first `given` tokens are there before, as the source of a task is, all tokens behind
+    them count instead, each predicted from those before it: the figures are means over them, and
+    their errors those over sequences.
+
+    The standard error of an accuracy p over n sequences is √(p(1-p)/n) with p moved half a sequence
+    away from 0 and 1, so that it is never zero.
     """
-    return _figures(*outcomes(model, sequences, readout=readout))
+    nll, right = outcomes(model, sequences, readout=readout, given=given)
+    return _mean_figures(nll, right) if given else _figures(nll, right)
 
 
 def outcomes(
-    model: AbstractModel, sequences: Int[Array, "size positions"], *, readout: str
+    model: AbstractModel,
+    sequences: Int[Array, "size positions"],
+    *,
+    readout: str,
+    given: int = 0,
 ) -> tuple[Float[np.ndarray, " size"], Float[np.ndarray, " size"]]:
-    """Of every test sequence the loss, and 1.0 where the prediction was right, else 0.0."""
+    """Of every test sequence the loss, and 1.0 where the prediction was right, else 0.0.
+
+    With `given` tokens, the mean loss and the share of right predictions: see `evaluate`.
+    """
+    if given:
+        found = _test_all(model, as_examples(sequences, given=given))
+        return tuple(np.asarray(part, dtype=np.float64)[:, given - 1 :].mean(1) for part in found)
     nll, right = (np.asarray(part, dtype=np.float64) for part in _test(model, sequences, readout))
     return nll, right
 
@@ -82,10 +101,15 @@ def evaluate_by_position(
     each = [_figures(nll[asked[:, t], t], right[asked[:, t], t]) for t in positions]
     counted = asked.any(axis=1)
     nlls, shares = (part[counted].mean(axis=1, where=asked[counted]) for part in (nll, right))
-    # A share of several predictions varies less than a single one.
-    error = np.sqrt(max(shares.var(), _safe(0.0, shares.size)) / shares.size)
-    mean = _figures(nlls, shares)._replace(accuracy_stderr=float(error))
+    mean = _mean_figures(nlls, shares)
     return EvaluationByPosition(positions + 1, *np.transpose(each), mean=mean)
+
+
+def _mean_figures(nll: Float[np.ndarray, " size"], share: Float[np.ndarray, " size"]) -> Evaluation:
+    """Of sequences with several predictions: their mean losses, and their shares of right ones."""
+    # A share of several predictions varies less than a single one.
+    error = np.sqrt(max(share.var(), _safe(0.0, share.size)) / share.size)
+    return _figures(nll, share)._replace(accuracy_stderr=float(error))
 
 
 def _figures(nll: Float[np.ndarray, " size"], right: Float[np.ndarray, " size"]) -> Evaluation:

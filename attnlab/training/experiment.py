@@ -1,6 +1,7 @@
 """An experiment: everything that decides a run, validated before any work is done."""
 
 import dataclasses
+import functools
 import json
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
@@ -11,10 +12,10 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Int, Key
 
-from attnlab.configuration.options import OptionError, Options, option
+from attnlab.configuration.options import OptionError, Options, option, options_of
 from attnlab.configuration.records import from_record, to_record
-from attnlab.generators import GENERATORS, AbstractGenerator, Markov
-from attnlab.models import MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
+from attnlab.generators import PROCESSES, TASKS, AbstractGenerator, AbstractTask, Markov
+from attnlab.models import ALL_MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
 from attnlab.training.compilation import QUICKLY
 from attnlab.training.optimisers import Adam
 from attnlab.training.sources import AbstractSource, FreshSource, FullSource, MinibatchSource
@@ -29,20 +30,23 @@ PROBES = 32
 class Experiment(Options):
     """A generator, how many of its tokens are visible, a model, its training, and a seed.
 
+    Where the generator has an `own_length`, as a task has, that is the `length`, whatever is asked.
     Refused, with an `OptionError` that names the option: any option out of its bounds, a length
-    too short for the generator, a loss or readout that the model family does not have.
+    too short for the generator, a loss or readout that the model family does not have, a family
+    that reads a source where there is none, a task with too few sources for all of them to differ,
+    `scheduled_sampling` where the process is no task.
     """
 
     name: ClassVar[str] = "experiment"
 
     generator: AbstractGenerator = option(
-        Markov(), "Makes the sequences.", registry=GENERATORS, label="process"
+        Markov(), "Makes the sequences.", registry=PROCESSES, label="process"
     )
     length: int = option(
         10, "Visible days; the day after them is predicted.", low=2, high=64, unit="days"
     )
     model: AbstractModelOptions = option(
-        AttentionOptions(), "What is trained on them.", registry=MODELS
+        AttentionOptions(), "What is trained on them.", registry=ALL_MODELS
     )
     training: Training = option(
         Training(), "How it is trained.", registry=MappingProxyType({Training.name: Training})
@@ -53,7 +57,8 @@ class Experiment(Options):
 
     def __post_init__(self):
         super().__post_init__()
-        # Frozen, so that this is the one moment at which the length can reach the generator.
+        # Frozen, so that this is the one moment at which the two can reach each other.
+        object.__setattr__(self, "length", self.generator.own_length() or self.length)
         object.__setattr__(self, "generator", self.generator.at_length(self.length))
         if (given := self.generator.given()) > self.length:
             problem = f"the process gives its first {given} tokens, so that none is predicted"
@@ -64,6 +69,44 @@ class Experiment(Options):
                 problem = f"the model '{self.model.name}' does not have it"
                 choices = ", ".join(f"'{choice}'" for choice in offered)
                 raise OptionError(name, value, problem, f"Choose one of {choices}")
+        is_task = isinstance(self.generator, AbstractTask)
+        if self.model.reads_source and not is_task:
+            problem = f"it reads a source, and the process '{self.generator.name}' has none"
+            choices = ", ".join(f"'{name}'" for name in TASKS)
+            remedy = f"Choose another model, or one of the processes {choices}"
+            raise OptionError("model", self.model.name, problem, remedy)
+        if self.training.scheduled_sampling and not is_task:
+            problem = f"the process '{self.generator.name}' has no target to be written"
+            value, choices = self.training.scheduled_sampling, ", ".join(map(repr, TASKS))
+            remedy = f"Choose 0, or one of the processes {choices}"
+            raise OptionError("scheduled_sampling", value, problem, remedy)
+        if is_task:
+            _check_writes(self.model)
+            _check_sources(self.generator, self.training)
+
+
+def _check_writes(model: AbstractModelOptions) -> None:
+    if model.every_position and model.causal:
+        return
+    problem = "a task is written token after token, and it may see those that it is asked for"
+    remedy = "Choose the mask 'causal'" if hasattr(model, "mask") else "Choose another model"
+    raise OptionError("model", model.name, problem, remedy)
+
+
+def _check_sources(task: AbstractTask, training: Training) -> None:
+    trained, there_are = training.train_size if training.data == "fixed" else 0, task.sources()
+    if (left := there_are - PROBES - trained) >= training.test_size:
+        return
+    problem = (
+        f"with {PROBES} sources to watch"
+        + (f" and the {trained:,} to train on" if trained else "")
+        + f" that is more than the {there_are:,} that '{task.name}' has, and all must differ"
+    )
+    least = options_of(training)["test_size"].low
+    remedy = "Choose a task with more sources" + (
+        f", or at most {left:,}" if left >= least else ", or fresh data" if trained else ""
+    )
+    raise OptionError("test_size", training.test_size, problem, remedy)
 
 
 def to_json(experiment: Experiment) -> str:
@@ -116,7 +159,8 @@ class Setup(NamedTuple):
     """An experiment made ready: the state before step 1 and all the data it will meet.
 
     Sequences of `test` are visible tokens and the one to predict; `probes` are visible ones alone,
-    a small fixed set whose patterns are watched.
+    a small fixed set whose patterns are watched. `given` are the leading tokens that nobody
+    predicts; of a task, the source: no two sequences of all the data have the same one.
     """
 
     state: TrainState
@@ -124,6 +168,7 @@ class Setup(NamedTuple):
     test: Int[Array, "test positions"]
     probes: Int[Array, "probes length"]
     key: Key[Array, ""]
+    given: int = 0
 
 
 def prepare(experiment: Experiment) -> Setup:
@@ -133,7 +178,7 @@ def prepare(experiment: Experiment) -> Setup:
     # One draw for all, since a sampler is compiled for every size it is asked for.
     size = PROBES + training.test_size + train_size
     process = FreshSource(generator, generator.start(), size, experiment.length + 1)
-    sequences = np.asarray(_draw(process, jr.fold_in(_root(experiment), 1)).tokens)
+    sequences = _drawn(process, jr.fold_in(_root(experiment), 1))
     # Cut and handed over by NumPy, since JAX would compile a program for every part.
     probes, test, train_set = np.split(sequences, (PROBES, PROBES + training.test_size))
     return Setup(
@@ -142,7 +187,29 @@ def prepare(experiment: Experiment) -> Setup:
         test=jax.device_put(test),
         probes=jax.device_put(probes[:, :-1]),
         key=jr.fold_in(_root(experiment), 2),
+        given=generator.given(),
     )
+
+
+def _drawn(process: FreshSource, key: Key[Array, ""]) -> Int[np.ndarray, "size positions"]:
+    """A batch of the process, that of a task without repeated sources."""
+    drawn = np.asarray(_draw(process, key).tokens)
+    if not isinstance(process.generator, AbstractTask):
+        return drawn
+    drawn, number = _without_repeats(drawn, process.generator.given()), 0
+    while len(drawn) < process.batch:
+        number += 1
+        more = np.asarray(_draw(process, jr.fold_in(key, number)).tokens)
+        drawn = _without_repeats(np.concatenate([drawn, more]), process.generator.given())
+    return drawn[: process.batch]
+
+
+def _without_repeats(
+    sequences: Int[np.ndarray, "some positions"], source: int
+) -> Int[np.ndarray, "fewer positions"]:
+    """The first of each source, in the order in which they were drawn."""
+    _, first = np.unique(sequences[:, :source], axis=0, return_index=True)
+    return sequences[np.sort(first)]
 
 
 def build_model(experiment: Experiment) -> AbstractModel:
@@ -158,24 +225,43 @@ def starting_state(experiment: Experiment) -> TrainState:
 
 def starting_form(experiment: Experiment) -> TrainState:
     """`starting_state` with shapes and types in place of arrays; nothing is computed."""
-    return eqx.filter_eval_shape(lambda: _state_of(*_to_build(experiment)))
+    options, shape, _, training = _to_build(experiment)
+    return _form_of(options, shape, training)
+
+
+class _Shape(NamedTuple):
+    """What a model is built for; `source` is how many leading tokens are its source, if it asks."""
+
+    vocab: int
+    length: int
+    source: int | None
 
 
 def _to_build(
     experiment: Experiment,
-) -> tuple[AbstractModelOptions, int, int, Key[Array, ""], Training]:
-    vocab, key = experiment.generator.vocabulary.size, jr.fold_in(_root(experiment), 0)
+) -> tuple[AbstractModelOptions, _Shape, Key[Array, ""], Training]:
+    generator, key = experiment.generator, jr.fold_in(_root(experiment), 0)
+    source = generator.given() if experiment.model.reads_source else None
+    shape = _Shape(generator.vocabulary.size, experiment.length, source)
     # The rest of it has no part in the state, and would have the same program compiled again.
     training = Training(optimiser=experiment.training.optimiser, clip=experiment.training.clip)
-    return experiment.model, vocab, experiment.length, key, training
+    return experiment.model, shape, key, training
+
+
+# The same for all seeds: many runs of one model are read, sized and told apart by it.
+@functools.lru_cache(maxsize=64)
+def _form_of(options, shape, training):
+    return eqx.filter_eval_shape(lambda: _state_of(options, shape, jr.key(0), training))
 
 
 def _root(experiment: Experiment) -> Key[Array, ""]:
     return jr.key(experiment.seed)
 
 
-def _state_of(options, vocab, length, key, training):
-    return initial_state(options.build(vocab=vocab, length=length, key=key), training)
+def _state_of(options, shape, key, training):
+    vocab, length, source = shape
+    source = {} if source is None else {"source": source}
+    return initial_state(options.build(vocab=vocab, length=length, key=key, **source), training)
 
 
 _build = eqx.filter_jit(_state_of, compiler_options=dict(QUICKLY))

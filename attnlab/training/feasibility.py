@@ -3,7 +3,9 @@
 import dataclasses
 from collections.abc import Iterator
 
+from attnlab.configuration.finding import Finding
 from attnlab.configuration.options import options_of
+from attnlab.generators import AbstractTask
 from attnlab.models.readout import readout_position
 from attnlab.optimum.best import Best, optimum
 from attnlab.optimum.ladder import ladder
@@ -26,7 +28,7 @@ class Verdict:
 
     best: Best
     reachable: Best | None
-    findings: tuple[str, ...]
+    findings: tuple[Finding, ...]
 
 
 def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
@@ -34,7 +36,9 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
     generator, length, model = experiment.generator, experiment.length, experiment.model
     best = optimum(generator, length, most).final
     position = readout_position(experiment.training.readout, length)
-    reachable = model.reachable(generator, length, position)
+    is_task = isinstance(generator, AbstractTask)
+    # Of a task many tokens count, and a bound for one of them is none for their mean.
+    reachable = None if is_task else model.reachable(generator, length, position)
     findings = [
         *_about_process(experiment, best, most),
         *model.findings(loss=experiment.training.loss, length=length),
@@ -45,35 +49,45 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
 
 def _about_sight(
     experiment: Experiment, position: int, best: Best, reachable: Best | None
-) -> Iterator[str]:
+) -> Iterator[Finding]:
     """What the readout cannot see, of the tokens or of their order."""
     options = options_of(experiment.model)
     seen = experiment.model.sees(position, experiment.length)
     if len(seen) < experiment.length:
         days = "day " + ", ".join(str(index + 1) for index in seen)
-        yield (
+        yield Finding(
+            "readout",
             f"The prediction is read out at day {position + 1}, where the model sees only {days}. "
-            f"Read out at the other end{', or change the `mask`' if 'mask' in options else ''}."
+            f"Read out at the other end{', or change the `mask`' if 'mask' in options else ''}.",
         )
     known = reachable is not None and reachable.nll > best.nll + 1e-3
     if not experiment.model.sees_order() and known and len(seen) > 1:
-        yield (
+        yield Finding(
+            "position" if "position" in options else "model",
             "The order of the days is invisible to this model, apart from which one is read out, "
             "and this process depends on it."
             + " Choose another `position`; rotary needs a `d_attn` of 2 or more."
-            * ("position" in options)
+            * ("position" in options),
         )
 
 
-def _about_process(experiment: Experiment, best: Best, most: int | None) -> list[str]:
+def _about_process(experiment: Experiment, best: Best, most: int | None) -> list[Finding]:
     generator, length = experiment.generator, experiment.length
     findings = [*generator.findings(length)]
+    loss = experiment.training.loss
+    if isinstance(generator, AbstractTask) and loss != "next":
+        words = (
+            f"The loss `{loss}` asks for the last token of the target alone, and all of them are "
+            "tested. Choose the loss `next`."
+        )
+        findings.append(Finding("loss", words))
     unigram = next(rung for rung in ladder(generator, length, most) if rung.name == "unigram").best
     gains = best.accuracy - unigram.accuracy, unigram.nll - best.nll
     if max(gains) < _NOTHING_TO_LEARN:
-        findings.append(
+        words = (
             "There is next to nothing to learn: how common each token is gives accuracy "
             f"{unigram.accuracy:.3f} and loss {unigram.nll:.3f} nats, the best prediction "
             f"{best.accuracy:.3f} and {best.nll:.3f}."
         )
+        findings.append(Finding("generator", words))
     return findings

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -19,13 +19,14 @@ class Limits:
 
     `caps` holds the most for options of these names, wherever in an experiment they stand; `work`
     is the most of `work(experiment)`, and `step_work` the most of it in one step, whose memory
-    grows with it. `seconds` is how long a run trains before it makes way for others, and
-    `patience` how many seconds it goes on with nobody watching.
+    grows with it. `runs` is how many are compared at most. `seconds` is how long a run trains
+    before it makes way for others, and `patience` how many seconds it goes on with nobody watching.
     """
 
     caps: Mapping[str, int] = dataclasses.field(default_factory=dict)
     work: float = math.inf
     step_work: float = math.inf
+    runs: float = math.inf
     seconds: float = math.inf
     patience: float = math.inf
 
@@ -51,6 +52,7 @@ HOSTED = Limits(
     ),
     work=5e11,
     step_work=4e9,
+    runs=100,
     seconds=120.0,
     patience=60.0,
 )
@@ -93,6 +95,25 @@ def check_work(experiment: Experiment, limits: Limits, *, runs: int = 1) -> None
         )
 
 
+def check_comparison(experiments: Sequence[Experiment], limits: Limits, *, seeds: int) -> None:
+    """Raise `OptionError` for too many runs, or too much work in all, of each with `seeds` seeds.
+
+    What one of them asks for by itself is left to `check_limits`.
+    """
+    runs, remedy = len(experiments) * seeds, f"Choose fewer values or seeds, {_ELSEWHERE}"
+    if runs > limits.runs:
+        problem = f"more than the cap of {limits.runs:,} on this server"
+        raise OptionError("runs", runs, problem, remedy)
+    if limits.work < math.inf:
+        asked = seeds * sum(map(work, experiments))
+        if asked > limits.work:
+            problem = (
+                f"together about {asked:.1e} multiplications, more than the cap of "
+                f"{limits.work:.1e} on this server"
+            )
+            raise OptionError("runs", runs, problem, remedy)
+
+
 def check_limit(name: str, value: Any, limits: Limits) -> None:
     """Raise `OptionError` if the option of that name has a cap and the value is above it."""
     cap = limits.caps.get(name)
@@ -114,7 +135,9 @@ def work(experiment: Experiment) -> float:
         length=experiment.length,
         parameters=parameter_count(starting_form(experiment).model),
     )
-    return training.steps * batch * of_a_sequence
+    # The model's own predictions take a pass of their own.
+    passes = 2 if training.scheduled_sampling else 1
+    return training.steps * batch * passes * of_a_sequence
 
 
 def _options_in(configuration: Any) -> Iterator[tuple[str, Any]]:

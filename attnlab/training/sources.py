@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Int, Key, PyTree
 
-from attnlab.generators import AbstractGenerator, draw_tokens
+from attnlab.generators import AbstractGenerator
 
 
 class Example(NamedTuple):
@@ -84,7 +84,7 @@ class FreshSource(AbstractSource):
     length: int = eqx.field(static=True)
 
     def draw(self, key: Key[Array, ""]) -> Example:
-        draw = partial(draw_tokens, self.generator, self.start, length=self.length)
+        draw = partial(self.generator.draw, self.start, length=self.length)
         tokens = jax.vmap(draw)(jr.split(key, self.batch))
         return as_examples(tokens, given=self.generator.given())
 

@@ -22,7 +22,7 @@ from attnlab.configuration.options import (
 )
 from attnlab.models import AbstractModel
 from attnlab.models.readout import READOUTS
-from attnlab.training.losses import LOSSES, sequence_loss
+from attnlab.training.losses import LOSSES, mixed_in, sequence_loss
 from attnlab.training.optimisers import (
     OPTIMISERS,
     SCHEDULES,
@@ -34,13 +34,18 @@ from attnlab.training.sources import AbstractSource
 
 # The most steps of one compiled chunk; longer waits for an answer than this would be felt.
 CHUNK_CAPACITY = 1024
+# No step has this number: what else is drawn in a step leaves its batch as it is.
+_BESIDE_STEPS = 2**31 - 1
 
 
 @dataclasses.dataclass(frozen=True)
 class Training(Options):
     """How a model is trained and tested.
 
-    Refused: a full batch of fresh samples, and a full batch above the cap of `batch`.
+    Refused: a full batch of fresh samples, a full batch above the cap of `batch`, and
+    `scheduled_sampling` with another loss than `next`. It is `mixed_in`, with a probability that
+    rises linearly with the steps from 0 to the value of the option at the last one that the run is
+    then to have. Losses of the training are then those after the mixed tokens.
     """
 
     name: ClassVar[str] = "training"
@@ -78,6 +83,14 @@ class Training(Options):
         low=0.0,
         high=1000.0,
     )
+    scheduled_sampling: float = option(
+        0.0,
+        "Of a task: probability, at the last step, that the model reads its own prediction of a "
+        "target token in the place of the true one. It rises from 0 with the steps. The training "
+        "loss is then that after such tokens; the test gives the true ones.",
+        low=0.0,
+        high=1.0,
+    )
     batch_mode: str = option(
         "minibatch",
         "minibatch: a new random draw each step; full: the whole training set each step.",
@@ -99,6 +112,10 @@ class Training(Options):
 
     def __post_init__(self):
         super().__post_init__()
+        if self.scheduled_sampling and self.loss != "next":
+            problem = f"the loss '{self.loss}' does not ask for every token of a target"
+            remedy = "Choose 0, or the loss 'next'"
+            raise OptionError("scheduled_sampling", self.scheduled_sampling, problem, remedy)
         if self.batch_mode != "full":
             return
         if self.data == "fresh":
@@ -207,16 +224,22 @@ def take_steps(
     loss_of = partial(sequence_loss, loss=training.loss, readout=training.readout)
     parameters, rest = eqx.partition(state.model, eqx.is_array)
 
-    def mean_loss(parameters, examples):
+    def mean_loss(parameters, examples, visible):
         model = eqx.combine(parameters, rest)
-        each = jax.vmap(partial(loss_of, model))(examples)
+        each = jax.vmap(partial(loss_of, model))(examples, visible=visible)
         return each.objective.mean(), each.nll.mean()
 
     def one_step(i, carry):
         parameters, optimiser, step, (objectives, nlls) = carry
         examples = source.draw(jr.fold_in(key, step))
+        visible = None
+        if training.scheduled_sampling:
+            model = eqx.combine(parameters, rest)
+            share = training.scheduled_sampling * (step + 1) / last_step
+            own_key = jr.fold_in(jr.fold_in(key, _BESIDE_STEPS), step)
+            visible = mixed_in(model, examples, share=share, key=own_key)
         (objective, nll), gradient = jax.value_and_grad(mean_loss, has_aux=True)(
-            parameters, examples
+            parameters, examples, visible
         )
         done = (step + 1) / (last_step + 1)
         rate = learning_rate * rate_share(training.schedule, training.warm_up, done)

@@ -5,8 +5,15 @@ import dataclasses
 import pytest
 
 from attnlab.configuration.options import OptionError, options_of
-from attnlab.generators import NDays
-from attnlab.models import MODELS, AttentionOptions, GRUOptions, LinearOptions, TransformerOptions
+from attnlab.generators import Copy, NDays
+from attnlab.models import (
+    ALL_MODELS,
+    SOURCE_MODELS,
+    AttentionOptions,
+    GRUOptions,
+    LinearOptions,
+    TransformerOptions,
+)
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import HOSTED, OPEN, Limits, check_limit, check_limits, work
 from attnlab.training.presets import PRESETS
@@ -112,9 +119,13 @@ def test_where_a_single_step_is_too_much_no_number_of_steps_is_advised():
     assert "at most" not in str(refusal(Experiment(), Limits(work=1.0)))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ALL_MODELS)
 def test_work_grows_with_everything_that_costs_time(name):
-    base = Experiment(generator=NDays(), length=8, model=MODELS[name]())
+    if name in SOURCE_MODELS:
+        process, longer = (Copy(source_length=n, letters=26) for n in (4, 8))
+    else:
+        process = longer = NDays()
+    base = Experiment(generator=process, length=8, model=ALL_MODELS[name]())
 
     def training(**options):
         return dataclasses.replace(base, training=dataclasses.replace(base.training, **options))
@@ -123,7 +134,7 @@ def test_work_grows_with_everything_that_costs_time(name):
     assert work(training(batch=200)) == 2 * work(training(batch=100))
     full = training(batch_mode="full", train_size=5_000)
     assert work(full) == 50 * work(training(batch=100))
-    assert work(dataclasses.replace(base, length=16)) >= 2 * work(base)
+    assert work(dataclasses.replace(base, generator=longer, length=16)) >= 2 * work(base)
 
 
 def test_work_of_a_model_counted_by_hand():

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from attnlab.command_line.cli import main
-from attnlab.command_line.flags import read_experiment, read_generator
 from attnlab.configuration.number_text import read_matrix, read_numbers
 from attnlab.configuration.options import OptionError
 from attnlab.configuration.records import from_record
-from attnlab.generators import GENERATORS, Markov
+from attnlab.generators import GENERATORS, PROCESSES, Markov
 from attnlab.lessons.points_text import read_points
 from attnlab.optimum import next_token
+from attnlab.runs.option_texts import read_experiment, read_generator
 from attnlab.training.experiment import VERSION, Experiment, from_json
 from attnlab.training.steps import Training
 
@@ -104,5 +104,5 @@ def test_a_refused_argument_is_told_in_one_short_line(capsys, case, length):
 def test_a_short_message_is_whole(capsys):
     with pytest.raises(SystemExit):
         main(("sample", "snow"))
-    choices = ", ".join(f"'{name}'" for name in GENERATORS)
+    choices = ", ".join(f"'{name}'" for name in PROCESSES)
     assert f"invalid choice: 'snow' (choose from {choices})" in capsys.readouterr().err

@@ -54,7 +54,8 @@ def test_the_loss_next_counts_what_is_asked_alone(model, expected_log_probs):
     found = sequence_loss(model, example, loss="next", readout="last")
     counted = [expected_log_probs[t - 1][DAYS[t]] for t in (3, 5)]
     assert float(found.objective) == pytest.approx(-np.mean(counted), abs=2e-6)
-    assert float(found.nll) == pytest.approx(-expected_log_probs[4][DAYS[5]], abs=2e-6)
+    # What a run's curve shows is then the mean as well: the last one alone is not tested.
+    assert float(found.nll) == float(found.objective)
 
 
 class Reader(AbstractModel):

@@ -17,13 +17,13 @@ from attnlab.configuration.options import (
     option,
     options_of,
 )
-from attnlab.generators import GENERATORS
-from attnlab.models import MODELS
+from attnlab.generators import PROCESSES
+from attnlab.models import ALL_MODELS
 from attnlab.positions import POSITIONS
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
 
-KINDS = (Experiment, Training, *GENERATORS.values(), *POSITIONS.values(), *MODELS.values())
+KINDS = (Experiment, Training, *PROCESSES.values(), *POSITIONS.values(), *ALL_MODELS.values())
 EVERY_OPTION = [(kind, name) for kind in KINDS for name in options_of(kind)]
 
 every_option = pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import pytest
 
 from attnlab.configuration.options import OptionError, options_of
 from attnlab.configuration.records import from_record, to_record
-from attnlab.generators import GENERATORS, Markov, Recall
-from attnlab.models import MODELS, AttentionOptions
+from attnlab.generators import GENERATORS, PROCESSES, Markov, Recall
+from attnlab.models import ALL_MODELS, MODELS, AttentionOptions
 from attnlab.positions import POSITIONS, Scalar
 
-REGISTRIES = {"generator": GENERATORS, "position": POSITIONS, "model": MODELS}
+REGISTRIES = {"generator": PROCESSES, "position": POSITIONS, "model": ALL_MODELS}
 EVERY_NAME = [(option, name) for option, registry in REGISTRIES.items() for name in registry]
 
 
