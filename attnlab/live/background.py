@@ -35,7 +35,8 @@ class Background:
     `make` is called once, in the thread. `rest` is how many seconds to wait after an item, for
     work too quick to watch; or a function that says so, asked after each. A pause comes after the
     first item at which it `may_pause` or, within one, where the work checks in
-    (`generators.interruption`), which ends it. Methods may be called from any thread.
+    (`generators.interruption`), which ends it. `at_rest` is called in the thread with the error, or
+    nothing, before it ends. Methods may be called from any thread.
     """
 
     def __init__(
@@ -46,8 +47,10 @@ class Background:
         rest: float | Callable[[], float] = 0.0,
         name: str = "attnlab-background",
         may_pause: Callable[[], bool] = lambda: True,
+        at_rest: Callable[[str], None] = lambda error: None,
     ):
         self._make, self._rest, self._name, self._may_pause = make, rest, name, may_pause
+        self._at_rest = at_rest
         self._queue = queue or WorkQueue()
         self._lock = threading.Lock()
         self._pausing = threading.Event()
@@ -129,6 +132,7 @@ class Background:
         except Exception as problem:
             _LOG.exception("Work in the background ended by an error.")
             error, done = f"{type(problem).__name__}: {problem}", True
+        self._at_rest(error)
         with self._lock:
             place.leave()
             self.place = self._thread = None

@@ -97,7 +97,8 @@ def _compile_drawing(experiment: Experiment) -> None:
 def _compile_looks(experiment: Experiment) -> None:
     training, model = experiment.training, _blank_state(experiment).model
     test = _blank_sequences(training.test_size, experiment.length + 1)
-    evaluate(model, test, readout=training.readout)
+    given = experiment.generator.given()
+    evaluate(model, test, readout=training.readout, given=given)
     mean_trace(model, _blank_sequences(PROBES, experiment.length))
 
 

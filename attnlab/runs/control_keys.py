@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from attnlab.configuration.options import label_of, options_of
-from attnlab.generators import GENERATORS
-from attnlab.models import MODELS, AttentionOptions, LinearOptions
+from attnlab.generators import PROCESSES
+from attnlab.models import ALL_MODELS, AttentionOptions, LinearOptions
 from attnlab.positions import POSITIONS
 from attnlab.training.experiment import Experiment
 from attnlab.training.optimisers import OPTIMISERS
@@ -13,10 +13,10 @@ from attnlab.training.optimisers import OPTIMISERS
 # Families whose options of the same name mean different things, with bounds of their own.
 # The two oldest models share theirs, as their links do.
 _PREFIXED = (
-    *GENERATORS.values(),
+    *PROCESSES.values(),
     *POSITIONS.values(),
     *OPTIMISERS.values(),
-    *(kind for kind in MODELS.values() if kind not in (AttentionOptions, LinearOptions)),
+    *(kind for kind in ALL_MODELS.values() if kind not in (AttentionOptions, LinearOptions)),
 )
 _PRESET = "preset"
 

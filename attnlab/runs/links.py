@@ -195,12 +195,23 @@ class _Reading:
 
 
 def _without(kind: type, values: Mapping[str, Any], refused: str) -> dict[str, Any]:
-    """The values with the refused option, or the part that it belongs to, at its default."""
+    """The values with the refused option, or else the part that it belongs to, at its default."""
     if refused in values:
         return {**values, refused: default_of(kind, refused)}
     return {
-        name: type(value)() if _has(value, refused) else value for name, value in values.items()
+        name: _at_default(value, refused) if _has(value, refused) else value
+        for name, value in values.items()
     }
+
+
+def _at_default(part: Any, refused: str) -> Any:
+    default = default_of(type(part), refused)
+    try:
+        alone = dataclasses.replace(part, **{refused: default})
+    except OptionError:
+        return type(part)()
+    # One that is refused at its default is refused beside the others.
+    return type(part)() if alone == part else alone
 
 
 def _has(value: Any, option_name: str) -> bool:

@@ -22,10 +22,11 @@ _REMEDY = "Choose a file that attnlab saved."
 
 
 class RunFileError(ValueError):
-    """Bytes that are not a whole run file. Says what is wrong, and the remedy."""
+    """Bytes that are not a run that can be opened here. Says what is wrong, and the remedy."""
 
-    def __init__(self, problem: str):
-        super().__init__(f"{problem} {_REMEDY}")
+    def __init__(self, problem: str, remedy: str = _REMEDY):
+        self.problem = problem
+        super().__init__(f"{problem} {remedy}")
 
 
 class Header(NamedTuple):

@@ -16,7 +16,7 @@ _RUN = """\
 setup = prepare(experiment)
 for progress in train(%s):
     state = progress.state
-test = evaluate(state.model, setup.test, readout=experiment.training.readout)
+test = evaluate(state.model, setup.test, readout=experiment.training.readout%s)
 print("step", f"{int(state.step):,}")
 print("test accuracy", show_measured(test.accuracy, test.accuracy_stderr))
 print("test loss (nats)", show_measured(test.nll, test.nll_stderr))
@@ -46,7 +46,8 @@ def to_script(experiment: Experiment, changes: Sequence[Change] = ()) -> str:
         f"from {module} import {', '.join(sorted(names))}\n"
         for module, names in sorted(imports.items())
     ]
-    run = _RUN % ("experiment, setup, changes=changes" if changes else "experiment, setup")
+    asked = ", given=setup.given" if experiment.generator.given() else ""
+    run = _RUN % ("experiment, setup" + ", changes=changes" * bool(changes), asked)
     return f"{_heading(experiment)}\n{''.join(lines)}\n{made}{run}"
 
 

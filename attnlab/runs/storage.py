@@ -15,7 +15,8 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +25,8 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, quoted
+from attnlab.configuration.records import UnregisteredError
 from attnlab.runs.history import History
 from attnlab.runs.run_file_header import MOST_HEADER_BYTES, Header, RunFileError, read_header
 from attnlab.training.experiment import Experiment, starting_form, to_json
@@ -64,9 +66,22 @@ def from_bytes(data: bytes) -> Run:
     """The run that `to_bytes` wrote.
 
     Refused, with a `RunFileError` that says what is wrong: foreign or truncated bytes, anything
-    damaged, and a header or arrays that are not those of a run. No array is made before the header
-    is known to be right.
+    damaged, a header or arrays that are not those of a run, and a class that is not registered. No
+    array is made before the header is known to be right.
     """
+    with _described():
+        header, payload = _opened(data)
+        return _assemble(header, payload, lists_checkpoints=data.startswith(_MAGIC_OF_VERSION_1))
+
+
+def header_of(data: bytes) -> Header:
+    """What `from_bytes` reads first, without looking at the arrays. Refused: as there."""
+    with _described():
+        return _opened(data)[0]
+
+
+def _opened(data: bytes) -> tuple[Header, bytes]:
+    """The header, and the bytes after it, which are those that were written."""
     old = data.startswith(_MAGIC_OF_VERSION_1)
     if not old and not data.startswith(_MAGIC):
         raise RunFileError("This is not a run file of attnlab.")
@@ -75,15 +90,26 @@ def from_bytes(data: bytes) -> Run:
     if end < 0:
         raise RunFileError("The header of this run file is cut off or too long.")
     signed = memoryview(data)[end + 1 if old else start :]
+    record = json.loads(data[start:end])
+    checksum = f"{record.pop('sha256')}\n".encode() if old else data[len(_MAGIC) : start]
+    if checksum != _checksum(signed):
+        raise RunFileError("This run file is damaged or cut off.")
+    return read_header({"changes": [], **record} if old else record), data[end + 1 :]
+
+
+@contextmanager
+def _described() -> Iterator[None]:
+    """Let whatever is wrong with a file that is read inside be a `RunFileError`."""
     try:
-        record = json.loads(data[start:end])
-        checksum = f"{record.pop('sha256')}\n".encode() if old else data[len(_MAGIC) : start]
-        if checksum != _checksum(signed):
-            raise RunFileError("This run file is damaged or cut off.")
-        header = read_header({"changes": [], **record} if old else record)
-        return _assemble(header, data[end + 1 :], lists_checkpoints=old)
+        yield
     except RunFileError:
         raise
+    except UnregisteredError as error:
+        raise RunFileError(
+            f"This run file needs the {error.name} {quoted(error.value)}, which is not registered "
+            "here.",
+            "Register its class, as CONTRIBUTING.md says, or choose another file.",
+        ) from error
     except OptionError as error:
         raise RunFileError(f"The experiment in this run file does not fit. {error}") from error
     # The texts of these are for programmers, and may quote the file at length.
@@ -110,12 +136,16 @@ def save_run(run: Run, path: Path) -> None:
     names the file. A process that is killed meanwhile leaves the old file, and a part of the new
     one beside it under a name that ends in `.part`.
     """
-    path = Path(path)
+    save_bytes(to_bytes(run), Path(path))
+
+
+def save_bytes(data: bytes, path: Path) -> None:
+    """Write what `to_bytes` gave, as `save_run` does."""
     # Not by `tempfile`, whose files nobody else may read even after they are renamed.
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:
         with open(part, "xb") as file:
-            file.write(to_bytes(run))
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, path)

@@ -9,6 +9,8 @@ from attnlab.runs.history import MOST_CHANGES, MOST_CHECKPOINTS, MOST_TESTS
 
 STEPS = 3
 VERSIONS = (1, 2)
+# The second where a name is none of a registry.
+REMEDIES = ("Choose a file that attnlab saved.", "or choose another file.")
 
 
 def parts_of(data):

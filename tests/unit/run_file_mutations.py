@@ -20,7 +20,7 @@ from attnlab.models import MODELS
 from attnlab.positions import POSITIONS
 from attnlab.runs.run_file_header import MOST_HEADER_BYTES
 from attnlab.runs.storage import RunFileError, from_bytes, to_bytes
-from tests.unit.run_file_edits import VERSIONS, in_version, joined, parts_of
+from tests.unit.run_file_edits import REMEDIES, VERSIONS, in_version, joined, parts_of
 
 MEMORY = 200_000_000
 SECONDS = 2.0
@@ -171,7 +171,7 @@ def check(file: bytes) -> bool:
         run = from_bytes(file)
     except RunFileError as error:
         message = str(error)
-        assert message.endswith("Choose a file that attnlab saved."), message
+        assert message.endswith(REMEDIES), message
         assert len(message) <= LONGEST_REFUSAL, message
         assert message.isprintable(), message
         return False

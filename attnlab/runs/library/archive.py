@@ -1,0 +1,144 @@
+"""A selection of runs in one file: a checksum, then for each run a line of JSON and its run file.
+
+The file begins with `attnlab runs 1` and a line with the SHA-256 of all that follows it. The line
+of a run has what was computed and by which versions, its tables as they are in a library and in
+base 64, the user's words, and how many bytes of a run file come after the line. There are no names
+of files, and nothing is packed but the tables, whose size is known.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from attnlab.configuration.options import OptionError
+from attnlab.runs.library.description import Description
+from attnlab.runs.library.row import check_model, entry_of, row_of
+from attnlab.runs.run_file_header import RunFileError
+from attnlab.runs.storage import header_of
+
+_MAGIC = b"attnlab runs 1\n"
+_CHECKSUM_BYTES = len(f"{hashlib.sha256().hexdigest()}\n")
+_COLUMNS = (
+    "experiment", "state", "reason", "steps", "seconds", "parameters", "nll", "nll_stderr",
+    "accuracy", "accuracy_stderr", "changes", "attnlab", "jax", "date", "name", "tags", "note",
+)  # fmt: skip
+_TABLES = ("tests", "curve")
+# What came later: a file may lack it.
+_LATER = ("exact_match",)
+# The longest note and the longest tables take half of it.
+_MOST_LINE_BYTES = 1_000_000
+MOST_RUNS = 100_000
+
+
+class ArchiveError(ValueError):
+    """Bytes that are not a whole file of exported runs. Says what is wrong, and the remedy."""
+
+    def __init__(self, problem: str):
+        super().__init__(f"{problem} Choose a file that a library of attnlab exported.")
+
+
+class ArchivedRun(NamedTuple):
+    """A run of a file that was read: its row, the user's words, the bytes of its model."""
+
+    row: dict[str, Any]
+    words: Description
+    model: bytes | None
+
+
+class TakenIn(NamedTuple):
+    """What came of a file: the numbers of new runs, how many were there, why some were refused."""
+
+    added: tuple[int, ...]
+    known: int
+    refused: tuple[str, ...]
+
+
+def archive_of(runs: Iterable[tuple[Mapping[str, Any], bytes | None]]) -> bytes:
+    """The file of these rows, each with the bytes of its model or without any.
+
+    Refused: more than `MOST_RUNS`, which nobody could take in.
+    """
+    parts = []
+    for place, (row, model) in enumerate(runs, start=1):
+        if place > MOST_RUNS:
+            remedy = "Export them in several files"
+            raise OptionError("numbers", place, f"more than {MOST_RUNS:,} runs", remedy)
+        record = {name: row[name] for name in _COLUMNS} | {name: row.get(name) for name in _LATER}
+        record |= {name: base64.b64encode(row[name]).decode() for name in _TABLES}
+        record["model_bytes"] = None if model is None else len(model)
+        parts += [json.dumps(record).encode(), b"\n", model or b""]
+    rest = b"".join(parts)
+    return _MAGIC + _checksum(rest) + rest
+
+
+def read_archive(data: bytes) -> Iterator[ArchivedRun | str]:
+    """The runs of such a file, one at a time, or why one is refused.
+
+    Refused as a whole, with an `ArchiveError`: what is not such a file, is damaged or cut off, and
+    more than `MOST_RUNS` runs.
+    """
+    start = len(_MAGIC) + _CHECKSUM_BYTES
+    if not data.startswith(_MAGIC):
+        raise ArchiveError("This is not a file of runs of attnlab.")
+    if data[len(_MAGIC) : start] != _checksum(memoryview(data)[start:]):
+        raise ArchiveError("This file of runs is damaged or cut off.")
+    place = 0
+    while start < len(data):
+        place += 1
+        if place > MOST_RUNS:
+            raise ArchiveError(f"This file has more than {MOST_RUNS:,} runs.")
+        end = data.find(b"\n", start, start + _MOST_LINE_BYTES + 1)
+        if end < 0:
+            raise ArchiveError(f"The line of run {place} of this file is cut off or too long.")
+        record = _record(data[start:end], place)
+        size = record.get("model_bytes")
+        if size is not None and (type(size) is not int or not 0 <= size <= len(data) - end - 1):
+            raise ArchiveError(f"The model of run {place} of this file is cut off.")
+        start = end + 1 + (size or 0)
+        try:
+            yield _checked(record, None if size is None else data[end + 1 : start])
+        except (KeyError, TypeError, ValueError) as error:
+            why = str(error) if isinstance(error, ValueError) else "It lacks a part."
+            yield f"Run {place} of this file was left out. {why}"
+
+
+def _checked(record: Mapping[str, Any], model: bytes | None) -> ArchivedRun:
+    """The run of a line. Refused: values that are none, and a model of another run.
+
+    What can be told from the experiment is, and the tables are packed anew, so that nothing is
+    believed. The arrays of the model are looked at when it is opened.
+    """
+    tables = {name: base64.b64decode(record[name], validate=True) for name in _TABLES}
+    later = {name: record.get(name) for name in _LATER}
+    given = {name: record[name] for name in _COLUMNS} | later | tables
+    entry = entry_of({**given, "number": 0, "file": None, "deleted": None})
+    changes = entry.changes
+    if model is not None:
+        try:
+            header = header_of(model)
+        except RunFileError as error:
+            raise ValueError(error.problem) from error
+        check_model(entry.result, header.experiment)
+        changes = max(changes, len(header.changes))
+    row = row_of(entry.result, entry.date) | {
+        "attnlab": entry.attnlab_version,
+        "jax": entry.jax_version,
+        "changes": changes,
+    }
+    return ArchivedRun(row, Description(entry.name, entry.tags, entry.note), model)
+
+
+def _record(line: bytes, place: int) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        raise ArchiveError(f"The line of run {place} of this file is not that of a run.")
+    return record
+
+
+def _checksum(data: bytes | memoryview) -> bytes:
+    return f"{hashlib.sha256(data).hexdigest()}\n".encode()

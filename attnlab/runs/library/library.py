@@ -1,0 +1,263 @@
+"""The library of runs: what was computed is kept, found and looked through."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from attnlab.runs.library import table
+from attnlab.runs.library.archive import TakenIn, archive_of, read_archive
+from attnlab.runs.library.description import Description
+from attnlab.runs.library.entry import Entry
+from attnlab.runs.library.query import Query
+from attnlab.runs.library.row import (
+    check_model,
+    check_named,
+    description_of,
+    entry_of,
+    moment,
+    row_of,
+)
+from attnlab.runs.library.store import Store
+from attnlab.runs.result import Result
+from attnlab.runs.run_file_header import RunFileError
+from attnlab.runs.storage import Run, from_bytes, to_bytes
+from attnlab.training.experiment import Experiment
+
+BIN_DAYS = 30
+
+
+class Problem(NamedTuple):
+    """A run that cannot be read, and why."""
+
+    number: int
+    text: str
+
+
+class Library:
+    """Runs in a folder, or in memory if it is None. Every method may be called from any thread.
+
+    What is kept is there for all programs of this machine that have opened the folder; on a drive
+    that several machines share, only one of them may have it open at a time. A run is a row with
+    its figures and curves; its model is a file under `runs/`. A library in a folder that may not be
+    written is only read. One that would come to more than `most_bytes` keeps nothing more; None
+    sets no limit. A program waits at most `patience` seconds for another one that writes.
+
+    Refused, with a `LibraryError` that says the remedy: a folder that cannot be made, and files in
+    it that are not a library's, or damaged.
+
+    >>> from attnlab import Experiment
+    >>> library = Library(None)
+    >>> library.keep(Result(Experiment(seed=1), "refused", reason="too large"), tags=("first",))
+    1
+    >>> [(entry.number, entry.result.reason) for entry in library.entries(Query(tag="first"))]
+    [(1, 'too large')]
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        *,
+        most_bytes: int | None = None,
+        patience: float = 10.0,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ):
+        self._clock = clock
+        self._problems: dict[int, str] = {}
+        self._store = Store(folder, most_bytes=most_bytes, patience=patience)
+        self._store.tidy_up(clock(), bin_days=BIN_DAYS)
+
+    def keep(
+        self,
+        result: Result,
+        *,
+        name: str = "",
+        tags: Iterable[str] = (),
+        number: int | None = None,
+    ) -> int:
+        """Keep a result as a new run, or as that of `number`, which went on; its number.
+
+        A run that went on keeps its name, tags and note, stays in the bin if it is there, and keeps
+        its model if `result` has none. If it is gone for good, it becomes a new one. The same
+        experiment kept twice is two runs.
+
+        Refused, and nothing has changed: what `check_named` refuses; and, with a `LibraryError`,
+        a disk or library that is full, one that may not be written or that another program writes.
+        """
+        check_named(result.experiment)
+        words = Description(name, tuple(tags))
+        row, old = row_of(result, self._clock()), None
+        model = None if result.run is None else to_bytes(result.run)
+        if result.run is not None:
+            check_model(result, result.run.experiment)
+            row["changes"] = len(result.run.history.changes)
+        with self._store.adding([(row, model)]) as connection:
+            old = table.row_at(connection, number)
+            if old is None:
+                number = table.insert(connection, row, words)
+            else:
+                table.update(connection, row, old)
+        if old is not None and old["file"] and model is not None:
+            self._store.forget([old["file"]])
+        return number
+
+    def find(self, experiment: Experiment) -> Entry | None:
+        """The newest run of this experiment that is done, as it began; None if there is none.
+
+        Those that went on with other settings on the way do not count.
+        """
+        with self._store.reading() as connection:
+            rows = table.rows_like(connection, experiment)
+        found = (self._entry(row) for row in rows)
+        # A class that is not registered may have the name of one that is.
+        return next((e for e in found if e and e.result.experiment == experiment), None)
+
+    def entry(self, number: int) -> Entry | None:
+        """The run of this number, in the bin or not; None if there is none or it is damaged."""
+        with self._store.reading() as connection:
+            row = table.row_at(connection, number)
+        return None if row is None else self._entry(row)
+
+    def age_of(self, entry: Entry) -> timedelta:
+        """How long ago a run was kept."""
+        return self._clock() - entry.date
+
+    def entries(
+        self, query: Query = Query(), *, first: int = 0, most: int = 50
+    ) -> tuple[Entry, ...]:
+        """Those that fit, in order, from the `first`, counted from 0, at most so many.
+
+        Runs that cannot be read are left out and are from then on among the `problems`.
+        """
+        with self._store.reading() as connection:
+            rows = table.rows_of(connection, query, first=first, most=most)
+        return tuple(entry for entry in map(self._entry, rows) if entry)
+
+    def count(self, query: Query = Query()) -> int:
+        """How many fit, with those that cannot be read."""
+        with self._store.reading() as connection:
+            return table.count_of(connection, query)
+
+    def choices(self) -> table.Choices:
+        """What they can be filtered by."""
+        with self._store.reading() as connection:
+            return table.choices_of(connection)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """The runs that were met so far and cannot be read."""
+        return tuple(Problem(*pair) for pair in sorted(dict(self._problems).items()))
+
+    def _entry(self, row: Mapping[str, Any]) -> Entry | None:
+        number = row["number"]
+        try:
+            entry = entry_of(row)
+        except ValueError as error:
+            self._problems[number] = (
+                f"Run {number} cannot be read. {error} It is damaged, or of another version of "
+                "attnlab. Update attnlab, or delete it."
+            )
+            return None
+        self._problems.pop(number, None)
+        return entry
+
+    def describe(
+        self,
+        number: int,
+        *,
+        name: str | None = None,
+        tags: Iterable[str] | None = None,
+        note: str | None = None,
+    ) -> None:
+        """Change the words of a run; None leaves them. Nothing happens if it is not there."""
+        given = {"name": name, "tags": None if tags is None else tuple(tags), "note": note}
+        changed = {part: value for part, value in given.items() if value is not None}
+        with self._store.writing() as connection:
+            row = table.row_at(connection, number)
+            if row is not None:
+                words = dataclasses.replace(description_of(row), **changed)
+                table.describe(connection, row, words)
+
+    def delete(self, numbers: Iterable[int]) -> None:
+        """Put runs into the bin. After `BIN_DAYS` days the next opening deletes them for good."""
+        date = moment(self._clock())
+        with self._store.writing() as connection:
+            for number in numbers:
+                table.change(connection, "runs", number, {"deleted": date})
+                self._problems.pop(number, None)
+
+    def restore(self, numbers: Iterable[int]) -> None:
+        """Take runs out of the bin."""
+        with self._store.writing() as connection:
+            for number in numbers:
+                table.change(connection, "runs", number, {"deleted": None})
+
+    def empty_bin(self) -> None:
+        """Delete for good what is in the bin. The space of their rows is used again."""
+        self._store.purge(self._clock())
+
+    def run_of(self, number: int) -> Run | None:
+        """The run with its model, which can be continued; None if no model is kept.
+
+        Refused, with a `RunFileError`: a file that is missing or damaged.
+        """
+        with self._store.reading() as connection:
+            row = table.row_at(connection, number)
+        if row is None or row["file"] is None:
+            return None
+        try:
+            return from_bytes(self._store.model_of(row))
+        except RunFileError as error:
+            raise RunFileError(
+                f"The model of run {number} cannot be opened, its figures and curves can. "
+                f"{error.problem}",
+                "Train it again.",
+            ) from error
+
+    def export(self, numbers: Iterable[int], *, models: bool = True) -> bytes:
+        """These runs in one file, which `take_in` reads, with their models or without.
+
+        Those that are not there or cannot be read are left out; of one whose model cannot be read,
+        the rest is there. Either is among the `problems`. Refused: more than `MOST_RUNS`.
+        """
+        return archive_of(self._archived(numbers, models=models))
+
+    def _archived(
+        self, numbers: Iterable[int], *, models: bool
+    ) -> Iterator[tuple[Mapping[str, Any], bytes | None]]:
+        for number in numbers:
+            with self._store.reading() as connection:
+                row = table.row_at(connection, number)
+            if row is None or self._entry(row) is None:
+                continue
+            model = None
+            if models and row["file"] is not None:
+                try:
+                    model = self._store.model_of(row)
+                except RunFileError as error:
+                    self._problems[number] = f"Run {number} has no model any more. {error}"
+            yield row, model
+
+    def take_in(self, data: bytes) -> TakenIn:
+        """Add the runs of a file that `export` made. Those in the bin here come out of it.
+
+        Refused as a whole, and nothing has changed: with an `ArchiveError`, bytes that are not such
+        a file, are damaged or cut off; with a `LibraryError`, what `keep` refuses.
+        """
+        runs = list(read_archive(data))
+        refused = tuple(run for run in runs if isinstance(run, str))
+        runs = [run for run in runs if not isinstance(run, str)]
+        with self._store.adding((run.row, run.model) for run in runs) as connection:
+            numbers = [table.add(connection, run.row, run.words) for run in runs]
+        known = [run for run, number in zip(runs, numbers, strict=True) if number is None]
+        self._store.forget(run.row["file"] for run in known if run.model is not None)
+        added = tuple(number for number in numbers if number is not None)
+        return TakenIn(added, len(known), refused)
+
+    def size(self) -> int:
+        """The bytes that it takes, on disk or in memory; runs in the bin count."""
+        return self._store.size()
+
+    def close(self) -> None:
+        """Let go of the database. It happens by itself when nobody has the library any more."""
+        self._store.close()

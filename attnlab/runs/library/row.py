@@ -1,0 +1,230 @@
+"""A result as the values of a row, and back."""
+
+import dataclasses
+import math
+import zlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import jax
+import numpy as np
+
+from attnlab.configuration.options import OptionError, options_of, quoted
+from attnlab.configuration.records import from_record, to_record
+from attnlab.runs.history import MOST_TESTS, Curve
+from attnlab.runs.identity import identity_of
+from attnlab.runs.library.attnlab_version import ATTNLAB_VERSION
+from attnlab.runs.library.description import Description, shown
+from attnlab.runs.library.entry import Entry
+from attnlab.runs.result import Result
+from attnlab.training.evaluation import Evaluation
+from attnlab.training.experiment import Experiment, from_json, to_json
+
+MOST_CURVE_POINTS = 1_000
+_MOST_REASON, _MOST_VERSION = 2_000, 50
+_FIGURES = Evaluation._fields
+_MOST_STEP = 2**53
+
+
+class RowError(ValueError):
+    """A row that is not that of a run. Says why."""
+
+
+def check_named(experiment: Experiment) -> None:
+    """Refuse, with an `OptionError`, what a library cannot name: classes that are not registered.
+
+    Their names and options could be written, but nobody could make the experiment of them again.
+    """
+    for part in ("generator", "model", "training"):
+        value, registry = getattr(experiment, part), options_of(Experiment)[part].registry
+        try:
+            again = from_record(registry, to_record(value), option_name=part)
+            named = dataclasses.replace(experiment, **{part: again}) == experiment
+        except (ValueError, TypeError):
+            named = False
+        if not named:
+            problem = "a library keeps registered classes only"
+            remedy = "Add the class to its registry, or save the run by `save_run`"
+            raise OptionError(part, type(value).__name__, problem, remedy)
+
+
+def check_model(result: Result, experiment: Experiment) -> None:
+    """Refuse, with a `ValueError`, a model of this experiment for a result of another one.
+
+    Its training may differ: the last model of a run that went on may be of before.
+    """
+    if dataclasses.replace(experiment, training=result.experiment.training) != result.experiment:
+        raise ValueError("Its model is of another experiment. Keep each with its own.")
+
+
+def row_of(result: Result, date: datetime) -> dict[str, Any]:
+    """What is kept of a result but its run. Refused: more tests or points than have a place."""
+    experiment, curve = result.experiment, result.curve
+    if len(result.tests) > MOST_TESTS or curve.steps.size > MOST_CURVE_POINTS:
+        raise ValueError(
+            f"A result is kept with at most {MOST_TESTS:,} tests and {MOST_CURVE_POINTS:,} points "
+            "of its curve. Leave some out."
+        )
+    settings, seed = identity_of(experiment)
+    figures = result.evaluation or (None,) * len(_FIGURES)
+    return {
+        "settings": settings,
+        "seed": seed,
+        "generator": experiment.generator.name,
+        "model": experiment.model.name,
+        "length": experiment.length,
+        "state": result.state,
+        "reason": shown(result.reason[:_MOST_REASON]),
+        "steps": int(result.steps),
+        "seconds": float(result.seconds),
+        "parameters": int(result.parameters),
+        **{name: _real(figure) for name, figure in zip(_FIGURES, figures, strict=True)},
+        "exact_match": _real(result.exact_match),
+        "attnlab": ATTNLAB_VERSION,
+        "jax": jax.__version__,
+        "date": moment(date),
+        "experiment": to_json(experiment),
+        "tests": packed([[step, *figures] for step, figures in result.tests], columns=5),
+        "curve": packed(np.column_stack([curve.steps, curve.values]), columns=2),
+    }
+
+
+def moment(date: datetime) -> str:
+    """As it stands in a row; texts are in the order of time."""
+    return date.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _real(figure: float | None) -> float | None:
+    """As SQLite has it, which has NULL for what is no number."""
+    return None if figure is None or math.isnan(figure) else float(figure)
+
+
+def entry_of(row: Mapping[str, Any]) -> Entry:
+    """The entry that is in a row.
+
+    Refused, with a `ValueError` that says why: values of the wrong type, experiments that this
+    program does not know, columns that are damaged.
+    """
+    try:
+        return Entry(
+            number=_whole(row, "number"),
+            result=_result(row),
+            name=_text(row, "name"),
+            tags=tags_of(row),
+            note=_text(row, "note"),
+            attnlab_version=_text(row, "attnlab", most=_MOST_VERSION),
+            jax_version=_text(row, "jax", most=_MOST_VERSION),
+            date=_date(row["date"]),
+            changes=_whole(row, "changes"),
+            has_model=row["file"] is not None,
+            deleted=None if row["deleted"] is None else _date(row["deleted"]),
+        )
+    except (OptionError, RowError):
+        raise
+    # The texts of these are for programmers, and may quote the row at length.
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+        zlib.error,
+    ) as error:
+        raise RowError("Its values are not those of a run.") from error
+
+
+def _result(row: Mapping[str, Any]) -> Result:
+    tests = unpacked(row["tests"], columns=5, most=MOST_TESTS)
+    curve = unpacked(row["curve"], columns=2, most=MOST_CURVE_POINTS)
+    return Result(
+        experiment=from_json(_text(row, "experiment")),
+        state=_text(row, "state"),
+        evaluation=_evaluation(row),
+        steps=_whole(row, "steps"),
+        seconds=_number(row, "seconds"),
+        parameters=_whole(row, "parameters"),
+        tests=tuple(
+            (step, Evaluation(*figures))
+            for step, figures in zip(_steps(tests).tolist(), tests[:, 1:].tolist(), strict=True)
+        ),
+        curve=Curve(_steps(curve), curve[:, 1].copy()),
+        reason=_text(row, "reason", most=_MOST_REASON),
+        exact_match=None if row.get("exact_match") is None else _share(row, "exact_match"),
+    )
+
+
+def description_of(row: Mapping[str, Any]) -> Description:
+    """The words by which the user knows the run."""
+    return Description(_text(row, "name"), tags_of(row), _text(row, "note"))
+
+
+def tags_of(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """In the order of the alphabet."""
+    return tuple(sorted(_text(row, "tags").split("\n"))) if row["tags"] else ()
+
+
+def _evaluation(row: Mapping[str, Any]) -> Evaluation | None:
+    # An accuracy is a share of sequences: it is a number whenever there was a test.
+    if row["accuracy"] is None:
+        return None
+    figures = (math.nan if row[name] is None else _number(row, name) for name in _FIGURES)
+    return Evaluation(*figures)
+
+
+def _steps(table: np.ndarray) -> np.ndarray:
+    steps = table[:, 0]
+    if not ((steps >= 0) & (steps <= _MOST_STEP) & (steps == np.floor(steps))).all():
+        raise RowError("One of its tables has steps that are none.")
+    return steps.astype(int)
+
+
+def _text(row: Mapping[str, Any], name: str, *, most: int | None = None) -> str:
+    if not isinstance(row[name], str):
+        raise RowError(f"Its {name} is {quoted(row[name])}, which is not a text.")
+    if most is not None and len(row[name]) > most:
+        raise RowError(f"Its {name} has more than {most:,} letters.")
+    return row[name]
+
+
+def _whole(row: Mapping[str, Any], name: str) -> int:
+    if type(row[name]) is not int or row[name] < 0:
+        raise RowError(f"Its {name} is {quoted(row[name])}, which is not a whole number.")
+    return row[name]
+
+
+def _number(row: Mapping[str, Any], name: str) -> float:
+    if type(row[name]) not in (int, float) or row[name] < 0:
+        raise RowError(f"Its {name} is {quoted(row[name])}, which is not a positive number.")
+    return float(row[name])
+
+
+def _share(row: Mapping[str, Any], name: str) -> float:
+    if (share := _number(row, name)) > 1:
+        raise RowError(f"Its {name} is {quoted(row[name])}, which is more than 1.")
+    return share
+
+
+def _date(text: str) -> datetime:
+    date = datetime.fromisoformat(text)
+    if date.tzinfo is None:
+        raise RowError(f"Its date is {quoted(text)}, which is not in UTC.")
+    return date.astimezone(UTC)
+
+
+def packed(table: Any, *, columns: int) -> bytes:
+    """A table of numbers, column after column, as compressed little-endian floats of 64 bits."""
+    table = np.asarray(table, dtype="<f8").reshape(-1, columns)
+    return zlib.compress(table.T.tobytes())
+
+
+def unpacked(data: bytes, *, columns: int, most: int) -> np.ndarray:
+    """The table that `packed` wrote. Refused, without being made: more than `most` rows."""
+    size = columns * most * 8
+    reader = zlib.decompressobj()
+    plain = reader.decompress(data, size + 1)
+    if not reader.eof or reader.unused_data or len(plain) > size or len(plain) % (columns * 8):
+        raise RowError(f"One of its tables is damaged or has more than {most:,} rows.")
+    return np.frombuffer(plain, dtype="<f8").reshape(columns, -1).T

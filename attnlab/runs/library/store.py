@@ -1,0 +1,157 @@
+"""The rows of a library together with the models that they name."""
+
+import math
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from attnlab.runs.identity import identity_of
+from attnlab.runs.library import table
+from attnlab.runs.library.database import Database
+from attnlab.runs.library.files import FolderFiles, MemoryFiles
+from attnlab.runs.library.library_error import LibraryError
+from attnlab.runs.library.row import moment
+from attnlab.runs.library.settings_form import settings_form
+from attnlab.runs.run_file_header import RunFileError
+from attnlab.training.experiment import from_json
+
+# Far longer than from the file of a model to the row that names it.
+_LEFTOVER = timedelta(days=1)
+
+
+class Store:
+    """A database, and the files that it names: a file is there before its row and goes after it.
+
+    So a program that is killed leaves at most files that no row names; those are deleted at an
+    opening a day later. Refused, with a `LibraryError`: a folder that cannot be made, whatever
+    `Database` refuses, and more than `most_bytes`.
+    """
+
+    def __init__(self, folder: Path | None, *, most_bytes: int | None, patience: float):
+        self._most_bytes = most_bytes
+        if folder is None:
+            self._files, path = MemoryFiles(), None
+        else:
+            self._files, path = FolderFiles(folder / "runs"), folder / "library.sqlite"
+            _make(folder)
+        self._database = Database(path, patience=patience)
+        self.reading, self.writing = self._database.reading, self._database.writing
+        self.close = self._database.close
+
+    @contextmanager
+    def adding(
+        self, rows: Iterable[tuple[dict[str, Any], bytes | None]]
+    ) -> Iterator[sqlite3.Connection]:
+        """As `writing`, with models written and named in their rows; all counts or nothing."""
+        self._database.check_writable()
+        room, names = self._room(), []
+        try:
+            for row, model in rows:
+                parts = [*row.values(), model]
+                room -= sum(len(part) for part in parts if isinstance(part, str | bytes))
+                if room < 0:
+                    raise LibraryError(
+                        f"The library {self._database.where} is full: it may have "
+                        f"{self._most_bytes / 1e6:,.0f} MB. Delete runs and empty the bin."
+                    )
+                if model is not None:
+                    row |= {"file": self._written(model), "file_bytes": len(model)}
+                    names.append(row["file"])
+            with self.writing() as connection:
+                yield connection
+        except BaseException:
+            self.forget(names)
+            raise
+
+    def _room(self) -> float:
+        """How many bytes more there may be."""
+        return math.inf if self._most_bytes is None else self._most_bytes - self.size()
+
+    def _written(self, model: bytes) -> str:
+        try:
+            return self._files.write(model)
+        except OSError as error:
+            why = os.strerror(error.errno) if error.errno else str(error)
+            raise LibraryError(
+                f"The library {self._database.where} could not keep a model: {why}. "
+                "See that its disk has space and that its folder may be written.",
+                error.errno,
+            ) from error
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Delete files that no row names any more."""
+        for name in names:
+            self._files.delete(name)
+
+    def model_of(self, row: Mapping[str, Any]) -> bytes:
+        """The bytes of the file that a row names. Refused: a file that is missing."""
+        while True:
+            try:
+                return self._files.read(row["file"])
+            except OSError as error:
+                with self.reading() as connection:
+                    again = table.row_at(connection, row["number"])
+                # It may have gone on meanwhile, and have another file.
+                if again is None or again["file"] in (None, row["file"]):
+                    raise RunFileError(f"Its file {row['file']} is missing.") from error
+                row = again
+
+    def purge(self, by: datetime) -> None:
+        """Delete for good what was in the bin at that date."""
+        with self.reading() as connection:
+            files = table.files_deleted(connection, moment(by))
+        if files:
+            with self.writing() as connection:
+                # Anew, since some may have been restored meanwhile.
+                files = table.files_deleted(connection, moment(by))
+                table.remove(connection, moment(by))
+            self.forget(file for file in files if file)
+
+    def tidy_up(self, now: datetime, *, bin_days: int) -> None:
+        """What is due at an opening; where it is only read, or another one writes, it can wait."""
+        with suppress(LibraryError):
+            self._database.check_writable()
+            self.purge(now - timedelta(days=bin_days))
+            self._hash_settings()
+            with self.reading() as connection:
+                names = table.files_of(connection)
+            self._files.delete_others(names, before=now - _LEFTOVER)
+
+    def _hash_settings(self) -> None:
+        """Hash all settings as this attnlab does, if another one did it before.
+
+        One that has a new option, which old runs take to be at its default, hashes them otherwise.
+        """
+        form = settings_form()
+        with self.reading() as connection:
+            if table.form_of(connection) == form:
+                return
+            experiments = table.experiments_of(connection)
+        settings = []
+        for number, text in experiments:
+            # Those that cannot be read are told where they are listed.
+            with suppress(ValueError, TypeError, KeyError, AttributeError):
+                settings.append((identity_of(from_json(text)).settings, number))
+        with self.writing() as connection:
+            table.put_settings(connection, settings, form)
+
+    def size(self) -> int:
+        """All its bytes, on disk or in memory."""
+        with self.reading() as connection:
+            models = table.bytes_of_files(connection)
+        return self._database.size() + models
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LibraryError(
+            f"The folder {folder} of the library cannot be made: {error.strerror}. "
+            "Name another in `ATTNLAB_LIBRARY`, or set it to off.",
+            error.errno,
+        ) from error

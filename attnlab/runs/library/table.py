@@ -1,0 +1,203 @@
+"""Rows of a library's database, in transactions that are under way."""
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from attnlab.runs.identity import identity_of
+from attnlab.runs.library.description import Description
+from attnlab.runs.library.query import Query, condition_of, order_of
+from attnlab.runs.library.row import description_of
+from attnlab.runs.library.settings_form import settings_form
+from attnlab.training.experiment import Experiment
+
+_DETAILS = ("experiment", "tests", "curve")
+_WHOLE = """
+    SELECT runs.*, details.experiment, details.tests, details.curve,
+    (SELECT group_concat(tag, char(10)) FROM tags WHERE tags.number = runs.number) AS tags
+    FROM runs LEFT JOIN details USING (number)
+"""
+_DELETED = "WHERE deleted <= ?"
+
+
+def row_at(connection: sqlite3.Connection, number: int | None) -> dict[str, Any] | None:
+    """That of a number, if it is there."""
+    found = _whole_rows(connection, "WHERE number = ?", [number])
+    return found[0] if found else None
+
+
+def rows_of(
+    connection: sqlite3.Connection, query: Query, *, first: int, most: int
+) -> list[dict[str, Any]]:
+    """A page of those that fit, in order. What is only shown is read of this page alone."""
+    condition, values = condition_of(query)
+    order = order_of(query)
+    page = f"SELECT number FROM runs WHERE {condition} ORDER BY {order} LIMIT ? OFFSET ?"
+    rest = f"JOIN ({page}) USING (number) ORDER BY {order}"
+    return _whole_rows(connection, rest, [*values, most, first])
+
+
+def count_of(connection: sqlite3.Connection, query: Query) -> int:
+    """How many fit."""
+    condition, values = condition_of(query)
+    statement = f"SELECT count(*) FROM runs WHERE {condition}"
+    return connection.execute(statement, values).fetchone()[0]
+
+
+def rows_like(connection: sqlite3.Connection, experiment: Experiment) -> list[dict[str, Any]]:
+    """Those that are done, as they began, with these settings and this seed; the newest first.
+
+    In a library whose settings were hashed by another attnlab, and that is only read, all that may
+    have them.
+    """
+    if form_of(connection) == settings_form():
+        condition, values = "settings = ? AND seed = ?", [*identity_of(experiment)]
+    else:
+        condition = "generator = ? AND model = ? AND length = ? AND seed = ?"
+        values = [experiment.generator.name, experiment.model.name, experiment.length]
+        values.append(experiment.seed)
+    return _whole_rows(
+        connection,
+        f"WHERE {condition} AND state = 'done' AND changes = 0 AND deleted IS NULL "
+        "ORDER BY date DESC, number DESC",
+        values,
+    )
+
+
+class Choices(NamedTuple):
+    """What the runs that are not in the bin can be filtered by."""
+
+    generators: tuple[str, ...]
+    models: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+def choices_of(connection: sqlite3.Connection) -> Choices:
+    """Those that there are, in the order of the alphabet."""
+
+    def found(column: str, source: str) -> tuple[str, ...]:
+        statement = f"SELECT DISTINCT {column} FROM {source} WHERE deleted IS NULL ORDER BY 1"
+        return tuple(value for (value,) in connection.execute(statement))
+
+    tagged = "tags JOIN runs USING (number)"
+    return Choices(found("generator", "runs"), found("model", "runs"), found("tag", tagged))
+
+
+def add(connection: sqlite3.Connection, row: Mapping[str, Any], words: Description) -> int | None:
+    """A new row, or one that was in the bin or had no model; None if all of it is there."""
+    there = _same_row(connection, row)
+    if there is None:
+        return insert(connection, row, words)
+    has_new_file = "file" in row and not there["file"]
+    if there["deleted"] is None and not has_new_file:
+        return None
+    file = {name: row[name] for name in ("file", "file_bytes") if has_new_file}
+    change(connection, "runs", there["number"], {"deleted": None} | file)
+    return there["number"]
+
+
+def _same_row(connection: sqlite3.Connection, row: Mapping[str, Any]) -> sqlite3.Row | None:
+    """The one that was kept at the same moment with the same figures, in the bin or not."""
+    marks = ("date", "seed", "state", "steps", "seconds")
+    where = " AND ".join(f"{mark} = ?" for mark in marks)
+    statement = f"SELECT number, deleted, file FROM runs WHERE {where}"
+    return connection.execute(statement, [row[mark] for mark in marks]).fetchone()
+
+
+def _whole_rows(
+    connection: sqlite3.Connection, rest: str, values: Sequence[Any]
+) -> list[dict[str, Any]]:
+    return [dict(row) for row in connection.execute(f"{_WHOLE} {rest}", values)]
+
+
+def insert(connection: sqlite3.Connection, row: Mapping[str, Any], words: Description) -> int:
+    """A new row; its number."""
+    values = {"name": words.name, "note": words.note, "words": _searched(row, words)}
+    values |= {column: value for column, value in row.items() if column not in _DETAILS}
+    number = _add(connection, "runs", values)
+    _add(connection, "details", {"number": number} | {column: row[column] for column in _DETAILS})
+    _put_tags(connection, number, words.tags)
+    return number
+
+
+def update(connection: sqlite3.Connection, row: Mapping[str, Any], old: Mapping[str, Any]) -> None:
+    """Other values for a row that keeps its words."""
+    values = {column: value for column, value in row.items() if column not in _DETAILS}
+    values["words"] = _searched(row, description_of(old))
+    change(connection, "runs", old["number"], values)
+    change(connection, "details", old["number"], {column: row[column] for column in _DETAILS})
+
+
+def describe(connection: sqlite3.Connection, row: Mapping[str, Any], words: Description) -> None:
+    """Other words for a row."""
+    values = {"name": words.name, "note": words.note, "words": _searched(row, words)}
+    change(connection, "runs", row["number"], values)
+    _put_tags(connection, row["number"], words.tags)
+
+
+def change(
+    connection: sqlite3.Connection, table: str, number: int, values: Mapping[str, Any]
+) -> None:
+    """Other values for some columns of a row."""
+    changes = ", ".join(f"{column} = ?" for column in values)
+    statement = f"UPDATE {table} SET {changes} WHERE number = ?"
+    connection.execute(statement, [*values.values(), number])
+
+
+def files_deleted(connection: sqlite3.Connection, by: str) -> list[str | None]:
+    """The files of those that were in the bin at that date, None for one without."""
+    return [file for (file,) in connection.execute(f"SELECT file FROM runs {_DELETED}", (by,))]
+
+
+def files_of(connection: sqlite3.Connection) -> frozenset[str]:
+    """All that rows name, of runs in the bin too."""
+    return frozenset(file for (file,) in connection.execute("SELECT file FROM runs") if file)
+
+
+def bytes_of_files(connection: sqlite3.Connection) -> int:
+    """Of all of them together."""
+    return connection.execute("SELECT coalesce(sum(file_bytes), 0) FROM runs").fetchone()[0]
+
+
+def form_of(connection: sqlite3.Connection) -> str:
+    """The `settings_form` by which settings were hashed."""
+    return connection.execute("SELECT form FROM about").fetchone()[0]
+
+
+def remove(connection: sqlite3.Connection, by: str) -> None:
+    """Delete for good what was in the bin at that date."""
+    for name in ("details", "tags"):
+        statement = f"DELETE FROM {name} WHERE number IN (SELECT number FROM runs {_DELETED})"
+        connection.execute(statement, (by,))
+    connection.execute(f"DELETE FROM runs {_DELETED}", (by,))
+
+
+def experiments_of(connection: sqlite3.Connection) -> list[tuple[int, str]]:
+    """Of all runs, with their numbers."""
+    rows = connection.execute("SELECT number, experiment FROM details").fetchall()
+    return [(number, text) for number, text in rows]
+
+
+def put_settings(
+    connection: sqlite3.Connection, settings: Iterable[tuple[str, int]], form: str
+) -> None:
+    """Other hashes of settings, each with the number of its run, and the form that they have."""
+    connection.executemany("UPDATE runs SET settings = ? WHERE number = ?", settings)
+    connection.execute("UPDATE about SET form = ?", (form,))
+
+
+def _searched(row: Mapping[str, Any], words: Description) -> str:
+    """All that a text is looked for in."""
+    parts = (words.name, words.note, *words.tags, row["generator"], row["model"], row["reason"])
+    return "\n".join(parts).casefold()
+
+
+def _add(connection: sqlite3.Connection, table: str, values: Mapping[str, Any]) -> int:
+    places = ", ".join("?" * len(values))
+    statement = f"INSERT INTO {table} ({', '.join(values)}) VALUES ({places})"
+    return connection.execute(statement, list(values.values())).lastrowid
+
+
+def _put_tags(connection: sqlite3.Connection, number: int, tags: tuple[str, ...]) -> None:
+    connection.execute("DELETE FROM tags WHERE number = ?", (number,))
+    connection.executemany("INSERT INTO tags VALUES (?, ?)", [(tag, number) for tag in tags])

@@ -1,0 +1,76 @@
+"""What came of a run, whether it reached its end or not."""
+
+import dataclasses
+from types import MappingProxyType
+
+import numpy as np
+
+from attnlab.models import parameter_count
+from attnlab.runs.history import Curve, loss_curve
+from attnlab.runs.storage import Run
+from attnlab.training.evaluation import Evaluation
+from attnlab.training.experiment import Experiment
+
+STATES = MappingProxyType(
+    {
+        "done": "all steps made",
+        "interrupted": "not all steps made; it can be continued",
+        "failed": "stopped by an error",
+        "refused": "not begun",
+    }
+)
+
+_NOTHING = Curve(np.zeros(0, dtype=int), np.zeros(0))
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """A run's figures, or the `reason` why there are none or not all.
+
+    `evaluation` is the test after `steps` steps, None if there was none; `tests` are those on the
+    way, and `curve` is the training loss. `seconds` are those of training. `run` holds the model
+    and can be continued; it is None where it was not kept, or is kept elsewhere. `exact_match` is
+    the share of test targets that are right from end to end, None where that was not looked at, as
+    of a process that is no task.
+    """
+
+    experiment: Experiment
+    state: str
+    evaluation: Evaluation | None = None
+    steps: int = 0
+    seconds: float = 0.0
+    parameters: int = 0
+    tests: tuple[tuple[int, Evaluation], ...] = ()
+    curve: Curve = _NOTHING
+    reason: str = ""
+    run: Run | None = None
+    exact_match: float | None = None
+
+    def __post_init__(self):
+        if self.state not in STATES:
+            raise ValueError(f"`state` is {self.state!r}. Choose one of {', '.join(STATES)}.")
+
+
+def result_of(
+    run: Run,
+    state: str,
+    evaluation: Evaluation | None,
+    seconds: float,
+    *,
+    reason: str = "",
+    exact_match: float | None = None,
+) -> Result:
+    """The result of a run that was stored, with its figures read off it."""
+    return Result(
+        experiment=run.experiment,
+        state=state,
+        evaluation=evaluation,
+        steps=int(run.state.step),
+        seconds=seconds,
+        parameters=parameter_count(run.state.model),
+        tests=run.history.tests,
+        curve=loss_curve(run.history),
+        reason=reason,
+        run=run,
+        exact_match=exact_match,
+    )

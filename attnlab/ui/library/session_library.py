@@ -1,0 +1,73 @@
+"""Which library a browser session has: that of the user of this machine, or one of its own."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import streamlit as st
+
+from attnlab.runs.library import Library, LibraryError, Query, library_folder
+from attnlab.ui.core.hosting import hosted
+
+# Of a stranger's session: some fifty runs of the largest models that a server allows, and
+# thousands of small ones.
+_HOSTED_BYTES = 32_000_000
+# A page waits no longer for another program that writes.
+_PATIENCE = 3.0
+_OWN = "own_library"
+_MOST_MOVED = 1_000
+
+
+class SessionLibrary(NamedTuple):
+    """A library, and the folder that it is in; None for one that ends with the session.
+
+    `problem` says why it is not in the folder where it should be.
+    """
+
+    library: Library
+    folder: Path | None
+    problem: str = ""
+
+
+def session_library() -> SessionLibrary:
+    """The user's library; one in memory on a shared server, where it is off or cannot be opened."""
+    folder = None if hosted() else library_folder(os.environ)
+    if folder is None:
+        return SessionLibrary(_own_library(), None)
+    opened = _opened(folder)
+    if isinstance(opened, str):
+        return SessionLibrary(_own_library(), None, opened)
+    _move_own_runs(opened)
+    return SessionLibrary(opened, folder)
+
+
+def try_again() -> None:
+    """Open the user's library anew."""
+    _opened.clear()
+
+
+@st.cache_resource(show_spinner=False)
+def _opened(folder: Path) -> Library | str:
+    """That of the folder, for all sessions; or why there is none."""
+    try:
+        return Library(folder, patience=_PATIENCE)
+    except LibraryError as error:
+        return str(error)
+
+
+def _own_library() -> Library:
+    if _OWN not in st.session_state:
+        st.session_state[_OWN] = Library(None, most_bytes=_HOSTED_BYTES if hosted() else None)
+    return st.session_state[_OWN]
+
+
+def _move_own_runs(library: Library) -> None:
+    """What was kept in memory while the user's library could not be opened goes there."""
+    own: Library | None = st.session_state.pop(_OWN, None)
+    if own is None:
+        return
+    runs = [entry.number for entry in own.entries(Query(), most=_MOST_MOVED)]
+    try:
+        library.take_in(own.export(runs))
+    except LibraryError:
+        st.session_state[_OWN] = own

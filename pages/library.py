@@ -1,0 +1,59 @@
+"""Library: every run that was kept."""
+
+import streamlit as st
+
+from attnlab.ui.core.in_code import draw_in_code
+from attnlab.ui.core.session_run import session_run
+from attnlab.ui.core.shell import ensure_shell
+from attnlab.ui.library.actions_panel import (
+    draw_actions,
+    draw_bin_actions,
+    draw_undo,
+    follow_opening,
+)
+from attnlab.ui.library.comparison_panel import draw_comparison
+from attnlab.ui.library.details_panel import draw_details
+from attnlab.ui.library.filters_panel import draw_filters, draw_page_choice
+from attnlab.ui.library.place_panel import draw_damaged, draw_nothing, draw_place, told_calmly
+from attnlab.ui.library.session_library import session_library
+from attnlab.ui.library.table_panel import ROWS_ON_PAGE, draw_table
+from attnlab.ui.library.ticks import ticked_entries
+from attnlab.ui.library.travel_panel import draw_travel, follow_upload
+
+ensure_shell()
+follow_opening()
+run, place = session_run(), session_library()
+library = place.library
+
+st.title("Library", anchor=False)
+with told_calmly():
+    follow_upload(library)
+    draw_place(place)
+    query = draw_filters(library.choices())
+    count = library.count(query)
+    pages = -(-count // ROWS_ON_PAGE)
+    first = ROWS_ON_PAGE * draw_page_choice(pages)
+    entries = library.entries(query, first=first, most=ROWS_ON_PAGE)
+    draw_undo(library)
+    if entries:
+        draw_table(entries, first=first, count=count)
+    else:
+        draw_nothing(place, in_bin=query.deleted)
+    chosen = ticked_entries(library, in_bin=query.deleted)
+    if query.deleted:
+        draw_bin_actions(library, chosen)
+    elif chosen:
+        draw_actions(run, library, chosen)
+        if len(chosen) == 1:
+            draw_details(library, chosen[0])
+        else:
+            draw_comparison(chosen)
+    draw_travel(library, query, chosen)
+    draw_damaged(library)
+draw_in_code(
+    "from attnlab.runs.library import Query, default_library\n\n"
+    "library = default_library()\n"
+    'for entry in library.entries(Query(generator="recall", sort="loss", descending=False)):\n'
+    "    print(entry.number, entry.result.evaluation)\n"
+    "    run = library.run_of(entry.number)  # its model, which can be continued"
+)

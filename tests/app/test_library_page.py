@@ -1,0 +1,320 @@
+"""The page Library and what the Train page takes from the library."""
+
+import sqlite3
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnlab.runs.library import Library, Query
+from attnlab.runs.link_defaults import LINK_VERSION
+from attnlab.runs.storage import to_bytes
+from attnlab.ui.core.hosting import work_queue
+from attnlab.ui.library.travel_panel import _taken_in
+from tests.app.conftest import APP
+from tests.unit.kept_results import result_of, run_of
+
+_PAGE = "pages/library.py"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Of the library of the user of these pages."""
+    monkeypatch.setenv("ATTNLAB_LIBRARY", str(tmp_path / "library"))
+    return tmp_path / "library"
+
+
+@pytest.fixture
+def library(folder):
+    """The same, opened as another program does."""
+    library = Library(folder)
+    yield library
+    library.close()
+
+
+@pytest.fixture
+def page():
+    """Draws the page Library in a session, a new one without any."""
+    apps = []
+
+    def draw(app=None):
+        if app is None:
+            app = AppTest.from_file(APP, default_timeout=60)
+            app.query_params["v"] = LINK_VERSION
+            apps.append(app.run())
+        app.switch_page(_PAGE).run()
+        assert not app.exception
+        return app
+
+    yield draw
+    for app in apps:
+        app.session_state["live_run"].pause()
+        assert app.session_state["live_run"].wait(120.0)
+
+
+def _names(app):
+    return list(app.dataframe[0].value["name"]) if app.dataframe else []
+
+
+def _tick(app, *numbers):
+    app.session_state["library_ticked"] = numbers
+    app.run()
+    assert not app.exception
+
+
+def _words(app):
+    return "\n".join(part.value for part in (*app.caption, *app.info, *app.markdown))
+
+
+def test_an_empty_library_says_how_runs_come_to_it(folder, page):
+    app = page()
+    assert "Press Start on the Train page" in _words(app)
+    assert "0 runs · 0 in the bin" in _words(app)
+    assert not app.error
+
+
+def test_a_run_that_was_trained_is_listed(folder, app, page):
+    app.selectbox(key="model").select("linear").run()
+    app.number_input(key="steps").set_value(6).run()
+    app.button(key="run_start").click().run()
+    assert app.session_state["live_run"].wait(120.0)
+    row = page(app).dataframe[0].value.iloc[0]
+    assert (row["name"], row["model"], row["state"], row["steps"]) == ("run 1", "linear", "done", 6)
+    assert "±" in row["loss (nats)"]
+
+
+def test_filters_sort_and_pages(library, page):
+    for seed in range(30):
+        library.keep(result_of(seed=seed, steps=seed), name=f"seed {seed}",
+                     tags=("even",) * (seed % 2 == 0))  # fmt: skip
+    app = page()
+    assert len(_names(app)) == 25
+    app.session_state["library_page"] = 2
+    app.run()
+    assert _names(app) == [f"seed {seed}" for seed in range(4, -1, -1)]
+    app.selectbox(key="library_tag").select("even").run()
+    assert _names(app) == [f"seed {seed}" for seed in range(28, -1, -2)]
+    app.selectbox(key="library_sort").select("steps").run()
+    app.toggle(key="library_descending").set_value(False).run()
+    assert _names(app) == [f"seed {seed}" for seed in range(0, 30, 2)]
+    app.text_input(key="library_text").set_value("seed 8").run()
+    assert _names(app) == ["seed 8", "seed 18", "seed 28"]
+    app.text_input(key="library_text").set_value("nothing such").run()
+    assert _names(app) == []
+    app.button(key="library_clear").click().run()
+    assert len(_names(app)) == 25
+
+
+def test_words_are_changed_and_refused(library, page):
+    library.keep(result_of(), name="first", tags=("old",))
+    app = page()
+    _tick(app, 1)
+    next(field for field in app.text_input if field.label == "name").set_value("*second*").run()
+    app.text_area[0].set_value("two\nlines").run()
+    app.multiselect[0].set_value(["old", "new"]).run()
+    entry = library.entry(1)
+    assert (entry.name, entry.note, entry.tags) == ("*second*", "two\nlines", ("new", "old"))
+    app.multiselect[0].set_value(["x" * 51]).run()
+    assert not app.exception
+    assert library.entry(1).tags == ("new", "old")
+
+
+def test_deleted_runs_are_brought_back_or_gone_for_good(library, page):
+    for seed in range(3):
+        library.keep(result_of(seed=seed))
+    app = page()
+    _tick(app, 1, 2)
+    app.button(key="library_delete").click().run()
+    assert _names(app) == ["run 3"]
+    app.button(key="library_undo").click().run()
+    assert _names(app) == ["run 3", "run 2", "run 1"]
+    _tick(app, 1, 2)
+    # A click that comes twice.
+    app.button(key="library_delete").click().run()
+    app.session_state["library_view"] = True
+    app.run()
+    assert set(_names(app)) == {"run 1", "run 2"}
+    _tick(app, 2)
+    app.button(key="library_restore").click().run()
+    assert _names(app) == ["run 1"]
+    app.button(key="library_empty_sure").click().run()
+    assert library.count(Query(deleted=True)) == 0
+    assert library.count() == 2
+    assert "The bin is empty" in _words(app)
+
+
+def test_a_run_is_opened_and_goes_on_in_its_row(library, page):
+    library.keep(
+        result_of(state="interrupted", seed=4, run=run_of(seed=4), seconds=100.0), name="mine"
+    )
+    app = page()
+    before = app.session_state["live_run"].experiment
+    _tick(app, 1)
+    app.button(key="library_open_train").click().run()
+    assert not app.exception
+    assert [title.value for title in app.title] == ["Train"]
+    run = app.session_state["live_run"]
+    assert run.wait(120.0)
+    assert run.experiment != before
+    assert run.experiment.seed == app.number_input(key="seed").value == 4
+    assert (run.snapshot().state, run.snapshot().step) == ("done", 60)
+    assert run.snapshot().seconds >= 100
+    assert library.count() == 1
+
+
+def test_a_run_without_a_model_offers_its_settings(library, page):
+    library.keep(result_of(seed=9))
+    app = page()
+    _tick(app, 1)
+    assert "not its model" in _words(app)
+    app.button(key="library_settings").click().run()
+    assert [title.value for title in app.title] == ["Train"]
+    assert app.number_input(key="seed").value == 9
+
+
+def test_ticked_runs_are_compared(library, page):
+    for seed in (1, 2):
+        library.keep(result_of(seed=seed), name="twin")
+    app = page()
+    _tick(app, 1, 2)
+    table = app.dataframe[1].value
+    assert list(table["run"]) == ["twin (1)", "twin (2)"]
+    assert list(table["seed"]) == ["1", "2"]
+    assert "model" not in table
+
+
+def test_what_cannot_be_read_is_named_and_deleted(folder, library, page):
+    library.keep(result_of())
+    library.keep(result_of(seed=2))
+    with sqlite3.connect(folder / "library.sqlite") as connection:
+        connection.execute("UPDATE details SET experiment = '{}' WHERE number = 1")
+    connection.close()
+    app = page()
+    assert _names(app) == ["run 2"]
+    assert "Run 1 cannot be read" in _words(app)
+    app.button(key="library_delete_damaged").click().run()
+    assert [entry.number for entry in library.entries()] == [2]
+    assert "cannot be read" not in _words(app)
+
+
+@pytest.fixture
+def broken(folder):
+    """A file in the place of the library that is none."""
+    folder.mkdir()
+    (folder / "library.sqlite").write_bytes(b"no database at all, whatever its name" * 100)
+
+
+def test_a_library_that_cannot_be_opened_stops_nothing(broken, folder, app, page):
+    assert "Runs are kept in memory alone" in _words(app)
+    app.number_input(key="steps").set_value(2).run()
+    app.button(key="run_start").click().run()
+    assert app.session_state["live_run"].wait(120.0)
+    page(app)
+    assert _names(app) == ["run 1"]
+    assert "is not one of attnlab" in _words(app)
+    (folder / "library.sqlite").unlink()
+    app.button(key="library_try_again").click().run()
+    assert "is not one of attnlab" not in _words(app)
+    assert _names(app) == ["run 1"]
+    library = Library(folder)
+    assert library.count() == 1
+    library.close()
+
+
+class TestContinue:
+    """The Train page offers the newest interrupted run."""
+
+    @pytest.fixture
+    def interrupted(self, library):
+        stored = run_of(seed=4)
+        library.keep(result_of(state="interrupted", seed=4, run=stored), name="*mine*")
+        library.keep(result_of(state="interrupted", seed=5), name="without a model")
+        return library
+
+    def test_it_goes_on_in_its_row(self, interrupted, app):
+        app.run()
+        assert "\\*mine\\*, step 60 of 60 (just now)" in _words(app)
+        app.button(key="continue_run").click().run()
+        assert app.session_state["live_run"].wait(120.0)
+        assert app.session_state["live_run"].experiment.seed == 4
+        app.run()
+        assert "continue_run" not in [button.key for button in app.button]
+        assert interrupted.count() == 2
+
+    def test_dismissed_it_does_not_come_back(self, interrupted, app, page):
+        app.run().button(key="continue_dismiss").click().run()
+        other = AppTest.from_file(APP, default_timeout=60).run()
+        for each in (app, other):
+            assert "continue_run" not in [button.key for button in each.button]
+
+    def test_not_while_another_tab_has_it(self, interrupted, app):
+        app.run().button(key="continue_run").click().run()
+        other = AppTest.from_file(APP, default_timeout=60).run()
+        assert "continue_run" not in [button.key for button in other.button]
+
+    def test_not_on_a_shared_server(self, interrupted, monkeypatch):
+        monkeypatch.setenv("ATTNLAB_HOSTED", "1")
+        app = AppTest.from_file(APP, default_timeout=60).run()
+        assert "continue_run" not in [button.key for button in app.button]
+
+
+class TestHosted:
+    """A shared server has a library for each session, and nothing on disk."""
+
+    @pytest.fixture(autouse=True)
+    def _hosted(self, folder, monkeypatch):
+        monkeypatch.setenv("ATTNLAB_HOSTED", "1")
+        work_queue.clear()
+        yield
+        work_queue.clear()
+        assert not folder.exists()
+
+    def test_it_ends_with_the_session_and_says_so(self, page):
+        app, other = page(), page()
+        assert "ends with it. Take it along" in _words(app)
+        library = app.session_state["own_library"]
+        library.keep(result_of(run=run_of()), name="mine")
+        assert _names(app.run()) == ["mine"]
+        assert _names(other.run()) == []
+
+    def test_it_has_a_bound(self, page):
+        app = page()
+        library = app.session_state["own_library"]
+        assert library.take_in(_archive(result_of())).added == (1,)
+        run = run_of()
+        huge = run.history.with_losses(np.full(9_000_000, 0.5, np.float32))
+        with pytest.raises(OSError, match="full"):
+            library.keep(result_of(run=run._replace(history=huge)))
+
+    def test_only_ended_runs_are_in_it(self, page):
+        app = page()
+        keeper = app.session_state["run_keeper"]
+        assert keeper(result_of(state="interrupted", steps=5), None) is None
+        assert keeper(result_of(), None).number == 1
+
+
+def _archive(*results):
+    library = Library(None)
+    numbers = [library.keep(result) for result in results]
+    data = library.export(numbers)
+    library.close()
+    return data
+
+
+def test_a_file_of_runs_and_a_run_file_are_taken_in(library):
+    taken = _taken_in(library, _archive(result_of(seed=1), result_of(seed=2, run=run_of(seed=2))))
+    assert (taken.added, taken.known, taken.refused) == ((1, 2), 0, ())
+    assert library.run_of(2).experiment.seed == 2
+    taken = _taken_in(library, to_bytes(run_of(seed=3)))
+    assert taken.added == (3,)
+    assert library.entry(3).result.state == "done"
+    with pytest.raises(ValueError, match="not a file of runs"):
+        _taken_in(library, b"a photograph")
+    with pytest.raises(ValueError, match="damaged or cut off"):
+        _taken_in(library, to_bytes(run_of())[:-2])
+
+
+def test_why_a_run_is_not_kept_is_told_once(folder, app):
+    app.session_state["run_keeper"].problem = "The disk is *full*."
+    assert "The disk is \\*full\\*." in app.run().toast[0].value
+    assert not app.run().toast

@@ -1,0 +1,119 @@
+"""Runs are kept by themselves, found on the page Library, and outlive their server."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.grid import ROW
+from tests.e2e.menu import go_to
+from tests.e2e.server import QUICKLY_COMPILED, AppServer
+from tests.e2e.train_page import QUICK, TrainPage
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A server of a user who has a library, which may be killed and started again."""
+    server = AppServer(
+        tmp_path / "log", {**QUICKLY_COMPILED, "ATTNLAB_LIBRARY": str(tmp_path / "library")}
+    )
+    server.start()
+    yield server
+    server.stop()
+    assert server.failures() == [], server.log()
+
+
+def _train_page(page: Page, server: AppServer) -> TrainPage:
+    train = TrainPage(page)
+    page.goto(server.url + QUICK)
+    train.wait_for("idle")
+    return train
+
+
+def _tick(train: TrainPage, row: int) -> None:
+    """Tick a row of the table by its place from 0."""
+    train.settle()
+    grid = train.page.locator("[class*=st-key-library_table_] canvas").first
+    box = grid.bounding_box()
+    train.page.mouse.click(box["x"] + 16, box["y"] + (row + 1.5) * ROW)
+
+
+def _click(train: TrainPage, key: str) -> None:
+    train.part(key).get_by_role("button").first.click()
+
+
+def test_a_run_is_kept_named_deleted_brought_back_and_opened(new_page, server):
+    train = _train_page(new_page(), server)
+    page = train.page
+    done = train.finish_default_run()
+    loss = train.figure("test loss (nats)")
+    go_to(page, "Laboratory", "Library")
+    expect(page.get_by_text("Runs 1 to 1 of 1.")).to_be_visible()
+    _tick(train, 0)
+    name = train.part("library_details").get_by_label("name")
+    name.fill("*the* first")
+    name.press("Enter")
+    expect(train.part("library_actions")).to_contain_text("*the* first")
+    _click(train, "library_delete")
+    expect(page.get_by_text("There are no runs yet.")).to_be_visible()
+    _click(train, "library_undo")
+    expect(page.get_by_text("Runs 1 to 1 of 1.")).to_be_visible()
+    # Somebody who was not there opens it.
+    other = TrainPage(new_page())
+    other.page.goto(server.url + "/library?v=2")
+    expect(other.page.get_by_text("Runs 1 to 1 of 1.")).to_be_visible()
+    _tick(other, 0)
+    expect(other.part("library_actions")).to_contain_text("*the* first")
+    _click(other, "library_open_inspect")
+    expect(other.page.get_by_role("heading", name="Inspect", level=1)).to_be_visible()
+    expect(other.part("chart_depends").locator("svg.marks")).to_be_visible()
+    go_to(other.page, "Laboratory", "Train")
+    assert other.wait_for("done") == done
+    assert other.figure("test loss (nats)") == loss
+    go_to(other.page, "Laboratory", "Library")
+    expect(other.page.get_by_text("Runs 1 to 1 of 1.")).to_be_visible()
+
+
+def test_a_killed_server_loses_no_paused_run_and_offers_it(new_page, server):
+    train = _train_page(new_page(), server)
+    train.start_long_run()
+    train.press("pause")
+    paused = train.wait_for("paused")
+    train.page.close()
+    server.kill()
+    server.start()
+    again = _train_page(new_page(), server)
+    offer = again.part("continue")
+    expect(offer).to_contain_text(f"step {paused.step:,} of {paused.steps:,}")
+    expect(offer).to_contain_text(re.compile("just now|ago"))
+    _click(again, "continue_run")
+    again.wait_for_step(paused.step + 1)
+    expect(offer).to_have_count(0)
+    expect(again.field("steps")).to_have_value(str(paused.steps))
+    again.press("pause")
+    again.wait_for("paused")
+    # It is the same run, and has one row.
+    go_to(again.page, "Laboratory", "Library")
+    expect(again.page.get_by_text("Runs 1 to 1 of 1.")).to_be_visible()
+
+
+def test_a_library_travels_as_a_file(new_page, server):
+    train = _train_page(new_page(), server)
+    train.finish_default_run()
+    page = train.page
+    go_to(page, "Laboratory", "Library")
+    panel = train.open_panel("library_travel")
+    with page.expect_download() as download:
+        _click(train, "library_export_all")
+    content = download.value.path().read_bytes()
+    for name, data, told in (
+        ("mine.runs", content, "1 left as they were"),
+        ("photo.png", b"\x89PNG\r\n\x1a\n" + bytes(100), "photo.png"),
+        ("cut.runs", content[:-5], "damaged or cut off"),
+    ):
+        file = {"name": name, "mimeType": "application/octet-stream", "buffer": data}
+        panel.locator("input[type=file]").set_input_files(file)
+        expect(train.message(told)).to_be_visible()
+    expect(page.get_by_text("Runs 1 to 1 of 1.")).to_be_visible()

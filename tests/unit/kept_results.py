@@ -1,0 +1,72 @@
+"""Results to keep in a library, and runs whose training nobody has to wait for."""
+
+import dataclasses
+from datetime import UTC, datetime, timedelta
+
+import jax
+import numpy as np
+
+from attnlab.runs.history import Curve, empty_history
+from attnlab.runs.result import Result
+from attnlab.runs.storage import Run
+from attnlab.training.changes import Change
+from attnlab.training.evaluation import Evaluation
+from attnlab.training.experiment import starting_form
+from tests.unit.small_experiments import SMALL_LINEAR, small
+
+TESTS = ((0, Evaluation(1.1, 0.1, 0.3, 0.02)), (60, Evaluation(1.0, 0.1, 0.4, 0.02)))
+
+
+class Clock:
+    """Says a time a second later whenever it is asked, or one that it is set to."""
+
+    def __init__(self):
+        self.now = datetime(2026, 5, 1, tzinfo=UTC)
+
+    def __call__(self):
+        self.now += timedelta(seconds=1)
+        return self.now
+
+
+def result_of(experiment=SMALL_LINEAR, *, seed=0, run=None, **changes):
+    """A result that is done, with a curve and tests."""
+    fields = {
+        "state": "done",
+        "evaluation": TESTS[-1][1],
+        "steps": 60,
+        "seconds": 1.25,
+        "parameters": 39,
+        "tests": TESTS,
+        "curve": Curve(np.arange(0, 60, 2), np.linspace(2.0, 1.0, 30)),
+        "run": run,
+    }
+    return Result(small(experiment, seed=seed), **(fields | changes))
+
+
+def run_of(experiment=SMALL_LINEAR, *, seed=0, fill=0.5, changed=False):
+    """A run with the same number in every place, continued with another batch or as it began."""
+    experiment = small(experiment, seed=seed)
+
+    def filled(leaf):
+        value = 60 if np.issubdtype(leaf.dtype, np.integer) else fill
+        return np.full(leaf.shape, value, leaf.dtype)
+
+    state = jax.tree.map(filled, starting_form(experiment))
+    history = empty_history().with_losses(np.full(60, fill, np.float32))
+    if changed:
+        history = history.with_change(Change(30, (("batch", 10, experiment.training.batch),)))
+    return Run(experiment, state, history)
+
+
+def assert_same(one, other):
+    """Two results are equal but for their runs, arrays by value and type."""
+    for field in dataclasses.fields(Result):
+        a, b = getattr(one, field.name), getattr(other, field.name)
+        if field.name == "curve":
+            for x, y in zip(a, b, strict=True):
+                assert x.dtype == y.dtype
+                np.testing.assert_array_equal(x, y)
+        elif field.name == "evaluation" and a is not None:
+            np.testing.assert_array_equal(a, b)
+        elif field.name != "run":
+            assert a == b, field.name

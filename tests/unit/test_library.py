@@ -1,0 +1,414 @@
+"""The library of runs: what was kept is there, found, in order, and gone only when it shall be."""
+
+import dataclasses
+import itertools
+import math
+import sqlite3
+import threading
+from datetime import timedelta
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from attnlab.configuration.options import OptionError
+from attnlab.generators import GENERATORS, TASKS, Markov
+from attnlab.runs.history import Curve
+from attnlab.runs.identity import identity_of
+from attnlab.runs.library import (
+    BIN_DAYS,
+    SORTS,
+    Library,
+    LibraryError,
+    Query,
+    library_folder,
+)
+from attnlab.runs.result import STATES
+from attnlab.runs.storage import to_bytes
+from attnlab.training.evaluation import Evaluation
+from tests.unit.kept_results import Clock, assert_same, result_of, run_of
+from tests.unit.small_experiments import SMALL, SMALL_LINEAR, SMALL_MODELS, small
+
+
+@pytest.fixture(params=["folder", "memory"])
+def folder(request, tmp_path):
+    return tmp_path / "library" if request.param == "folder" else None
+
+
+@pytest.fixture
+def library(folder):
+    with_clock = Library(folder, clock=Clock())
+    yield with_clock
+    with_clock.close()
+
+
+def numbers(library, query=None, **page):
+    return [entry.number for entry in library.entries(query or Query(), **page)]
+
+
+def run_files(folder):
+    return sorted(path.name for path in folder.rglob("*.run*"))
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        result_of(exact_match=0.75),
+        result_of(SMALL, seed=7, state="interrupted", steps=20, tests=()),
+        result_of(
+            state="failed",
+            reason="not finite at step 12: “lower” it\nnow",
+            evaluation=Evaluation(math.nan, math.nan, 0.25, 0.0),
+            curve=Curve(np.arange(3), np.array([1.0, math.inf, math.nan])),
+        ),
+        dataclasses.replace(result_of(), evaluation=None, curve=result_of().curve, tests=()),
+    ],
+)
+def test_what_was_kept_is_there_when_the_library_is_opened_again(tmp_path, result):
+    clock = Clock()
+    Library(tmp_path, clock=clock).keep(result, name="näme", tags=("b", "a"))
+    entry = Library(tmp_path, clock=clock).entry(1)
+    assert_same(entry.result, dataclasses.replace(result, reason=result.reason.replace("\n", " ")))
+    assert (entry.name, entry.tags, entry.note) == ("näme", ("a", "b"), "")
+    assert (entry.has_model, entry.changes, entry.deleted) == (False, 0, None)
+    assert entry.jax_version
+    assert timedelta(0) < clock.now - entry.date < timedelta(seconds=9)
+
+
+def test_a_model_is_kept_bit_for_bit(library):
+    run = run_of(SMALL)
+    number = library.keep(result_of(SMALL, run=run))
+    assert library.entry(number).has_model
+    assert library.entry(number).result.run is None
+    assert to_bytes(library.run_of(number)) == to_bytes(run)
+    assert library.run_of(library.keep(result_of())) is None
+    assert library.run_of(99) is None
+
+
+def test_a_run_that_goes_on_stays_in_its_row(library, folder):
+    first = library.keep(result_of(state="interrupted", steps=20, run=run_of(fill=0.1)), name="it")
+    library.describe(first, note="mine")
+    assert library.keep(result_of(run=run_of(fill=0.2)), number=first) == first
+    entry = library.entry(first)
+    assert (entry.result.state, entry.result.steps) == ("done", 60)
+    assert (entry.name, entry.note) == ("it", "mine")
+    assert to_bytes(library.run_of(first)) == to_bytes(run_of(fill=0.2))
+    assert folder is None or len(run_files(folder)) == 1
+    # What failed at last has no model, and its last good one is kept.
+    library.keep(result_of(state="failed", reason="not finite"), number=first)
+    assert to_bytes(library.run_of(first)) == to_bytes(run_of(fill=0.2))
+    assert library.entry(first).result.reason == "not finite"
+    assert numbers(library, Query(text="FINITE it")) == [first]
+
+
+def test_a_number_is_never_given_twice(library):
+    first = library.keep(result_of(state="interrupted"))
+    library.delete([first])
+    library.empty_bin()
+    second = library.keep(result_of(seed=2))
+    third = library.keep(result_of(seed=1), number=first)
+    assert len({first, second, third}) == 3
+    assert library.entry(third).result.experiment.seed == 1
+
+
+def test_only_a_finished_run_of_the_same_settings_and_seed_is_found(library):
+    wanted = small(SMALL_LINEAR, seed=3)
+    for result in (
+        result_of(seed=4),
+        result_of(SMALL, seed=3),
+        result_of(seed=3, state="interrupted"),
+        result_of(seed=3, state="failed"),
+        result_of(seed=3, run=run_of(seed=3, changed=True)),
+    ):
+        library.keep(result)
+    assert library.find(wanted) is None
+    older, newer = library.keep(result_of(seed=3)), library.keep(result_of(seed=3))
+    assert library.find(wanted).number == newer
+    library.delete([newer])
+    assert library.find(wanted).number == older
+
+
+def test_every_registered_process_and_model_can_be_kept(library):
+    experiments = [*SMALL_MODELS.values()]
+    experiments += [
+        dataclasses.replace(SMALL, generator=kind(), length=20) for kind in GENERATORS.values()
+    ]
+    experiments += [dataclasses.replace(SMALL, generator=kind()) for kind in TASKS.values()]
+    for experiment in experiments:
+        number = library.keep(result_of(experiment))
+        assert library.entry(number).result.experiment == small(experiment)
+        assert library.find(small(experiment)).number == number
+
+
+def test_a_class_that_is_not_registered_is_refused_and_not_mistaken(library):
+    @dataclasses.dataclass(frozen=True)
+    class Mine(Markov):
+        name: ClassVar[str] = "mine"
+
+    class MyMarkov(Markov):
+        pass
+
+    library.keep(result_of())
+    for kind in (Mine, MyMarkov):
+        own = dataclasses.replace(SMALL_LINEAR, generator=kind())
+        with pytest.raises(OptionError, match=rf"`generator` is '{kind.__name__}'.*save_run"):
+            library.keep(result_of(own))
+        assert library.find(own) is None
+    assert library.count() == 1
+
+
+RESULTS = [
+    result_of(
+        experiment,
+        seed=seed,
+        state=state,
+        seconds=float((seed * 7) % 5),
+        evaluation=None if state == "refused" else Evaluation((seed * 3) % 4 + 0.5, 0.1, 0.5, 0.1),
+        reason="too LARGE" if state == "refused" else "",
+    )
+    for seed, (experiment, state) in enumerate(
+        (experiment, state) for experiment in (SMALL, SMALL_LINEAR) for state in STATES
+    )
+]
+KEYS = {
+    "date": lambda entry: entry.date,
+    "number": lambda entry: entry.number,
+    "name": lambda entry: entry.name,
+    "process": lambda entry: entry.result.experiment.generator.name,
+    "model": lambda entry: entry.result.experiment.model.name,
+    "length": lambda entry: entry.result.experiment.length,
+    "seed": lambda entry: entry.result.experiment.seed,
+    "state": lambda entry: entry.result.state,
+    "loss": lambda entry: entry.result.evaluation and entry.result.evaluation.nll,
+    "accuracy": lambda entry: entry.result.evaluation and entry.result.evaluation.accuracy,
+    "steps": lambda entry: entry.result.steps,
+    "seconds": lambda entry: entry.result.seconds,
+    "parameters": lambda entry: entry.result.parameters,
+}
+
+
+@pytest.fixture(scope="module")
+def many():
+    library = Library(None, clock=Clock())
+    for i, result in enumerate(RESULTS):
+        library.keep(result, name=f"Größe {i % 3}", tags=("even",) if i % 2 == 0 else ("odd", "x"))
+    yield library
+    library.close()
+
+
+@pytest.mark.parametrize("descending", [True, False])
+@pytest.mark.parametrize("sort", SORTS)
+def test_a_list_is_in_order_and_its_pages_have_all_of_it_once(many, sort, descending):
+    query = Query(sort=sort, descending=descending)
+    entries = many.entries(query)
+    expected = sorted(many.entries(), key=lambda e: e.number, reverse=descending)
+    key = KEYS[sort]
+    known = [entry for entry in expected if key(entry) is not None]
+    unknown = [entry for entry in expected if key(entry) is None]
+    in_order = [*sorted(known, key=key, reverse=descending), *unknown]
+    assert len(entries) == len(RESULTS)
+    # Python keeps equals in their order when it sorts backwards, too.
+    assert [e.number for e in entries] == [e.number for e in in_order]
+    pages = [numbers(many, query, first=first, most=3) for first in range(0, 9, 3)]
+    assert list(itertools.chain(*pages)) == [e.number for e in entries]
+
+
+@pytest.mark.parametrize(
+    ("query", "fits"),
+    [
+        (Query(), lambda i, result: True),
+        (Query(model="linear"), lambda i, r: r.experiment.model.name == "linear"),
+        (Query(generator="markov"), lambda i, r: True),
+        (Query(generator="recall"), lambda i, r: False),
+        (Query(state="failed"), lambda i, r: r.state == "failed"),
+        (Query(tag="even"), lambda i, r: i % 2 == 0),
+        (Query(tag="eve"), lambda i, r: False),
+        (Query(text="GRÖSSE 2"), lambda i, r: i % 3 == 2),
+        (Query(text="too large"), lambda i, r: r.state == "refused"),
+        (Query(text="100%"), lambda i, r: False),
+        (Query(settings=identity_of(SMALL).settings),
+         lambda i, r: r.experiment.model.name == "attention"),
+        (Query(text="odd linear", state="done"),
+         lambda i, r: i % 2 and r.experiment.model.name == "linear" and r.state == "done"),
+    ],
+)  # fmt: skip
+def test_a_list_has_what_fits(many, query, fits):
+    expected = {i + 1 for i, result in enumerate(RESULTS) if fits(i, result)}
+    assert set(numbers(many, query)) == expected
+    assert many.count(query) == len(expected)
+
+
+def test_another_order_or_state_is_refused():
+    with pytest.raises(OptionError, match="`sort` is 'nll; DROP TABLE runs'"):
+        Query(sort="nll; DROP TABLE runs")
+    with pytest.raises(OptionError, match=r"`state` is 'dead'.*'interrupted'"):
+        Query(state="dead")
+
+
+def test_words_can_be_changed_one_by_one(library):
+    number = library.keep(result_of(), name="old", tags=("a b", "c"))
+    library.describe(number, note="two\nlines\tand a tab")
+    library.describe(number, name=" new ")
+    entry = library.entry(number)
+    assert (entry.name, entry.tags) == ("new", ("a b", "c"))
+    assert entry.note == "two\nlines\tand a tab"
+    library.describe(number, tags=["d", "d"])
+    assert library.entry(number).tags == ("d",)
+    assert numbers(library, Query(text="new lines d")) == [number]
+    assert not numbers(library, Query(text="old"))
+    assert library.choices() == (("markov",), ("linear",), ("d",))
+    library.describe(99, name="nobody")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"name": "x" * 201}, "`name` is 'xxx.*more than 200 letters"),
+        ({"name": "a\0b"}, "`name` is .*cannot be shown"),
+        ({"name": "\ud800"}, "`name` is .*cannot be shown"),
+        ({"tags": ("",)}, "`tags` is .*one is empty"),
+        ({"tags": ("two\nlines",)}, "`tags` is .*cannot be shown"),
+        ({"tags": [str(i) for i in range(21)]}, "`tags` is .*more than 20"),
+        ({"note": "x" * 10_001}, "`note` is .*more than 10,000 letters"),
+    ],
+)
+def test_words_that_cannot_be_shown_are_refused(library, words, message):
+    number = library.keep(result_of(), name="kept")
+    with pytest.raises(OptionError, match=message):
+        library.describe(number, **words)
+    assert library.entry(number).name == "kept"
+
+
+def test_what_is_deleted_can_come_back_until_the_bin_is_emptied(library, folder):
+    first = library.keep(result_of(run=run_of()), name="first")
+    second = library.keep(result_of(seed=1, run=run_of(seed=1)), tags=("x",))
+    library.delete([first, second])
+    assert not numbers(library)
+    assert not library.choices().tags
+    assert numbers(library, Query(deleted=True, sort="number")) == [second, first]
+    assert library.entry(first).deleted
+    library.restore([first])
+    assert numbers(library) == [first]
+    assert library.entry(first).name == "first"
+    library.empty_bin()
+    assert not library.count(Query(deleted=True))
+    assert library.entry(second) is None
+    assert library.run_of(first) is not None
+    assert folder is None or len(run_files(folder)) == 1
+
+
+def test_the_bin_empties_itself_after_a_month(tmp_path):
+    clock = Clock()
+    library = Library(tmp_path, clock=clock)
+    for seed in range(2):
+        library.keep(result_of(seed=seed, run=run_of(seed=seed)))
+    library.delete([1])
+    clock.now += timedelta(days=BIN_DAYS - 1)
+    library.delete([2])
+    assert Library(tmp_path, clock=clock).count(Query(deleted=True)) == 2
+    clock.now += timedelta(days=2)
+    again = Library(tmp_path, clock=clock)
+    assert numbers(again, Query(deleted=True)) == [2]
+    assert again.run_of(2) is not None
+    assert len(run_files(tmp_path)) == 1
+
+
+def test_a_run_in_the_bin_that_goes_on_stays_there(library):
+    number = library.keep(result_of(state="interrupted"))
+    library.delete([number])
+    library.keep(result_of(), number=number)
+    assert library.count() == 0
+    library.restore([number])
+    assert library.entry(number).result.state == "done"
+
+
+def test_threads_can_keep_at_once(library):
+    def work(seed):
+        for _ in range(5):
+            library.keep(result_of(seed=seed))
+            library.entries(most=2)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    seeds = [entry.result.experiment.seed for entry in library.entries(Query(sort="seed"))]
+    assert sorted(seeds) == sorted([*range(4)] * 5)
+
+
+def test_a_library_has_the_size_of_its_models_and_rows(library, folder):
+    empty = library.size()
+    data = len(to_bytes(run_of(SMALL)))
+    number = library.keep(result_of(SMALL, run=run_of(SMALL)))
+    full = library.size()
+    assert full >= empty + data
+    if folder is not None:
+        assert full == sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    library.delete([number])
+    library.empty_bin()
+    if folder is None:
+        assert library.size() <= full - data
+    else:
+        assert not run_files(folder)
+
+
+def test_a_library_that_is_full_keeps_nothing_more(folder):
+    library = Library(folder)
+    most = library.size() + 200_000
+    library.close()
+    library = Library(folder, most_bytes=most)
+    results = (result_of(SMALL, seed=seed, run=run_of(SMALL, seed=seed)) for seed in range(200))
+    with pytest.raises(LibraryError, match=r"is full: it may have .* MB\. Delete runs"):
+        list(map(library.keep, results))
+    kept = library.count()
+    assert library.run_of(kept) is not None
+    # What is written ahead of the database has no bound so near.
+    assert folder is not None or library.size() < most + 20_000
+    assert folder is None or len(run_files(folder)) == kept
+
+
+def test_a_library_in_memory_has_no_file(monkeypatch):
+    def refused(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr("builtins.open", refused)
+    monkeypatch.setattr(Path, "mkdir", refused)
+    library = Library(None)
+    library.keep(result_of(run=run_of()))
+    with library._store.reading() as connection:
+        (database,) = connection.execute("PRAGMA database_list").fetchall()
+        assert database["file"] == ""
+        assert connection.execute("PRAGMA temp_store").fetchone()[0] == 2
+
+
+def test_runs_are_found_by_an_attnlab_that_has_other_options(tmp_path):
+    Library(tmp_path).keep(result_of(seed=5), name="kept")
+    with sqlite3.connect(tmp_path / "library.sqlite") as connection:
+        connection.execute("UPDATE runs SET settings = 'of another attnlab'")
+        connection.execute("UPDATE about SET form = 'of another attnlab'")
+    connection.close()
+    assert Library(tmp_path).find(small(SMALL_LINEAR, seed=5)).name == "kept"
+
+
+def test_a_model_of_another_experiment_is_refused(library):
+    with pytest.raises(ValueError, match="of another experiment"):
+        library.keep(result_of(seed=1, run=run_of(seed=2)))
+    assert library.count() == 0
+
+
+def test_a_curve_that_is_too_long_is_refused(library):
+    curve = Curve(np.arange(1_001), np.zeros(1_001))
+    with pytest.raises(ValueError, match="1,000 points"):
+        library.keep(result_of(curve=curve))
+
+
+def test_the_folder_is_named_by_the_environment():
+    assert library_folder({"ATTNLAB_LIBRARY": "/some/where"}) == Path("/some/where")
+    assert library_folder({"ATTNLAB_LIBRARY": "~/runs"}) == Path.home() / "runs"
+    assert library_folder({"ATTNLAB_LIBRARY": "OFF"}) is None
+    own = library_folder({})
+    assert own.is_absolute()
+    assert "attnlab" in str(own)
+    assert library_folder({"ATTNLAB_LIBRARY": ""}) == own

@@ -1,0 +1,301 @@
+"""Runs in one file: what was exported is taken in, anything else is refused in little memory."""
+
+import base64
+import dataclasses
+import hashlib
+import json
+import re
+import tracemalloc
+import zlib
+
+import numpy as np
+import pytest
+
+from attnlab.configuration.options import OptionError
+from attnlab.runs.library import ArchiveError, Library, LibraryError, Query
+from attnlab.runs.storage import to_bytes
+from tests.unit.kept_results import Clock, assert_same, result_of, run_of
+from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
+
+MAGIC = b"attnlab runs 1\n"
+# Without the type checks, which would refuse some damage before attnlab has to.
+pytestmark = pytest.mark.usefixtures("as_users_run")
+
+
+@pytest.fixture
+def library():
+    opened = Library(None, clock=Clock())
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def source():
+    library = Library(None, clock=Clock())
+    first = result_of(SMALL, run=run_of(SMALL), exact_match=0.75)
+    library.keep(first, name="first", tags=("a b", "c"))
+    library.keep(result_of(seed=1, state="failed", reason="not finite"))
+    library.keep(result_of(seed=2, run=run_of(seed=2, changed=True)))
+    library.describe(2, note="two\nlines")
+    yield library
+    library.close()
+
+
+@pytest.fixture(scope="module")
+def data(source):
+    return source.export([1, 2, 3])
+
+
+def sealed(rest):
+    return MAGIC + hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
+
+
+def parts_of(data):
+    """The records of a file, each with its model."""
+    rest, found = data[len(MAGIC) + 65 :], []
+    while rest:
+        line, rest = rest.split(b"\n", 1)
+        record = json.loads(line)
+        size = record["model_bytes"] or 0
+        found.append((record, rest[:size]))
+        rest = rest[size:]
+    return found
+
+
+def joined(parts):
+    lines = (json.dumps(record).encode() + b"\n" + model for record, model in parts)
+    return sealed(b"".join(lines))
+
+
+def edited(data, number=0, **changes):
+    """The file with other values in a record, resealed."""
+    parts = parts_of(data)
+    record, model = parts[number]
+    parts[number] = ({**record, **changes}, model)
+    return joined(parts)
+
+
+def packed(values):
+    return base64.b64encode(zlib.compress(np.asarray(values, "<f8").tobytes())).decode()
+
+
+def test_what_was_exported_is_taken_in(source, data, library):
+    assert library.keep(result_of(seed=9)) == 1
+    taken = library.take_in(data)
+    assert taken == ((2, 3, 4), 0, ())
+    for old, new in zip((1, 2, 3), taken.added, strict=True):
+        one, other = source.entry(old), library.entry(new)
+        assert_same(one.result, other.result)
+        for field in ("name", "tags", "note", "date", "changes", "has_model", "jax_version"):
+            assert getattr(one, field) == getattr(other, field), field
+        if one.has_model:
+            assert to_bytes(source.run_of(old)) == to_bytes(library.run_of(new))
+    assert library.find(result_of(SMALL).experiment).number == 2
+    assert [entry.number for entry in library.entries(Query(text="FIRST"))] == [2]
+    # And out again as it came.
+    assert library.export([2, 3, 4]) == data
+
+
+def test_a_file_of_an_older_attnlab_has_no_exact_match(data, library):
+    (record, model), *rest = parts_of(data)
+    assert record.pop("exact_match") == 0.75
+    assert library.take_in(joined([(record, model), *rest])).added == (1, 2, 3)
+    assert library.entry(1).result.exact_match is None
+
+
+def test_what_is_there_is_not_added_again(data, library):
+    library.take_in(data)
+    assert library.take_in(data) == ((), 3, ())
+    assert library.count() == 3
+    library.delete([2])
+    assert library.take_in(data) == ((2,), 2, ())
+    assert library.count() == 3
+    assert library.run_of(1) is not None
+
+
+def test_the_same_run_twice_in_a_file_is_one(data, library):
+    assert library.take_in(joined(parts_of(data) * 2)) == ((1, 2, 3), 3, ())
+
+
+def test_a_model_that_comes_later_finds_its_run(source, library):
+    small = source.export([1], models=False)
+    assert len(small) < len(source.export([1]))
+    assert library.take_in(small) == ((1,), 0, ())
+    assert library.run_of(1) is None
+    assert library.take_in(source.export([1])) == ((1,), 0, ())
+    assert to_bytes(library.run_of(1)) == to_bytes(source.run_of(1))
+
+
+def test_a_selection_may_be_empty_or_name_nobody(source, library):
+    assert library.take_in(source.export([])) == ((), 0, ())
+    assert library.take_in(source.export([77, 2])) == ((1,), 0, ())
+
+
+def test_a_file_is_text_but_for_its_models(data):
+    (record, model), *_ = parts_of(data)
+    assert json.loads(record["experiment"])["model"]["name"] == "attention"
+    assert model.startswith(b"attnlab run 2\n")
+    table = np.frombuffer(zlib.decompress(base64.b64decode(record["curve"])), "<f8")
+    np.testing.assert_array_equal(table.reshape(2, -1)[1], np.linspace(2.0, 1.0, 30))
+
+
+def test_files_that_are_cut_off_or_changed_are_refused_whole(data, library):
+    for length in {*range(0, len(data), 211), *range(20), len(data) - 1}:
+        with pytest.raises(ArchiveError, match="Choose a file that a library of attnlab exported"):
+            library.take_in(data[:length])
+    for place in range(0, len(data), 97):
+        changed = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+        with pytest.raises(ArchiveError):
+            library.take_in(changed)
+    assert library.count() == 0
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04" + bytes(99), b"\x80\x04.", b"attnlab run 2\n"])
+def test_other_files_are_refused(library, data):
+    with pytest.raises(ArchiveError, match="not a file of runs"):
+        library.take_in(data)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"experiment": "{}"}, "`version` is None"),
+        ({"experiment": None}, "experiment is None, which is not a text"),
+        ({"experiment": "[" * 100_000}, "not those of a run"),
+        (
+            {"experiment": '{"version": 1, "name": "experiment", "model": {"name": "os.system"}}'},
+            "`model` is 'os.system': unknown",
+        ),
+        ({"state": "dead"}, "not those of a run"),
+        ({"steps": -1}, "steps is -1"),
+        ({"steps": True}, "steps is True"),
+        ({"seconds": "1"}, "seconds is '1'"),
+        ({"seconds": -1.0}, "seconds is -1.0"),
+        ({"nll": [1]}, r"nll is \[1\]"),
+        ({"date": "yesterday"}, "not those of a run"),
+        ({"date": "2026-01-01"}, "not in UTC"),
+        ({"date": "9999-12-31T23:59:59-14:00"}, "not those of a run"),
+        ({"reason": "x" * 3_000}, "more than 2,000 letters"),
+        ({"jax": "x" * 60}, "more than 50 letters"),
+        ({"name": "x" * 300}, "more than 200 letters"),
+        ({"name": "\ud800"}, "cannot be shown"),
+        ({"tags": ["a"]}, "not a text"),
+        ({"note": 5}, "not a text"),
+        ({"curve": "§"}, "Run 1 of this file was left out"),
+        ({"curve": base64.b64encode(b"junk").decode()}, "not those of a run"),
+        ({"curve": packed([0.5, 1.0])}, "steps that are none"),
+        ({"curve": packed([np.nan, 1.0])}, "steps that are none"),
+        ({"curve": packed([1.0])}, "damaged"),
+        ({"curve": packed(np.zeros(2_002))}, "more than 1,000 rows"),
+        ({"tests": packed(np.zeros(5 * 1_025))}, "more than 1,024 rows"),
+        ({"changes": -3}, "changes is -3"),
+    ],
+)
+def test_a_run_that_is_none_is_left_out_and_the_others_are_added(data, library, changes, why):
+    taken = library.take_in(edited(data, **changes))
+    assert len(taken.added) == 2
+    (refusal,) = taken.refused
+    assert refusal.startswith("Run 1 of this file was left out.")
+    assert re.search(why, refusal), refusal
+
+
+def test_a_run_without_one_of_its_parts_is_left_out(data, library):
+    parts = parts_of(data)
+    for name in parts[0][0].keys() - {"model_bytes", "exact_match"}:
+        record = {key: value for key, value in parts[0][0].items() if key != name}
+        taken = library.take_in(joined([(record, parts[0][1])]))
+        assert taken == ((), 0, ("Run 1 of this file was left out. It lacks a part.",)), name
+
+
+def test_models_of_other_runs_and_damaged_ones_are_left_out(data, library):
+    (one, _), (two, _), (three, other) = parts_of(data)
+    swapped = {**one, "model_bytes": len(other)}
+    damaged = {**three, "model_bytes": len(other) - 9}
+    taken = library.take_in(joined([(swapped, other), (two, b""), (damaged, other[:-9])]))
+    assert taken.added == (1,)
+    assert "of another experiment" in taken.refused[0]
+    assert "damaged or cut off" in taken.refused[1]
+
+
+def test_a_run_that_went_on_may_have_its_model_of_before(library):
+    """Such as one that diverged after its learning rate was changed."""
+    source = Library(None)
+    number = source.keep(result_of(state="interrupted", run=run_of()))
+    changed = dataclasses.replace(
+        result_of(), experiment=small(SMALL_LINEAR, learning_rate=0.3), state="failed"
+    )
+    source.keep(changed, number=number)
+    assert library.take_in(source.export([number])) == ((1,), 0, ())
+    assert library.entry(1).result.experiment.training.learning_rate == 0.3
+    assert to_bytes(library.run_of(1)) == to_bytes(run_of())
+    source.close()
+
+
+def test_names_of_files_and_of_tables_have_no_meaning(data, library, tmp_path):
+    folder = tmp_path / "in" / "library"
+    opened = Library(folder)
+    changes = {"file": "../../evil.run", "number": 1, "deleted": "x", "settings": "'); DROP TABLE"}
+    assert opened.take_in(edited(data, **changes)).refused == ()
+    assert {path.name for path in tmp_path.iterdir()} == {"in"}
+    assert {path.parent.name for path in tmp_path.rglob("*.run")} == {"runs"}
+    assert opened.find(result_of(SMALL).experiment).number == 1
+    opened.close()
+
+
+@pytest.mark.parametrize("size", [-1, 10**30, 2.0, "5", True])
+def test_a_model_of_impossible_size_is_refused(data, library, size):
+    with pytest.raises(ArchiveError, match="model of run 1 of this file is cut off"):
+        library.take_in(edited(data, model_bytes=size))
+
+
+@pytest.mark.parametrize("line", [b"[" * 900_000, b"1" * 900_000, b"null", b"[]", b"{"])
+def test_lines_that_are_none_are_refused(library, line):
+    with pytest.raises(ArchiveError, match="line of run 1 of this file is not that of a run"):
+        library.take_in(sealed(line + b"\n"))
+
+
+def test_what_unpacks_to_much_is_refused_in_little_memory(data, library):
+    bomb = base64.b64encode(zlib.compress(bytes(200_000_000), 9)).decode()
+    hostile = edited(edited(data, curve=bomb), tests=bomb, number=1)
+    long_line = sealed(b'{"' + b"a" * 30_000_000)
+    tracemalloc.start()
+    taken = library.take_in(hostile)
+    with pytest.raises(ArchiveError, match="too long"):
+        library.take_in(long_line)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(taken.refused) == 2
+    assert most < 20_000_000
+
+
+def test_more_runs_than_a_file_may_have_are_refused(source, data, library, monkeypatch):
+    monkeypatch.setattr("attnlab.runs.library.archive.MOST_RUNS", 2)
+    with pytest.raises(ArchiveError, match="more than 2 runs"):
+        library.take_in(data)
+    assert library.count() == 0
+    with pytest.raises(OptionError, match=r"more than 2 runs\. Export them in several files"):
+        source.export([1, 2, 3])
+
+
+@pytest.mark.parametrize("models", [True, False])
+def test_a_library_that_is_full_takes_in_all_or_nothing(source, library, models):
+    data = source.export([1, 2, 3], models=models)
+    # Room for any of them alone.
+    small_one = Library(None, most_bytes=library.size() + len(data) * 2 // 3)
+    with pytest.raises(LibraryError, match="is full"):
+        small_one.take_in(data)
+    assert small_one.count() == 0
+    assert small_one.size() == library.size()
+    larger = Library(None, most_bytes=library.size() + len(data) * 2)
+    assert len(larger.take_in(data).added) == 3
+
+
+def test_a_run_whose_model_is_missing_is_exported_without_it(tmp_path, library):
+    opened = Library(tmp_path)
+    opened.keep(result_of(run=run_of()))
+    for path in tmp_path.rglob("*.run"):
+        path.unlink()
+    assert library.take_in(opened.export([1])).added == (1,)
+    assert not library.entry(1).has_model
+    assert "Run 1 has no model any more" in opened.problems()[0].text
+    opened.close()

@@ -1,0 +1,82 @@
+"""The rows that a session's runs are kept in."""
+
+import pytest
+
+from attnlab.runs.library import Library, LibraryError
+from attnlab.ui.library.run_keeper import RunKeeper
+from tests.unit.kept_results import Clock, result_of, run_of
+
+
+@pytest.fixture
+def library():
+    library = Library(None, clock=Clock())
+    yield library
+    library.close()
+
+
+def _numbers(library):
+    return [entry.number for entry in library.entries()]
+
+
+def test_a_run_stays_in_its_row(library):
+    keeper = RunKeeper(library, only_ended=False)
+    first = keeper(result_of(state="interrupted", steps=20), None)
+    second = keeper(result_of(run=run_of()), first)
+    assert first.number == second.number == 1
+    assert _numbers(library) == [1]
+    assert library.entry(1).result.state == "done"
+
+
+def test_a_row_that_somebody_else_wrote_is_left_to_them(library):
+    one, other = (RunKeeper(library, only_ended=False) for _ in range(2))
+    begun = one(result_of(state="interrupted", steps=20), None)
+    one(result_of(steps=60), begun)
+    assert other(result_of(state="interrupted", steps=30), begun).number == 2
+    assert [library.entry(number).result.steps for number in (1, 2)] == [60, 30]
+
+
+def test_a_name_that_was_given_meanwhile_is_no_other_run(library):
+    keeper = RunKeeper(library, only_ended=False)
+    begun = keeper(result_of(state="interrupted", steps=20), None)
+    library.describe(1, name="mine", tags=["new"])
+    assert keeper(result_of(), begun).number == 1
+    assert library.entry(1).name == "mine"
+
+
+def test_a_row_that_is_gone_becomes_a_new_one(library):
+    keeper = RunKeeper(library, only_ended=False)
+    begun = keeper(result_of(state="interrupted", steps=20), None)
+    library.delete([1])
+    library.empty_bin()
+    assert keeper(result_of(), begun).number == 2
+
+
+def test_another_library_begins_another_row(library):
+    keeper = RunKeeper(Library(None), only_ended=False)
+    begun = keeper(result_of(state="interrupted", steps=20), None)
+    keeper.library = library
+    library.keep(result_of(seed=3))
+    assert keeper(result_of(), begun).number == 2
+    assert library.entry(1).result.experiment.seed == 3
+
+
+def test_only_what_has_ended_where_that_is_wanted(library):
+    keeper = RunKeeper(library, only_ended=True)
+    assert keeper(result_of(state="interrupted", steps=20), None) is None
+    assert keeper(result_of(), None).number == 1
+    assert keeper(result_of(state="failed", reason="it diverged"), None).number == 2
+
+
+def test_why_nothing_was_kept_is_known_until_something_is(library, monkeypatch):
+    keeper = RunKeeper(library, only_ended=False)
+    begun = keeper(result_of(state="interrupted", steps=20), None)
+
+    def full(*arguments, **options):
+        raise LibraryError("The disk is full.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Library, "keep", full)
+        assert keeper(result_of(), begun) == begun
+    assert keeper.problem == "The disk is full."
+    assert keeper(result_of(), begun).number == 1
+    assert keeper.problem == ""
