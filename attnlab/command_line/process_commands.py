@@ -1,0 +1,132 @@
+"""`sample` and `optimum`: what a process makes, and the best that can be made of it."""
+
+import argparse
+import dataclasses
+import json
+import sys
+from typing import Any
+
+import jax.random as jr
+import numpy as np
+
+from attnlab.command_line.ending import Doing
+from attnlab.command_line.flags import add_flags
+from attnlab.command_line.numbers import show_estimate, whole_number
+from attnlab.configuration.options import default_of, options_of
+from attnlab.configuration.records import to_record
+from attnlab.generators import PROCESSES, AbstractGenerator, sample
+from attnlab.optimum import dependence, ladder, optimum
+from attnlab.runs.option_texts import read_generator
+from attnlab.training.experiment import Experiment
+
+_MOST_SEQUENCES = 1_000_000
+
+
+def add_sample(commands: argparse._SubParsersAction) -> None:
+    """The command `sample`."""
+    drawing = commands.add_parser("sample", help="print sequences from a generator")
+    drawing.add_argument("generator", choices=list(PROCESSES), help="the process")
+    drawing.add_argument("--size", default="10", help="how many sequences (default 10)")
+    drawing.add_argument("--length", help="visible days; the day after them is printed too")
+    drawing.add_argument("--seed", default="0", help="draws the sequences (default 0)")
+    drawing.add_argument("--json", action="store_true", help="one JSON object")
+    add_flags(drawing, PROCESSES.values())
+
+
+def add_optimum(commands: argparse._SubParsersAction) -> None:
+    """The command `optimum`."""
+    best = commands.add_parser(
+        "optimum", help="print the Bayes accuracy and loss, and those of the baselines"
+    )
+    best.add_argument("generator", choices=list(PROCESSES), help="the process")
+    best.add_argument("--length", help="visible days; the day after them is predicted")
+    best.add_argument("--json", action="store_true", help="one JSON object")
+    add_flags(best, PROCESSES.values())
+
+
+def run_sample(parsed: dict[str, Any], doing: Doing) -> int:
+    """Print sequences."""
+    size = whole_number("size", parsed["size"], 1, _MOST_SEQUENCES)
+    seed = whole_number("seed", parsed["seed"], 0, 2**31 - 1)
+    generator, length = _process(parsed)
+    doing.words = "while drawing sequences"
+    tokens = np.asarray(sample(generator, key=jr.key(seed), size=size, length=length + 1))
+    doing.words = "while printing sequences"
+    vocabulary = generator.vocabulary
+    if parsed["json"]:
+        print(
+            json.dumps(
+                {
+                    "generator": to_record(generator),
+                    "length": length,
+                    "seed": seed,
+                    "symbols": vocabulary.symbols,
+                    "sequences": tokens.tolist(),
+                },
+                ensure_ascii=False,
+            )
+        )
+    else:
+        # Of a task, the source and its target; else the visible tokens and the one after them.
+        parts = generator.given() or length
+        for row in tokens:
+            print(f"{vocabulary.render(row[:parts])} → {vocabulary.render(row[parts:])}")
+    return 0
+
+
+def run_optimum(parsed: dict[str, Any], doing: Doing) -> int:
+    """Print floor, ceiling and baselines."""
+    generator, length = _process(parsed)
+    doing.words = "while computing the optimum"
+    print("Computing the optimum …", file=sys.stderr)
+    found = optimum(generator, length)
+    rungs = ladder(generator, length)
+    if not parsed["json"]:
+        for rung in rungs:
+            best = rung.best
+            print(
+                f"{rung.name:9} accuracy {show_estimate(best.accuracy, best.accuracy_stderr)}  "
+                f"loss {show_estimate(best.nll, best.nll_stderr)} nats"
+            )
+        return 0
+    maps = dependence(generator, length)
+    report = {
+        "generator": to_record(generator),
+        "length": length,
+        "accuracy": found.final.accuracy,
+        "nll": found.final.nll,
+        "exact": found.final.exact,
+        "stderr": {"accuracy": found.final.accuracy_stderr, "nll": found.final.nll_stderr},
+        "per_day": [
+            {"day": day, **dataclasses.asdict(best)}
+            for day, best in enumerate(found.by_position, 1)
+        ],
+        "ladder": [{"name": rung.name, **dataclasses.asdict(rung.best)} for rung in rungs],
+        "dependence": {
+            "exact": maps.exact,
+            **{
+                name: np.asarray(getattr(maps, name))[-1].tolist()
+                for name in (
+                    "replacement",
+                    "replacement_stderr",
+                    "information",
+                    "information_stderr",
+                )
+            },
+            "by_query": {
+                "replacement": maps.replacement.tolist(),
+                "information": maps.information.tolist(),
+            },
+        },
+    }
+    print(json.dumps(report, ensure_ascii=False))
+    return 0
+
+
+def _process(parsed: dict[str, Any]) -> tuple[AbstractGenerator, int]:
+    generator = read_generator(parsed["generator"], parsed)
+    bounds = options_of(Experiment)["length"]
+    usual = generator.own_length() or default_of(Experiment, "length")
+    given = parsed.get("length", str(usual))
+    length = whole_number("length", given, int(bounds.low), int(bounds.high))
+    return generator.at_length(length), length

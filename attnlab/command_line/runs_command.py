@@ -1,0 +1,199 @@
+"""`runs`: the library from the command line."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from attnlab.command_line.ending import Doing
+from attnlab.command_line.numbers import whole_number
+from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.options import OptionError
+from attnlab.runs.differences import label_of_change
+from attnlab.runs.library import SORTS, Entry, Library, LibraryError, Query, library_folder
+from attnlab.runs.result import STATES
+from attnlab.training.experiment import to_json
+
+_MOST_LISTED = 1_000_000
+
+
+def add_runs(commands: argparse._SubParsersAction) -> None:
+    """The command `runs`, with commands of its own."""
+    runs = commands.add_parser("runs", help="list, show, delete, export and import kept runs")
+    actions = runs.add_subparsers(dest="action", required=True)
+    listing = actions.add_parser("list", help="print the runs of the library, newest first")
+    for name in ("text", "generator", "model", "tag"):
+        listing.add_argument(f"--{name}", help=f"only runs with this {name}")
+    listing.add_argument("--state", choices=list(STATES), help="only runs in this state")
+    listing.add_argument("--sort", choices=list(SORTS), help="the order (default date)")
+    listing.add_argument("--most", default="50", help="how many at most (default 50)")
+    listing.add_argument("--json", action="store_true", help="one JSON object")
+    showing = actions.add_parser("show", help="print all that is known of one run")
+    showing.add_argument("number", help="the number that `runs list` prints")
+    showing.add_argument("--json", action="store_true", help="one JSON object")
+    for name, what in (
+        ("delete", "put runs into the bin, from which `restore` brings them back for 30 days"),
+        ("restore", "take runs out of the bin"),
+    ):
+        action = actions.add_parser(name, help=what)
+        action.add_argument("numbers", nargs="+", metavar="number", help="as printed by `list`")
+    exporting = actions.add_parser("export", help="write runs into one file")
+    exporting.add_argument("file", help="the file to write")
+    exporting.add_argument("numbers", nargs="*", metavar="number", help="by default all")
+    importing = actions.add_parser("import", help="add the runs of a file")
+    importing.add_argument("file", help="a file that `export` or the page Library wrote")
+
+
+def run_runs(parsed: dict[str, Any], doing: Doing) -> int:
+    """Do what the action says. A library that cannot be used ends with status 1."""
+    folder = library_folder(os.environ)
+    if folder is None:
+        problem = "the library is off"
+        raise OptionError(
+            "ATTNLAB_LIBRARY", os.environ["ATTNLAB_LIBRARY"], problem, "Unset it, or name a folder"
+        )
+    action = parsed.pop("action")
+    doing.words = f"while the library was asked to {action}"
+    try:
+        library = Library(folder)
+        try:
+            return _ACTIONS[action](library, parsed)
+        finally:
+            for problem in library.problems():
+                print(f"attnlab: {problem.text}", file=sys.stderr)
+            library.close()
+    except LibraryError as error:
+        print(f"attnlab: {error}", file=sys.stderr)
+        return 1
+
+
+def _list(library: Library, parsed: dict[str, Any]) -> int:
+    most = whole_number("most", parsed["most"], 1, _MOST_LISTED)
+    chosen = {name: parsed[name] for name in ("text", "generator", "model", "tag", "state", "sort")
+              if name in parsed}  # fmt: skip
+    query = Query(**chosen)
+    entries = library.entries(query, most=most)
+    if parsed["json"]:
+        rows = [_record(entry) for entry in entries]
+        print(json.dumps({"count": library.count(query), "rows": rows}, ensure_ascii=False))
+        return 0
+    for entry in entries:
+        print(_line(entry))
+    if (count := library.count(query)) > len(entries):
+        print(f"{len(entries):,} of {count:,}; see --most", file=sys.stderr)
+    return 0
+
+
+def _line(entry: Entry) -> str:
+    result = entry.result
+    figures = result.reason or result.state
+    if result.evaluation is not None:
+        test = result.evaluation
+        figures = (
+            f"accuracy {show_measured(test.accuracy, test.accuracy_stderr)}  "
+            f"loss {show_measured(test.nll, test.nll_stderr)} nats"
+        )
+    about = f"{label_of_change(None, result.experiment)}, seed {result.experiment.seed}"
+    words = " ".join((entry.name, *(f"#{tag}" for tag in entry.tags))).strip()
+    return (
+        f"{entry.number:>6}  {entry.date:%Y-%m-%d %H:%M}  {about:<36} {figures}  {words}".rstrip()
+    )
+
+
+def _record(entry: Entry) -> dict[str, Any]:
+    result = entry.result
+    return {
+        "number": entry.number,
+        "date": entry.date.isoformat(),
+        "name": entry.name,
+        "tags": entry.tags,
+        "note": entry.note,
+        "state": result.state,
+        "reason": result.reason,
+        "steps": result.steps,
+        "seconds": result.seconds,
+        "parameters": result.parameters,
+        "test": None if result.evaluation is None else result.evaluation._asdict(),
+        "attnlab_version": entry.attnlab_version,
+        "jax_version": entry.jax_version,
+        "experiment": json.loads(to_json(result.experiment)),
+    }
+
+
+def _show(library: Library, parsed: dict[str, Any]) -> int:
+    (number,) = _numbers(library, [parsed["number"]])
+    entry = library.entry(number)
+    if entry is None:
+        return 1
+    if parsed["json"]:
+        print(json.dumps(_record(entry), ensure_ascii=False))
+    else:
+        print(_line(entry))
+        print(json.dumps(_record(entry), ensure_ascii=False, indent=2))
+    return 0
+
+
+def _delete(library: Library, parsed: dict[str, Any]) -> int:
+    numbers = _numbers(library, parsed["numbers"])
+    library.delete(numbers)
+    back = " ".join(map(str, numbers))
+    print(f"{len(numbers)} in the bin; `attnlab runs restore {back}` brings back", file=sys.stderr)
+    return 0
+
+
+def _restore(library: Library, parsed: dict[str, Any]) -> int:
+    library.restore(_numbers(library, parsed["numbers"]))
+    return 0
+
+
+def _export(library: Library, parsed: dict[str, Any]) -> int:
+    chosen = parsed["numbers"]
+    numbers = _numbers(library, chosen) if chosen else _all_of(library)
+    try:
+        Path(parsed["file"]).write_bytes(library.export(numbers))
+    except OSError as error:
+        raise _not_used(parsed["file"], error) from None
+    print(f"{len(numbers):,} runs written", file=sys.stderr)
+    return 0
+
+
+def _all_of(library: Library) -> list[int]:
+    return [entry.number for entry in library.entries(most=_MOST_LISTED)]
+
+
+def _import(library: Library, parsed: dict[str, Any]) -> int:
+    try:
+        data = Path(parsed["file"]).read_bytes()
+    except OSError as error:
+        raise _not_used(parsed["file"], error) from None
+    taken = library.take_in(data)
+    for reason in taken.refused:
+        print(f"attnlab: {reason}", file=sys.stderr)
+    print(f"{len(taken.added):,} added, {taken.known:,} were there", file=sys.stderr)
+    return 0
+
+
+def _numbers(library: Library, texts: Sequence[str]) -> list[int]:
+    numbers = [whole_number("number", text, 1, 2**53) for text in texts]
+    for number in numbers:
+        # One that is damaged is there, and is told of at the end.
+        if library.entry(number) is None and number not in dict(library.problems()):
+            raise OptionError("number", number, "no such run", "See `runs list`")
+    return numbers
+
+
+def _not_used(file: str, error: OSError) -> OptionError:
+    return OptionError("file", file, error.strerror or str(error), "Name another file")
+
+
+_ACTIONS = {
+    "list": _list,
+    "show": _show,
+    "delete": _delete,
+    "restore": _restore,
+    "export": _export,
+    "import": _import,
+}

@@ -1,0 +1,214 @@
+"""`train`: one run, from its beginning or from a file."""
+
+import argparse
+import dataclasses
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attnlab.command_line.ending import Doing
+from attnlab.command_line.flags import add_flags
+from attnlab.command_line.keeping import keep
+from attnlab.configuration.options import OptionError
+from attnlab.generators import AbstractTask
+from attnlab.inspection.tasks.target_test import check_targets
+from attnlab.models import parameter_count
+from attnlab.runs.history import History, empty_history
+from attnlab.runs.option_texts import EXPERIMENT_PARTS, read_experiment, usual_experiment
+from attnlab.runs.result import result_of
+from attnlab.runs.storage import Run, load_run, save_run
+from attnlab.training.changes import change_between
+from attnlab.training.evaluation import Evaluation
+from attnlab.training.experiment import Experiment, Setup, prepare, to_json
+from attnlab.training.loop import Look, Progress, run
+from attnlab.training.presets import PRESETS
+from attnlab.training.schedule import Schedule, schedule
+from attnlab.training.source_share import share_in_training
+from attnlab.training.steps import TrainState, advance
+
+_STEPS_A_CHUNK, _STEPS_A_LINE = 100, 500
+
+
+def add_train(commands: argparse._SubParsersAction) -> None:
+    """The command `train`."""
+    training = commands.add_parser("train", help="train a model and print its test figures")
+    training.add_argument("--preset", metavar="NAME", help="start from this named experiment")
+    training.add_argument("--list-presets", action="store_true", help="print the presets and end")
+    training.add_argument("--save", metavar="FILE", help="write a run file, which the pages open")
+    training.add_argument(
+        "--load",
+        metavar="FILE",
+        help="go on with the run of a file; only steps, batch and learning rate may be others",
+    )
+    training.add_argument("--json", action="store_true", help="one JSON object")
+    add_flags(training, EXPERIMENT_PARTS)
+
+
+def run_train(parsed: dict[str, Any], doing: Doing) -> int:
+    """Train, and print what came of it."""
+    as_json = parsed.pop("json")
+    if parsed.pop("list_presets"):
+        for name, preset in PRESETS.items():
+            print(f"{name}  {preset.description}")
+        return 0
+    file, save = parsed.pop("load", None), parsed.pop("save", None)
+    begun = _from_file(file, parsed) if file else _from_options(parsed)
+    doing.words = "while drawing data and compiling; nothing was saved"
+    print("Drawing data and compiling …", file=sys.stderr)
+    ended, figures, seconds = _train(begun, doing, whole_history=bool(save or file))
+    if save:
+        save_run(ended, Path(save))
+    targets = {}
+    try:
+        targets = _of_targets(ended, begun.setup)
+    finally:
+        # A run that is done is kept, whatever becomes of its test.
+        exact = targets.get("exact_match")
+        keep(result_of(ended, "done", figures, seconds, exact_match=exact))
+    made = int(ended.state.step) - begun.step
+    _print_report(ended, targets, figures, seconds, made, as_json=as_json)
+    return 0
+
+
+class _Begun(NamedTuple):
+    """Where training begins: `state` is None before the first step."""
+
+    experiment: Experiment
+    setup: Setup
+    state: TrainState | None
+    history: History
+
+    @property
+    def step(self) -> int:
+        return 0 if self.state is None else int(self.state.step)
+
+
+def _from_options(parsed: dict[str, Any]) -> _Begun:
+    preset = parsed.pop("preset", None)
+    base = usual_experiment(preset, parsed.get("model"), parsed.get("generator"))
+    experiment = read_experiment(base, parsed)
+    return _Begun(experiment, prepare(experiment), None, empty_history())
+
+
+def _from_file(file: str, parsed: dict[str, Any]) -> _Begun:
+    if "preset" in parsed:
+        problem = "the file says what is trained"
+        raise OptionError("preset", parsed["preset"], problem, "Leave out `preset` or `load`")
+    try:
+        stored = load_run(Path(file))
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise OptionError("load", file, f"not read: {problem}", "Name a run file") from None
+    experiment, step = read_experiment(stored.experiment, parsed), int(stored.state.step)
+    before, after = stored.experiment.training, experiment.training
+    if dataclasses.replace(experiment, training=before) != stored.experiment:
+        problem = "a run goes on with the same process and model"
+        raise OptionError("load", file, problem, "Change steps, batch or learning rate alone")
+    if after.steps <= step:
+        problem = f"the run of the file has made {step:,}"
+        raise OptionError("steps", after.steps, problem, "Choose more with `--steps`")
+    history, setup = stored.history, prepare(experiment)
+    if after != before:
+        history = history.after(change_between(before, after, step=step))
+    return _Begun(experiment, setup, stored.state, history)
+
+
+def _train(begun: _Begun, doing: Doing, *, whole_history: bool) -> tuple[Run, Evaluation, float]:
+    """The run at its end, its test there, and the seconds that its steps took."""
+    experiment, setup, state, history = begun
+    state, steps = setup.state if state is None else state, experiment.training.steps
+    advance(state, setup.source, experiment.training, key=setup.key, steps=0)
+    # Tests on the way take time, and nobody would see them.
+    plan = schedule(steps) if whole_history else Schedule((steps,), (steps,))
+    doing.words = f"at step {begun.step:,} of {steps:,}; nothing was saved"
+    began = time.perf_counter()
+    events = run(experiment, begun.state, setup=setup, chunk=_STEPS_A_CHUNK, plan=plan)
+    for event in events:
+        history = history.after(event)
+        if isinstance(event, Look):
+            figures = event.evaluation
+        if not isinstance(event, Progress):
+            continue
+        seconds, state = time.perf_counter() - began, event.state
+        step, nll = int(state.step), event.losses.nll[-1]
+        doing.words = f"at step {step:,} of {steps:,}; nothing was saved"
+        if step % _STEPS_A_LINE == 0 or step == steps:
+            print(f"step {step:,} of {steps:,}, training loss {nll:.3f} nats", file=sys.stderr)
+    return Run(experiment, state, history), figures, seconds
+
+
+def _of_targets(ended: Run, setup: Setup) -> dict[str, Any]:
+    """What is said of a task beside the test of its tokens; of another process nothing."""
+    task = ended.experiment.generator
+    if not isinstance(task, AbstractTask):
+        return {}
+    found = check_targets(task, ended.state.model, setup.test)
+    tokens = found.tokens
+    return {
+        "exact_match": found.exact_match,
+        "exact_match_stderr": found.exact_match_stderr,
+        "token_accuracy": tokens.mean.accuracy,
+        "token_accuracy_stderr": tokens.mean.accuracy_stderr,
+        "by_target_position": [
+            {
+                "position": place,
+                "nll": nll,
+                "nll_stderr": nll_stderr,
+                "accuracy": accuracy,
+                "accuracy_stderr": accuracy_stderr,
+            }
+            for place, (nll, nll_stderr, accuracy, accuracy_stderr) in enumerate(
+                np.transpose(tokens[1:5]).tolist(), 1
+            )
+        ],
+        "floor": task.floor(),
+        "sources": task.sources(),
+        "share_in_training": share_in_training(ended.experiment),
+    }
+
+
+def _print_report(
+    ended: Run,
+    targets: dict[str, Any],
+    figures: Evaluation,
+    seconds: float,
+    made: int,
+    *,
+    as_json: bool,
+) -> None:
+    experiment, parameters = ended.experiment, parameter_count(ended.state.model)
+    test_size, steps = experiment.training.test_size, int(ended.state.step)
+    if as_json:
+        report = {
+            "test_accuracy": figures.accuracy,
+            "test_accuracy_stderr": figures.accuracy_stderr,
+            "test_nll": figures.nll,
+            "test_nll_stderr": figures.nll_stderr,
+            "test_size": test_size,
+            **targets,
+            "steps": steps,
+            "seconds": seconds,
+            "steps_per_second": made / seconds,
+            "parameters": parameters,
+            "experiment": json.loads(to_json(experiment)),
+        }
+        print(json.dumps(report, ensure_ascii=False))
+        return
+    if targets:
+        exact, error = targets["exact_match"], targets["exact_match_stderr"]
+        print(
+            f"exact match {exact:.4f} ± {error:.4f} (written greedily), "
+            f"share of all sources in training {targets['share_in_training']:.2g}"
+        )
+    print(
+        f"accuracy  {figures.accuracy:.4f} ± {figures.accuracy_stderr:.4f} "
+        f"(standard error, {test_size:,} test sequences)"
+    )
+    print(f"loss      {figures.nll:.4f} ± {figures.nll_stderr:.4f} nats")
+    print(
+        f"{parameters} parameters, {made:,} steps in {seconds:.2f} s, {made / seconds:,.0f} steps/s"
+    )

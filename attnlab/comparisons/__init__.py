@@ -1,0 +1,1 @@
+"""Many runs: which there are, running them, and what they say together."""

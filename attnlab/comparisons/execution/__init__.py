@@ -1,0 +1,1 @@
+"""How runs are carried out: one, several as one program, and as tasks of workers."""

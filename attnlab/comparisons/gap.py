@@ -1,0 +1,185 @@
+"""The gap between a loss and the floor, taken apart."""
+
+import dataclasses
+from collections.abc import Hashable, Iterable, Sequence
+from types import MappingProxyType
+
+import numpy as np
+from jaxtyping import Float
+
+from attnlab.comparisons.intervals import (
+    LEVEL,
+    Interval,
+    check_level,
+    exactly,
+    normal_quantile,
+    student_interval,
+    widened,
+)
+from attnlab.comparisons.paired import common_seeds
+from attnlab.comparisons.summary import Row, figures_of
+from attnlab.configuration.options import OptionError, default_of
+from attnlab.models.readout import readout_position
+from attnlab.optimum import Best
+from attnlab.training.experiment import Experiment
+from attnlab.training.steps import Training
+
+PARTS = MappingProxyType(
+    {
+        "family": "what no model of the family can express",
+        "training": "what training missed",
+        "data": "what the fixed training set could not tell",
+    }
+)
+_FEWEST = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Term:
+    """A part of the gap in nats or, where single ones are not known, the sum of several `parts`."""
+
+    parts: tuple[str, ...]
+    nats: Interval
+
+
+@dataclasses.dataclass(frozen=True)
+class Gap:
+    """loss − floor over the `seeds`, in nats, as terms that hold each of `PARTS` once.
+
+    Their means sum to that of `total`; their intervals are those of each alone. Whether the
+    family's part is known or not, it is at least `family_at_least` and at most `family_at_most`:
+    each of the two holds in a share `level` of cases or more.
+    """
+
+    total: Interval
+    terms: tuple[Term, ...]
+    seeds: tuple[int, ...]
+    family_at_least: float
+    family_at_most: float
+    level: float
+
+    @property
+    def not_known(self) -> tuple[str, ...]:
+        """The parts that are only known as part of a sum."""
+        return tuple(part for term in self.terms if len(term.parts) > 1 for part in term.parts)
+
+
+def gap_of(row: Row, rows: Iterable[Row] = (), level: float = LEVEL) -> Gap:
+    """The gap of a setting, with the help of the other `rows` that were run.
+
+    `family`: r − floor, where r is the least loss within reach of the family's models. It is known
+    where the family says so and no sampling went into r, as for `linear` on processes that can be
+    enumerated. Elsewhere it is bounded: from below by what the family's models cannot see, from
+    above by their best run, whatever it was trained with: by the least of the upper confidence
+    limits of all their test losses, each at 1 - (1 - level)/k where these are k (Bonferroni), as
+    the best of many is also the luckiest.
+
+    `data`: mean loss with the fixed training set − mean loss with fresh sequences, all else equal,
+    paired over the seeds that both have finished, two or more; the gap is then that over these
+    seeds. It is negative where fresh sequences did worse. Where no such runs are among `rows` it
+    is not known; of runs with fresh sequences it is 0. The fresh counterpart of a full batch is a
+    batch of that size.
+
+    `training`: what is left, the mean loss with fresh sequences − r. With data without end,
+    training might yet come to r, and cannot go below; less than 0 is the luck of the tests.
+
+    Intervals are Student's over seeds. The tests' own errors are in the spread of the seeds, as
+    each has a test set of its own; the error of an estimated floor is added (`widened`). Refused,
+    with an `OptionError`: a setting without a finished run.
+    """
+    check_level(level)
+    if not row.finished:
+        raise OptionError("seeds", 0, "no run of the setting is finished", "Run it first")
+    rows = tuple(rows)
+    experiment, floor = row.setting.experiment, row.references.best
+    fixed = experiment.training.data == "fixed"
+    fresh = _fresh_counterpart(row, rows) if fixed else row
+    seeds = common_seeds(row, row if fresh is None else fresh)
+    losses = _losses(row, seeds)
+
+    def above_floor(values: Float[np.ndarray, " seeds"]) -> Interval:
+        return widened(student_interval(values, level).plus(-floor.nll), floor.nll_stderr, level)
+
+    reachable = _reachable(experiment)
+    least = None
+    if reachable is not None and reachable.exact and experiment.model.attains_reachable:
+        least = reachable.nll
+    # What training came to where data could not hold it back, or where that is not known.
+    trained = losses if fresh is None else _losses(fresh, seeds)
+    parts = ("training",) if fresh is not None else ("training", "data")
+    if least is None:
+        terms = [Term(("family", *parts), above_floor(trained))]
+    else:
+        of_family = widened(exactly(least - floor.nll), floor.nll_stderr, level)
+        beyond = student_interval(trained, level).plus(-least)
+        terms = [Term(("family",), of_family), Term(parts, beyond)]
+    if not fixed:
+        terms.append(Term(("data",), exactly(0.0)))
+    elif fresh is not None:
+        terms.append(Term(("data",), student_interval(losses - trained, level)))
+    at_least, at_most = _family_bounds(row, rows, reachable, level)
+    return Gap(above_floor(losses), tuple(terms), seeds, at_least, at_most, level)
+
+
+def _family_bounds(
+    row: Row, rows: Sequence[Row], reachable: Best | None, level: float
+) -> tuple[float, float]:
+    floor, experiment = row.references.best, row.setting.experiment
+    runs = {run.experiment: run.evaluation for run in row.finished}
+    for other in rows:
+        if other.finished and _family(other.setting.experiment) == _family(experiment):
+            runs |= {run.experiment: run.evaluation for run in other.finished}
+    found = list(runs.values())
+    if reachable is not None and experiment.model.attains_reachable:
+        found.append(reachable)
+    # One more where the floor has an error of its own.
+    statements = len(found) + (floor.nll_stderr > 0)
+    if reachable is not None and reachable.exact:
+        margin = normal_quantile(level) * floor.nll_stderr
+        at_least = max(0.0, reachable.nll - floor.nll - margin)
+    else:
+        at_least = 0.0
+    far = normal_quantile(1 - (1 - level) / statements)
+    limit = min(test.nll + far * test.nll_stderr for test in found)
+    # Tests may be lucky beyond what is possible.
+    return at_least, max(at_least, limit - floor.nll + far * floor.nll_stderr)
+
+
+def _reachable(experiment: Experiment) -> Best | None:
+    position = readout_position(experiment.training.readout, experiment.length)
+    return experiment.model.reachable(experiment.generator, experiment.length, position)
+
+
+def _family(experiment: Experiment) -> Hashable:
+    """All that decides which predictions are within reach."""
+    readout = experiment.training.readout
+    return experiment.generator, experiment.length, experiment.model, readout
+
+
+def _fresh_counterpart(row: Row, rows: Sequence[Row]) -> Row | None:
+    wanted = _with_fresh_data(row.setting.experiment)
+    for other in rows:
+        experiment = other.setting.experiment
+        if experiment is not None and experiment.training.data == "fresh":
+            same = _with_fresh_data(experiment) == wanted
+            if same and len(common_seeds(row, other)) >= _FEWEST:
+                return other
+    return None
+
+
+def _with_fresh_data(experiment: Experiment) -> Experiment:
+    training = experiment.training
+    full = training.batch_mode == "full"
+    changed = dataclasses.replace(
+        training,
+        data="fresh",
+        batch_mode="minibatch",
+        batch=training.train_size if full else training.batch,
+        train_size=default_of(Training, "train_size"),
+    )
+    return dataclasses.replace(experiment, training=changed, seed=0)
+
+
+def _losses(row: Row, seeds: Sequence[int]) -> Float[np.ndarray, " seeds"]:
+    each = figures_of(row, "nll")
+    return np.array([each[seed] for seed in seeds])

@@ -1,0 +1,123 @@
+"""Which runs a comparison consists of: every combination of some options, each over seeds."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Mapping
+
+from attnlab.configuration.options import OptionError, default_of, options_of
+from attnlab.runs.option_texts import EXPERIMENT_PARTS, read_what_applies, usual_experiment
+from attnlab.training.experiment import Experiment
+
+PRESET = "preset"
+MOST_SEEDS = 100
+_MOST_SETTINGS = 100_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """One combination: the options as they were given, and the experiment without its seed.
+
+    Where the combination is refused, `experiment` is None and `problem` says why.
+    """
+
+    options: tuple[tuple[str, str], ...]
+    experiment: Experiment | None
+    problem: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """Options by name with the texts of their values, all combinations of which are run.
+
+    `preset` counts as an option: what the others are changes of. An option that is not given has
+    the value of the preset or, without one, of `base` or, without that either, of the model family.
+    Every setting is run with the seeds `first_seed`, `first_seed` + 1, … Refused, with an
+    `OptionError`: an option that no part of an experiment has, none or too many values or seeds.
+
+    >>> grid = Grid((("model", ("attention", "linear")), ("d_attn", ("4", "8"))), seeds=3)
+    >>> [dict(setting.options) for setting in settings_of(grid)]
+    [{'model': 'attention', 'd_attn': '4'}, {'model': 'attention', 'd_attn': '8'}, \
+{'model': 'linear'}]
+    """
+
+    options: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    seeds: int = 5
+    first_seed: int = 0
+    base: Experiment | None = None
+
+    def __post_init__(self):
+        known = {PRESET, *(name for kind in EXPERIMENT_PARTS for name in options_of(kind))}
+        known -= {"seed", "training"}
+        for name, texts in self.options:
+            if name not in known:
+                raise OptionError(name, ",".join(texts), "not an option", "See `train --help`")
+            if not texts:
+                raise OptionError(name, "", "without a value", "Give one or more")
+        if not 1 <= self.seeds <= MOST_SEEDS:
+            remedy = f"Choose a whole number from 1 to {MOST_SEEDS}"
+            raise OptionError("seeds", self.seeds, "out of bounds", remedy)
+
+
+def alternatives(name: str, text: str) -> tuple[str, ...]:
+    """The values in a text: between commas or, of an option that has commas itself, between |.
+
+    >>> alternatives("length", "5,10")
+    ('5', '10')
+    >>> alternatives("days", "1,4,8 | 1,5,9")
+    ('1,4,8', '1,5,9')
+    """
+    parts = text.split(_separator(name))
+    return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
+
+
+def as_alternatives(name: str, values: Iterable[str]) -> str:
+    """The text that `alternatives` reads back."""
+    return _separator(name).join(values)
+
+
+def _separator(name: str) -> str:
+    kinds = [kind for kind in EXPERIMENT_PARTS if name in options_of(kind)]
+    return "|" if any(isinstance(default_of(kind, name), tuple) for kind in kinds) else ","
+
+
+def settings_of(grid: Grid) -> tuple[Setting, ...]:
+    """Every combination once: one whose parts lack an option does without it.
+
+    Refused, with an `OptionError`: an option that no combination has.
+    """
+    names = [name for name, _ in grid.options]
+    found: dict[tuple[tuple[str, str], ...], Setting] = {}
+    unused = set(names)
+    combinations = itertools.product(*(texts for _, texts in grid.options))
+    for texts in itertools.islice(combinations, _MOST_SETTINGS):
+        given = dict(zip(names, texts, strict=True))
+        setting, used = _setting(given, grid.base)
+        unused -= used
+        found.setdefault(setting.options, setting)
+    for name in names:
+        if name in unused:
+            problem = "nothing that was chosen has such an option"
+            raise OptionError(name, given[name], problem, "Leave it out, or make another choice")
+    return tuple(found.values())
+
+
+def _setting(given: Mapping[str, str], base: Experiment | None) -> tuple[Setting, frozenset[str]]:
+    changes = {name: text for name, text in given.items() if name != PRESET}
+    try:
+        if base is None or PRESET in given:
+            base = usual_experiment(given.get(PRESET), given.get("model"), given.get("generator"))
+        experiment, used = read_what_applies(base, changes)
+    except OptionError as error:
+        # Nobody knows which of the others it has.
+        return Setting(tuple(given.items()), None, str(error)), frozenset(given)
+    used |= {PRESET} & given.keys()
+    options = tuple(pair for pair in given.items() if pair[0] in used)
+    return Setting(options, experiment), used
+
+
+def experiments_of(setting: Setting, grid: Grid) -> tuple[Experiment, ...]:
+    """The runs of a setting, one for each seed; none of a setting that is refused."""
+    if setting.experiment is None:
+        return ()
+    seeds = range(grid.first_seed, grid.first_seed + grid.seeds)
+    return tuple(dataclasses.replace(setting.experiment, seed=seed) for seed in seeds)

@@ -1,0 +1,116 @@
+"""Rows as JSON values and as CSV."""
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from attnlab.comparisons.intervals import Interval
+from attnlab.comparisons.summary import Row
+from attnlab.optimum import Best
+
+
+def to_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Every row as a JSON object.
+
+    First the options that are not the same in all rows, by their names, null where the row has no
+    such option. `seeds` runs were tried and `finished` of them have figures; why the others have
+    none stands in `unfinished`. Of `test_accuracy`, `test_nll` and `learned` the `mean` over seeds
+    and its interval from `low` to `high`, null where that is not known; where any row is of a task,
+    of `exact_match`, too. `floor` and the loss of
+    the references are in nats, `seconds` those of training a run.
+    """
+    names, has_targets = differing_options(rows), any(row.exact_match is not None for row in rows)
+    return [_record(row, names, has_targets) for row in rows]
+
+
+def to_csv(rows: Sequence[Row]) -> str:
+    """The same as a table with a heading; a cell that is not known is empty.
+
+    What is nested in a record has a column each, such as `test_nll_low`.
+    """
+    flat = [dict(_flattened(record)) for record in to_records(rows)]
+    columns = list(dict.fromkeys(name for record in flat for name in record))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return text.getvalue()
+
+
+def differing_options(rows: Sequence[Row]) -> tuple[str, ...]:
+    """The options that are not the same in all rows, in the order in which they were given."""
+    tables = [dict(row.setting.options) for row in rows]
+    names = dict.fromkeys(name for table in tables for name in table)
+    return tuple(name for name in names if len({table.get(name) for table in tables}) > 1)
+
+
+def _record(row: Row, names: Sequence[str], has_targets: bool) -> dict[str, Any]:
+    options = dict(row.setting.options)
+    known, reached = row.references, row.to_target
+    best = known and known.best
+    return {
+        **{name: _value(options.get(name)) for name in names},
+        "seeds": len(row.results),
+        "finished": len(row.finished),
+        "test_accuracy": _interval(row.accuracy),
+        "test_nll": _interval(row.nll),
+        "learned": _interval(row.learned),
+        **({"exact_match": _interval(row.exact_match)} if has_targets else {}),
+        "floor": best and best.nll,
+        "floor_stderr": best and best.nll_stderr,
+        "ceiling": best and best.accuracy,
+        "ceiling_stderr": best and best.accuracy_stderr,
+        "uniform": _best(known and known.uniform),
+        "majority": _best(known and known.majority),
+        "linear": _best(known and known.linear),
+        "parameters": row.parameters,
+        "seconds": row.seconds,
+        "steps_to_target": {
+            "share": reached and reached.target,
+            "median": reached and reached.median,
+            "reached": reached and reached.reached,
+            "tested": reached and reached.n,
+        },
+        "unfinished": [
+            {"seed": run.seed, "state": run.state, "reason": run.reason} for run in row.unfinished
+        ],
+    }
+
+
+def _value(text: str | None) -> int | float | str | None:
+    """A text as the number that it is, if it is one."""
+    if text is None:
+        return None
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        # JSON has no other numbers.
+        return number if math.isfinite(number) else text
+    return text
+
+
+def _interval(interval: Interval | None) -> dict[str, float | None]:
+    return {name: interval and getattr(interval, name) for name in ("mean", "low", "high")}
+
+
+def _best(best: Best | None) -> dict[str, float | None]:
+    return {name: best and getattr(best, name) for name in ("nll", "accuracy")}
+
+
+def _flattened(record: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+    for name, value in record.items():
+        if isinstance(value, dict):
+            yield from ((f"{name}_{part}", inner) for part, inner in value.items())
+        elif isinstance(value, list):
+            yield name, "; ".join(map(_in_words, value))
+        else:
+            yield name, value
+
+
+def _in_words(run: dict[str, Any]) -> str:
+    who = "" if run["seed"] is None else f"seed {run['seed']} "
+    return f"{who}{run['state']}: {run['reason']}"

@@ -1,0 +1,1 @@
+"""What the runs of a comparison came to, panel by panel."""

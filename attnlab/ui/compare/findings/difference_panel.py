@@ -1,0 +1,119 @@
+"""Whether settings differ by more than their seeds do."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from attnlab.comparisons.intervals import LEVEL
+from attnlab.comparisons.paired import Comparison, common_seeds, compare_all
+from attnlab.comparisons.summary import Row
+from attnlab.configuration.options import OptionError
+from attnlab.ui.compare.findings.dots_panel import FIGURES, figure_shown
+from attnlab.ui.compare.findings.words import interval_text
+from attnlab.ui.core.outside import as_message
+
+_FIRST, _SECOND, _ALL = "compare_first", "compare_second", "all others"
+# Of which less is better.
+_LOSSES = ("nll",)
+
+
+def draw_differences(rows: Sequence[Row], labels: Sequence[str]) -> None:
+    """One setting against another, or against all others."""
+    named = {label: row for label, row in zip(labels, rows, strict=True) if len(row.finished) > 1}
+    if len(named) < 2:
+        return
+    st.header("Is the difference real?", anchor=False, divider="gray")
+    figure = figure_shown()
+    with st.container(horizontal=True, gap="small"):
+        first = _choose("compared with", list(named), _FIRST)
+        others = [label for label in named if label != first]
+        second = _choose("settings", [_ALL, *others], _SECOND)
+    chosen = others if second == _ALL else [second]
+    pairs = {label: (named[first], named[label]) for label in chosen}
+    pairs = {label: pair for label, pair in pairs.items() if len(common_seeds(*pair)) > 1}
+    try:
+        found = compare_all(list(pairs.values()), figure)
+    except OptionError as error:
+        st.caption(as_message(str(error)))
+        return
+    told = [_cells(label, each, first) for label, each in zip(pairs, found, strict=True)]
+    if second == _ALL:
+        st.dataframe(
+            pd.DataFrame(told),
+            key="compare_differences",
+            hide_index=True,
+            column_config={"verdict": st.column_config.TextColumn(width=130)},
+            alt=f"Differences of {len(told)} settings from {first}.",
+        )
+    elif found:
+        with st.container(key="compare_difference"):
+            st.markdown(as_message(_in_words(second, first, found[0], figure)))
+    _draw_caption(first, found, figure)
+
+
+def _choose(label: str, labels: list[str], key: str) -> str:
+    if st.session_state.get(key) not in labels:
+        st.session_state[key] = labels[0]
+    return st.selectbox(label, labels, key=key, width=340, persist_state="session")
+
+
+def _cells(label: str, found: Comparison, first: str) -> dict[str, str]:
+    return {
+        "setting": label,
+        f"{FIGURES[found.figure]} − that of {first}": _difference(found),
+        "verdict": _verdict(found),
+        "p": _probability(found.p),
+        "p, corrected": _probability(found.adjusted_p),
+        "seeds": str(found.difference.n),
+        "same data": "yes" if found.same_data else "no",
+    }
+
+
+def _difference(found: Comparison) -> str:
+    return interval_text(found.difference, places=4)
+
+
+def _probability(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _verdict(found: Comparison) -> str:
+    if found.within_noise:
+        return "within the noise"
+    is_less = found.difference.mean < 0
+    return "better" if is_less == (found.figure in _LOSSES) else "worse"
+
+
+def _in_words(second: str, first: str, found: Comparison, figure: str) -> str:
+    unit = " nats" if figure == "nll" else ""
+    data = "on the same data" if found.same_data else "on data of their own"
+    verdict = _verdict(found)
+    told = verdict if verdict == "within the noise" else f"{second} is {verdict}"
+    return (
+        f"{FIGURES[figure]} of {second} less that of {first}: {_difference(found)}{unit}, over "
+        f"{found.difference.n} seeds {data} (t = {found.t:.2f}, p {_said(found.p)}). Verdict: "
+        f"{told}."
+    )
+
+
+def _said(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
+def _draw_caption(first: str, found: Sequence[Comparison], figure: str) -> None:
+    if not found:
+        st.caption("A difference takes two seeds that both settings have finished.")
+        return
+    less = "less is better" if figure in _LOSSES else "more is better"
+    words = (
+        f"A paired t-test over seeds; ± is half of the {LEVEL:.0%} interval of the mean "
+        f"difference, and {less}. "
+    )
+    if len(found) > 1:
+        words += (
+            f"{len(found)} differences are looked at, so that some are large by chance: their p is "
+            f"corrected by Holm, and the verdict goes by that. "
+        )
+    words += "“Within the noise”: seeds alone may well make such a difference."
+    st.caption(words)

@@ -1,0 +1,62 @@
+"""A figure of every setting as dots, beside what is known."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from attnlab.charts import dots_chart, means_table, references_table, seeds_table
+from attnlab.comparisons.summary import Row
+from attnlab.ui.compare.findings.words import OF_SEEDS, interval_text, share_text
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.core.page_theme import on_dark
+
+_FIGURE = "compare_figure"
+FIGURES = {"accuracy": "accuracy", "nll": "loss", "learned": "learned share"}
+
+
+def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
+    """The choice of the figure, and a line for every setting."""
+    figure = st.segmented_control(
+        "figure",
+        list(FIGURES),
+        format_func=FIGURES.get,
+        default="accuracy",
+        required=True,
+        key=_FIGURE,
+        persist_state="session",
+    )
+    with st.container(key="chart_compare_dots"):
+        draw_chart(
+            dots_chart(
+                seeds_table(rows, labels, figure),
+                means_table(rows, labels, figure),
+                references_table(rows, figure),
+                figure=figure,
+                labels=tuple(labels),
+                dark=on_dark(),
+            ),
+            name=f"{FIGURES[figure].capitalize()} by setting",
+            alt=f"The {FIGURES[figure]} of {len(rows)} settings over their seeds."
+            + _extremes(rows, labels, figure),
+        )
+    st.caption(
+        "How to read it: a small dot is a run, the diamond their mean, the bar through it the "
+        f"{OF_SEEDS}. Grey dashes are predictors that need no training: a uniform guess, always "
+        "the commonest day, the best linear rule, and the best that is possible."
+    )
+
+
+def figure_shown() -> str:
+    """The chosen figure, for what else is drawn of it."""
+    return st.session_state.get(_FIGURE) or "accuracy"
+
+
+def _extremes(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
+    """The best and the worst setting in words."""
+    found = [(getattr(row, figure), name) for row, name in zip(rows, labels, strict=True)]
+    found = sorted((each for each in found if each[0] is not None), key=lambda e: e[0].mean)
+    if not found:
+        return ""
+    say = share_text if figure == "learned" else interval_text
+    low, high = found[0], found[-1]
+    return f" Lowest: {low[1]}, {say(low[0])}; highest: {high[1]}, {say(high[0])}."

@@ -1,0 +1,165 @@
+"""A figure against two options, and every setting as a line through all of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from attnlab.charts import (
+    BRUSH,
+    axis_of_numbers,
+    axis_of_texts,
+    lines_table,
+    marks_table,
+    parallel_chart,
+    swept_chart,
+    swept_table,
+    within,
+)
+from attnlab.comparisons.records import differing_options
+from attnlab.comparisons.summary import Row
+from attnlab.ui.compare.findings.dots_panel import FIGURES, figure_shown
+from attnlab.ui.compare.findings.words import option_label
+from attnlab.ui.core.outside import as_message
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.core.page_theme import on_dark
+
+_PARALLEL_HEIGHT = 340
+_FEWEST_LINES, _MOST_TOLD = 3, 6
+
+
+def draw_maps(rows: Sequence[Row], labels: Sequence[str]) -> None:
+    """What there is to see of two options, and of all of them, where so many are varied."""
+    names = differing_options(rows)
+    if len(names) >= 2:
+        _draw_two_options(rows, names)
+    if len(names) >= 2 and len(rows) >= _FEWEST_LINES:
+        _draw_all_options(rows, labels, names)
+
+
+def _draw_two_options(rows: Sequence[Row], names: Sequence[str]) -> None:
+    st.header("Two options", anchor=False, divider="gray")
+    numeric = [name for name in names if _are_numbers(_values(rows, name))]
+    first = [*numeric, *(name for name in names if name not in numeric)]
+    with st.container(horizontal=True, gap="small"):
+        across = _choose("across", first, 0)
+        down = _choose("down", first, 1)
+    if across == down:
+        st.caption("Choose two different options.")
+        return
+    figure = figure_shown()
+    columns, lines = _ordered(_values(rows, across)), _ordered(_values(rows, down))
+    table = swept_table(rows, across, down, figure)
+    told = "" if table.empty else f" From {table.value.min():.3f} to {table.value.max():.3f}."
+    with st.container(key="chart_compare_map"):
+        draw_chart(
+            swept_chart(
+                table,
+                figure=figure,
+                titles=(option_label(across), option_label(down)),
+                across=columns,
+                down=lines,
+                domain=_domain(rows, figure),
+                dark=on_dark(),
+            ),
+            name=f"{FIGURES[figure].capitalize()} by {option_label(across)} and "
+            f"{option_label(down)}",
+            alt=f"The {FIGURES[figure]}, mean over seeds, for {len(columns)} × {len(lines)} "
+            f"values of {option_label(across)} and {option_label(down)}.{told}",
+        )
+    others = [option_label(name) for name in names if name not in (across, down)]
+    st.caption(
+        "How to read it: a cell is the mean over seeds"
+        + (f", and over {', '.join(others)}" if others else "")
+        + ". The colours reach from a uniform guess to the best that is possible."
+    )
+
+
+def _choose(label: str, names: Sequence[str], place: int) -> str:
+    key = f"compare_{label}"
+    if st.session_state.get(key) not in names:
+        st.session_state[key] = names[place]
+    return st.selectbox(
+        label, names, format_func=option_label, key=key, width=200, persist_state="session"
+    )
+
+
+def _values(rows: Sequence[Row], name: str) -> tuple[str, ...]:
+    texts = (dict(row.setting.options).get(name) for row in rows)
+    return tuple(dict.fromkeys(text for text in texts if text is not None))
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _are_numbers(texts: Sequence[str]) -> bool:
+    return all(_number(text) is not None for text in texts)
+
+
+def _ordered(texts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(texts, key=_number)) if _are_numbers(texts) else texts
+
+
+def _domain(rows: Sequence[Row], figure: str) -> tuple[float, float]:
+    """From a uniform guess to the best possible, of all processes there are."""
+    known = [row.references for row in rows if row.references is not None]
+    if figure == "learned" or not known:
+        return 0.0, 1.0
+    ends = [getattr(each, figure) for one in known for each in (one.uniform, one.best)]
+    return round(min(ends), 3), round(max(ends), 3)
+
+
+def _draw_all_options(rows: Sequence[Row], labels: Sequence[str], names: Sequence[str]) -> None:
+    st.header("All options at once", anchor=False, divider="gray")
+    axes = [_axis(rows, name) for name in names]
+    for title, form, values in (
+        ("parameters", ",.0f", [row.parameters for row in rows]),
+        ("seconds", ".1f", [row.seconds for row in rows]),
+        ("loss", ".3f", [row.nll and row.nll.mean for row in rows]),
+        ("accuracy", ".3f", [row.accuracy and row.accuracy.mean for row in rows]),
+    ):
+        axes.append(axis_of_numbers(title, values, form))
+    lit = _lit(axes, st.session_state.get("compare_parallel"))
+    with st.container(key="chart_compare_parallel"):
+        draw_chart(
+            parallel_chart(
+                lines_table(axes, labels, lit),
+                marks_table(axes),
+                titles=tuple(axis.title for axis in axes),
+                dark=on_dark(),
+                height=_PARALLEL_HEIGHT,
+            ),
+            name="All options at once",
+            alt=f"{len(rows)} settings as lines through {len(axes)} axes; {sum(lit)} of them are "
+            "within the box.",
+            key="compare_parallel",
+            on_select="rerun",
+            selection_mode=BRUSH,
+        )
+    st.caption(
+        "How to read it: a line is a setting; the axes at the right are what came of it, mean over "
+        "seeds. Draw a box over one or more axes: the lines that pass through it on each of them "
+        "stay strong. A double click takes it away."
+    )
+    inside = [label for label, is_lit in zip(labels, lit, strict=True) if is_lit]
+    if len(inside) < len(rows):
+        told = "; ".join(inside[:_MOST_TOLD]) + ("; …" if len(inside) > _MOST_TOLD else "")
+        st.markdown(as_message(f"In the box: {len(inside)} of {len(rows)}. {told}"))
+
+
+def _axis(rows: Sequence[Row], name: str) -> Any:
+    texts = [dict(row.setting.options).get(name) for row in rows]
+    return axis_of_texts(option_label(name), texts, _ordered(_values(rows, name)))
+
+
+def _lit(axes: Sequence[Any], state: Any) -> tuple[bool, ...]:
+    box = (state or {}).get("selection", {}).get(BRUSH, {})
+    across, heights = (np.ravel(box.get(field, ())) for field in ("axis", "height"))
+    if across.size < 2 or heights.size < 2:
+        return (True,) * len(axes[0].heights)
+    return within(axes, (across.min(), across.max()), (heights.min(), heights.max()))

@@ -1,0 +1,104 @@
+"""The rows of a comparison as a table, and the runs of one of them opened."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from attnlab.comparisons.records import differing_options
+from attnlab.comparisons.summary import TARGET, Row
+from attnlab.configuration.number_text import show_measured
+from attnlab.optimum import Best
+from attnlab.runs.result import Result
+from attnlab.ui.compare.findings.opening import open_result, was_opened
+from attnlab.ui.compare.findings.words import OF_SEEDS, interval_text, option_label, share_text
+from attnlab.ui.controls.link_bar import go_to
+from attnlab.ui.core.outside import as_message
+from attnlab.ui.core.shell import INSPECT_PAGE
+
+_REASON, _EXACT = "not finished", "exact match"
+# Those that a column as wide as its heading would cut off.
+_WIDE = ("accuracy", _EXACT, "loss (nats)", "learned", f"steps to {TARGET:.0%}")
+
+
+def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
+    """A row a setting, of which `wanted` runs are asked for; below it what a chosen one offers."""
+    names = differing_options(rows)
+    table = pd.DataFrame([_cells(row, names, wanted) for row in rows])
+    if not table[_REASON].any():
+        table = table.drop(columns=_REASON)
+    if all(row.exact_match is None for row in rows):
+        table = table.drop(columns=_EXACT)
+    chosen = st.dataframe(
+        table,
+        column_config={name: st.column_config.TextColumn(width=130) for name in _WIDE},
+        key="compare_table",
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        alt=f"The comparison as a table, {len(rows)} settings.",
+    )
+    st.caption(
+        f"Means over seeds, ± half of the {OF_SEEDS}; n is the number of finished runs. Floor and "
+        "ceiling are the least loss and the greatest accuracy that any predictor can have. "
+        f"`steps to {TARGET:.0%}`: the median first test at which {TARGET:.0%} of what can be "
+        "learned was learned, or how many runs came there, if fewer than half. Choose a row by its "
+        "box to open one of its runs in Inspect."
+    )
+    places = chosen["selection"]["rows"]
+    if places and places[0] < len(rows):
+        _draw_opening(rows[places[0]], labels[places[0]])
+
+
+def _cells(row: Row, names: Sequence[str], wanted: int) -> dict[str, str]:
+    options, known, reached = dict(row.setting.options), row.references, row.to_target
+    told = {option_label(name): options.get(name, "–") for name in names}
+    return told | {
+        "n": f"{len(row.finished)} of {wanted}" if row.setting.experiment else "–",
+        "accuracy": interval_text(row.accuracy),
+        _EXACT: interval_text(row.exact_match),
+        "ceiling": _best(known and known.best, "accuracy"),
+        "loss (nats)": interval_text(row.nll),
+        "floor": _best(known and known.best, "nll"),
+        "learned": share_text(row.learned),
+        f"steps to {TARGET:.0%}": _steps(row) if reached else "–",
+        "parameters": "–" if row.parameters is None else f"{row.parameters:,}",
+        "seconds a run": "–" if row.seconds is None else f"{row.seconds:.1f}",
+        _REASON: "; ".join(dict.fromkeys(each.reason for each in row.unfinished)),
+    }
+
+
+def _best(best: Best | None, figure: str) -> str:
+    if best is None:
+        return "–"
+    value, error = getattr(best, figure), getattr(best, f"{figure}_stderr")
+    return show_measured(value, error) if error else f"{value:.3f}"
+
+
+def _steps(row: Row) -> str:
+    reached = row.to_target
+    if reached.median is None:
+        return f"{reached.reached} of {reached.n} runs"
+    return f"{reached.median:,.0f}"
+
+
+def _draw_opening(row: Row, label: str) -> None:
+    results: dict[int, Result] = {run.experiment.seed: run for run in row.results}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="compare_opening"):
+        if not results:
+            st.caption(as_message(f"{label}: no run of it was made."))
+            return
+        # As texts: a number that another row lacks would be an error.
+        seed = st.selectbox(
+            "seed", [str(seed) for seed in results], key="compare_open_seed", width=120
+        )
+        st.button(
+            "Open in Inspect",
+            key="compare_open",
+            icon=":material/search:",
+            on_click=open_result,
+            args=(results[int(seed)],),
+        )
+        if was_opened():
+            go_to(INSPECT_PAGE)
+        st.caption(as_message(f"A run of {label}. Your present run stays among the runs so far."))

@@ -1,0 +1,67 @@
+"""Compare: which model, for which process, and is the difference real."""
+
+import streamlit as st
+
+from attnlab.configuration.options import OptionError
+from attnlab.ui.compare.choice_panel import draw_choice
+from attnlab.ui.compare.export_panel import draw_export
+from attnlab.ui.compare.findings.difference_panel import draw_differences
+from attnlab.ui.compare.findings.gap_panel import draw_gaps
+from attnlab.ui.compare.findings.map_panel import draw_maps
+from attnlab.ui.compare.findings.spread_panel import draw_spread
+from attnlab.ui.compare.findings.words import setting_labels
+from attnlab.ui.compare.results_panel import draw_results
+from attnlab.ui.compare.work_panel import draw_start
+from attnlab.ui.controls.form import draw_form
+from attnlab.ui.controls.link_bar import draw_notices
+from attnlab.ui.core.fragments import fragment
+from attnlab.ui.core.in_code import draw_in_code
+from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.shell import ensure_shell
+
+ensure_shell()
+problems: list[OptionError] = []
+with st.sidebar:
+    form = draw_form(problems)
+
+st.title("Compare", anchor=False)
+st.markdown(
+    "One run is an anecdote: with another seed the same settings may come out quite "
+    "differently. Here settings are compared over several seeds each, with the interval that their "
+    "mean is known to, beside what could have been learned. What is not varied is as in the "
+    "sidebar."
+)
+draw_notices()
+grid = None
+if isinstance(form, OptionError):
+    draw_error(f"The settings of the sidebar cannot run. {form}")
+else:
+    grid = draw_choice(form)
+    draw_start(grid)
+
+rows = draw_results()
+if any(row.finished for row in rows):
+    labels = setting_labels(rows)
+    fragment(draw_maps, key="compare_maps")(rows, labels)
+    fragment(draw_differences, key="compare_differences")(rows, labels)
+    draw_spread(rows)
+    draw_gaps(rows, labels)
+    st.markdown(
+        "**Try this.** Take more seeds: the intervals shrink with the root of their number, and "
+        "what was within the noise may not stay there. Vary `data`, fixed and fresh: is what is "
+        "missing a matter of training, or of the training set?"
+    )
+draw_export(grid, rows)
+draw_in_code(
+    "from attnlab import Experiment\n"
+    "from attnlab.comparisons.grid import Grid, experiments_of, settings_of\n"
+    "from attnlab.comparisons.many import run_all\n"
+    "from attnlab.comparisons.records import to_csv\n"
+    "from attnlab.comparisons.summary import summarise\n\n"
+    "grid = Grid((('model', ('linear', 'attention')), ('length', ('5', '10'))), seeds=3,\n"
+    "            base=Experiment())\n"
+    "settings = settings_of(grid)\n"
+    "runs = [run for setting in settings for run in experiments_of(setting, grid)]\n"
+    "print(to_csv(summarise(run_all(runs), settings)))",
+    lead="A comparison from a script; `python -m attnlab compare --help` is the same as a command:",
+)

@@ -1,0 +1,198 @@
+"""The Compare page without a browser."""
+
+import pytest
+
+from attnlab.comparisons.planning.presets import COMPARISONS
+from attnlab.training.limits import HOSTED
+from attnlab.ui.compare.work import ComparisonProgress
+from tests.app.lessons import (
+    STOP_PATIENCE,
+    charts,
+    code,
+    endless,
+    first_item,
+    open_page,
+    texts,
+)
+
+PATIENCE = 300
+WORK = "attnlab.ui.compare.work_panel.compare"
+# Two models, two seeds, twenty steps.
+SMALL = {
+    "v": "2",
+    "steps": "20",
+    "train_size": "100",
+    "test_size": "100",
+    "vary_model": "linear,attention",
+    "seeds": "2",
+}
+
+
+@pytest.fixture
+def page():
+    app = open_page("pages/compare.py", SMALL)
+    yield app
+    work = app.session_state["session_work"].of("comparison")
+    if work is not None:
+        work.pause()
+        assert work.wait(PATIENCE)
+
+
+def progress(page) -> str:
+    return " ".join(each.proto.text for each in page.get("progress"))
+
+
+def warnings(page) -> str:
+    return " ".join(each.value for each in page.warning)
+
+
+def test_a_link_holds_the_whole_comparison(page):
+    assert page.multiselect(key="vary_model").value == ["linear", "attention"]
+    assert page.number_input(key="compare_seeds").value == 2
+    assert "2 settings × 2 seeds = 4 runs" in texts(page)
+    assert "rough guess" in texts(page)
+    page.text_input(key="vary_length").set_value("5, 8").run()
+    page.multiselect(key="compare_more").set_value(["learning_rate"]).run()
+    page.text_input(key="vary_learning_rate").set_value("0.01,0.1,1").run()
+    assert "12 settings × 2 seeds = 24 runs" in texts(page)
+    assert not page.exception
+    assert not page.error
+    address = {key: page.query_params[key] for key in page.query_params}
+    said = {key: text if isinstance(text, str) else text[-1] for key, text in address.items()}
+    again = open_page("pages/compare.py", said)
+    assert "12 settings × 2 seeds = 24 runs" in texts(again)
+    assert again.text_input(key="vary_learning_rate").value == "0.01,0.1,1"
+    assert not again.warning
+
+
+def test_what_a_link_asks_for_in_vain_is_told():
+    bad = {"vary_model": "linear,teapot", "vary_colour": "red", "seeds": "-1"}
+    page = open_page("pages/compare.py", {"v": "2"} | bad)
+    assert not page.exception
+    for words in ("'teapot'", "`colour`", "`seeds`"):
+        assert words in warnings(page)
+    assert "1 setting × 5 seeds = 5 runs" in texts(page)
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "words"),
+    [
+        ("vary_length", "five", "`length` is"),
+        ("vary_length", "0,999", "`length` is"),
+        ("vary_length", ",".join(map(str, range(2, 65))) + "," * 10, None),
+        ("vary_length", "1e3", "`length` is"),
+        ("vary_d_attn", "-1", None),
+    ],
+)
+def test_values_that_make_no_sense_are_told_and_harm_nothing(page, key, text, words):
+    page.text_input(key=key).set_value(text).run()
+    assert not page.exception
+    assert (words is None) == (not page.error)
+    if words:
+        assert words in page.error[0].value
+        page.button(key="compare_start").click().run()
+        assert page.session_state["session_work"].of("comparison") is None
+    page.text_input(key=key).set_value("").run()
+    assert not page.error
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_every_question_sets_the_controls(page, name):
+    page.selectbox(key="compare_preset").set_value(name).run()
+    assert not page.exception
+    assert not page.error
+    grid = COMPARISONS[name].grid
+    assert page.number_input(key="compare_seeds").value == grid.seeds
+    assert COMPARISONS[name].description in " ".join(each.value for each in page.caption)
+    assert page.session_state["compare_preset"] == name
+    assert not page.warning
+
+
+def _finish(page):
+    page.button(key="compare_start").click().run()
+    work = page.session_state["session_work"].of("comparison")
+    assert work.wait(PATIENCE)
+    page.run()
+    for _ in range(60):
+        if "What the spread is due to" in [header.value for header in page.header]:
+            break
+        page.run()
+    assert not page.exception
+    assert not page.error
+
+
+@pytest.mark.slow
+def test_a_task_of_fewer_sources_than_a_run_has_by_default():
+    cards = {"generator": "cards", "cards_hand": "3", "cards_suits": "2", "cards_ranks": "4"}
+    models = {"model": "rnn-attention", "vary_model": "rnn-bottleneck,rnn-attention"}
+    link = SMALL | cards | models | {"data": "fresh", "loss": "next"}
+    page = open_page("pages/compare.py", link)
+    _finish(page)
+    table = page.dataframe[0].value
+    assert list(table["n"]) == ["2 of 2"] * 2
+    assert all("±" in shown for shown in table["exact match"])
+
+
+@pytest.mark.slow
+def test_runs_are_made_once_and_read(page):
+    page.text_input(key="vary_length").set_value("5,6").run()
+    _finish(page)
+    assert "done: 8 of 8 runs" in progress(page)
+    assert len(charts(page)) == 5
+    assert all(chart.proto.alt for chart in page.get("vega_lite_chart"))
+    table = page.dataframe[0].value
+    assert list(table["n"]) == ["2 of 2"] * 4
+    assert "±" in table["accuracy"][0]
+    for figure in ("nll", "learned"):
+        page.segmented_control(key="compare_figure").set_value(figure).run()
+        assert not page.exception
+    page.button(key="compare_start").click().run()
+    assert page.session_state["session_work"].of("comparison").wait(PATIENCE)
+    page.run()
+    assert "8 of them there already" in progress(page)
+    compile(code(page), "in code", "exec")
+
+
+def test_runs_are_stopped_and_gone_on_with(page, monkeypatch):
+    with endless(monkeypatch, WORK, ComparisonProgress(share=0.5)):
+        page.button(key="compare_start").click().run()
+        work = page.session_state["session_work"].of("comparison")
+        first_item(work)
+        page.button(key="compare_stop").click().run()
+        assert work.wait(STOP_PATIENCE)
+        page.run()
+        assert "stopped: 0 of 4 runs" in progress(page)
+        page.button(key="comparison_go_on").click().run()
+        assert work.state().running
+        assert not page.exception
+
+
+def test_more_runs_than_a_shared_server_allows_are_refused(page, monkeypatch):
+    monkeypatch.setattr("attnlab.ui.compare.work_panel.limits", lambda: HOSTED)
+    page.number_input(key="compare_seeds").set_value(60).run()
+    assert "`runs` is 120: more than the cap of 100" in page.error[0].value
+    page.button(key="compare_start").click().run()
+    assert page.session_state["session_work"].of("comparison") is None
+
+
+def test_a_changed_choice_is_told_and_can_be_taken_back(page, monkeypatch):
+    monkeypatch.setattr(WORK, lambda *_: iter([ComparisonProgress(share=1.0)]))
+    page.button(key="compare_start").click().run()
+    assert page.session_state["session_work"].of("comparison").wait(PATIENCE)
+    page.number_input(key="steps").set_value(30).run()
+    page.multiselect(key="vary_model").set_value([]).run()
+    assert any("choice has changed" in info.value for info in page.info)
+    page.button(key="compare_back").click().run()
+    assert page.number_input(key="steps").value == 20
+    assert page.multiselect(key="vary_model").value == ["linear", "attention"]
+    assert not any("choice has changed" in info.value for info in page.info)
+
+
+def test_whoever_comes_from_training_finds_the_settings(app):
+    app.query_params.update({"v": "2", "generator": "recall", "recall_days": "1,2,3"})
+    app.run()
+    app.switch_page("pages/compare.py").run()
+    assert not app.exception
+    assert not app.error
+    assert app.selectbox(key="generator").value == "recall"
+    assert app.text_input(key="recall_days").value == "1  2  3"

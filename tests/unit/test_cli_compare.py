@@ -1,0 +1,106 @@
+"""`compare` on the command line: every combination of options over seeds, each run once."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+SMALL = ("--batch", "20", "--train-size", "200", "--test-size", "100", "--steps", "20")
+
+pytestmark = pytest.mark.usefixtures("as_users_run")
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTNLAB_LIBRARY", str(tmp_path / "library"))
+
+
+def test_rows_hold_what_differs_and_the_figures_of_the_plain_runs(run):
+    status, out, err = run(
+        "compare", "--model", "linear", "--length", "3,4", "--seeds", 2, *SMALL, "--json"
+    )
+    assert status == 0
+    assert "run 4 of 4: done" in err
+    rows = json.loads(out)["rows"]
+    assert [row["length"] for row in rows] == [3, 4]
+    assert "steps" not in rows[0]
+    for row in rows:
+        own = [
+            json.loads(run("train", "--model", "linear", "--length", row["length"], "--seed", seed,
+                           *SMALL, "--json")[1])
+            for seed in (0, 1)
+        ]  # fmt: skip
+        for name in ("test_accuracy", "test_nll"):
+            values = [report[name] for report in own]
+            assert row[name]["mean"] == pytest.approx(np.mean(values), abs=1e-5)
+        # Of two values: t is 12.7062, and the standard error half their difference.
+        half = 12.7062 * abs(values[0] - values[1]) / 2
+        assert row["test_nll"]["high"] - row["test_nll"]["mean"] == pytest.approx(half, rel=1e-3)
+        assert row["seeds"] == 2
+        assert row["floor"] < np.log(3)
+        assert 1 / 3 < row["ceiling"] < 1
+
+
+def test_a_setting_that_is_refused_is_a_row_with_its_reason(run):
+    status, out, _ = run(
+        "compare", "--model", "transformer,linear", "--heads", "3", "--d-model", "2,0", "--seeds",
+        1, *SMALL, "--length", 4, "--json",
+    )  # fmt: skip
+    assert status == 0
+    by_width = {(row["model"], row["d_model"]): row for row in json.loads(out)["rows"]}
+    refused = by_width["transformer", 0]
+    assert refused["test_nll"]["mean"] is None
+    assert "`d_model` is 0" in refused["unfinished"][0]["reason"]
+    assert by_width["linear", None]["test_nll"]["mean"] > 0
+
+
+def test_what_the_library_has_is_not_trained_again(run, library):
+    asked = ("compare", "--model", "linear", "--seeds", 2, *SMALL, "--length", 4, "--csv")
+    first, second = run(*asked)[1], run(*asked)[1]
+    # Even the seconds are the same.
+    assert first == second
+    more = run("compare", "--model", "linear", "--seeds", 3, *SMALL, "--length", 4, "--json")[1]
+    assert json.loads(more)["rows"][0]["seeds"] == 3
+    assert json.loads(run("runs", "list", "--json")[1])["count"] == 3
+
+
+def test_the_table_is_csv_with_a_column_for_every_figure(run):
+    out = run("compare", "--model", "linear,attention", "--seeds", 1, *SMALL, "--csv")[1]
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["model"] for row in rows] == ["linear", "attention"]
+    assert float(rows[0]["test_nll_mean"]) > 0
+    # The spread of one seed is not known.
+    assert rows[0]["test_nll_low"] == ""
+
+
+def test_for_people_a_row_has_its_interval_and_the_best_possible(run):
+    out = run("compare", "--model", "linear", "--seeds", 2, *SMALL)[1]
+    assert "95% " in out
+    assert "2 seeds) of 0.5056" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--seeds", "0"), "`seeds` is 0"),
+        (("--workers", "0"), "`workers` is 0"),
+        (("--colour", "red"), "--colour"),
+        (("--model", "linear", "--heads", "2"), "`heads`"),
+        (("--preset", "nothing", "--seeds", "1"), "`preset` is 'nothing'"),
+        (("--workers", "2", "--dask", "tcp://127.0.0.1:1"), "not allowed"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_in_one_line(run, arguments, words):
+    status, out, err = run("compare", *arguments)
+    assert (status, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_workers_give_the_same_rows(run):
+    asked = ("compare", "--model", "linear", "--seeds", 2, *SMALL, "--json")
+    here, there = (json.loads(run(*asked, *more)[1])["rows"] for more in ((), ("--workers", 2)))
+    assert here[0]["test_nll"] == pytest.approx(there[0]["test_nll"], abs=1e-4)

@@ -1,0 +1,108 @@
+"""Runs from the command line: saved, gone on with, kept, listed and taken elsewhere."""
+
+import json
+
+import pytest
+
+from attnlab.runs.storage import load_run
+
+SMALL = ("--length", "4", "--batch", "20", "--train-size", "200", "--test-size", "100",
+         "--d-attn", "2", "--d-model", "2")  # fmt: skip
+
+pytestmark = pytest.mark.usefixtures("as_users_run")
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch):
+    """A library of one's own; its folder."""
+    monkeypatch.setenv("ATTNLAB_LIBRARY", str(tmp_path / "library"))
+    return tmp_path / "library"
+
+
+def test_a_run_that_is_saved_and_gone_on_with_is_the_run_in_one_go(run, tmp_path):
+    half, whole = tmp_path / "half.run", tmp_path / "whole.run"
+    assert run("train", *SMALL, "--steps", 20, "--save", half)[0] == 0
+    assert run("train", "--load", half, "--steps", 40, "--save", whole)[0] == 0
+    at_once = json.loads(run("train", *SMALL, "--steps", 40, "--json")[1])
+    stored = load_run(whole)
+    assert int(stored.state.step) == 40
+    assert stored.history.losses.size == 40
+    assert [str(change) for change in stored.history.changes] == ["steps 20 → 40"]
+    step, test = stored.history.tests[-1]
+    assert (step, test.nll) == (40, at_once["test_nll"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--seed", 3), ("`load`", "the same process and model")),
+        (("--steps", 20), ("`steps` is 20", "has made 20")),
+        (("--preset", "corrected-markov"), ("`preset`", "Leave out")),
+    ],
+    ids=["another seed", "no steps", "a preset"],
+)
+def test_what_a_file_cannot_go_on_with_is_refused(run, tmp_path, arguments, words):
+    file = tmp_path / "my.run"
+    run("train", *SMALL, "--steps", 20, "--save", file)
+    status, out, err = run("train", "--load", file, *arguments)
+    assert (status, out) == (2, "")
+    assert all(word in err for word in words)
+
+
+def test_a_file_that_is_none_is_refused(run, tmp_path):
+    assert "`load`" in run("train", "--load", tmp_path / "missing.run")[2]
+    (tmp_path / "text.run").write_text("no run")
+    status, _, err = run("train", "--load", tmp_path / "text.run")
+    assert status == 2
+    assert "not a run file" in err
+
+
+def test_a_trained_run_is_listed_shown_deleted_and_brought_back(run, library):
+    run("train", *SMALL, "--steps", 20, "--seed", 7)
+    status, out, _ = run("runs", "list", "--json")
+    assert status == 0
+    (row,) = json.loads(out)["rows"]
+    assert (row["state"], row["steps"], row["experiment"]["seed"]) == ("done", 20, 7)
+    number = row["number"]
+    assert json.loads(run("runs", "show", number, "--json")[1]) == row
+    assert "seed 7" in run("runs", "list")[1]
+    assert run("runs", "list", "--model", "linear")[1] == ""
+    assert run("runs", "delete", number)[0] == 0
+    assert json.loads(run("runs", "list", "--json")[1]) == {"count": 0, "rows": []}
+    assert run("runs", "restore", number)[0] == 0
+    assert json.loads(run("runs", "list", "--json")[1])["count"] == 1
+
+
+def test_runs_go_from_one_library_to_another_once(run, library, tmp_path, monkeypatch):
+    run("train", *SMALL, "--steps", 20)
+    assert run("runs", "export", tmp_path / "all.runs")[0] == 0
+    monkeypatch.setenv("ATTNLAB_LIBRARY", str(tmp_path / "other"))
+    assert "1 added, 0 were there" in run("runs", "import", tmp_path / "all.runs")[2]
+    assert "0 added, 1 were there" in run("runs", "import", tmp_path / "all.runs")[2]
+    assert json.loads(run("runs", "list", "--json")[1])["count"] == 1
+
+
+def test_what_the_library_does_not_have_is_refused_by_name(run, library, tmp_path):
+    for arguments, word in (
+        (("show", 9), "`number` is 9"),
+        (("delete", "x"), "`number` is 'x'"),
+        (("import", tmp_path / "none"), "`file`"),
+    ):
+        status, out, err = run("runs", *arguments)
+        assert (status, out) == (2, "")
+        assert word in err
+
+
+def test_a_library_that_is_off_says_so_and_one_that_is_broken_does_not_stop_a_run(
+    run, tmp_path, monkeypatch
+):
+    assert "`ATTNLAB_LIBRARY`" in run("runs", "list")[2]
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("ATTNLAB_LIBRARY", str(tmp_path / "file"))
+    status, out, err = run("train", *SMALL, "--steps", 20)
+    assert status == 0
+    assert out.startswith("accuracy")
+    assert "not kept in the library" in err
+    status, _, err = run("runs", "list")
+    assert status == 1
+    assert "Traceback" not in err
