@@ -4,11 +4,14 @@ import dataclasses
 import functools
 import inspect
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import altair as alt
 import pandas as pd
+
+from attnlab.configuration.position_words import with_position_word
 
 # A page has about ten charts, and a visitor tries a few dozen forms of them.
 _MOST_FORMS = 512
@@ -16,6 +19,9 @@ _MOST_FORMS = 512
 # Tables come with the types that they need. To read them as others, Vega makes a copy of every
 # row, and keeps a note of each for as long as the chart lives: megabytes a minute in a live one.
 _AS_IT_IS = alt.DataFormat(parse=None)
+
+# A title in a form; fields may be called alike, and keep their names.
+_TITLE = re.compile(r'"title": (?:"(?:[^"\\]|\\.)*"|\[[^\]]*\])')
 
 # What a chart function sees of a table: its place, never its rows.
 Rows = alt.NamedData
@@ -33,6 +39,14 @@ class Drawing:
         form = json.loads(self.form)
         # Rows that belong to the form, such as those of a rule, are there already.
         return form | {"datasets": form.get("datasets", {}) | dict(self.tables)}
+
+
+def with_position_word_in(drawing: Drawing, word: str) -> Drawing:
+    """A drawing whose titles speak of days, with the `position_word` of a process in its place."""
+    if word == "day":
+        return drawing
+    form = _TITLE.sub(lambda found: with_position_word(found[0], word), drawing.form)
+    return Drawing(form, drawing.tables)
 
 
 def drawn_once(build: Callable[..., alt.Chart | alt.LayerChart]) -> Callable[..., Drawing]:

@@ -79,7 +79,9 @@ def dependence_chart(
                 "value:Q",
                 title=title,
                 scale=alt.Scale(domain=[0, most], range=list(ramp), clamp=True),
-                legend=ramp_legend(values=[0, most / 2, most], format="~g", titleLimit=160),
+                legend=ramp_legend(
+                    length=72, values=[0, most / 2, most], format=".3~g", titleLimit=160
+                ),
             ),
             tooltip=tooltip,
         )

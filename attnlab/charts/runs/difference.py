@@ -61,7 +61,7 @@ def difference_chart(
                 "difference:Q",
                 title=title,
                 scale=alt.Scale(domain=[-most, 0, most], range=list(ramp), clamp=True),
-                legend=ramp_legend(values=[-most, 0, most], format="~g", titleLimit=160),
+                legend=ramp_legend(values=[-most, 0, most], format=".3~g", titleLimit=160),
             ),
             tooltip=[
                 alt.Tooltip("query:O", title="query day"),

@@ -72,7 +72,7 @@ def final_query_chart(
             .encode(color=alt.Color("value:Q", title=title, scale=scale, legend=legend))
         )
 
-    legend = ramp_legend(values=[0, most / 2, most], format="~g", titleLimit=220)
+    legend = ramp_legend(values=[0, most / 2, most], format=".3~g", titleLimit=220)
     ground, ink = inks(dark=dark)
     has_room = f"width >= {_NUMBER_WIDTH * len(days)} ? 1 : 0"
     layers = [

@@ -10,12 +10,14 @@ import pandas as pd
 
 from attnlab.charts.core.colours import hues
 from attnlab.charts.core.drawing import Rows, drawn_once
+from attnlab.comparisons.curves import CurveOverSeeds
 from attnlab.runs.history import History, loss_curve
 from attnlab.training.evaluation import Evaluation
 
 HOVER = "hover"
 _TRAIN, _TEST, _TRUTH = "training", "test", "known"
 _CURSOR, _CHANGE, _PLACE = "shown step", "change", "place"
+_SEEDS = "over seeds"
 _PAST_OPACITY = 0.4
 # Pixels in the legend: of a line with the room around it, and of a wide letter.
 _LEGEND_LINE, _LEGEND_LETTER = 30, 7
@@ -39,12 +41,14 @@ def loss_table(
     latest: tuple[int, Evaluation] | None,
     cursor: int | None,
     past: Sequence[PastCurve] = (),
+    seeds: CurveOverSeeds | None = None,
 ) -> pd.DataFrame:
     """Rows of the chart: series, step, nats, a label; and what stands at each tested step.
 
     Training losses are batch means before the update of their step; test losses follow it.
     `known` are losses that do not depend on the run, such as that of a uniform guess and the
-    floor, by name. A row of the series `place` holds the texts of all curves at its step, for
+    floor, by name; `seeds` is the mean test loss of runs with these settings and other seeds. A row
+    of the series `place` holds the texts of all curves at its step, for
     those who point at it.
     """
     steps, values = loss_curve(history)
@@ -58,6 +62,13 @@ def loss_table(
     for curve in past:
         at, nats = zip(*curve.tests, strict=True)
         parts.append({"series": curve.name, "step": at, "nats": nats})
+    if seeds is not None:
+        means, lows, highs = zip(
+            *((each.mean, each.low, each.high) for each in seeds.intervals), strict=True
+        )
+        parts.append(
+            {"series": _SEEDS, "step": seeds.steps, "nats": means, "low": lows, "high": highs}
+        )
     for name, nats in known.items():
         label = f"{name} {nats:.3f}"
         parts.append({"series": _TRUTH, "step": [0, last_step], "nats": nats, "label": label})
@@ -78,8 +89,10 @@ def loss_table(
     )
     table = pd.concat([pd.DataFrame(part) for part in parts if len(part["step"])])
     texts = [_TEST, _TRAIN, *map(_told, range(len(past)))]
-    table = table.reindex(columns=["series", "step", "nats", "label", *texts])
-    return table.reset_index(drop=True).astype({"step": float, "nats": float})
+    band = [] if seeds is None else ["low", "high"]
+    numbers = ["step", "nats", *band]
+    table = table.reindex(columns=["series", *numbers, "label", *texts])
+    return table.reset_index(drop=True).astype(dict.fromkeys(numbers, float))
 
 
 def _told(place: int) -> str:
@@ -109,8 +122,11 @@ def loss_chart(
     height: int,
     past: tuple[tuple[str, str], ...] = (),
     logarithmic: bool = False,
+    band: bool = False,
 ) -> alt.LayerChart:
     """Training and test loss in nats; what is known dashed; the shown step as an upright line.
+
+    With a `band`, the table has a curve over seeds: its mean, and the interval around it.
 
     `past` are the names and colours of earlier runs, which are thinner and paler. Only `table` may
     change from picture to picture: everything else is fixed by the length of the run and the runs
@@ -118,8 +134,10 @@ def loss_chart(
     `hover` is the tested step nearest to the pointer.
     """
     hue, dashes = hues(dark=dark), itertools.cycle(_PAST_DASHES)
+    past = ((_SEEDS, hue.learned), *past) if band else past
     series = [_TRAIN, _TEST, _TRUTH, *(name for name, _ in past)]
-    told = {_TRAIN: _TRAIN, _TEST: _TEST, **{_told(i): name for i, (name, _) in enumerate(past)}}
+    runs = past[band:]
+    told = {_TRAIN: _TRAIN, _TEST: _TEST, **{_told(i): name for i, (name, _) in enumerate(runs)}}
     wide = _LEGEND_LINE + _LEGEND_LETTER * max(map(len, told.values()))
     colours = [hue.training, hue.learned, hue.truth, *(colour for _, colour in past)]
     colour = alt.Color(
@@ -163,7 +181,11 @@ def loss_chart(
             **ticks,
         ),
     )
-    nats = alt.Y("nats:Q", title="loss (nats)", scale=alt.Scale(zero=False, nice=True))
+
+    def loss(field: str) -> alt.Y:
+        return alt.Y(field, title="loss (nats)", scale=alt.Scale(zero=False, nice=True))
+
+    nats = loss("nats:Q")
     upright = alt.Chart(table).encode(x=step)
     base = upright.encode(y=nats, color=colour, strokeDash=dash)
 
@@ -199,7 +221,13 @@ def loss_chart(
         .encode(detail="label:N", strokeWidth=width, opacity=opacity)
     )
     is_floor = "(indexof(datum.label, 'floor') == 0)"
+    bands = [
+        upright.transform_filter(alt.datum.series == _SEEDS)
+        .mark_area(color=hue.learned, opacity=0.2, aria=False)
+        .encode(y=loss("low:Q"), y2="high:Q")
+    ] * band
     return alt.layer(
+        *bands,
         lines,
         # On either side of their lines, so that they can be read where the lines meet.
         labels("above", f"!{is_floor}"),

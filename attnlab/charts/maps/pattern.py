@@ -50,16 +50,19 @@ def pattern_chart(
     meaning: str = "share of attention",
     titles: tuple[str, str] = ("key: day attended to →", "← query: day that attends"),
     queries: tuple[int, ...] | None = None,
+    keys: tuple[int, ...] | None = None,
     clicked: str | None = None,
 ) -> alt.Chart:
     """Share of each query's attention that each key gets, on a fixed scale from 0 to 1.
 
     Cells that the mask forbids are not drawn. `meaning` names the colour, `titles` the days and
-    the queries; `queries` are the days of the rows, if not all. The cell that is clicked is the
-    selection of the name `clicked`. Only `table` may change while one sequence is watched.
+    the queries; `queries` and `keys` are the days of rows and columns, if not all. The cell that
+    is clicked is the selection of the name `clicked`. Only `table` may change while one
+    sequence is watched.
     """
-    days = list(range(1, length + 1))
-    rows = days if queries is None else list(queries)
+    all_days = list(range(1, length + 1))
+    days = all_days if keys is None else list(keys)
+    rows = all_days if queries is None else list(queries)
     ramp, hue = share_ramp(dark=dark), hues(dark=dark)
     chart = (
         alt.Chart(table, padding={"right": 16})

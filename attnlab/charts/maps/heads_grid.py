@@ -12,23 +12,35 @@ _MOST_CELL = 40
 READ_HEIGHT, _READ_GAP = 1.4, 0.2
 
 
-def top_of(row: int, read: int) -> float:
+def top_of(row: int, read: int | None) -> float:
     """The upper edge of a row, in cells from that of the first one."""
+    if read is None:
+        return float(row)
     before = row + (_READ_GAP if read and row == read else 0)
     return float(before if row <= read else row + READ_HEIGHT - 1 + _READ_GAP)
 
 
 class Grid:
-    """Where the cells of heads are, as expressions of the width that the chart comes to have."""
+    """Where the cells of heads are, as expressions of the width that the chart comes to have.
+
+    `read` is the row that makes the prediction, if one alone does; `symbols` are the tokens of the
+    keys, and of the queries as well where these have no `query_symbols` of their own.
+    """
 
     def __init__(
-        self, heads: int, shape: tuple[int, int], read: int, symbols: tuple[str, ...] | None
+        self,
+        heads: int,
+        shape: tuple[int, int],
+        read: int | None,
+        symbols: tuple[str, ...] | None,
+        query_symbols: tuple[str, ...] | None = None,
     ):
         self._heads, (self._queries, self._keys) = heads, shape
         self._read, self._symbols = read, symbols
+        self._query_symbols = query_symbols or symbols
         self.left = _LEFT if symbols is None else _LEFT_OF_TOKENS
         self._around = TOP + (_BOTTOM if symbols is None else _BOTTOM_OF_TOKENS)
-        self.top = top_of(read, read)
+        self.top = 0.0 if read is None else top_of(read, read)
         last = self._queries - 1
         self.rows = top_of(last, read) + (READ_HEIGHT if read == last else 1.0)
         # The middle of the line below all heads.
@@ -60,7 +72,7 @@ class Grid:
                 "day": day + 1,
                 "read": day == self._read,
                 "top": top_of(day, self._read) + (READ_HEIGHT if day == self._read else 1.0) / 2,
-                "name": _day(day, self._symbols, upright=False),
+                "name": _day(day, self._query_symbols, upright=False),
             }
             for place in range(self._heads)
             for day in range(self._queries)

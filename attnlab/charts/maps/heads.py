@@ -8,10 +8,18 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
-from attnlab.charts.core.colours import hues, inks, share_ramp
+from attnlab.charts.core.colours import hues, share_ramp
 from attnlab.charts.core.drawing import Rows, drawn_once
-from attnlab.charts.core.legend import drawn_ramp
-from attnlab.charts.runs.heads_grid import READ_HEIGHT, TOP, Grid, top_of
+from attnlab.charts.maps.heads_grid import READ_HEIGHT, Grid, top_of
+from attnlab.charts.maps.placed import (
+    LABEL,
+    numbers_in,
+    percent,
+    rows_of,
+    span,
+    surroundings,
+    text,
+)
 
 
 class MapWords(NamedTuple):
@@ -22,8 +30,6 @@ class MapWords(NamedTuple):
     key: str
 
 
-# Of cells narrower than this not every one has its day beside it, or its number in it.
-_LABEL, _NUMBER = 17, 22
 # How strong the rows are that have no part in the loss.
 _UNTRAINED = 0.35
 
@@ -60,7 +66,7 @@ def heads_table(
                 "high": np.where(query == read, READ_HEIGHT, 1.0),
                 "share": patterns[head][query, key].astype(float),
                 "strength": np.where((query == read) | trained, 1.0, _UNTRAINED),
-                "number": np.where(query == read, _percent(patterns[head][query, key]), ""),
+                "number": np.where(query == read, percent(patterns[head][query, key]), ""),
                 "query_day": days[query],
                 "key_day": days[key],
             }
@@ -68,11 +74,6 @@ def heads_table(
         for place, (head, name) in enumerate(zip(heads, words.names, strict=True))
     ]
     return pd.concat(parts, ignore_index=True)
-
-
-def _percent(shares: Float[np.ndarray, " cells"]) -> np.ndarray:
-    """As whole percent, where there is one to speak of."""
-    return np.array([f"{100 * share:.0f}" if share >= 0.05 else "" for share in shares], dtype=str)
 
 
 def informative_table(days: Sequence[int], heads: int) -> pd.DataFrame:
@@ -116,8 +117,8 @@ def heads_chart(
         alt.Chart(table)
         .mark_rect(
             aria=False,
-            **_span("x", grid.x(), f"{grid.x()} + cell - 1"),
-            **_span("y", grid.y(), f"{grid.y('datum.top + datum.high')} - 1"),
+            **span("x", grid.x(), f"{grid.x()} + cell - 1"),
+            **span("y", grid.y(), f"{grid.y('datum.top + datum.high')} - 1"),
         )
         .encode(
             color=colour,
@@ -126,83 +127,18 @@ def heads_chart(
         )
     )
     names = [{"place": place, "name": name} for place, name in enumerate(words.names)]
-    frames = _data(names).mark_rect(
+    frames = rows_of(names).mark_rect(
         aria=False,
         filled=False,
         stroke=hue.cursor,
         strokeWidth=2,
-        **_span("x", f"{grid.x('1')} - 2", f"{grid.x(str(keys + 1))} + 1"),
-        **_span("y", f"{grid.y(str(grid.top))} - 2", f"{grid.y(str(grid.top + READ_HEIGHT))} + 1"),
+        **span("x", f"{grid.x('1')} - 2", f"{grid.x(str(keys + 1))} + 1"),
+        **span("y", f"{grid.y(str(grid.top))} - 2", f"{grid.y(str(grid.top + READ_HEIGHT))} + 1"),
     )
-    dark_ink, light_ink = "#14132a", "#ffffff"
-    numbers = _text(
-        alt.Chart(table),
-        "number",
-        f"{grid.x()} + cell / 2",
-        grid.y("datum.top + datum.high / 2"),
-        align="center",
-        shown=f"cell >= {_NUMBER}",
-        color=alt.ExprRef(
-            f"datum.share > 0.6 ? '{dark_ink}' : '{light_ink}'"
-            if dark
-            else f"datum.share > 0.4 ? '{light_ink}' : '{dark_ink}'"
-        ),
-    ).encode(tooltip=tooltip)
-    seldom = f"ceil({_LABEL} / cell)"
-    ink = inks(dark=dark).ink
-    # Where the scale begins: beyond what its words and those of the keys take in large type, but
-    # on a phone, which has no room for that.
-    unit = f"(cell >= {_NUMBER} && width > 520)"
-    scale = f"({grid.left} + (width > 520 ? 350 : 240))"
-    texts = [
-        _text(
-            _data(names),
-            "name",
-            grid.x("1"),
-            f"{grid.y('0')} - 24",
-            color=ink,
-            fontWeight="bold",
-        ),
-        _text(
-            _data(grid.key_days()),
-            "name",
-            f"{grid.x()} + cell / 2",
-            f"{grid.y(str(grid.rows))} + 5",
-            align="center",
-            baseline="top",
-            color=hue.key,
-            shown=f"(datum.key - 1) % {seldom} == 0",
-        ),
-        _text(
-            _data(grid.query_days()),
-            "name",
-            f"{grid.x('1')} - 8",
-            grid.y(),
-            align="right",
-            color=hue.query,
-            shown=f"datum.place % columns == 0 && (datum.read || datum.day % {seldom} == 0)",
-        ),
-        _text(_data([{"place": 0, "name": "query"}]), "name", "0", str(TOP - 24), color=hue.query),
-        _text(
-            _data([{"name": f"key: {words.key}"}]),
-            "name",
-            f"{grid.left}",
-            grid.foot,
-            color=hue.key,
-        ),
-        # Above the diagonal there is room, unless the row that predicts is up there.
-        *([] if trained or not read else [_note(names, grid, keys, hue.truth)]),
-        _text(
-            _data([{"name": "in cells: %"}]),
-            "name",
-            # What is not seen takes its room all the same, of which a phone has none.
-            f"{unit} ? {scale} + 68 : 0",
-            grid.foot,
-            color=ink,
-            shown=unit,
-        ),
-    ]
-    legend = drawn_ramp(words.cell, scale, grid.foot, colour=colour, ink=ink)
+    numbers = numbers_in(table, grid, dark=dark).encode(tooltip=tooltip)
+    around = surroundings(grid, words.names, words.cell, f"key: {words.key}", colour, dark=dark)
+    # Above the diagonal there is room, unless the row that predicts is up there.
+    note = [] if trained or not read else [_note(names, grid, keys, hue.truth)]
     marks = alt.Chart(informative).mark_text(
         aria=False,
         text="▼",
@@ -213,7 +149,7 @@ def heads_chart(
         y=alt.ExprRef(f"{grid.y('0')} - 1"),
     )
     return (
-        alt.layer(cells, frames, numbers, *texts, *legend, marks)
+        alt.layer(cells, frames, numbers, *around, *note, marks)
         .add_params(*grid.sizes())
         .properties(height=height, padding={"left": 0, "top": 0, "right": 8, "bottom": 0})
     )
@@ -222,8 +158,8 @@ def heads_chart(
 def _note(names: Sequence[Mapping[str, object]], grid: Grid, keys: int, colour: str) -> alt.Chart:
     """Over every head, where a causal mask leaves room, that the pale rows are not trained."""
     rows = [{**name, "name": "pale rows:\nnot trained"} for name in names]
-    return _text(
-        _data(rows),
+    return text(
+        rows_of(rows),
         "name",
         grid.x(str(keys + 1)),
         grid.y("0"),
@@ -231,38 +167,5 @@ def _note(names: Sequence[Mapping[str, object]], grid: Grid, keys: int, colour: 
         baseline="top",
         color=colour,
         fontSize=11,
-        shown=f"cell >= {_LABEL}",
+        shown=f"cell >= {LABEL}",
     )
-
-
-def _span(axis: str, start: str, end: str) -> Mapping[str, alt.ExprRef]:
-    return {axis: alt.ExprRef(start), f"{axis}2": alt.ExprRef(end)}
-
-
-def _data(rows: Sequence[Mapping[str, object]]) -> alt.Chart:
-    return alt.Chart(alt.InlineData(list(rows)))
-
-
-def _text(
-    chart: alt.Chart,
-    field: str,
-    x: str,
-    y: str,
-    *,
-    color: str | alt.ExprRef,
-    align: str = "left",
-    baseline: str = "middle",
-    shown: str = "true",
-    **look: object,
-) -> alt.Chart:
-    return chart.mark_text(
-        aria=False,
-        color=color,
-        align=align,
-        baseline=baseline,
-        lineBreak="\n",
-        opacity=alt.ExprRef(f"{shown} ? 1 : 0"),
-        x=alt.ExprRef(x),
-        y=alt.ExprRef(y),
-        **look,
-    ).encode(text=f"{field}:N")

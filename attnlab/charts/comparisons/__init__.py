@@ -1,0 +1,1 @@
+"""Many runs side by side: figures over seeds, curves, maps and shares."""

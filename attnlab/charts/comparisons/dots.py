@@ -1,0 +1,182 @@
+"""A figure of every setting over its seeds, beside what could be reached without training."""
+
+from collections.abc import Iterator, Sequence
+
+import altair as alt
+import pandas as pd
+
+from attnlab.charts.core.colours import hues, inks
+from attnlab.charts.core.drawing import Rows, drawn_once
+from attnlab.comparisons.summary import Row, figures_of
+from attnlab.optimum import Best
+from attnlab.training.learned_share import learned_share
+
+# The reference predictors by their names, and the dashes of their lines.
+REFERENCES = {
+    "uniform guess": [1, 3],
+    "majority": [3, 3],
+    "best linear": [8, 3, 2, 3],
+    "best possible": [6, 2],
+}
+TITLES = {
+    "accuracy": "test accuracy",
+    "nll": "test loss (nats)",
+    "learned": "learned, of what can be learned",
+}
+_ROW, _AROUND = 38, 92
+# Of a line its dots, under the name: the share of its height by which they are below its middle.
+BELOW = 0.14
+
+
+def seeds_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.DataFrame:
+    """A row for every finished run; settings are counted from 1."""
+    found = [
+        (place + BELOW, label, seed, value)
+        for place, (row, label) in enumerate(zip(rows, labels, strict=True), 1)
+        if has_figure(row, figure)
+        for seed, value in figures_of(row, figure).items()
+    ]
+    return pd.DataFrame(found, columns=["place", "setting", "seed", "value"])
+
+
+def means_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.DataFrame:
+    """A row for every setting with a finished run; without an interval it ends at its mean."""
+    found = []
+    for place, (row, label) in enumerate(zip(rows, labels, strict=True), 1):
+        if has_figure(row, figure):
+            interval = getattr(row, figure)
+            low = interval.mean if interval.low is None else interval.low
+            high = interval.mean if interval.high is None else interval.high
+            found.append((place + BELOW, label, interval.mean, low, high, len(row.finished)))
+    return pd.DataFrame(found, columns=["place", "setting", "value", "low", "high", "n"])
+
+
+def references_table(rows: Sequence[Row], figure: str) -> pd.DataFrame:
+    """A row for every setting and reference predictor that is known."""
+    found = [
+        (place, place - 0.16, place + 0.44, name, value)
+        for place, row in enumerate(rows, 1)
+        for name, value in _references(row, figure)
+    ]
+    return pd.DataFrame(found, columns=["place", "above", "below", "reference", "value"])
+
+
+def has_figure(row: Row, figure: str) -> bool:
+    """Whether a setting has that figure already."""
+    return getattr(row, figure) is not None
+
+
+def _references(row: Row, figure: str) -> Iterator[tuple[str, float]]:
+    known = row.references
+    if known is None:
+        return
+    each: tuple[Best | None, ...] = (known.uniform, known.majority, known.linear, known.best)
+    vocab = row.setting.experiment.generator.vocabulary.size
+    for name, best in zip(REFERENCES, each, strict=True):
+        if best is None:
+            continue
+        if figure != "learned":
+            yield name, getattr(best, figure)
+        elif (share := learned_share(best, known.best, vocab)) is not None:
+            yield name, share.share
+
+
+@drawn_once
+def dots_chart(
+    seeds: Rows, means: Rows, references: Rows, *, figure: str, labels: Sequence[str], dark: bool
+) -> alt.LayerChart:
+    """A line for every setting: its runs as small dots, their mean with its interval."""
+    layers = dots_layers(seeds, means, references, figure=figure, labels=labels, dark=dark)
+    return alt.layer(*layers).properties(height=height_of(labels), padding={"right": 16})
+
+
+def height_of(labels: Sequence[str]) -> int:
+    """Pixels of a chart with a line for each of these."""
+    return _ROW * len(labels) + _AROUND
+
+
+def place_axis(field: str, labels: Sequence[str]) -> alt.Y:
+    """Settings downwards by their place, counted from 1."""
+    # The same everywhere, lest the layers disagree.
+    scale = alt.Scale(domain=[len(labels) + 0.5, 0.5], nice=False, zero=False)
+    return alt.Y(field, axis=None, scale=scale)
+
+
+def names_layer(labels: Sequence[str], *, dark: bool) -> alt.Chart:
+    """The name of each setting above its line."""
+    # In the picture, not beside it: on a phone they would leave no room for it.
+    rows = [{"place": place - 0.27, "name": label} for place, label in enumerate(labels, 1)]
+    return (
+        alt.Chart(alt.InlineData(rows))
+        .mark_text(align="left", color=inks(dark=dark).ink, aria=False, x=2)
+        .encode(y=place_axis("place:Q", labels), text="name:N")
+    )
+
+
+def dots_layers(
+    seeds: Rows, means: Rows, references: Rows, *, figure: str, labels: Sequence[str], dark: bool
+) -> list[alt.Chart]:
+    """What `dots_chart` is made of: the reference predictors first, the names last."""
+    hue = hues(dark=dark)
+
+    def y(field: str) -> alt.Y:
+        return place_axis(field, labels)
+
+    def x(field: str) -> alt.X:
+        form = {"format": ".0%"} if figure == "learned" else {}
+        axis = alt.Axis(tickCount=8, labelOverlap=True, **form)
+        return alt.X(field, title=TITLES[figure], scale=alt.Scale(zero=False), axis=axis)
+
+    number = ".1%" if figure == "learned" else ".4f"
+    known = (
+        alt.Chart(references)
+        .mark_rule(color=hue.truth, strokeWidth=1.6, aria=False)
+        .encode(
+            x=x("value:Q"),
+            y=y("above:Q"),
+            y2="below:Q",
+            strokeDash=alt.StrokeDash(
+                "reference:N",
+                title=None,
+                scale=alt.Scale(domain=list(REFERENCES), range=list(REFERENCES.values())),
+                legend=alt.Legend(orient="top", symbolType="stroke", symbolSize=300, columns=2),
+            ),
+            tooltip=[
+                alt.Tooltip("reference:N"),
+                alt.Tooltip("value:Q", title=TITLES[figure], format=number),
+            ],
+        )
+    )
+    each = (
+        alt.Chart(seeds)
+        .mark_circle(
+            color=hue.learned, size=44, opacity=1, stroke=inks(dark=dark).ground, aria=False
+        )
+        .encode(
+            x=x("value:Q"),
+            y=y("place:Q"),
+            tooltip=[
+                alt.Tooltip("setting:N"),
+                alt.Tooltip("seed:O"),
+                alt.Tooltip("value:Q", title=TITLES[figure], format=number),
+            ],
+        )
+    )
+    base = alt.Chart(means)
+    spans = base.mark_rule(color=hue.learned, strokeWidth=2, opacity=0.6, aria=False).encode(
+        x=x("low:Q"), x2="high:Q", y=y("place:Q")
+    )
+    middles = base.mark_point(
+        color=hue.learned, filled=True, shape="diamond", size=110, opacity=1, aria=False
+    ).encode(
+        x=x("value:Q"),
+        y=y("place:Q"),
+        tooltip=[
+            alt.Tooltip("setting:N"),
+            alt.Tooltip("value:Q", title="mean", format=number),
+            alt.Tooltip("low:Q", title="from", format=number),
+            alt.Tooltip("high:Q", title="to (95 %)", format=number),
+            alt.Tooltip("n:Q", title="seeds", format="d"),
+        ],
+    )
+    return [known, spans, each, middles, names_layer(labels, dark=dark)]

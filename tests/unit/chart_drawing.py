@@ -1,0 +1,70 @@
+"""What a chart is made of, and what of it is drawn."""
+
+import collections
+import json
+import re
+
+import pandas as pd
+import vl_convert
+
+from attnlab.charts import as_picture
+from attnlab.generators.vocabulary import WEATHER
+
+SIZE = {"dark": False, "height": 200}
+SYMBOLS = WEATHER.symbols
+
+PLACES = (
+    "x", "x2", "y", "y2", "xOffset", "color", "size", "shape", "text", "detail", "strokeDash",
+    "opacity", "url",
+)  # fmt: skip
+
+
+def layers_of(spec, above=None):
+    """The single layers of a specification, each with the encodings of those around it."""
+    encoding = {**(above or {}), **spec.get("encoding", {})}
+    if "layer" not in spec:
+        yield spec["mark"], encoding
+    for layer in spec.get("layer", ()):
+        yield from layers_of(layer, encoding)
+
+
+def marks_of(drawing):
+    """Marks and their columns in words, such as `point x=day y=loss`."""
+    for mark, encoding in layers_of(drawing.specification()):
+        fields = [(place, encoding.get(place, {}).get("field")) for place in PLACES]
+        yield " ".join([mark["type"], *(f"{place}={field}" for place, field in fields if field)])
+
+
+def drawn(drawing):
+    """How many items of each kind come from rows, with a place that is a number."""
+    picture = as_picture(drawing, title="title", subtitles=["words"], width=300)
+    found = collections.Counter()
+
+    def walk(node):
+        if node.get("role") == "mark":
+            found[node["marktype"]] += len(node["items"])
+            numbers = [item.get(axis, 0) for item in node["items"] for axis in "xy"]
+            assert all(isinstance(number, int | float) for number in numbers)
+        for item in node.get("items", ()):
+            walk(item)
+
+    walk(vl_convert.vegalite_to_scenegraph(picture)["scenegraph"])
+    return dict(found)
+
+
+def as_svg(specification):
+    """The text of a picture of a chart."""
+    rows = {name: pd.DataFrame(table) for name, table in specification["datasets"].items()}
+    records = {name: json.loads(table.to_json(orient="records")) for name, table in rows.items()}
+    return vl_convert.vegalite_to_svg(specification | {"datasets": records})
+
+
+def letter_sizes(specification):
+    """Pixels of the letters of a chart, as they are drawn."""
+    return [float(size) for size in re.findall(r'font-size="([\d.]+)px"', as_svg(specification))]
+
+
+def own_rows(drawing):
+    """Rows that belong to the form of the chart."""
+    tables = drawing.specification()["datasets"]
+    return [rows for name, rows in tables.items() if name not in drawing.tables]
