@@ -10,8 +10,10 @@ if sys.argv[:1] == ["-m"] or is_installed_command():
     end_when_interrupted(Doing())
 
 from attnlab.attention.head import attend
+from attnlab.comparisons.many import run_all
+from attnlab.comparisons.processes import Processes
+from attnlab.configuration.earlier_names import EarlierNames
 from attnlab.configuration.options import OptionError
-from attnlab.earlier_names import EarlierNames
 from attnlab.generators import (
     GENERATORS,
     DotMod,
@@ -65,6 +67,7 @@ __all__ = [
     "NDays",
     "NotFiniteError",
     "OptionError",
+    "Processes",
     "Progress",
     "Recall",
     "Run",
@@ -87,6 +90,7 @@ __all__ = [
     "parameters_by_part",
     "prepare",
     "run",
+    "run_all",
     "sample",
     "save_run",
     "to_json",

@@ -52,17 +52,18 @@ st.header("Token frequencies", anchor=False)
 draw_frequencies(generator, known, sample)
 
 st.header("Dependence by lag", anchor=False)
-draw_agreement(alike)
+word = generator.position_word
+draw_agreement(alike, word)
 
-st.header("Bayes loss and accuracy by day", anchor=False)
-draw_optimum(best, vocab)
+st.header(f"Bayes loss and accuracy by {word}", anchor=False)
+draw_optimum(best, vocab, word)
 draw_enumeration(generator, length, best)
 
 st.header("Baselines", anchor=False)
-draw_ladder(rungs)
+draw_ladder(rungs, word)
 
-st.header("Which days matter", anchor=False)
-draw_dependence(depends)
+st.header(f"Which {word}s matter", anchor=False)
+draw_dependence(depends, word)
 
 draw_in_code(
     "import jax.random as jr\n\n"

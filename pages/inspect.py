@@ -16,14 +16,16 @@ from attnlab.ui.inspect.edits_panel import draw_edits
 from attnlab.ui.inspect.final_query_panel import draw_final_query, follows
 from attnlab.ui.inspect.maps_panel import draw_maps
 from attnlab.ui.inspect.quality_panel import draw_quality
+from attnlab.ui.inspect.tasks.task_page import draw_task, is_of_task
 from attnlab.ui.inspect.training_panel import draw_preparation, draw_training
 from attnlab.ui.inspect.two_runs_panel import draw_two_runs
 from attnlab.ui.inspect.view import draw_view
 from attnlab.ui.train.cursor import draw_scrubber, models_before, shown_moment
-from attnlab.ui.train.files_panel import draw_files
+from attnlab.ui.train.files_panel import draw_files, follow_run_file
 
 ensure_shell()
 run = session_run()
+follow_run_file(run)
 snapshot = run.snapshot()
 
 with st.container(horizontal=True, vertical_alignment="center"):
@@ -31,6 +33,9 @@ with st.container(horizontal=True, vertical_alignment="center"):
     draw_training(run, read_form(), snapshot)
 if snapshot.latest is None:
     draw_preparation(run, snapshot)
+elif is_of_task(snapshot):
+    moment = shown_moment(snapshot)
+    draw_task(run, snapshot, models_before(snapshot, moment), moment)
 else:
     experiment, vocabulary = snapshot.experiment, snapshot.experiment.generator.vocabulary
     tokens = edited_days(experiment, snapshot.probes)
@@ -67,7 +72,13 @@ else:
         "and see what the prediction depended on before it was trained."
     )
 draw_files(run)
-if snapshot.latest is not None:
+if snapshot.latest is not None and is_of_task(snapshot):
+    draw_in_code(
+        "from attnlab.inspection import source_influence\n\n"
+        "found = source_influence(experiment.generator, model, sequences)\n"
+        "print(found.influence, found.truth, found.alignment)",
+    )
+elif snapshot.latest is not None:
     draw_in_code(
         "from attnlab.inspection import compare, final_probs, surprise\n"
         "from attnlab.optimum import token_marginals, dependence, next_token\n\n"

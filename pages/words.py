@@ -3,8 +3,8 @@
 import streamlit as st
 
 from attnlab.attention.head import MASKS
-from attnlab.generators import GENERATORS
-from attnlab.models import MODELS
+from attnlab.generators import GENERATORS, TASKS
+from attnlab.models import ALL_MODELS
 from attnlab.models.readout import READOUTS
 from attnlab.positions import POSITIONS
 from attnlab.training.losses import LOSSES
@@ -34,6 +34,19 @@ st.markdown(
     "called **published** follows its code, what is called **described** its text."
 )
 
+st.markdown(
+    "A **task** is a process whose sequence is a **source**, which is given, and the **target** "
+    "that is made of it. The **encoder** reads the source, the **decoder** writes the target "
+    "token after token; in **cross-attention** the queries are the decoder's and the keys the "
+    "encoder's. The **true alignment** says which source tokens a target token is taken from, the"
+    " **true dependence** which of them it changes with when the target so far stays as it is. In"
+    " training and test the decoder is given the true tokens before (**teacher forcing**); with "
+    "**scheduled sampling** training gives it some of its own. **Exact match** is the share of "
+    "targets that are right from end to end when the model writes alone. **Greedy** writing takes"
+    " the most probable token each time; a **beam** of width k keeps the k most probable "
+    "beginnings."
+)
+
 st.header("Buttons of a run", anchor=False)
 st.markdown(
     "**Start** (key S) trains to the last step. **Pause** (P) stops within a tenth of a second and "
@@ -46,8 +59,12 @@ st.header("Generators", anchor=False)
 for name, generator in GENERATORS.items():
     st.markdown(f"**{name}** · {generator.summary}")
 
+st.header("Tasks", anchor=False)
+for name, task in TASKS.items():
+    st.markdown(f"**{name}** · {task.summary.removeprefix('Task: ').capitalize()}")
+
 st.header("Models", anchor=False)
-for name, model in MODELS.items():
+for name, model in ALL_MODELS.items():
     st.markdown(f"**{name}** · {model.summary}")
 
 st.header("Positional encodings", anchor=False)

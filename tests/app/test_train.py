@@ -116,6 +116,15 @@ def test_few_controls_are_seen_at_once(app):
     assert inside
 
 
+def test_a_number_field_that_is_emptied_shows_again_what_it_had(app):
+    app.number_input(key="steps").set_value(700).run()
+    # The browser puts the default into it, and sends that.
+    assert {field.key: field.proto.default for field in app.number_input} == {
+        field.key: field.value for field in app.number_input
+    }
+    assert app.number_input(key="steps").proto.default == 700
+
+
 def _place_of(block, label):
     """Which child of which child has the label, from the outermost on."""
     for number, child in block.children.items():

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from attnlab.configuration.options import Option, OptionError, default_of, label_of, options_of
-from attnlab.generators import AbstractGenerator
+from attnlab.generators import AbstractGenerator, AbstractTask
 from attnlab.runs.links import Lesson, control_key
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
@@ -21,6 +21,7 @@ from attnlab.ui.controls.form_state import (
     read_option,
     read_part,
 )
+from attnlab.ui.controls.number_field import number_field
 from attnlab.ui.core.outside import draw_error
 
 # Wider ranges are typed: a slider could not hit one value of thousands.
@@ -48,7 +49,7 @@ def _draw_first(problems: list[OptionError]) -> None:
         _draw_preset()
     model = chosen_part(Experiment, "model")
     _draw_kind(Experiment, "generator")
-    _draw_side_by_side([(Experiment, "length"), (Experiment, "seed")], problems)
+    _draw_side_by_side([_size_control(), (Experiment, "seed")], problems)
     _draw_kind(Experiment, "model")
     widths = [(model, name) for name in ("heads", "d_attn") if name in options_of(model)]
     _draw_side_by_side(widths, problems)
@@ -56,9 +57,18 @@ def _draw_first(problems: list[OptionError]) -> None:
         _draw_kind(model, "position")
 
 
+def _size_control() -> tuple[type, str]:
+    """The option that says how long a sequence is; that of a task follows from its source."""
+    process = chosen_part(Experiment, "generator")
+    if issubclass(process, AbstractTask):
+        return process, process.size_option
+    return Experiment, "length"
+
+
 def _at_first_sight() -> set[tuple[type, str]]:
     model = chosen_part(Experiment, "model")
     return {
+        _size_control(),
         *((Experiment, name) for name in ("generator", "length", "model", "seed")),
         *((model, name) for name in ("heads", "d_attn", "position")),
     }
@@ -231,10 +241,10 @@ def _draw_widget(label: str, spec: Option, default: Any, common: Mapping[str, An
     elif isinstance(default, int) and spec.high - spec.low <= _MOST_SLIDER_VALUES:
         st.slider(label, int(spec.low), int(spec.high), **common)
     elif isinstance(default, int):
-        st.number_input(label, int(spec.low), int(spec.high), step=_step(spec), **common)
+        number_field(label, int(spec.low), int(spec.high), step=_step(spec), **common)
     else:
         step = st.session_state[common["key"]] / 10 if spec.logarithmic else 0.01
-        st.number_input(
+        number_field(
             label, float(spec.low), float(spec.high), step=float(step), format="%g", **common
         )
 

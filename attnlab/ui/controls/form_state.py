@@ -8,6 +8,7 @@ import streamlit as st
 
 from attnlab.configuration.number_text import read_numbers, show_numbers
 from attnlab.configuration.options import OptionError, default_of, options_of
+from attnlab.generators import AbstractTask
 from attnlab.runs.links import control_key, control_values
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_limits
@@ -21,7 +22,7 @@ _FILLING = "form_filling"
 
 
 def fill_form(experiment: Experiment, *, preset: str = OWN_SETTINGS) -> None:
-    """Set every control to the experiment. For callbacks, before the controls are drawn."""
+    """Set every control to the experiment. Before the controls are drawn, as in a callback."""
     after = {
         key: show_numbers(value) if isinstance(value, tuple) else value
         for part in (*_other_choices(experiment), experiment)
@@ -47,6 +48,15 @@ def begin_form() -> None:
         for key in after:
             if st.session_state.get(key) == before[key]:
                 st.session_state[key] = after[key]
+
+
+def keep_form() -> None:
+    """Hold all controls to what they say. On the way to another page, before anything is drawn.
+
+    Between two pages that have the same controls Streamlit takes their defaults for one script.
+    """
+    _, after, _ = st.session_state[_FILLING]
+    st.session_state.update({k: st.session_state[k] for k in after if k in st.session_state})
 
 
 def read_form() -> Experiment | OptionError:
@@ -91,17 +101,21 @@ def chosen_part(kind: type, name: str) -> type:
 
 def applies(kind: type, name: str) -> bool:
     """Whether an option has a meaning beside the values of the others."""
+    if name in _OF_TASKS and not issubclass(chosen_part(Experiment, "generator"), AbstractTask):
+        return False
     ruled_by, value = _RULED.get(name, (None, None))
     if ruled_by is None or ruled_by not in options_of(kind):
         return True
     return st.session_state[control_key(kind, ruled_by)] == value
 
 
+_OF_TASKS = ("scheduled_sampling",)
 _RULED: Mapping[str, tuple[str, str]] = {
     "temperature": ("scale", "temperature"),
     "batch": ("batch_mode", "minibatch"),
     "train_size": ("data", "fixed"),
     "warm_up": ("schedule", "warm-up-cosine"),
+    "scheduled_sampling": ("loss", "next"),
 }
 
 

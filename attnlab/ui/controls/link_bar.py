@@ -1,5 +1,8 @@
 """The experiment in the address bar: read from links, written at every change."""
 
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
@@ -7,16 +10,18 @@ import streamlit as st
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.runs.links import Lesson, Link, from_query, is_link, to_query
 from attnlab.training.experiment import Experiment
+from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.controls.form_state import begin_form, fill_form, read_form
 from attnlab.ui.controls.lesson_builder import build_lesson, fill_builder
 from attnlab.ui.controls.receipt import ask_for_receipt, draw_receipt, is_behind
 from attnlab.ui.core.outside import draw_lesson_words, draw_warning
+from attnlab.ui.core.session_run import session_run
 
 _WRITTEN, _NOTICES = "link_written", "link_notices"
-_BARE = "address_is_bare"
+_BARE, _OWN, _ALL = "address_is_bare", "link_own", "link_all"
 # The controls of a lesson may have put theirs there meanwhile.
 _COMPLETE = """
-{
+if (location.pathname.endsWith('%s')) {
     const query = new URLSearchParams(location.search)
     new URLSearchParams('%s').forEach((value, key) => query.set(key, value))
     history.replaceState(history.state, '', '?' + query + location.hash)
@@ -24,18 +29,50 @@ _COMPLETE = """
 """
 
 
-def follow_address(*, has_own_settings: bool) -> None:
+class OwnParameters(NamedTuple):
+    """Parameters that one page has in its address beside the settings.
+
+    Which they are, what the page's controls say, and how those are set; `fill` returns what of it
+    was not understood, a line each. `clear` is for an address without them, on a page whose
+    controls need not say anything.
+    """
+
+    are: Callable[[str], bool]
+    read: Callable[[], dict[str, str]]
+    fill: Callable[[Mapping[str, str]], tuple[str, ...]]
+    clear: Callable[[], None] = lambda: None
+
+
+def follow_address(
+    *,
+    has_own_settings: bool,
+    own_parameters: OwnParameters | None = None,
+    first_preset: str = FIRST_PRESET,
+) -> None:
     """Make the controls and the address agree. First thing on every page.
+
+    Controls that nobody has touched yet are set to the page's `first_preset`, unless a link says
+    otherwise.
 
     An address that is not the one last written here, by a link or the browser's back button, sets
     the controls; otherwise the controls set the address. A page that `has_own_settings` keeps
-    further ones in the address.
+    further ones in the address; one with `own_parameters` has those follow its controls.
     """
     begin_form()
     query = st.query_params.to_dict()
-    written: dict[str, str] = st.session_state.get(_WRITTEN, {})
     link = from_query(query) if is_link(query) else None
+    if link is None and first_preset != FIRST_PRESET and _is_untouched():
+        experiment = PRESETS[first_preset].experiment
+        fill_form(experiment, preset=first_preset)
+        # As if the address had them: whoever came by the menu goes back with one press.
+        st.session_state[_WRITTEN] = to_query(experiment)
+    written: dict[str, str] = st.session_state.get(_WRITTEN, {})
     others = {key: query[key] for key in (query if link is None else link.unknown)}
+    asked = {}
+    if own_parameters is not None:
+        asked = {key: text for key, text in others.items() if own_parameters.are(key)}
+        others = {key: text for key, text in others.items() if key not in asked}
+    notices: tuple[str, ...] | None = None
     if link is not None and _asks_for_more(link, written):
         fill_form(link.experiment)
         st.session_state["lesson"] = link.lesson
@@ -43,19 +80,44 @@ def follow_address(*, has_own_settings: bool) -> None:
             fill_builder(link.lesson)
         # Also where these settings cannot run here: they are to be mended, not set again.
         st.session_state[_WRITTEN] = to_query(link.experiment, link.lesson)
-        st.session_state[_NOTICES] = link.notices
+        notices = link.notices
         if not has_own_settings:
             unknown = (f"{quoted(key)} is not a setting of this experiment." for key in others)
-            st.session_state[_NOTICES] += tuple(unknown)
+            notices += tuple(unknown)
             others = {}
+    if own_parameters is not None:
+        if _asks_for_others(asked):
+            notices = (*(notices or ()), *own_parameters.fill(asked))
+        elif link is not None and not asked and st.session_state.get(_OWN) and not is_behind():
+            own_parameters.clear()
+        others |= (parameters := own_parameters.read())
+    if notices is not None:
+        st.session_state[_NOTICES] = notices
     form = read_form()
     if not isinstance(form, OptionError):
         own = st.session_state[_WRITTEN] = to_query(form, st.session_state.get("lesson"))
-        st.session_state[_BARE] = link is None and own == written
+        st.session_state[_BARE] = link is None and not asked and own == written
+        st.session_state[_ALL] = own | others
+        if own_parameters is not None:
+            st.session_state[_OWN] = parameters
         if own | others != query and not st.session_state[_BARE]:
             st.query_params.from_dict(own | others)
             ask_for_receipt()
     draw_receipt()
+
+
+def _is_untouched() -> bool:
+    is_idle = session_run().snapshot().state == "idle"
+    return is_idle and read_form() == PRESETS[FIRST_PRESET].experiment
+
+
+def _asks_for_others(asked: dict[str, str]) -> bool:
+    """Whether somebody went to an address with these parameters of a page's own.
+
+    Whoever came by the menu has none yet, and the way to another page may leave an entry without.
+    """
+    written = st.session_state.get(_OWN)
+    return bool(asked) and asked != written and (written is None or not is_behind())
 
 
 def _asks_for_more(link: Link, written: dict[str, str]) -> bool:
@@ -65,18 +127,31 @@ def _asks_for_more(link: Link, written: dict[str, str]) -> bool:
     return not is_behind() and to_query(link.experiment, link.lesson) != written
 
 
-def complete_address() -> None:
+def complete_address(page: str) -> None:
     """Give the settings to the address of whoever came by the menu. Last thing on every page.
 
     Streamlit can only add to the browser's history, and the back button would lead from the new
-    entry to the one without settings, which would add it again.
+    entry to the one without settings, which would add it again. What stood on the page before may
+    run once more on the next one, so that it looks for the path of its own `page`.
     """
     if st.session_state.get(_BARE):
         # Letters with a meaning in HTML are written as codes in an address.
         st.html(
-            f"<script>{_COMPLETE % urlencode(st.session_state[_WRITTEN])}</script>",
+            f"<script>{_COMPLETE % (page, urlencode(st.session_state[_ALL]))}</script>",
             unsafe_allow_javascript=True,
         )
+
+
+def go_to(page: Path) -> None:
+    """Go to another page, as from the menu, with the settings that the controls have by now.
+
+    A page that finds settings which nobody has written yet adds an entry to the browser's history,
+    and the back button would lead to the same page without them.
+    """
+    form = read_form()
+    if not isinstance(form, OptionError):
+        st.session_state[_WRITTEN] = to_query(form, st.session_state.get("lesson"))
+    st.switch_page(page)
 
 
 def draw_notices() -> None:

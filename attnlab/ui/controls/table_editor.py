@@ -13,6 +13,7 @@ from attnlab.generators import AbstractGenerator, Outline
 from attnlab.runs.control_keys import control_key
 from attnlab.ui.controls.form import probability_options
 from attnlab.ui.controls.grid import begin_grid, keep_grid
+from attnlab.ui.controls.number_field import number_field
 from attnlab.ui.core.outside import as_text, draw_error
 
 _NAME_WIDTH = 125
@@ -96,7 +97,7 @@ def _draw_grid(key: str, rows: tuple[tuple[float, ...], ...], outline: Outline) 
 def _draw_size(key: str, outline: Outline) -> None:
     size = f"{key}_size"
     st.session_state[size] = min(len(outline.columns), outline.most_columns)
-    st.number_input(
+    number_field(
         f"how many {outline.column_title}",
         1,
         outline.most_columns,

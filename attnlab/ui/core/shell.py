@@ -1,17 +1,22 @@
 """What every page stands in: page configuration and navigation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import streamlit as st
 
+from attnlab.ui.compare import chosen as compared
+from attnlab.ui.controls.form_state import keep_form
 from attnlab.ui.controls.link_bar import complete_address, draw_lesson, follow_address
 from attnlab.ui.core.chart_files import draw_pictures
 from attnlab.ui.core.fragments import delivered
 from attnlab.ui.core.page_charts import forget_charts
-from attnlab.ui.core.page_theme import draw_type_switch
+from attnlab.ui.core.page_theme import draw_ground_watch, draw_type_switch
+from attnlab.ui.sequence_to_sequence import hands
 
 _PAGES = Path(__file__).parents[3] / "pages"
 _STYLE = Path(__file__).with_name("style.css")
@@ -21,8 +26,18 @@ _IN_SHELL = ContextVar("in_shell", default=False)
 # Pixels; on a phone it is closed at first. The charts need the rest.
 _SIDEBAR_WIDTH = 256
 
-TRAIN_PAGE = _PAGES / "train.py"
+TRAIN_PAGE, INSPECT_PAGE = _PAGES / "train.py", _PAGES / "inspect.py"
 _PAGE_BEFORE = "page_before"
+# What a page makes of its address beside the settings, by its path.
+_OF_ADDRESS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "compare": {"own_parameters": compared.PARAMETERS},
+        "sequence_to_sequence": {
+            "own_parameters": hands.PARAMETERS,
+            "first_preset": "cards-encoder-decoder",
+        },
+    }
+)
 # Where it lies over the page, in pixels, as Streamlit has it.
 _CLOSE_SIDEBAR = """<script>
 /* %s */
@@ -36,7 +51,9 @@ def run_shell() -> None:
     with delivered():
         _configure()
         page, is_lesson = _navigation()
-        follow_address(has_own_settings=is_lesson)
+        if st.session_state.get(_PAGE_BEFORE, page.url_path) != page.url_path:
+            keep_form()
+        follow_address(has_own_settings=is_lesson, **_OF_ADDRESS.get(page.url_path, {}))
         forget_charts()
         draw_lesson()
         _close_sidebar_of_phones(page.url_path)
@@ -44,7 +61,8 @@ def run_shell() -> None:
             page.run()
         draw_pictures()
         draw_type_switch()
-        complete_address()
+        draw_ground_watch()
+        complete_address(page.url_path)
 
 
 def _close_sidebar_of_phones(page: str) -> None:
@@ -90,8 +108,15 @@ def _navigation():
     """The chosen page, and whether it is a lesson."""
     laboratory = [
         st.Page(TRAIN_PAGE, title="Train", icon=":material/model_training:", default=True),
-        st.Page(_PAGES / "inspect.py", title="Inspect", icon=":material/search:"),
+        st.Page(INSPECT_PAGE, title="Inspect", icon=":material/search:"),
         st.Page(_PAGES / "generators.py", title="Generators", icon=":material/casino:"),
+        st.Page(
+            _PAGES / "sequence_to_sequence.py",
+            title="Sequence to sequence",
+            icon=":material/playing_cards:",
+        ),
+        st.Page(_PAGES / "compare.py", title="Compare", icon=":material/compare:"),
+        st.Page(_PAGES / "library.py", title="Library", icon=":material/inventory_2:"),
     ]
     lessons = [
         st.Page(_PAGES / "step_by_step.py", title="Step by step", icon=":material/steps:"),
@@ -107,11 +132,25 @@ def _navigation():
             icon=":material/show_chart:",
         ),
         st.Page(
+            _PAGES / "the_bottleneck.py",
+            title="The bottleneck",
+            icon=":material/filter_alt:",
+        ),
+        st.Page(
             _PAGES / "what_attention_costs.py",
             title="What attention costs",
             icon=":material/timer:",
         ),
         st.Page(_PAGES / "words.py", title="Glossary", icon=":material/menu_book:"),
     ]
-    page = st.navigation({"Laboratory": laboratory, "Lessons": lessons}, position="top")
+    results = [
+        st.Page(
+            _PAGES / "a_published_question.py",
+            title="A published question",
+            icon=":material/help_center:",
+        ),
+    ]
+    groups = {"Laboratory": laboratory, "Lessons": lessons, "Results": results}
+    # On a phone they stand in the sidebar, where else only the first dozen would be seen.
+    page = st.navigation(groups, position="top", expanded=True)
     return page, page in lessons

@@ -10,7 +10,9 @@ from attnlab.charts import (
     dependence_table,
     top_of_scale,
 )
+from attnlab.charts.core.drawing import with_position_word_in
 from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.position_words import with_position_word
 from attnlab.optimum import Best, Dependence, Optimum, Rung, informative_positions
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import CHART_HEIGHT, on_dark
@@ -26,8 +28,11 @@ _KNOWS = {
 _MEASURES = {"replacement": "change of the prediction", "information": "loss without the day"}
 
 
-def draw_optimum(best: Optimum | None, vocab: int) -> None:
-    """Floor and ceiling of the final day, and of every day before it."""
+def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
+    """Floor and ceiling of the final day, and of every day before it.
+
+    Here and below `word` is what the process calls a position.
+    """
     if best is None:
         draw_gap()
         return
@@ -38,30 +43,32 @@ def draw_optimum(best: Optimum | None, vocab: int) -> None:
             "ceiling",
             _accuracy(final),
             width="content",
-            help=f"Bayes accuracy, that of the best possible prediction of day {days[-1]}: {how}.",
+            help=f"Bayes accuracy, that of the best possible prediction of {word} {days[-1]}: "
+            f"{how}.",
         )
         st.metric(
             "floor (nats)",
             _nll(final),
             width="content",
-            help=f"Bayes loss, the least possible mean of -log p(day {days[-1]}): {how}.",
+            help=f"Bayes loss, the least possible mean of -log p({word} {days[-1]}): {how}.",
         )
         st.metric("these are", "exact" if final.exact else "estimated", width="content")
     ceilings = np.array([[b.accuracy, b.accuracy_stderr] for b in best.by_position])
     floors = np.array([[b.nll, b.nll_stderr] for b in best.by_position])
     left, right = st.columns(2, gap="medium")
     with left, st.container(key="chart_ceiling"):
-        _draw_days(days, ceilings, "ceiling (accuracy)", (0, 1), 1 / vocab, above=False)
+        _draw_days(days, ceilings, "ceiling (accuracy)", (0, 1), 1 / vocab, above=False, word=word)
     with right, st.container(key="chart_floor"):
         top = float(np.log(vocab))
-        _draw_days(days, floors, "floor (nats)", (0, 1.15 * top), top, above=True)
-    st.caption(
+        _draw_days(days, floors, "floor (nats)", (0, 1.15 * top), top, above=True, word=word)
+    words = (
         "How to read it: the Bayes loss (floor) and Bayes accuracy (ceiling) of each day, "
         "those of the best possible prediction from the days before it; the Bayes loss is the "
         "irreducible loss, the entropy of the true distribution. In a stationary process the "
         "floor falls only where a longer past is more informative; in others a day may also be "
         "easier to predict by itself."
     )
+    st.caption(with_position_word(words, word))
 
 
 def _draw_days(
@@ -72,12 +79,13 @@ def _draw_days(
     uniform: float,
     *,
     above: bool,
+    word: str,
 ) -> None:
     values, stderr = figures.T
     draw_chart(
         curve_chart(
             curve_table(days, values, stderr),
-            x_title="day predicted",
+            x_title=f"{word} predicted",
             y_title=name,
             domain=domain,
             reference=("a uniform guess", uniform),
@@ -85,12 +93,13 @@ def _draw_days(
             dark=on_dark(),
             height=260,
         ),
-        name=f"{name.capitalize()} of each day",
-        alt=f"{name} of each day: {values[0]:.3f} on day 1, {values[-1]:.3f} on day {days[-1]}.",
+        name=f"{name.capitalize()} of each {word}",
+        alt=f"{name} of each {word}: {values[0]:.3f} on {word} 1, {values[-1]:.3f} on {word} "
+        f"{days[-1]}.",
     )
 
 
-def draw_ladder(rungs: tuple[Rung, ...] | None) -> None:
+def draw_ladder(rungs: tuple[Rung, ...] | None, word: str = "day") -> None:
     """Reference predictors, each knowing more than the one before it."""
     if rungs is None:
         draw_gap()
@@ -99,7 +108,8 @@ def draw_ladder(rungs: tuple[Rung, ...] | None) -> None:
     lines = ["| predictor, and what it knows | accuracy | loss (nats) |", "|:--|:--|:--|"]
     for rung in rungs:
         figures = f"{_accuracy(rung.best)} | {_nll(rung.best)}"
-        lines.append(f"| **{rung.name}** · {_knowledge(rung.name)} | {figures} |")
+        knows = with_position_word(_knowledge(rung.name), word)
+        lines.append(f"| **{rung.name}** · {knows} | {figures} |")
     with st.container(key="ladder"):
         st.markdown("\n".join(lines))
     st.caption(
@@ -109,14 +119,14 @@ def draw_ladder(rungs: tuple[Rung, ...] | None) -> None:
     )
 
 
-def draw_dependence(dependence: Dependence | None) -> None:
+def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
     """The true map from days to predictions."""
     measure = st.segmented_control(
         "measure",
         list(_MEASURES),
         default="replacement",
         required=True,
-        format_func=lambda name: f"{name}: {_MEASURES[name]}",
+        format_func=lambda name: with_position_word(f"{name}: {_MEASURES[name]}", word),
         key="dependence_measure",
         persist_state="session",
     )
@@ -145,35 +155,38 @@ def draw_dependence(dependence: Dependence | None) -> None:
         for day in [day for day in order if day in informative][:3]
     )
     days = ", ".join(str(day + 1) for day in informative)
-    st.markdown(
-        f"Day {length + 1} is predicted in the last row, at day {length}. "
-        + (
-            f"It depends on day{'s' * (len(informative) > 1)} {days}. By {measure} it depends "
-            f"most on day {strongest}."
-            if strongest
-            else "It depends on no day."
-        )
+    words = f"Day {length + 1} is predicted in the last row, at day {length}. " + (
+        f"It depends on day{'s' * (len(informative) > 1)} {days}. By {measure} it depends "
+        f"most on day {strongest}."
+        if strongest
+        else "It depends on no day."
     )
+    st.markdown(with_position_word(words, word))
     with st.container(key="chart_dependence"):
+        chart = dependence_chart(
+            dependence_table(values, stderr),
+            length=length,
+            title=title,
+            most=top_of_scale(values),
+            dark=on_dark(),
+            height=CHART_HEIGHT,
+        )
+        alternative = (
+            f"True dependence by {measure}, {length} days. Day {length + 1} depends most on "
+            f"day {order[0] + 1}: {final[order[0]]:.3f}."
+        )
         draw_chart(
-            dependence_chart(
-                dependence_table(values, stderr),
-                length=length,
-                title=title,
-                most=top_of_scale(values),
-                dark=on_dark(),
-                height=CHART_HEIGHT,
-            ),
+            with_position_word_in(chart, word),
             name=f"True dependence by {measure}",
-            alt=f"True dependence by {measure}, {length} days. Day {length + 1} depends most on "
-            f"day {order[0] + 1}: {final[order[0]]:.3f}.",
+            alt=with_position_word(alternative, word),
         )
     source = "Exact." if dependence.exact else "Estimated from 1,000 sequences."
-    st.caption(
+    words = (
         "How to read it: a row is the prediction of the day after its query day, a cell "
         f"{meaning}. The colour scale ends at the number beside it. Laid out like an attention "
         f"pattern, for comparison. {source}"
     )
+    st.caption(with_position_word(words, word))
 
 
 def _knowledge(name: str) -> str:

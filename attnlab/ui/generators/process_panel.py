@@ -25,7 +25,11 @@ def draw_process() -> tuple[AbstractGenerator, int] | None:
         train = st.container()
     formula, tables = st.columns(2, gap="large") if probability_options(kind) else [st] * 2
     with tables.container():
-        chosen = problems[0] if problems else _checked(draw_process_tables(kind, values), length)
+        chosen = problems[0] if problems else draw_process_tables(kind, values)
+        if isinstance(chosen, AbstractGenerator):
+            # A task has a length of its own.
+            length = chosen.own_length() or length
+        chosen = _checked(chosen, length)
     is_good = not isinstance(chosen, OptionError)
     with train:
         _draw_train_button(is_good)

@@ -5,6 +5,7 @@ import streamlit as st
 
 from attnlab.charts import curve_chart, curve_table, frequency_chart, frequency_table
 from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.position_words import with_position_word
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Agreement, Counted, Frequencies
 from attnlab.ui.core.outside import as_text
@@ -32,15 +33,16 @@ def draw_sample(generator: AbstractGenerator, counted: Counted | None) -> None:
     # Emoji stand apart by themselves, words do not.
     between = "" if all(len(symbol) <= 2 for symbol in symbols) else " "
     length = counted.sequences.shape[1] - 1
-    lines = [f"| days 1 to {length} | day {length + 1} |", "|:---|:---:|"]
+    word = generator.position_word
+    lines = [f"| {word}s 1 to {length} | {word} {length + 1} |", "|:---|:---:|"]
     for row in counted.sequences:
         *seen, final = (symbols[token] for token in row)
         lines.append(f"| {as_text(between.join(seen))} | {as_text(final)} |")
     with st.container(key="sample"):
         st.markdown("\n".join(lines))
     st.caption(
-        f"How to read it: each row is one sequence. A model sees days 1 to {length} and is asked "
-        f"for day {length + 1}. Can you?"
+        f"How to read it: each row is one sequence. A model sees {word}s 1 to {length} and is "
+        f"asked for {word} {length + 1}. Can you?"
     )
 
 
@@ -53,17 +55,19 @@ def draw_frequencies(
         return
     symbols, length = generator.vocabulary.symbols, len(known.days) - 1
     pairs = tuple(f"{first} → {second}" for first in symbols for second in symbols)
+    word = generator.position_word
+    day = word.capitalize()
     shown, left_right = counted.frequencies, st.columns(2, gap="medium")
     with left_right[0], st.container(key="chart_final_day"):
-        st.markdown(f"**Day {length + 1}, the one to predict**")
+        st.markdown(f"**{day} {length + 1}, the one to predict**")
         _draw_bars(
-            f"Day {length + 1}", known.days[-1], shown.days[-1], shown.days_stderr[-1], symbols
+            f"{day} {length + 1}", known.days[-1], shown.days[-1], shown.days_stderr[-1], symbols
         )
         st.markdown(days_in_words(generator, known))
     with left_right[1], st.container(key="chart_following"):
-        st.markdown(f"**From day {length - 1} to day {length}**")
+        st.markdown(f"**From {word} {length - 1} to {word} {length}**")
         _draw_bars(
-            f"From day {length - 1} to day {length}",
+            f"From {word} {length - 1} to {word} {length}",
             known.following.ravel(),
             shown.following.ravel(),
             shown.following_stderr.ravel(),
@@ -77,7 +81,7 @@ def draw_frequencies(
     )
 
 
-def draw_agreement(agreement: Agreement | None) -> None:
+def draw_agreement(agreement: Agreement | None, word: str = "day") -> None:
     """How far apart two days still resemble each other."""
     if agreement is None:
         draw_gap()
@@ -89,24 +93,25 @@ def draw_agreement(agreement: Agreement | None) -> None:
         draw_chart(
             curve_chart(
                 curve_table(lags, values, agreement.stderr),
-                x_title="days apart",
-                y_title="agreement above independence",
+                x_title=f"{word}s apart",
+                y_title="excess agreement",
                 domain=(min(-_LEAST_SPAN, 1.1 * low), max(_LEAST_SPAN, 1.1 * high)),
-                reference=("independent days", 0.0),
+                reference=(f"independent {word}s", 0.0),
                 named_above=False,
                 dark=on_dark(),
                 height=260,
             ),
             name="Agreement above independence",
-            alt=f"Agreement above independence of two days by how far they are apart; one day "
-            f"apart it is {values[0]:.3f}, {lags[-1]} days apart {values[-1]:.3f}.",
+            alt=f"Agreement above independence of two {word}s by how far they are apart; one "
+            f"{word} apart it is {values[0]:.3f}, {lags[-1]} {word}s apart {values[-1]:.3f}.",
         )
     source = "Exact." if agreement.exact else "Sampled; the band is one standard error."
-    st.caption(
+    words = (
         "How to read it: 0 is what independent days would show, 1 is certainty; below 0 two "
         "days are less often alike than independent ones. Mean over all pairs of visible days "
         f"so far apart. {source}"
     )
+    st.caption(with_position_word(words, word))
 
 
 def _draw_bars(
@@ -145,9 +150,11 @@ def days_in_words(generator: AbstractGenerator, known: Frequencies) -> str:
 
     stationary = generator.is_stationary()
     if stationary:
-        return f"The process is **stationary**: the probabilities of every day are {shares(-1)}."
+        every = f"the probabilities of every {generator.position_word} are {shares(-1)}."
+        return f"The process is **stationary**: {every}"
     start = "Probabilities: " if stationary is None else "The process is **not stationary**: "
-    return f"{start}day 1 {shares(0)}; day {len(known.days)} {shares(-1)}."
+    word = generator.position_word
+    return f"{start}{word} 1 {shares(0)}; {word} {len(known.days)} {shares(-1)}."
 
 
 def _next_seed() -> None:

@@ -5,6 +5,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.charts import pattern_chart, pattern_table
+from attnlab.charts.core.drawing import with_position_word_in
 from attnlab.models import AbstractModel, CellArithmetic
 from attnlab.models.inside import trace_of
 from attnlab.models.readout import readout_position
@@ -14,10 +15,13 @@ from attnlab.ui.core.page_theme import on_dark
 from attnlab.ui.inspect.maps_panel import map_height
 from attnlab.ui.inspect.view import View
 
-_SHOWN_TERMS = 6
+_SHOWN_TERMS, _SHOWN_COMPONENTS = 6, 3
 # Of each score the formula, one term of its sum, and what stands before the sum.
 _SCORES = {
     "dot": (r"q \cdot k", "({q:.2f})({k:.2f})", ""),
+    "weighted": (
+        r"\textstyle\sum_i v_i \tanh(q_i + k_i)", r"{v}\tanh({q:.2f} + {k_signed})", "",
+    ),
     "additive": (r"\textstyle\sum_i \tanh(q_i + k_i)", r"\tanh({q:.2f} + {k_signed})", ""),
     "gaussian": (
         r"-\tfrac{1}{2} \lVert q - k \rVert^2", "({q:.2f} - {k_signed})^2", r"-\tfrac{1}{2}",
@@ -45,10 +49,11 @@ def draw_cell(experiment: Experiment, model: AbstractModel, tokens: np.ndarray, 
         left, right = st.columns(2, gap="medium")
         with left:
             query, key = _draw_pattern(experiment, tokens, pattern.astype(np.float64), found.mask)
-        cell = model.cell(jnp.asarray(tokens), layer=found.layer, head=head, query=query, key=key)
+        place = {"layer": found.layer, "kind": found.kind, "head": head}
+        cell = model.cell(jnp.asarray(tokens), **place, query=query, key=key)
         with right, st.container(key="arithmetic"):
             if cell is not None:
-                _draw_arithmetic(cell, query, key)
+                _draw_arithmetic(cell, query, key, experiment, found.kind)
 
 
 def _draw_pattern(
@@ -56,46 +61,73 @@ def _draw_pattern(
 ) -> tuple[int, int]:
     """The heatmap of the sequence; the cell that is clicked, or the strongest read out."""
     length, vocabulary = experiment.length, experiment.generator.vocabulary
+    word = experiment.generator.position_word
     symbols = tuple(vocabulary.symbols[token] for token in tokens)
     read = readout_position(experiment.training.readout, length)
+    if not mask[read].any():
+        # Where the source asks itself, the last query is its last token.
+        read = int(np.flatnonzero(mask.any(axis=1))[-1])
     strongest = int(pattern[read].argmax())
+    # Of a map between source and target, the part that there is.
+    queries, keys = (
+        tuple(int(place) + 1 for place in np.flatnonzero(mask.any(axis=axis))) for axis in (1, 0)
+    )
     chart = pattern_chart(
         pattern_table(pattern, mask, symbols),
         length=length,
         symbols=symbols,
         dark=on_dark(),
         height=map_height(length),
+        queries=queries,
+        keys=keys,
         clicked="cell",
     )
     with st.container(key="chart_cells"):
         event = draw_chart(
-            chart,
+            with_position_word_in(chart, word),
             name="Pattern of the sequence",
             key="cell_chart",
             on_select="rerun",
-            alt=f"Pattern of the sequence. Day {read + 1} gives {pattern[read, strongest]:.0%} to "
-            f"day {strongest + 1}.",
+            alt=f"Pattern of the sequence. {word.capitalize()} {read + 1} gives "
+            f"{pattern[read, strongest]:.0%} to {word} {strongest + 1}.",
         )
     st.caption("Click a cell for its arithmetic.")
     picked = event["selection"].get("cell") if event else None
     if picked and {"query", "key"} <= picked[0].keys():
         query, key = int(picked[0]["query"]) - 1, int(picked[0]["key"]) - 1
-        if query < length and key < length:
+        if query < length and key < length and mask[query].any() and mask[:, key].any():
             return query, key
     return read, strongest
 
 
-def _draw_arithmetic(cell: CellArithmetic, query: int, key: int) -> None:
-    st.markdown(f"**Query day {query + 1}, key day {key + 1}**")
-    formula, term, before = _SCORES[cell.kind]
+def _draw_arithmetic(
+    cell: CellArithmetic, query: int, key: int, experiment: Experiment, kind: str
+) -> None:
+    word, given = experiment.generator.position_word, experiment.generator.given()
+    st.markdown(f"**Query {word} {query + 1}, key {word} {key + 1}**")
+    if given and kind != "source" and query + 1 >= given:
+        begins = query + 1 == given and experiment.model.reads_source
+        st.caption(
+            f"At {word} {query + 1} target token {query + 2 - given} is predicted; the source are "
+            f"{word}s 1 to {given}."
+            + " The query here is the token that begins the target."
+            * begins
+        )
+    if cell.state is not None:
+        _draw_state(cell)
+    weights = np.ones(cell.query.size) if cell.weights is None else cell.weights
+    formula, term, before = _SCORES[cell.kind if cell.weights is None else "weighted"]
     terms = [
-        term.format(q=q, k=k, k_signed=f"({k:.2f})" if k < 0 else f"{k:.2f}")
-        for q, k in zip(cell.query[:_SHOWN_TERMS], cell.key[:_SHOWN_TERMS], strict=True)
+        term.format(q=q, k=k, v=_short(float(v)), k_signed=_short(float(k)))
+        for q, k, v in zip(
+            cell.query[:_SHOWN_TERMS], cell.key[:_SHOWN_TERMS], weights[:_SHOWN_TERMS], strict=True
+        )
     ]
     if cell.query.size > _SHOWN_TERMS:
         terms.append(r"\dots")
-    # Two a line fit a phone.
-    pairs = [" + ".join(terms[i : i + 2]) for i in range(0, len(terms), 2)]
+    # Two a line fit a phone, of those with a weight one.
+    line = 2 if cell.weights is None else 1
+    pairs = [" + ".join(terms[i : i + line]) for i in range(0, len(terms), line)]
     bias = f" + ({cell.bias:.3f})" if cell.bias else ""
     st.latex(
         rf"\begin{{aligned}}\text{{score}} &= {formula} \\ &= "
@@ -113,16 +145,30 @@ def _draw_arithmetic(cell: CellArithmetic, query: int, key: int) -> None:
     largest = float(unmasked.max())
     st.latex(
         rf"\begin{{aligned}}\text{{share}} &= \frac{{\exp({cell.scaled[key]:.3f} - "
-        rf"{_signed(largest)})}}{{\sum_{{{unmasked.size}\ \text{{days}}}} \exp(s - "
+        rf"{_signed(largest)})}}{{\sum_{{{unmasked.size}\ \text{{{word}s}}}} \exp(s - "
         rf"{_signed(largest)})}} \\[4pt] &= "
         rf"\frac{{{np.exp(cell.scaled[key] - largest):.4f}}}{{{total:.4f}}}"
         rf" = {cell.pattern[key]:.3f}\end{{aligned}}"
     )
     st.caption(
-        f"How to read it: s are the scaled scores of the {unmasked.size} days that day "
+        f"How to read it: s are the scaled scores of the {unmasked.size} {word}s that {word} "
         f"{query + 1} may attend to; the largest of them, {largest:.3f}, is subtracted from "
         "each, which changes no share and keeps the exponentials small."
     )
+
+
+def _draw_state(cell: CellArithmetic) -> None:
+    """That the query is made of the decoder's state before this token."""
+    some = ", ".join(f"{value:.2f}" for value in cell.state[:_SHOWN_COMPONENTS])
+    more = r", \dots" if cell.state.size > _SHOWN_COMPONENTS else ""
+    st.latex(
+        rf"\begin{{aligned}}h_{{t-1}} &= ({some}{more}) \\ "
+        r"q &= h_{t-1} W_q + b_q \end{aligned}"
+    )
+
+
+def _short(number: float) -> str:
+    return f"({number:.2f})" if number < 0 else f"{number:.2f}"
 
 
 def _signed(number: float) -> str:

@@ -47,7 +47,7 @@ def sequence_comparison(
         (experiment.generator, days),
         lambda: true_influence(experiment.generator, tokens[None], marginals),
     )
-    return _kept_of_model(
+    return kept_of_model(
         key, model, days, lambda: compare(experiment, model, tokens[None], truth, marginals)
     )
 
@@ -60,7 +60,7 @@ def mean_comparison(
     marginals: Marginals,
 ) -> Comparison:
     """The comparison as a mean over sequences."""
-    return _kept_of_model(
+    return kept_of_model(
         "mean_comparison",
         model,
         len(sequences),
@@ -68,14 +68,15 @@ def mean_comparison(
     )
 
 
-def mean_patterns(model: AbstractModel, sequences: Int[np.ndarray, "size length"]) -> Trace:
-    """The trace as a mean over sequences."""
-    return _kept_of_model(
-        "mean_patterns", model, len(sequences), lambda: mean_trace(model, sequences)
-    )
+def mean_patterns(
+    model: AbstractModel, sequences: Int[np.ndarray, "size length"], *, key: str = "mean_patterns"
+) -> Trace:
+    """The trace as a mean over sequences. Those of another `key` are kept beside it."""
+    return kept_of_model(key, model, sequences.tobytes(), lambda: mean_trace(model, sequences))
 
 
-def _kept_of_model(key: str, model: AbstractModel, rest: Any, make: Callable[[], Any]) -> Any:
+def kept_of_model(key: str, model: AbstractModel, rest: Any, make: Callable[[], Any]) -> Any:
+    """What is made of a model and the rest of a question, once for the last ones under the key."""
     # The model itself is kept, since the identity of one that is gone may be given again.
     kept = st.session_state.get(key)
     if kept is None or kept[0] is not model or kept[1] != rest:

@@ -28,7 +28,8 @@ def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.
     with panel:
         st.table(contribution_table(found, experiment.generator.vocabulary.symbols))
         st.caption(
-            f"How to read it: what each part adds to the logits after day {query + 1} of the "
+            "How to read it: what each part adds to the logits after "
+            f"{experiment.generator.position_word} {query + 1} of the "
             "sequence above, in nats, less the mean over tokens, which changes no prediction. The "
             "rows sum to the last one, whose softmax is the prediction. These are direct "
             "contributions: what a head writes may also be read by later parts, and then counts "

@@ -8,10 +8,12 @@ import pandas as pd
 import streamlit as st
 
 from attnlab.configuration.number_text import show_measured
-from attnlab.inspection import Ablation, ablations, removals, replacements
+from attnlab.configuration.position_words import with_position_word
+from attnlab.generators import AbstractTask
+from attnlab.inspection import Ablation, ablations, can_align, replacements
 from attnlab.live.background import Background
 from attnlab.models import AbstractModel, Trace
-from attnlab.models.inside import heads_of
+from attnlab.models.inside import heads_of, layer_name
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.session_work import (
@@ -21,11 +23,22 @@ from attnlab.ui.core.session_work import (
     work_in_words,
 )
 from attnlab.ui.inspect.comparisons import known_truth, mean_patterns
-from attnlab.ui.inspect.heads_panel import draw_heads
+from attnlab.ui.inspect.heads_panel import draw_heads, removals_of_all
 
 _WORK, _MODEL = "ablations", "ablations_model"
 # Sequences whose mean patterns are drawn.
 _SEQUENCES = 256
+_TRUTH = (
+    "**Truth**: attention in proportion to what the true prediction depends on. Where that lowers "
+    "the loss, the head looked at the wrong days; it may raise it all the same where each of "
+    "several heads has a day of its own, since the readout was trained with those."
+)
+_ALIGNMENT = (
+    "**Alignment**: of every sequence its own true alignment, all attention on the source token "
+    "that the target token is taken from; – for heads that do not look from the target at the "
+    "source. Where that changes nothing, the head has found it; it may raise the loss where the "
+    "model needs more of the source to tell which token is next."
+)
 
 
 def draw_edits(
@@ -45,8 +58,9 @@ def draw_edits(
             "Each head's pattern is replaced, one head at a time, and the model is tested again "
             "on the same sequences; it is not trained again."
         )
-        known = known_truth(experiment)
-        if known is None:
+        task = experiment.generator if isinstance(experiment.generator, AbstractTask) else None
+        known = known_truth(experiment) if task is None else None
+        if task is None and known is None:
             st.caption(":material/hourglass_top: Working out the true dependence …")
             return
         frozen = None
@@ -73,9 +87,10 @@ def draw_edits(
                 ablations,
                 model,
                 test,
-                known[0].replacement,
+                None if known is None else known[0].replacement,
                 experiment.training.readout,
                 earlier=frozen,
+                task=task,
             )
             draw_work_buttons(
                 _WORK,
@@ -84,18 +99,23 @@ def draw_edits(
                 stop="edits_stop",
                 on_start=partial(session_work().start, _WORK, make),
             )
-        ways = replacements(has_earlier=frozen is not None)
+        ways = replacements(has_earlier=frozen is not None, is_task=task is not None)
         trace = mean_patterns(model, test[:_SEQUENCES, :-1])
-        draw_while_working(_WORK, partial(_draw, trace=trace, ways=ways, size=len(test)))
+        shown = {"trace": trace, "ways": ways, "size": len(test), "is_task": task is not None}
+        draw_while_working(_WORK, partial(_draw, **shown))
 
 
-def _draw(work: Background | None, *, trace: Trace, ways: Sequence[str], size: int) -> None:
+def _draw(
+    work: Background | None, *, trace: Trace, ways: Sequence[str], size: int, is_task: bool
+) -> None:
     state = None if work is None else work.state()
     found: tuple[Ablation, ...] = (state and state.latest) or ()
-    draw_heads(trace, removals(found), of=min(size, _SEQUENCES))
+    draw_heads(trace, removals_of_all(found), of=min(size, _SEQUENCES))
     if state is None:
         return
     count = len(heads_of(trace)) * len(ways)
+    if is_task:
+        count -= sum(not can_align(trace.attention[place]) for place, _ in heads_of(trace))
     if state.error:
         draw_error(f"The figures ended by an error. {state.error}")
     else:
@@ -106,19 +126,19 @@ def _draw(work: Background | None, *, trace: Trace, ways: Sequence[str], size: i
         st.markdown(f"**Change of the {title}**")
         with st.container(key=f"edits_{figure}"):
             st.table(ablation_table(found, figure, ways))
-    st.caption(
+    words = (
         "How to read it: after less before, ± one standard error of the difference over "
-        f"{size:,} test sequences. The head whose removal costs the most loss comes first. "
+        f"{size:,} test sequences{', of all target tokens' if is_task else ''}. The head whose "
+        "removal costs the most loss comes first. "
         "**Removed**: its output is 0. **Uniform**: the same attention for every unmasked day. "
         "**Mean**: its mean pattern over test sequences, whatever the sequence; where that "
-        "changes nothing, the head looks at days by their position alone. **Truth**: "
-        "attention in proportion to what the true prediction depends on. Where that lowers the "
-        "loss, the head looked at the wrong days; it may raise it all the same where each of "
-        "several heads has a day of its own, since the readout was trained with those. "
+        "changes nothing, the head looks at days by their position alone. "
+        f"{_ALIGNMENT if is_task else _TRUTH} "
         "**Frozen**: its mean pattern at the earlier step; what that costs beyond the mean is by "
         "what its mean pattern has changed since. Another "
         "head may make up for one that is replaced: changes of several heads do not add up."
     )
+    st.caption(with_position_word(words, "token" if is_task else "day"))
 
 
 def ablation_table(found: Sequence[Ablation], figure: str, ways: Sequence[str]) -> pd.DataFrame:
@@ -127,17 +147,25 @@ def ablation_table(found: Sequence[Ablation], figure: str, ways: Sequence[str]) 
     `ways` are the replacements, which are the columns.
     """
     cells = {
-        (each.layer, each.head, each.by): show_measured(
+        (each.kind, each.layer, each.head, each.by): show_measured(
             getattr(each.effect, f"{figure}_change"),
             getattr(each.effect, f"{figure}_change_stderr"),
         )
         for each in found
     }
-    heads = list(removals(found))
-    rows = [[cells.get((*head, by), "…") for by in ways] for head in heads]
-    several = len({layer for layer, _ in heads}) > 1
+    heads = list(removals_of_all(found))
+    done = {(each.kind, each.layer, each.head) for each in found[:-1] if each.by != found[-1].by}
+    last = found[-1]
+    current = (last.kind, last.layer, last.head)
+
+    def missing(head: tuple[str, int, int], by: str) -> str:
+        # A head that others came behind lacks only what it cannot have.
+        return "–" if head in done and head != current else "…"
+
+    rows = [[cells.get((*head, by), missing(head, by)) for by in ways] for head in heads]
+    several = len({head[:2] for head in heads}) > 1
     names = [
-        f"layer {layer + 1}, head {head + 1}" if several else f"head {head + 1}"
-        for layer, head in heads
+        f"layer {layer_name(layer, kind)}, head {head + 1}" if several else f"head {head + 1}"
+        for kind, layer, head in heads
     ]
     return pd.DataFrame(rows, index=names, columns=list(ways))

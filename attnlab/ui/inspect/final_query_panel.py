@@ -14,6 +14,7 @@ from attnlab.charts import (
     next_day_table,
     top_of_scale,
 )
+from attnlab.configuration.position_words import with_position_word
 from attnlab.inspection import final_probs, surprise
 from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel, AttentionMap
@@ -65,7 +66,7 @@ def _draw(run: LiveRun, experiment: Experiment, tokens: np.ndarray, view: View) 
     if snapshot.latest is None or snapshot.experiment != experiment:
         return
     moment = shown_moment(snapshot)
-    _draw_step(snapshot, moment)
+    draw_step(snapshot, moment)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         known = known_truth(experiment)
@@ -87,7 +88,7 @@ def _draw(run: LiveRun, experiment: Experiment, tokens: np.ndarray, view: View) 
             draw_account(experiment, found, known[0], view)
 
 
-def _draw_step(snapshot: Snapshot, moment: Moment) -> None:
+def draw_step(snapshot: Snapshot, moment: Moment) -> None:
     """The one step that all panels show, in the line of the run's state."""
     experiment = snapshot.experiment
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -95,6 +96,7 @@ def _draw_step(snapshot: Snapshot, moment: Moment) -> None:
         words = (
             f"{experiment.generator.name}, {experiment.length} days, model {experiment.model.name}"
         )
+        words = with_position_word(words, experiment.generator.position_word)
         if moment.model_step != snapshot.step and not follows(snapshot, moment):
             words += f" · an earlier step is shown; the run is at step {snapshot.step:,}"
         st.caption(words, width="content")

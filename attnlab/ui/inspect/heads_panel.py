@@ -1,14 +1,13 @@
 """Inspect: all heads at a glance, the one first whose removal costs most."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import streamlit as st
 
 from attnlab.charts import overview_chart, overview_table
 from attnlab.configuration.number_text import show_measured
-from attnlab.inspection import Effect
+from attnlab.inspection import Ablation, Effect, removals
 from attnlab.models import Trace
-from attnlab.models.inside import heads_of
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
 from attnlab.ui.train.inside.maps import head_picture
@@ -17,15 +16,31 @@ from attnlab.ui.train.inside.maps import head_picture
 _MOST_COLUMNS, _LINE_HEIGHT, _LEGEND_HEIGHT = 6, 150, 24
 
 
-def draw_heads(trace: Trace, removed: Mapping[tuple[int, int], Effect], *, of: int) -> None:
+# A head: the kind of its map, its layer and its number there, both from 0.
+Head = tuple[str, int, int]
+
+
+def removals_of_all(found: Iterable[Ablation]) -> dict[Head, Effect]:
+    """As `removals`, of heads of every kind: the most costly first."""
+    found = list(found)
+    effects = {
+        (kind, *head): effect
+        for kind in dict.fromkeys(each.kind for each in found)
+        for head, effect in removals(each for each in found if each.kind == kind).items()
+    }
+    return dict(sorted(effects.items(), key=lambda item: item[1].nll_change, reverse=True))
+
+
+def draw_heads(trace: Trace, removed: Mapping[Head, Effect], *, of: int) -> None:
     """Every head's mean pattern over `of` sequences, and below it what its removal costs.
 
-    `removed` are the effects known so far, by (layer, head), the most costly first; heads without
-    one stand behind them.
+    `removed` are the effects known so far, the most costly first; heads without one stand behind
+    them.
     """
     pictures = {
-        (trace.attention[place].layer, head): head_picture(trace.attention[place], head)
-        for place, head in heads_of(trace)
+        (found.kind, found.layer, head): head_picture(found, head)
+        for found in trace.attention
+        for head in range(len(found.pattern))
     }
     heads = [*removed, *(head for head in pictures if head not in removed)]
     shown = [

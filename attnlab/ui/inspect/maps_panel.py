@@ -75,7 +75,9 @@ def draw_maps(
         attention, attends = view.of(found.attention)
         maps, seen["attends"] = {"attends": attends, **maps}, attention.mask
     drawn = {name: view.values(np.asarray(values, float)) for name, values in maps.items()}
-    for column, (name, values) in zip(st.columns(len(drawn)), drawn.items(), strict=True):
+    # Their words may take two lines.
+    columns = st.columns(len(drawn), vertical_alignment="bottom")
+    for column, (name, values) in zip(columns, drawn.items(), strict=True):
         # Those of one unit are on one scale.
         alike = [drawn[n] for n in drawn if view.shares or UNITS[n] == UNITS[name]]
         unit = "share of the row" if view.shares else UNITS[name]

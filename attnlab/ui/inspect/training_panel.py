@@ -54,7 +54,8 @@ def draw_training(run: LiveRun, form: Experiment | OptionError, snapshot: Snapsh
 def _offer(form: Experiment, snapshot: Snapshot, *, untrained: bool) -> str:
     if untrained:
         return (
-            f"Not trained yet: `{form.generator.name}`, {form.length} days, model "
+            f"Not trained yet: `{form.generator.name}`, {form.length} "
+            f"{form.generator.position_word}s, model "
             f"`{form.model.name}`, {form.training.steps:,} steps, seed {form.seed}."
         )
     change = as_text(label_of_change(snapshot.experiment, form).removeprefix("+ "))

@@ -1,10 +1,12 @@
 """Inspect: this run beside another one, on the same sequence."""
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Bool, Float
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnlab.charts import (
     dependence_chart,
@@ -19,6 +21,7 @@ from attnlab.models import AbstractModel, Trace
 from attnlab.runs.storage import Run, RunFileError, from_bytes
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_limits
+from attnlab.ui.controls.uploads import Told, draw_upload, take_upload
 from attnlab.ui.core.hosting import limits
 from attnlab.ui.core.outside import as_text, draw_error
 from attnlab.ui.core.page_charts import draw_chart
@@ -26,11 +29,11 @@ from attnlab.ui.core.page_theme import on_dark
 from attnlab.ui.inspect.comparisons import known_truth, sequence_comparison
 from attnlab.ui.inspect.maps_panel import map_height, queries_of, seen_by
 from attnlab.ui.inspect.view import UNITS
+from attnlab.ui.train.inside.panel import draw_head_choice
 from attnlab.ui.train.inside.shown import Choice
-from attnlab.ui.train.inside_panel import draw_head_choice
 from attnlab.ui.train.session_past_runs import past_runs
 
-_FILE, _LOADED, _MESSAGE = "a run file", "second_run", "second_run_message"
+_FILE, _LOADED, _UPLOAD = "a run file", "second_run", "second_run_file"
 _ROW_HEIGHT = 150
 
 
@@ -83,28 +86,26 @@ def _draw_run_choice() -> Run | None:
     )
     if choice != _FILE:
         return past[choice].stored
-    st.file_uploader(
+    take_upload(_UPLOAD, _load)
+    draw_upload(
         "Run file to compare with",
-        key="second_run_file",
-        on_change=_load,
+        key=_UPLOAD,
         help="It is compared with the present run, which is kept.",
     )
-    if message := st.session_state.get(_MESSAGE):
-        draw_error(message)
     return st.session_state.get(_LOADED)
 
 
-def _load() -> None:
-    file = st.session_state["second_run_file"]
-    st.session_state[_MESSAGE] = st.session_state[_LOADED] = None
+def _load(file: UploadedFile | None) -> Told:
+    st.session_state[_LOADED] = None
     if file is None:
-        return
+        return None
     try:
         stored = from_bytes(file.getvalue())
         check_limits(stored.experiment, limits())
-        st.session_state[_LOADED] = stored
     except (RunFileError, OptionError) as error:
-        st.session_state[_MESSAGE] = f"{quoted(file.name)}: {error}"
+        return functools.partial(draw_error, f"{quoted(file.name)}: {error}")
+    st.session_state[_LOADED] = stored
+    return None
 
 
 def _reason_against(this: Experiment, other: Experiment) -> str:

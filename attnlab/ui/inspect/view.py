@@ -6,11 +6,12 @@ import numpy as np
 import streamlit as st
 from jaxtyping import Float
 
+from attnlab.inspection import can_align
 from attnlab.models import AbstractModel, AttentionMap, Trace
 from attnlab.models.inside import trace_of
 from attnlab.ui.inspect.comparisons import as_shares
+from attnlab.ui.train.inside.panel import draw_head_choice, layer_key
 from attnlab.ui.train.inside.shown import Choice
-from attnlab.ui.train.inside_panel import draw_head_choice
 
 _SHARES, _MEASURED = "share of the row", "as measured"
 UNITS = {"attends": "share", "depends": "total variation", "truth": "total variation"}
@@ -32,6 +33,15 @@ class View(NamedTuple):
     def values(self, measured: Float[np.ndarray, "row day"]) -> Float[np.ndarray, "row day"]:
         """A map in the chosen unit."""
         return as_shares(measured) if self.shares else measured
+
+
+def draw_task_view(model: AbstractModel, tokens: np.ndarray) -> View:
+    """The controls of layer and head alone; at first of a layer that looks at the source."""
+    trace = trace_of(model, tokens)
+    places = [place for place, found in enumerate(trace.attention) if can_align(found)]
+    if len(trace.attention) > 1 and places:
+        st.session_state.setdefault(layer_key(trace, "map"), places[-1])
+    return View(True, Choice(0, *draw_head_choice(trace, "map")))
 
 
 def draw_view(model: AbstractModel, tokens: np.ndarray) -> View:

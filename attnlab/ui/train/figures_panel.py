@@ -74,7 +74,8 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
                 "ceiling",
                 f"{final.accuracy:.3f}" if final.exact else estimate,
                 width="content",
-                help="Bayes accuracy, that of the best possible prediction from the visible days: "
+                help="Bayes accuracy, that of the best possible prediction from the visible "
+                f"{snapshot.experiment.generator.position_word}s: "
                 + ("exact." if final.exact else "estimated, ± one standard error."),
             )
         if rungs is not None:
@@ -89,7 +90,8 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             "test loss (nats)",
             show_measured(test.nll, test.nll_stderr),
             width="content",
-            help=f"Mean of -log p(observed next day); {OVER_TEST_SEQUENCES}.",
+            help=f"Mean of -log p(observed next "
+            f"{snapshot.experiment.generator.position_word}); {OVER_TEST_SEQUENCES}.",
         )
         if first is not None:
             st.metric(

@@ -1,9 +1,11 @@
 """Taking a run away, as files of several kinds, and loading one."""
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.live.live_run import LiveRun
@@ -12,10 +14,18 @@ from attnlab.runs.script import to_script
 from attnlab.runs.storage import RunFileError, from_bytes, to_bytes
 from attnlab.training.limits import check_limits
 from attnlab.ui.controls.form_state import fill_form
+from attnlab.ui.controls.uploads import Told, draw_upload, take_upload
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.hosting import limits
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.train.session_past_runs import shelve_run
+
+_UPLOAD = "run_file"
+
+
+def follow_run_file(run: LiveRun) -> None:
+    """Put the run of a file that was uploaded in the place of `run`. Before a control is drawn."""
+    take_upload(_UPLOAD, functools.partial(_load, run))
 
 
 def draw_files(run: LiveRun) -> None:
@@ -28,15 +38,11 @@ def draw_files(run: LiveRun) -> None:
     with panel:
         # Nothing else draws this panel again when the first figures come.
         draw_while(lambda: run.snapshot().preparing, lambda: _draw_downloads(run), key="take_away")
-        st.file_uploader(
+        draw_upload(
             "Load a run",
-            key="run_file",
-            on_change=_load,
-            args=(run,),
+            key=_UPLOAD,
             help="A file that attnlab saved. It takes the place of the present run.",
         )
-        if message := st.session_state.get("run_file_message"):
-            draw_error(message)
 
 
 class _Download(NamedTuple):
@@ -86,19 +92,17 @@ def _downloads(run: LiveRun) -> tuple[_Download, ...]:
     )  # fmt: skip
 
 
-def _load(run: LiveRun) -> None:
-    file = st.session_state["run_file"]
-    st.session_state["run_file_message"] = None
+def _load(run: LiveRun, file: UploadedFile | None) -> Told:
     if file is None:
-        return
+        return None
     try:
         stored = from_bytes(file.getvalue())
         check_limits(stored.experiment, limits())
     except (RunFileError, OptionError) as error:
-        st.session_state["run_file_message"] = (
-            f"{quoted(file.name)}: {error} Your present run is kept."
-        )
-        return
+        told = f"{quoted(file.name)}: {error} Your present run is kept."
+        return functools.partial(draw_error, told)
+    # First, since it alone may be ended half-way, and done again.
+    fill_form(stored.experiment)
     shelve_run(run)
     run.resume(stored)
-    fill_form(stored.experiment)
+    return None

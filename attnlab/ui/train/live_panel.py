@@ -17,9 +17,10 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.training.feasibility import feasibility
 from attnlab.ui.core.fragments import draw_while
-from attnlab.ui.core.outside import as_message, draw_error, draw_warning
+from attnlab.ui.core.outside import as_message, draw_error
 from attnlab.ui.core.page_theme import INSIDE_HEIGHT, LOSS_HEIGHT
-from attnlab.ui.core.process_figures import accuracy_of, answer_or_none, figures, is_answered
+from attnlab.ui.core.process_figures import answer_or_none, is_answered
+from attnlab.ui.library.continue_offer import draw_continue_offer, tell_what_was_not_kept
 from attnlab.ui.train.cursor import (
     Moment,
     advance_replay,
@@ -29,20 +30,22 @@ from attnlab.ui.train.cursor import (
     shown_moment,
 )
 from attnlab.ui.train.figures_panel import draw_figures, draw_headline
-from attnlab.ui.train.inside.shown import MEAN, Choice, Shown
-from attnlab.ui.train.inside_panel import (
+from attnlab.ui.train.findings_panel import draw_findings, draw_prospect
+from attnlab.ui.train.inside.panel import (
     draw_inside,
     draw_inside_choice,
     draw_sequence_choice,
     questions_inside,
     trace_shown,
 )
+from attnlab.ui.train.inside.shown import MEAN, Choice, Shown
 from attnlab.ui.train.loss_panel import (
     draw_axis_choice,
     draw_loss,
     draw_reference_choice,
     draw_target,
 )
+from attnlab.ui.train.repeat import curve_of, draw_repeat, repeat_progress
 from attnlab.ui.train.session_past_runs import past_runs
 from attnlab.ui.train.start import is_start_pending, with_starting_point
 from attnlab.ui.train.transport import draw_amend, draw_status, whose_figures
@@ -89,6 +92,8 @@ def _awaited(snapshot: Snapshot, form: Experiment | OptionError) -> tuple:
     awaited = [question for question in questions if not is_answered(*question)]
     if is_start_pending(snapshot):
         awaited.append(("start",))
+    if (progress := repeat_progress())[1]:
+        awaited.append(progress)
     if snapshot.active:
         awaited.append((snapshot.message, snapshot.in_queue, snapshot.latest is None))
     return tuple(awaited)
@@ -102,6 +107,7 @@ def _questions(experiment: Experiment) -> list[tuple]:
 
 def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
     snapshot = run.snapshot()
+    tell_what_was_not_kept()
     advance_replay(snapshot)
     seen = with_starting_point(snapshot)
     moment = None if seen.latest is None else shown_moment(seen)
@@ -116,11 +122,28 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
             key="state",
         ):
             draw_status(snapshot)
-            if moment is not None and snapshot.state != "idle":
+            if snapshot.state == "idle":
+                draw_continue_offer(run)
+            elif moment is not None:
                 draw_headline(seen, moment.evaluation, own)
         with st.container(key="prospect"):
             if not draw_amend(form, snapshot):
-                _draw_best(form, chosen)
+                with st.container(
+                    horizontal=True,
+                    horizontal_alignment="distribute",
+                    vertical_alignment="center",
+                    gap="small",
+                    key="best_and_seeds",
+                ):
+                    draw_prospect(form, chosen)
+                    with st.container(
+                        horizontal=True,
+                        vertical_alignment="center",
+                        gap="small",
+                        key="seeds",
+                        width="content",
+                    ):
+                        draw_repeat(form, snapshot.experiment)
         # The controls decide what the charts above them show.
         curve = st.container(key="curve", height=LOSS_HEIGHT, border=False)
         inside = st.container(key="inside", height=INSIDE_HEIGHT, border=False)
@@ -143,7 +166,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
         _draw_words(snapshot, seen, moment, informative, trace if choice.sequence == MEAN else None)
     with below:
         reading = st.container()
-        _draw_findings(form)
+        draw_findings(form)
         if moment is not None:
             draw_figures(seen, moment.evaluation)
         with st.container(horizontal=True, vertical_alignment="center", gap="large"):
@@ -152,7 +175,14 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
             draw_target(run, seen)
     cursor = None if moment is None or moment.is_now else moment.step
     with curve:
-        draw_loss(seen, rungs, cursor, past_runs(), logarithmic=logarithmic)
+        draw_loss(
+            seen,
+            rungs,
+            cursor,
+            past_runs(),
+            curve_of(seen.experiment),
+            logarithmic=logarithmic,
+        )
     with inside:
         if trace is None:
             st.caption(":material/hourglass_top: Building the untrained model …")
@@ -167,36 +197,6 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
 def _informative(experiment: Experiment) -> np.ndarray | None:
     true = answer_or_none(dependence, experiment.generator, experiment.length)
     return None if true is None else informative_positions(true)
-
-
-def _draw_best(form: Experiment | OptionError, whose: str) -> None:
-    """What the settings can come to at best, on one line."""
-    if isinstance(form, OptionError):
-        return
-    verdict = answer_or_none(feasibility, form)
-    with st.container(key="verdict", width="content"):
-        if verdict is None:
-            st.caption(":material/hourglass_top: Working out what can be learned …")
-            return
-        text = f"Best possible from {form.length} days: {accuracy_of(verdict.best)}"
-        st.caption((f":orange-badge[{whose}] " if whose else "") + text)
-
-
-def _draw_findings(form: Experiment | OptionError) -> None:
-    """What stands in the way of the chosen settings, below all that must keep its place."""
-    verdict = None if isinstance(form, OptionError) else answer_or_none(feasibility, form)
-    if verdict is None:
-        return
-    findings = list(verdict.findings)
-    if verdict.reachable is not None and verdict.reachable.nll > verdict.best.nll + 1e-3:
-        findings.insert(
-            0,
-            "With these settings no loss is below that of a predictor with "
-            f"{figures(verdict.reachable)}.",
-        )
-    if findings:
-        with st.container(key="findings"):
-            draw_warning("About these settings:", *findings, icon=":material/report:")
 
 
 def _draw_words(

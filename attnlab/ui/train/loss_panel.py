@@ -6,7 +6,9 @@ import numpy as np
 import streamlit as st
 
 from attnlab.charts import HOVER, Drawing, PastCurve, loss_chart, loss_table, past_hue
+from attnlab.comparisons.curves import CurveOverSeeds
 from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.position_words import with_position_word
 from attnlab.live.live_run import LiveRun
 from attnlab.optimum import ladder, optimum
 from attnlab.runs.past_runs import PastRun
@@ -35,10 +37,11 @@ def draw_reference_choice(snapshot: Snapshot) -> Sequence[str]:
         selection_mode="multi",
         key="rungs",
         persist_state="session",
-        help=(
+        help=with_position_word(
             "Loss of the best predictor that knows less: unigram, the distribution of the "
             "final day alone; order-k, the last k days; linear, the linear predictor of least "
-            "loss from all days."
+            "loss from all days.",
+            snapshot.experiment.generator.position_word,
         ),
     )
 
@@ -88,6 +91,7 @@ def draw_loss(
     rungs: Sequence[str],
     cursor: int | None,
     past: Sequence[PastRun] = (),
+    seeds: CurveOverSeeds | None = None,
     *,
     logarithmic: bool = False,
 ) -> None:
@@ -95,7 +99,9 @@ def draw_loss(
     curves = [_curve(run) for run in past if not run.hidden]
     with st.container(key="chart_loss"):
         draw_chart(
-            loss_drawing(snapshot, rungs, cursor, curves, dark=on_dark(), logarithmic=logarithmic),
+            loss_drawing(
+                snapshot, rungs, cursor, curves, seeds, dark=on_dark(), logarithmic=logarithmic
+            ),
             name="Loss",
             alt=loss_in_words(snapshot, curves),
             key=LOSS_CHART,
@@ -109,6 +115,7 @@ def loss_drawing(
     rungs: Sequence[str] = (),
     cursor: int | None = None,
     past: Sequence[PastCurve] = (),
+    seeds: CurveOverSeeds | None = None,
     *,
     dark: bool,
     logarithmic: bool = False,
@@ -125,6 +132,7 @@ def loss_drawing(
         latest=None if latest is None else (latest.step, latest.evaluation),
         cursor=cursor,
         past=past,
+        seeds=seeds,
     )
     names = tuple((curve.name, curve.colour) for curve in past)
     return loss_chart(
@@ -134,6 +142,7 @@ def loss_drawing(
         height=height,
         past=names,
         logarithmic=logarithmic,
+        band=seeds is not None,
     )
 
 

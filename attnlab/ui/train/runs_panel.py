@@ -3,6 +3,8 @@
 import pandas as pd
 import streamlit as st
 
+from attnlab.comparisons.intervals import Interval
+from attnlab.comparisons.paired import common_seeds, compare
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import quoted
 from attnlab.live.live_run import LiveRun
@@ -20,7 +22,8 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.core.outside import draw_toast
 from attnlab.ui.train.loss_panel import TARGET, target_of
-from attnlab.ui.train.session_past_runs import past_runs, set_past_runs, shelve_run
+from attnlab.ui.train.repeat import row_over_seeds
+from attnlab.ui.train.session_past_runs import past_runs, return_to, set_past_runs
 
 _PRESENT = "(present run)"
 
@@ -55,10 +58,12 @@ def draw_runs(run: LiveRun) -> None:
         )
         st.caption(
             f"Loss and accuracy on the test set, ± one standard error; `to target`: steps until "
-            f"the test loss was within {TARGET - 1:.0%} of the floor. Choose a row by its box. The "
-            "first pinned run is the baseline of the differences, whose errors are those of "
-            "independent test sets; between runs that share one, as those of one process and seed "
-            "do, they are smaller."
+            f"the test loss was within {TARGET - 1:.0%} of the floor; `over seeds`: the mean loss "
+            "of runs with these settings, with its 95 % confidence interval and their number. "
+            "Choose a row by its box. The first pinned run is the baseline of the differences. "
+            "Where both settings were run with the same seeds, a difference is the mean over "
+            "these with its interval; else that of the two runs, ± the error of independent test "
+            "sets, which is larger than that of runs which share one."
         )
         rows = chosen["selection"]["rows"]
         if rows and rows[0] < len(past):
@@ -89,15 +94,17 @@ def _marked(run: PastRun) -> str:
 
 
 def _figures(snapshot: Snapshot, baseline: PastRun | None) -> dict[str, str]:
-    names = ["loss (nats)", "accuracy", "steps", "to target", "parameters", "seconds"]
+    names = ["loss (nats)", "accuracy", "over seeds", "steps", "to target", "parameters", "seconds"]
     against = [] if baseline is None else [f"loss − {baseline.name}"]
     if snapshot.latest is None:
         return dict.fromkeys([*names[:1], *against, *names[1:]], "–")
     test, target = snapshot.latest.evaluation, target_of(snapshot)
     reached = None if target is None else steps_to(snapshot, target)
+    over_seeds = row_over_seeds(snapshot.experiment)
     texts = [
         show_measured(test.nll, test.nll_stderr),
         show_measured(test.accuracy, test.accuracy_stderr),
+        "–" if over_seeds is None else f"{_interval(over_seeds.nll)}, n = {over_seeds.nll.n}",
         f"{snapshot.step:,}",
         "–" if reached is None else f"{reached:,}",
         f"{snapshot.parameters:,}",
@@ -106,10 +113,23 @@ def _figures(snapshot: Snapshot, baseline: PastRun | None) -> dict[str, str]:
     figures = dict(zip(names, texts, strict=True))
     if baseline is None:
         return figures
-    gap = gap_between(test, baseline.snapshot.latest.evaluation)
-    is_itself = snapshot is baseline.snapshot
-    told = "baseline" if is_itself else show_measured(gap.nll, gap.stderr)
-    return {names[0]: texts[0], against[0]: told, **figures}
+    return {names[0]: texts[0], against[0]: _difference(snapshot, baseline), **figures}
+
+
+def _difference(snapshot: Snapshot, baseline: PastRun) -> str:
+    """How much the loss is above that of the baseline."""
+    if snapshot is baseline.snapshot:
+        return "baseline"
+    rows = [row_over_seeds(each.experiment) for each in (baseline.snapshot, snapshot)]
+    if None not in rows and rows[0] is not rows[1] and len(common_seeds(*rows)) > 1:
+        difference = compare(*rows).difference
+        return f"{_interval(difference)}, n = {difference.n}"
+    gap = gap_between(snapshot.latest.evaluation, baseline.snapshot.latest.evaluation)
+    return show_measured(gap.nll, gap.stderr)
+
+
+def _interval(interval: Interval) -> str:
+    return f"{interval.mean:.3f} ({interval.low:.3f} to {interval.high:.3f})"
 
 
 def _draw_actions(run: LiveRun, chosen: PastRun) -> None:
@@ -177,7 +197,5 @@ def _change(number: int, **changes: object) -> None:
 
 
 def _return_to(run: LiveRun, chosen: PastRun) -> None:
-    shelve_run(run)
-    set_past_runs(without_run(past_runs(), chosen.number))
-    run.resume(chosen.stored)
+    return_to(run, chosen)
     fill_form(chosen.stored.experiment)

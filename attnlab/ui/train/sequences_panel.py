@@ -4,6 +4,7 @@ import jax.random as jr
 import numpy as np
 import streamlit as st
 
+from attnlab.configuration.position_words import with_position_word
 from attnlab.generators import continue_sequence
 from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel
@@ -48,10 +49,11 @@ def draw_sequences(run: LiveRun) -> None:
         )
         model = stored.state.model
         st.markdown(_side_by_side(snapshot.experiment, model, snapshot.probes, temperature))
-        st.caption(
+        words = (
             f"Each row starts from the same visible days and goes on for {_DAYS} more: once drawn "
             f"from the process, once from the model of step {int(stored.state.step):,}."
         )
+        st.caption(with_position_word(words, snapshot.experiment.generator.position_word))
         _draw_likeliest(snapshot.experiment, model, snapshot.probes[0])
 
 
@@ -61,7 +63,8 @@ def _side_by_side(
     def render(days: np.ndarray) -> str:
         return as_text(experiment.generator.vocabulary.render(days))
 
-    lines = ["| visible days | the process goes on | the model goes on |", "|---|---|---|"]
+    word = experiment.generator.position_word
+    lines = [f"| visible {word}s | the process goes on | the model goes on |", "|---|---|---|"]
     for row, key in zip(probes[:_ROWS], jr.split(jr.key(experiment.seed), _ROWS), strict=True):
         process_key, model_key = jr.split(key)
         truth = continue_sequence(experiment.generator, row, key=process_key, size=1, days=_DAYS)[0]
@@ -98,5 +101,5 @@ def _draw_likeliest(experiment: Experiment, model: AbstractModel, tokens: np.nda
     found = "" if width <= _WIDEST_BEAM else f" that a beam of {_WIDEST_BEAM:,} finds"
     st.caption(
         f"The {_LIKELIEST} most probable continuations of the first row by {_LIKELIEST_DAYS} "
-        f"days{found}, with the model's log-probability in nats."
+        f"{experiment.generator.position_word}s{found}, with the model's log-probability in nats."
     )

@@ -193,7 +193,7 @@ def draw_saturation() -> None:
     titles = {
         "entropy": "entropy (nats)",
         "largest": "largest weight",
-        "jacobian": "nuclear norm of the softmax Jacobian",
+        "jacobian": "nuclear norm ‖J‖",
     }
     domains = {
         "entropy": (0, 1.15 * np.log(keys)),

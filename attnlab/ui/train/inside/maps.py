@@ -15,6 +15,7 @@ from attnlab.charts import (
     overview_chart,
     overview_table,
 )
+from attnlab.configuration.position_words import with_position_word
 from attnlab.models import KERNELS, AttentionMap
 from attnlab.models.inside import head_name, heads_of, map_name
 from attnlab.ui.train.inside.shown import (
@@ -48,6 +49,8 @@ def _maps(
     **look: object,
 ) -> Drawing:
     trained = not shown.is_untrained if trained is None else trained
+    word = shown.snapshot.experiment.generator.position_word
+    words = words._replace(key=with_position_word(words.key, word))
     rows = {"words": words, "read": shown.read, "trained": trained, "symbols": shown.symbols}
     return heads_chart(
         heads_table(patterns, mask, heads=heads, **rows),

@@ -10,12 +10,13 @@ from attnlab.models import AttentionMap, Trace
 from attnlab.models.readout import readout_position
 from attnlab.runs.snapshot import Snapshot
 
-MEAN, ALL_HEADS = "mean", "all heads"
+MEAN, ALL_HEADS, ALIGNMENT = "mean", "all heads", "alignment"
 # Of a trace's values, those that the page adds: what predictions depend on, its standard error, and
-# the number of sequences that it is the mean of.
+# the number of sequences that it is the mean of; how much attention is on the true alignment.
 INFLUENCE, INFLUENCE_STDERR, INFLUENCE_OF = (
     "influence", "standard error of the influence", "sequences of the influence",
 )  # fmt: skip
+ON_TRUTH = "attention on the true alignment"
 
 
 class Choice(NamedTuple):

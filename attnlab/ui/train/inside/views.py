@@ -3,11 +3,12 @@
 from types import MappingProxyType
 
 from attnlab.models import Trace
+from attnlab.ui.train.inside.alignment import ALIGNMENT_VIEWS
 from attnlab.ui.train.inside.maps import MAP_VIEWS
 from attnlab.ui.train.inside.values import VALUE_VIEWS
 
 # The order is the one in which they are offered.
-VIEWS = MappingProxyType({**MAP_VIEWS, **VALUE_VIEWS})
+VIEWS = MappingProxyType({**ALIGNMENT_VIEWS, **MAP_VIEWS, **VALUE_VIEWS})
 
 
 def views_of(trace: Trace) -> tuple[str, ...]:

@@ -6,7 +6,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from attnlab.charts.core.drawing import with_position_word_in
+from attnlab.configuration.position_words import with_position_word
+from attnlab.generators import AbstractTask
 from attnlab.inspection import depends_on
+from attnlab.inspection.tasks.alignment import on_true_alignment
 from attnlab.models import AbstractModel, Trace
 from attnlab.models.inside import map_name, mean_trace, trace_of
 from attnlab.optimum import token_marginals
@@ -14,11 +18,14 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import INSIDE_HEIGHT, on_dark
 from attnlab.ui.core.process_figures import answer_or_none
+from attnlab.ui.train.inside.alignment import cross_maps
 from attnlab.ui.train.inside.shown import (
+    ALIGNMENT,
     INFLUENCE,
     INFLUENCE_OF,
     INFLUENCE_STDERR,
     MEAN,
+    ON_TRUTH,
     Shown,
 )
 from attnlab.ui.train.inside.views import VIEWS, views_of
@@ -31,7 +38,8 @@ _SEQUENCES, _LONG_SEQUENCES, _LONG = 32, 4, 24
 
 def draw_sequence_choice(snapshot: Snapshot) -> int | str:
     """One of the probe sequences, or their mean."""
-    vocabulary, count = snapshot.experiment.generator.vocabulary, len(snapshot.probes)
+    process, count = snapshot.experiment.generator, len(snapshot.probes)
+    vocabulary, is_task = process.vocabulary, isinstance(process, AbstractTask)
 
     def name(choice: int | str) -> str:
         if choice == MEAN:
@@ -42,7 +50,9 @@ def draw_sequence_choice(snapshot: Snapshot) -> int | str:
         "sequence",
         [MEAN, *range(count)],
         format_func=name,
-        key="probe",
+        # Of most tasks every sequence has an alignment of its own, which a mean would blur.
+        index=int(is_task),
+        key="task_probe" if is_task else "probe",
         persist_state="session",
         label_visibility="collapsed",
         width=215,
@@ -62,10 +72,18 @@ def draw_head_choice(trace: Trace, key: str) -> tuple[int, tuple[int, ...]]:
         return place, (_draw_chips("head", key, "{}", heads, **chips),)
 
 
+def layer_key(trace: Trace, key: str) -> str:
+    """The key of the control that chooses a layer, where `draw_head_choice` has one."""
+    return f"{key}_layer_{len(trace.attention)}"
+
+
 def draw_inside_choice(trace: Trace) -> tuple[int, tuple[int, ...], str]:
     """Layer, heads and view: of heads all of a layer side by side at first, or some of them."""
     views = views_of(trace)
     view = views[_choose("view", "inside", list(views))] if views else ""
+    if view == ALIGNMENT:
+        names = [f"layer {found.layer + 1}" for found in cross_maps(trace)]
+        return _choose("decoder", "inside", names), (0,), view
     if view != "attention":
         return 0, (0,), view
     maps = trace.attention
@@ -110,15 +128,21 @@ def _choose(label: str, key: str, names: list[str]) -> int:
 def trace_shown(model: AbstractModel, snapshot: Snapshot, sequence: int | str) -> Trace:
     """The trace of the chosen probe sequence, or their mean; without attention its influence, too.
 
+    With cross-attention, how much of it is on the true alignment.
+
     That is left out until the distribution of the days is known.
     """
     if sequence == MEAN:
         trace = mean_trace(model, snapshot.probes)
     else:
         trace = trace_of(model, snapshot.probes[sequence])
-    if model.has_heads:
-        return trace
     experiment = snapshot.experiment
+    if cross_maps(trace):
+        probes = snapshot.probes if sequence == MEAN else snapshot.probes[[sequence]]
+        found = {ON_TRUTH: on_true_alignment(experiment.generator, model, probes)}
+        return dataclasses.replace(trace, values={**trace.values, **found})
+    if model.has_heads or isinstance(experiment.generator, AbstractTask):
+        return trace
     marginals = answer_or_none(token_marginals, experiment.generator, experiment.length)
     if marginals is None:
         return trace
@@ -136,14 +160,20 @@ def draw_inside(shown: Shown) -> str:
             st.caption(":material/hourglass_top: Working it out …")
             return ""
         view = VIEWS[shown.choice.view]
-        drawing = view.drawing(shown, dark=on_dark(), height=INSIDE_HEIGHT)
-        draw_chart(drawing, name=view.title(shown), alt=view.alternative(shown))
-        return view.how(shown)
+        word = shown.snapshot.experiment.generator.position_word
+        drawing = with_position_word_in(
+            view.drawing(shown, dark=on_dark(), height=INSIDE_HEIGHT), word
+        )
+        draw_chart(
+            drawing, name=view.title(shown), alt=with_position_word(view.alternative(shown), word)
+        )
+        return with_position_word(view.how(shown), word)
 
 
 def questions_inside(snapshot: Snapshot) -> list[tuple]:
     """What `trace_shown` waits for, of the model of the snapshot, if there is one."""
     model = None if snapshot.latest is None else snapshot.latest.model
-    if model is None or model.has_heads:
+    is_task = isinstance(snapshot.experiment.generator, AbstractTask)
+    if model is None or model.has_heads or is_task:
         return []
     return [(token_marginals, snapshot.experiment.generator, snapshot.experiment.length)]

@@ -1,0 +1,210 @@
+"""The table: sources and what the model writes of them, one token after the other."""
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import streamlit as st
+
+from attnlab.generators import AbstractTask, write_source
+from attnlab.inspection.tasks.written import BEAM, DRAWN, GREEDY, Written, write_all, written
+from attnlab.models import AbstractModel
+from attnlab.models.generation import Beam
+from attnlab.runs.snapshot import Snapshot
+from attnlab.ui.core.fragments import draw_while
+from attnlab.ui.core.outside import as_text
+from attnlab.ui.core.page_theme import has_large_type, on_dark
+from attnlab.ui.sequence_to_sequence.card_html import Hand, table_html
+from attnlab.ui.sequence_to_sequence.hand_editor import draw_hand_editor
+from attnlab.ui.sequence_to_sequence.hands import hands_of, heed_changes
+from attnlab.ui.sequence_to_sequence.next_panel import draw_next
+from attnlab.ui.sequence_to_sequence.player import draw_player, is_playing, stop_playing
+from attnlab.ui.train.bench import Bench
+from attnlab.ui.train.cursor import shown_moment
+from attnlab.ui.train.start import is_start_pending, with_starting_point
+
+_KEPT = "table_written"
+# Between two tokens of a table that plays.
+_SECONDS = 0.7
+_WIDTH = 5
+_TRUEST = "most on the truth"
+
+
+def draw_table(bench: Bench) -> None:
+    """Everything below the run: drawn anew while it trains and while the table plays."""
+    st.header("The table", anchor=False, divider="gray")
+    draw_while(
+        lambda: _changes(bench.run.snapshot()),
+        lambda: _draw(with_starting_point(bench.run.snapshot())),
+        key="table",
+        seconds=_SECONDS,
+    )
+
+
+def _changes(snapshot: Snapshot) -> bool:
+    return snapshot.active or is_playing() or is_start_pending(snapshot)
+
+
+def _draw(snapshot: Snapshot) -> None:
+    heed_changes()
+    task = snapshot.experiment.generator
+    if not isinstance(task, AbstractTask):
+        stop_playing()
+        st.caption(
+            "The run at hand is of a process without a source. Press **Start** to train on the "
+            "task that the controls describe."
+        )
+        return
+    if snapshot.latest is None:
+        st.caption(":material/hourglass_top: Building the untrained model …")
+        return
+    model = shown_moment(snapshot).model
+    hands, count = hands_of(task, snapshot.probes), task.given()
+    with st.container(
+        horizontal=True, vertical_alignment="bottom", gap="small", key="table_controls"
+    ):
+        laid = draw_player(count)
+        way, temperature, unused = _draw_way(task)
+        place = st.selectbox(
+            "hand" if task.source_name == "hand" else "source",
+            range(len(hands)),
+            format_func=lambda place: str(place + 1),
+            key="table_hand",
+            persist_state="session",
+            width=80,
+        )
+        lit = st.container(width="content")
+    targets, beams, found = _written(
+        model, hands, count=count, way=way, temperature=temperature, unused=unused,
+        seed=snapshot.experiment.seed,
+    )  # fmt: skip
+    rights = np.stack([np.asarray(task.target_of(jnp.asarray(hand))) for hand in hands])
+    with lit:
+        attention = _draw_lit(task, hands, found.attention)
+    symbols = task.vocabulary.symbols
+    shown = [
+        Hand(
+            [symbols[token] for token in hand],
+            [symbols[token] for token in target[:laid]],
+            [symbols[token] for token in right],
+            None if attention is None or not laid else attention[number, laid - 1],
+            task.vocabulary.render(hand) + " → " + task.vocabulary.render(target[:laid]),
+        )
+        for number, (hand, target, right) in enumerate(zip(hands, targets, rights, strict=True))
+    ]
+    st.html(table_html(shown, chosen=place, dark=on_dark(), large=has_large_type()))
+    _draw_caption(task, attention is not None, targets, rights, laid)
+    left, right = st.columns(2, gap="large")
+    with left:
+        draw_hand_editor(task, hands[place], place, snapshot.experiment.seed)
+    with right:
+        draw_next(
+            task, hands[place], targets[place], found.probs[place], laid, is_heated=way == DRAWN
+        )
+        if way == BEAM:
+            _draw_beam(task, Beam(beams.continuations[place], beams.log_probs[place]))
+
+
+def _draw_way(task: AbstractTask) -> tuple[str, float, bool]:
+    """How the model writes: its way, the temperature, and whether no token comes twice."""
+    way = st.selectbox(
+        "written",
+        (GREEDY, DRAWN, BEAM),
+        key="table_way",
+        persist_state="session",
+        width=130,
+        help="greedy: the most probable token each time. temperature: drawn from softmax(logits / "
+        f"temperature). beam: the most probable whole target that a beam of {_WIDTH} finds.",
+    )
+    temperature = 1.0
+    if way == DRAWN:
+        temperature = st.slider(
+            "temperature", 0.1, 2.0, 1.0, 0.1, key="table_temperature", persist_state="session",
+            width=120,
+        )  # fmt: skip
+    unused = not task.may_repeat and st.toggle(
+        f"unused {task.token_name}s only",
+        key="table_unused",
+        persist_state="session",
+        help=f"Leaves out what was written already: no {task.token_name} comes twice.",
+    )
+    return way, temperature, unused
+
+
+def _draw_lit(task: AbstractTask, hands: np.ndarray, attention: np.ndarray) -> np.ndarray | None:
+    """Choose whose attention is shown, of all layers and heads; None where there is none."""
+    _, layers, heads, *_ = attention.shape
+    if not layers:
+        return None
+    places = [(layer, head) for layer in range(layers) for head in range(heads)]
+    chosen = (0, 0)
+    if len(places) > 1:
+        chosen = st.selectbox(
+            "attention of",
+            [_TRUEST, *places],
+            format_func=lambda each: each if each == _TRUEST else f"L{each[0] + 1} H{each[1] + 1}",
+            key=f"table_lit_{layers}_{heads}",
+            persist_state="session",
+            width=170,
+        )
+    if chosen == _TRUEST:
+        true = np.stack([np.asarray(task.true_alignment(jnp.asarray(hand))) for hand in hands])
+        on_truth = (attention * true[:, None, None]).sum(axis=(0, 3, 4))
+        chosen = np.unravel_index(on_truth.argmax(), on_truth.shape)
+    return attention[:, chosen[0], chosen[1]]
+
+
+def _written(
+    model: AbstractModel,
+    hands: np.ndarray,
+    *,
+    count: int,
+    way: str,
+    temperature: float,
+    unused: bool,
+    seed: int,
+) -> tuple[np.ndarray, Beam, Written]:
+    """The targets, all that the beams found, and what the model makes of them.
+
+    Worked out once for a model: while the table plays nothing else changes.
+    """
+    asked = (hands.tobytes(), count, way, temperature, unused, seed)
+    kept = st.session_state.get(_KEPT)
+    # The model itself is kept, since the identity of one that is gone may be given again.
+    if kept is not None and kept[0] is model and kept[1] == asked:
+        return kept[2]
+    how = {"way": way, "unused": unused, "count": count}
+    if way == DRAWN:
+        how |= {"temperature": temperature, "key": jr.key(seed)}
+    beams = write_all(model, jnp.asarray(hands), width=_WIDTH, **how)
+    targets = beams.continuations[:, 0]
+    found = written(model, jnp.asarray(hands), targets, unused=unused)
+    made = np.asarray(targets), jax.tree.map(np.asarray, beams), jax.tree.map(np.asarray, found)
+    st.session_state[_KEPT] = model, asked, made
+    return made
+
+
+def _draw_caption(
+    task: AbstractTask,
+    has_attention: bool,
+    targets: np.ndarray,
+    rights: np.ndarray,
+    laid: int,
+) -> None:
+    right = int((targets[:, :laid] == rights[:, :laid]).all(axis=1).sum())
+    done = f" **{right} of {len(targets)} without a mistake so far.**" if laid else ""
+    bars = (
+        f"Under each {task.token_name} of the source: the share of attention (%) that the "
+        f"{task.token_name} written last gave to it. "
+        if has_attention
+        else "This model has no attention to show. "
+    )
+    st.caption(f"{bars}Crossed out: wrong, with the right one below.{done}")
+
+
+def _draw_beam(task: AbstractTask, beam: Beam) -> None:
+    lines = [f"| the {_WIDTH} best that the beam found | log p (nats) |", "|---|---|"]
+    for tokens, log_prob in zip(beam.continuations, beam.log_probs, strict=True):
+        if np.isfinite(log_prob):
+            lines.append(f"| {as_text(write_source(task, tokens))} | {log_prob:.2f} |")
+    st.markdown("\n".join(lines))

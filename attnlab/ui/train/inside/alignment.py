@@ -1,0 +1,94 @@
+"""Where a model that writes a target looks in its source, beside where the target comes from."""
+
+from types import MappingProxyType
+
+import jax.numpy as jnp
+import numpy as np
+
+from attnlab.charts import Drawing, alignment_chart, alignment_table
+from attnlab.generators import AbstractTask
+from attnlab.inspection.tasks.alignment import alignment_shares
+from attnlab.models import AttentionMap, Trace
+from attnlab.models.inside import head_name
+from attnlab.ui.train.inside.shown import ALIGNMENT, MEAN, ON_TRUTH, InsideView, Shown
+
+_TRUTH = "true alignment"
+_SHARE = "share of attention"
+
+
+def cross_maps(trace: Trace) -> tuple[AttentionMap, ...]:
+    """The maps of a trace whose keys are the tokens of the source, first layer first."""
+    return tuple(found for found in trace.attention if found.kind == "cross")
+
+
+def _chosen(shown: Shown) -> AttentionMap:
+    maps = cross_maps(shown.trace)
+    return maps[min(shown.choice.place, len(maps) - 1)]
+
+
+def _task_and_sources(shown: Shown) -> tuple[AbstractTask, np.ndarray]:
+    task, probes = shown.snapshot.experiment.generator, shown.snapshot.probes
+    if shown.choice.sequence != MEAN:
+        probes = probes[[shown.choice.sequence]]
+    return task, probes[:, : task.given()]
+
+
+def _drawing(shown: Shown, **look: object) -> Drawing:
+    found, (task, sources) = _chosen(shown), _task_and_sources(shown)
+    count = task.given()
+    heads = len(found.pattern)
+    several = len(cross_maps(shown.trace)) > 1
+    # The token that begins the target stands in the place of the source's last one.
+    learned = found.pattern[:, count - 1 :, :count]
+    names = tuple(
+        head_name(found, head) if several else f"head {head + 1}" for head in range(heads)
+    )
+    rows = {"names": (*(names if heads > 1 else ("cross-attention",)), _TRUTH)}
+    rows |= {"source": None, "target": None}
+    if shown.choice.sequence != MEAN:
+        symbols = task.vocabulary.symbols
+        rows["source"] = tuple(symbols[token] for token in sources[0])
+        rows["target"] = tuple(
+            symbols[token] for token in task.target_of(jnp.asarray(sources[0])).tolist()
+        )
+    table = alignment_table(learned, alignment_shares(task, sources), **rows)
+    return alignment_chart(table, count=count, cell=_SHARE, **rows, **look)
+
+
+def _alternative(shown: Shown) -> str:
+    count = shown.snapshot.experiment.generator.given()
+    alternative = f"Alignment of {count} target tokens to {count} source tokens, beside the true."
+    return alternative + (f" {_on_truth_in_words(shown)}" if shown.at_rest else "")
+
+
+def _on_truth_in_words(shown: Shown) -> str:
+    if ON_TRUTH not in shown.trace.values:
+        return ""
+    shares = shown.trace.values[ON_TRUTH][min(shown.choice.place, len(cross_maps(shown.trace)) - 1)]
+    if len(shares) == 1:
+        return f"On the true alignment: {shares[0]:.0%} of the attention."
+    best = int(shares.argmax())
+    return f"Most on the true alignment: head {best + 1} with {shares[best]:.0%} of its attention."
+
+
+def _how(shown: Shown) -> str:
+    many = len(shown.snapshot.probes) if shown.choice.sequence == MEAN else 1
+    over = f"mean over {many} sequences" if many > 1 else "of this sequence"
+    return (
+        "Each row is a target token and sums to 1: how much of its attention goes to each token of "
+        "the source (numbers: %). Grey: the source tokens that it is taken from. "
+        f"{_on_truth_in_words(shown)} Shares of attention: {over}."
+    )
+
+
+ALIGNMENT_VIEWS = MappingProxyType(
+    {
+        ALIGNMENT: InsideView(
+            lambda trace: bool(cross_maps(trace)),
+            lambda shown: "Alignment",
+            _drawing,
+            _alternative,
+            _how,
+        ),
+    }
+)

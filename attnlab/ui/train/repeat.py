@@ -1,0 +1,124 @@
+"""The settings of a run repeated with other seeds, and what all of them came to."""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import streamlit as st
+
+from attnlab.comparisons.curves import CurveOverSeeds, curve_over_seeds
+from attnlab.comparisons.many import run_all
+from attnlab.comparisons.summary import Row, summarise
+from attnlab.configuration.options import OptionError, options_of
+from attnlab.optimum import FEW_BELIEFS
+from attnlab.runs.identity import identity_of
+from attnlab.runs.library import Library, Query
+from attnlab.training.experiment import Experiment
+from attnlab.training.limits import check_work
+from attnlab.ui.core.hosting import limits
+from attnlab.ui.core.outside import draw_toast
+from attnlab.ui.core.session_work import session_work
+from attnlab.ui.library.session_library import session_library
+
+SEEDS = 5
+_WORK, _OF, _KNOWN = "repeat", "repeated_experiment", "rows_over_seeds"
+# Of the runs of one setting that a library may hold.
+_MOST_RUNS = 100
+
+
+def repeat_progress() -> tuple[int, bool]:
+    """How many of the repeated runs are there, and whether more come by themselves."""
+    work = session_work().of(_WORK)
+    state = None if work is None else work.state()
+    return (0, False) if state is None else (state.latest or 0, state.running)
+
+
+def draw_repeat(form: Experiment | OptionError, shown: Experiment) -> None:
+    """The button, how far it is, and the figures of the settings that are `shown`."""
+    done, running = repeat_progress()
+    if running and st.session_state.get(_OF) is not None:
+        st.caption(f":material/repeat: {done} of {SEEDS} seeds", width="content")
+        st.button("Stop", key="repeat_stop", type="tertiary", on_click=_stop)
+        return
+    if row := row_over_seeds(shown):
+        st.caption(_in_words(row), width="content", help=_help(row))
+    st.button(
+        f"Repeat with {SEEDS} seeds",
+        key="run_repeat",
+        type="tertiary",
+        icon=":material/repeat:",
+        disabled=isinstance(form, OptionError),
+        on_click=_start,
+        args=(form,),
+    )
+
+
+def row_over_seeds(experiment: Experiment) -> Row | None:
+    """The finished runs of these settings that the library holds, if they have several seeds."""
+    library = session_library().library
+    query = Query(settings=identity_of(experiment).settings, state="done", sort="seed")
+    known: dict = st.session_state.setdefault(_KNOWN, {})
+    count = library.count(query)
+    if known.get(query, (0, None))[0] != count:
+        known[query] = count, _row(library, query)
+    return known[query][1] if count > 1 else None
+
+
+def _row(library: Library, query: Query) -> Row | None:
+    entries = library.entries(query, most=_MOST_RUNS)
+    # Of a run that went on with other settings the first part is of other ones.
+    results = [entry.result for entry in entries if not entry.changes]
+    if len({result.experiment.seed for result in results}) < 2:
+        return None
+    (row,) = summarise(results, baselines=False, most=FEW_BELIEFS)
+    return row
+
+
+def curve_of(experiment: Experiment) -> CurveOverSeeds | None:
+    """The mean test loss of these settings over seeds, and its interval."""
+    row = row_over_seeds(experiment)
+    curve = None if row is None else curve_over_seeds(row.finished)
+    return curve if curve and len(curve.steps) > 1 else None
+
+
+def repeated(experiment: Experiment) -> list[Experiment]:
+    """The experiment with its seed and those that follow it."""
+    most = int(options_of(Experiment)["seed"].high)
+    first = min(experiment.seed, most - SEEDS + 1)
+    return [dataclasses.replace(experiment, seed=first + number) for number in range(SEEDS)]
+
+
+def _start(form: Experiment) -> None:
+    try:
+        check_work(form, limits(), runs=SEEDS)
+    except OptionError as error:
+        draw_toast(str(error))
+        return
+    st.session_state[_OF] = form
+    session_work().start(_WORK, partial(_carry_out, repeated(form), session_library().library))
+
+
+def _carry_out(experiments: Sequence[Experiment], library: Library) -> Iterator[int]:
+    for number, _ in enumerate(run_all(experiments, library=library, limits=limits()), 1):
+        yield number
+
+
+def _stop() -> None:
+    session_work().forget(_WORK)
+
+
+def _in_words(row: Row) -> str:
+    accuracy = row.accuracy
+    return (
+        f"over {accuracy.n} seeds accuracy **{accuracy.mean:.3f}** ({accuracy.low:.3f} to "
+        f"{accuracy.high:.3f})"
+    )
+
+
+def _help(row: Row) -> str:
+    seeds, nll = ", ".join(str(run.experiment.seed) for run in row.finished), row.nll
+    return (
+        "Mean over runs of these settings with different seeds, and its 95 % confidence interval "
+        f"(Student's t); loss {nll.mean:.3f} ({nll.low:.3f} to {nll.high:.3f}) nats. The band on "
+        f"the loss chart is the same at each step. Seeds: {seeds}."
+    )

@@ -1,0 +1,95 @@
+"""The bottleneck page without a browser."""
+
+import time
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from attnlab.lessons.bottleneck.plan import swept
+from attnlab.runs.links import from_query
+from tests.app.lessons import charts, code, open_page, texts
+
+PATIENCE = 120
+
+
+def worked_out(page):
+    """The page when all that it works out in the background is there."""
+    until = time.monotonic() + PATIENCE
+    while any("Working it out" in each.value for each in page.caption):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+        page.run()
+    assert not page.exception
+    return page
+
+
+@pytest.fixture
+def page():
+    return worked_out(open_page("pages/the_bottleneck.py"))
+
+
+def latex(page):
+    return "\n".join(each.value for each in page.latex)
+
+
+def test_every_part_is_there_and_says_what_it_shows(page):
+    # Two of the sweep, three matrices, seven maps of tasks and three of kinds of attention.
+    assert len(charts(page)) == 2 + 3 + 7 + 3
+    assert all(chart.proto.alt for chart in page.get("vega_lite_chart"))
+    assert not page.error
+    words = texts(page)
+    assert "Of hands of 10 cards, a state of width 128 by itself lays **" in words
+    assert "points (" in words
+    assert "33.9" in latex(page)
+    compile(code(page), "in code", "exec")
+
+
+def test_a_point_of_the_sweep_opens_elsewhere(page):
+    page.selectbox(key="match_family").select("rnn-attention").run()
+    page.segmented_control(key="match_hand").set_value("10").run()
+    page.segmented_control(key="match_width").set_value("64").run()
+    (line,) = [each.value for each in page.markdown if "Open this setting" in each.value]
+    address = urlsplit(line.split("](")[1].split(")")[0])
+    assert address.path == "sequence_to_sequence"
+    link = from_query(dict(parse_qsl(address.query)))
+    assert link.experiment == swept("rnn-attention", 10, 64)
+    assert not link.notices
+
+
+def test_every_stage_of_a_step_is_written_out(page):
+    seen = set()
+    for stage in ("query", "scores", "softmax", "a", "state", "letter"):
+        page.segmented_control(key="decoder_stage").set_value(stage).run()
+        assert not page.exception
+        seen.add(latex(page))
+    assert len(seen) == 6
+    page.segmented_control(key="decoder_stage").set_value("softmax").run()
+    before = latex(page)
+    page.number_input(key="decoder_step").set_value(3).run()
+    assert latex(page) != before
+    assert r"\alpha_{3,5}" in latex(page)
+    assert "written so far **eb**" in texts(page)
+
+
+def test_a_source_can_be_typed_and_a_bad_one_is_refused(page):
+    page.text_input(key="align_source").set_value("hgfedc").run()
+    worked_out(page)
+    assert any("hgfedc → cdefgh" in each.value for each in page.caption)
+    for text in ("abc", "abcdez", "", "🌧️"):
+        page.text_input(key="align_source").set_value(text).run()
+        assert not page.exception
+        assert "`source`" in page.error[0].value
+        assert "Shown is fbhdbc" in page.error[0].value
+    assert any("fbhdbc → bbcdfh" in each.value for each in worked_out(page).caption)
+    page.segmented_control(key="align_model").set_value("rnn-attention").run()
+    worked_out(page)
+    page.segmented_control(key="maps_task").set_value("sort").run()
+    worked_out(page)
+    assert len(charts(page)) == 15
+
+
+def test_an_address_that_asks_for_what_cannot_be():
+    asked = {"match_hand": "11", "decoder_step": "9", "maps_task": "shift"}
+    page = worked_out(open_page("pages/the_bottleneck.py", asked))
+    told = "\n".join(warning.value for warning in page.warning)
+    assert all(f"`{parameter}`" in told for parameter in asked)
