@@ -5,12 +5,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import numpy as np
 
-from attnlab import MODELS, Experiment, advance, parameter_count, prepare
+from attnlab import MODELS, PRESETS, Experiment, advance, parameter_count, prepare
 from attnlab.runs.links import to_query
 from attnlab.training.steps import CHUNK_CAPACITY
 from benchmarks.timing import Figure, best_of, in_turns, ratio, seconds_of, spread
@@ -47,6 +47,8 @@ _WORK = {
     "conv, width 32": (_experiment("conv", d_model=32), ""),
     "conv, length 64": (_experiment("conv", d_model=32, length=64), ""),
 }  # fmt: skip
+_CARDS = "cards-encoder-decoder"
+_WITH_SOURCE = {_CARDS: (PRESETS[_CARDS].experiment, "2")}
 
 
 def our_rate(experiment: Experiment) -> float:
@@ -73,17 +75,28 @@ def _our_rate(experiment: Experiment, threads: int) -> float:
 def _torch_rate(experiment: Experiment, threads: int) -> float:
     import torch
 
-    from benchmarks.torch_models import model_of
+    from benchmarks.torch_models import hands, model_of
 
     torch.set_num_threads(threads)
     model, training = model_of(experiment), experiment.training
     optimiser = torch.optim.Adam(model.parameters(), lr=training.learning_rate)
-    sequences = torch.tensor(np.asarray(prepare(experiment).source.sequences), dtype=torch.long)
+    given = experiment.generator.given()
+    # Of a task new ones are drawn every step, and every token of the target is asked.
+    sequences = (
+        None
+        if given
+        else torch.tensor(np.asarray(prepare(experiment).source.sequences), dtype=torch.long)
+    )
 
     def train(steps: int) -> None:
         for _ in range(steps):
-            batch = sequences[torch.randint(len(sequences), (training.batch,))]
-            loss = torch.nn.functional.cross_entropy(model(batch[:, :-1]), batch[:, -1])
+            if given:
+                batch = hands(experiment.generator, training.batch)
+                logits, asked = model(batch[:, :-1]).flatten(0, 1), batch[:, given:].flatten()
+            else:
+                batch = sequences[torch.randint(len(sequences), (training.batch,))]
+                logits, asked = model(batch[:, :-1]), batch[:, -1]
+            loss = torch.nn.functional.cross_entropy(logits, asked)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -104,7 +117,7 @@ def _rate(train: Callable[[int], object]) -> float:
     return done / seconds
 
 
-def _rows() -> Iterator[str]:
+def _rows(work: Mapping[str, tuple[Experiment, str]]) -> Iterator[str]:
     try:
         import torch
     # Where a library that it needs is missing, its import fails with one of these as well.
@@ -114,7 +127,7 @@ def _rows() -> Iterator[str]:
     from benchmarks.torch_models import model_of
 
     yield f"PyTorch {torch.__version__}"
-    for name, (experiment, target) in _WORK.items():
+    for name, (experiment, target) in work.items():
         contenders = {
             f"{kind}, {threads} thread{'s' * (threads > 1)}": partial(rate, experiment, threads)
             for threads in _THREADS
@@ -136,5 +149,9 @@ def _rows() -> Iterator[str]:
 FIGURE = Figure(
     "training steps/s against eager PyTorch, both computing only the last row of the last layer; "
     "ratios at the better thread count of each",
-    _rows,
+    partial(_rows, _WORK),
+)
+WITH_SOURCE = Figure(
+    "training steps/s against PyTorch's own nn.Transformer, run eagerly on new hands every step",
+    partial(_rows, _WITH_SOURCE),
 )

@@ -1,13 +1,20 @@
-"""The models of attnlab in PyTorch, as its users write them, with only the last row read out."""
+"""The models of attnlab in PyTorch, as its users write them, with only the last row read out.
+
+Of the one with a source, all rows of the target are.
+"""
+
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attnlab import Experiment
+from attnlab.generators import Cards
 from attnlab.models import (
     AttentionOptions,
     ConvOptions,
+    EncoderDecoderOptions,
     GRUOptions,
     TransformerOptions,
 )
@@ -116,8 +123,47 @@ class Convolutions(nn.Module):
         return self.unembedding(rows[:, :, -1])
 
 
+class Translator(nn.Module):
+    """PyTorch's own transformer with a source, taught by the true target; heads as wide as ours."""
+
+    def __init__(self, options: EncoderDecoderOptions, vocab: int, length: int):
+        super().__init__()
+        width = options.d_model
+        if options.heads * options.d_attn != width:
+            raise ValueError("PyTorch's heads divide the width among them.")
+        self.begin, self.asked = vocab, (length + 1) // 2
+        self.tokens = nn.Embedding(vocab + 1, width)
+        self.positions = nn.Parameter(torch.randn(length + 1, width))
+        self.transformer = nn.Transformer(
+            width,
+            options.heads,
+            num_encoder_layers=options.layers,
+            num_decoder_layers=options.layers,
+            dim_feedforward=options.mlp_width,
+            dropout=0.0,
+            activation=partial(F.gelu, approximate="tanh"),
+            batch_first=True,
+            norm_first=True,
+        )
+        self.mask = nn.Transformer.generate_square_subsequent_mask(self.asked)
+        self.unembedding = nn.Linear(width, vocab)
+
+    def forward(self, visible: Tensor) -> Tensor:
+        source = visible[:, : self.asked]
+        written = F.pad(visible[:, self.asked :], (1, 0), value=self.begin)
+        of_source, of_target = self.positions.split(self.asked)
+        rows = self.transformer(
+            self.tokens(source) + of_source,
+            self.tokens(written) + of_target,
+            tgt_mask=self.mask,
+            tgt_is_causal=True,
+        )
+        return self.unembedding(rows)
+
+
 _MODELS = {
     AttentionOptions: Head,
+    EncoderDecoderOptions: Translator,
     TransformerOptions: Stack,
     GRUOptions: Recurrent,
     ConvOptions: Convolutions,
@@ -129,3 +175,10 @@ def model_of(experiment: Experiment) -> nn.Module:
     torch.manual_seed(experiment.seed)
     options = experiment.model
     return _MODELS[type(options)](options, experiment.generator.vocabulary.size, experiment.length)
+
+
+def hands(task: Cards, batch: int) -> Tensor:
+    """New hands and their cards by rank, as many as a training step takes."""
+    hand = torch.rand(batch, task.vocabulary.size).topk(task.hand).indices
+    place = (hand % task.ranks * task.suits + hand // task.ranks).sort().values
+    return torch.cat([hand, place % task.suits * task.ranks + place // task.suits], dim=1)

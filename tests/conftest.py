@@ -1,10 +1,12 @@
 """Strict modes of JAX, fixed draws of hypothesis and kept programs, for every test."""
 
 import os
+import sys
 from pathlib import Path
 
 import hypothesis
 import jax
+import pytest
 
 from tests import check_calls
 
@@ -29,3 +31,16 @@ for name, value in _KEPT.items():
     jax.config.update(name, value)
     # For the processes that tests start.
     os.environ.setdefault(name.upper(), str(value))
+
+# Nothing that tests do belongs into the library of whoever runs them.
+os.environ["ATTNLAB_LIBRARY"] = "off"
+# XLA says of every kept program that another processor may have compiled it.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _main_module_stays():
+    """A page without a browser puts itself in its place, and a spawned process would draw it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+        yield

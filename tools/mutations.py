@@ -50,9 +50,12 @@ MUTATIONS = (
         '"temperature": temperature', "attention models",
     ),
     Mutation(
-        "attention/head.py", "possible = mask & (scores != -jnp.inf)",
-        "possible = mask", "attention",
+        "attention/head.py", "jnp.where(largest == -jnp.inf, 0.0, largest)",
+        "largest", "attention",
     ),
+    Mutation("attention/head.py", "jnp.where(total == 0, 1.0, total)", "total", "attention"),
+    Mutation("attention/products.py", "@ key.T + by_key", "@ key.T", "attention"),
+    Mutation("attention/products.py", "@ value + by_value", "@ value", "attention"),
     Mutation(
         "attention/chunked.py",
         "unmasked = mask(positions, key_positions) & (key_positions < keys)[None, :]",
@@ -104,6 +107,11 @@ MUTATIONS = (
         "models/transformer/cached.py", "Cache(cache.position + 1,", "Cache(cache.position,",
         "transformer",
     ),
+    Mutation(
+        "models/transformer/encoder_decoder_model.py", "(position == 0)", "(position == 1)",
+        "source_models",
+    ),
+    Mutation("training/losses.py", ") < share)", ") > share)", "scheduled_sampling"),
     Mutation("models/conv.py", "tap * stride", "(tap + 1) * stride", "models"),
     Mutation("models/conv.py", "self.dilation**layer", "self.dilation * layer + 1", "models"),
     Mutation("models/recurrent/ssm.py", "jnp.expm1(-2 * rates)", "jnp.expm1(-rates)", "models"),
@@ -228,6 +236,58 @@ MUTATIONS = (
         "self.checkpoints[1::2] if full", "history",
     ),
     Mutation("runs/loss_file.py", 'training.get(step, "")', "training.get(step, 0)", "loss_file"),
+    Mutation("comparisons/intervals.py", "stdtrit(degrees,", "stdtrit(degrees + 1,", "intervals"),
+    Mutation("comparisons/intervals.py", "(1 + level) / 2))", "level))", "intervals"),
+    Mutation("comparisons/intervals.py", "std(axis=-1, ddof=1)", "std(axis=-1)", "intervals"),
+    Mutation("comparisons/intervals.py", "math.hypot(", "max(", "intervals"),
+    Mutation("comparisons/holm.py", "np.maximum.accumulate(stepped, axis=-1)", "stepped", "holm"),
+    Mutation("comparisons/holm.py", "* times, 1.0", "* p_values.shape[-1], 1.0", "holm"),
+    Mutation("comparisons/paired.py", "stdtr(n - 1,", "stdtr(2 * n - 2,", "paired"),
+    Mutation("comparisons/paired.py", "self.adjusted_p > 1 -", "self.p > 1 -", "paired"),
+    Mutation("comparisons/published/literature.py", "(1 - accuracy)", "1", "published"),
+    Mutation("comparisons/published/verdicts.py", "(1 + 1 / ours.size)", "1", "published"),
+    Mutation("comparisons/published/verdicts.py", "gap <= NEAR and", "gap < AT and", "published"),
+    Mutation(
+        "comparisons/published/verdicts.py", "_NEARLY_ALL = 0.8", "_NEARLY_ALL = 0.0", "published",
+    ),
+    Mutation("comparisons/published/rows.py", "< seeds]", "<= seeds]", "published"),
+    Mutation("comparisons/shares.py", "* (total / effect.size)", "", "shares"),
+    Mutation(
+        "comparisons/shares.py", "cells - mean if axis in chosen",
+        "cells if axis in chosen", "shares",
+    ),
+    Mutation("comparisons/shares.py", "total - total // seeds", "total - 1", "shares"),
+    Mutation(
+        "comparisons/summary.py", "uniform - target * (",
+        "uniform - (1 - target) * (", "summary",
+    ),
+    Mutation("comparisons/summary.py", 'result.state == "done" and', "", "summary"),
+    Mutation(
+        "comparisons/summary.py", "abs(over_seeds.mean) * best.nll_stderr",
+        "best.nll_stderr", "summary",
+    ),
+    Mutation(
+        "comparisons/summary.py", "_is_finished(result) or not _is_finished(before)",
+        "True", "summary",
+    ),
+    Mutation("comparisons/gap.py", "1 - (1 - level) / statements", "level", "gap"),
+    Mutation(
+        "comparisons/gap.py", "reachable.exact and experiment.model.attains_reachable",
+        "reachable.exact", "gap",
+    ),
+    Mutation(
+        "comparisons/gap.py", "is not None and experiment.model.attains_reachable:",
+        "is not None:", "gap",
+    ),
+    Mutation("comparisons/gap.py", "max(at_least, limit", "max(0.0, limit", "gap"),
+    Mutation(
+        "comparisons/gap.py", "training.train_size if full else training.batch",
+        "training.batch", "gap",
+    ),
+    Mutation(
+        "comparisons/gap.py", "experiment.length, experiment.model, readout",
+        "experiment.length, experiment.model", "gap",
+    ),
     Mutation(
         "inspection/predictions.py", "final * vocab + probs.argmax(axis=1)",
         "final + vocab * probs.argmax(axis=1)", "inspection",
@@ -280,6 +340,14 @@ MUTATIONS = (
     Mutation(
         "lessons/stages.py", "pattern[:, :, None] * value[None, :, :]",
         "pattern[:, :, None] + value[None, :, :]", "stages",
+    ),
+    Mutation(
+        "lessons/bottleneck/decoder_step.py", "scores = keys @ query",
+        "scores = encoded[:, : len(query)] @ query", "bottleneck",
+    ),
+    Mutation(
+        "lessons/bottleneck/plan.py", "states / task.targets()",
+        "states / task.sources()", "bottleneck",
     ),
     Mutation("lessons/sweep.py", "return (1 - share) *", "return share *", "sweep"),
 )  # fmt: skip

@@ -1,13 +1,15 @@
 """Take pictures of every page, to be looked at.
 
-    python tools/screenshots.py [--out screenshots] [--readme]
+    python tools/screenshots.py [--out screenshots] [--walk] [--readme]
 
 Each page is taken on a desktop and on a phone, light and dark; the Train page in all its moods.
-With --readme only `docs/train.png` is taken, the picture in the README.
+With --walk each page is taken by one visitor who has trained the default run, on screens of more
+sizes. With --readme only `docs/train.png` is taken, the picture in the README.
 """
 
 import argparse
 import itertools
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -22,6 +24,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: 
 from tests.e2e.browser import find_browser, launch_browser  # noqa: E402
 from tests.e2e.server import AppServer  # noqa: E402
 from tests.e2e.train_page import TrainPage  # noqa: E402
+from tests.pages import PAGES, title_of  # noqa: E402
 
 # A busy machine may take seconds over a click.
 expect.set_options(timeout=30_000)
@@ -31,6 +34,14 @@ _SCREENS = {
     "phone": {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True},
 }
 _SCHEMES = ("light", "dark")
+# Of a walk. A screen of 1400 x 900 that is enlarged to 150 % has so many pixels of the page.
+_SIZES = {
+    "desktop": (1400, 900),
+    "laptop": (1280, 720),
+    "tablet": (1024, 768),
+    "enlarged": (933, 600),
+    "phone": (390, 844),
+}
 # Streamlit's fades and Vega's drawing have no end that a page tells of.
 _DRAWING_MILLISECONDS = 1000
 
@@ -103,18 +114,22 @@ def main() -> int:
     """Take the pictures that the arguments ask for; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "screenshots", help="folder for them")
+    parser.add_argument("--walk", action="store_true", help="each page beside a trained run")
     parser.add_argument("--readme", action="store_true", help="take docs/train.png alone")
     arguments = parser.parse_args()
     executable = find_browser()
     if executable is None:
         parser.exit(1, "screenshots.py: there is no Chromium on the path.\n")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        server = AppServer(Path(folder) / "log")
+        kept = {"ATTNLAB_LIBRARY": str(Path(folder) / "library")}
+        server = AppServer(Path(folder) / "log", environment=kept)
         server.start()
         browser = launch_browser(playwright, executable)
         try:
             if arguments.readme:
                 _take_readme(browser, server.url, ROOT / "docs")
+            elif arguments.walk:
+                _walk(browser, server.url, arguments.out)
             else:
                 _take_all(browser, server.url, arguments.out)
         finally:
@@ -133,7 +148,7 @@ def _take_readme(browser: Browser, url: str, folder: Path) -> None:
 
 
 def _take_all(browser: Browser, url: str, folder: Path) -> None:
-    others = sorted(path.stem for path in (ROOT / "pages").glob("*.py") if path.stem != "train")
+    others = [name for name in PAGES if name != "train"]
     for screen, scheme in itertools.product(_SCREENS, _SCHEMES):
         for name in others:
             page = _open(browser, f"{url}/{name}", screen, scheme)
@@ -147,6 +162,39 @@ def _take_all(browser: Browser, url: str, folder: Path) -> None:
             _take(page, folder / f"train-{name}-{screen}-{scheme}.png")
 
 
+def _walk(browser: Browser, url: str, folder: Path) -> None:
+    page = _open(browser, url, "desktop", "light")
+    train = TrainPage(page)
+    train.wait_for("idle")
+    train.press("start")
+    train.wait_for("done")
+    for scheme, name in itertools.product(_SCHEMES, PAGES):
+        page.emulate_media(color_scheme=scheme)
+        _follow(page, title_of(name))
+        for screen, (width, height) in _SIZES.items():
+            page.set_viewport_size({"width": width, "height": height})
+            _shoot(page, folder / f"{name}-{screen}-{scheme}.png")
+        page.set_viewport_size({"width": 1400, "height": 900})
+    page.context.close()
+
+
+def _follow(page: Page, title: str) -> None:
+    """Choose a page from the menu, in whichever of its groups it is."""
+    link = page.get_by_test_id("stTopNavDropdownLink").filter(has_text=re.compile(f"{title}$"))
+    groups = page.get_by_test_id("stTopNavSection")
+    # On a phone they stand in the sidebar.
+    groups.first.wait_for()
+    for group in groups.all():
+        group.click()
+        # The first to open takes a moment.
+        page.wait_for_timeout(_DRAWING_MILLISECONDS)
+        if link.count():
+            link.click()
+            break
+        page.keyboard.press("Escape")
+    page.get_by_role("heading", name=title, exact=True, level=1).wait_for()
+
+
 def _open(browser: Browser, url: str, screen: str, scheme: str) -> Page:
     page = browser.new_context(**_SCREENS[screen], color_scheme=scheme).new_page()
     page.goto(url)
@@ -154,17 +202,24 @@ def _open(browser: Browser, url: str, screen: str, scheme: str) -> Page:
 
 
 def _take(page: Page, path: Path) -> None:
-    """The screen and, where the page is longer, the whole page; then leave it."""
+    """Picture the page, then leave it."""
+    _shoot(page, path)
+    page.context.close()
+
+
+def _shoot(page: Page, path: Path) -> None:
+    """The screen and, where the page is longer, the whole page."""
     path.parent.mkdir(parents=True, exist_ok=True)
     page.wait_for_timeout(_DRAWING_MILLISECONDS)
     page.screenshot(path=path)
     print(path)
+    size = page.viewport_size
     height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
-    if height > page.viewport_size["height"] and path.stem != "train":
-        page.set_viewport_size({"width": page.viewport_size["width"], "height": height})
+    if height > size["height"] and path.stem != "train":
+        page.set_viewport_size({**size, "height": height})
         page.wait_for_timeout(_DRAWING_MILLISECONDS)
         page.screenshot(path=path.with_stem(f"{path.stem}-whole"))
-    page.context.close()
+        page.set_viewport_size(size)
 
 
 if __name__ == "__main__":

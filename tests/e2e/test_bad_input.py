@@ -38,7 +38,10 @@ def test_a_length_that_hides_recalled_days(bench):
     # The figures of the lengths on the way are worked out first.
     best = "Best possible from 3 days: accuracy 0.373"
     expect(bench.part("verdict")).to_contain_text(best, timeout=120_000)
-    expect(warning).to_be_visible()
+    # What is said below the charts is announced above them, by its control.
+    expect(bench.part("verdict")).to_contain_text("length: see below")
+    expect(bench.part("verdict")).to_be_in_viewport()
+    expect(warning).to_contain_text("length: Days 1 and 4")
     expect(bench.button("start")).to_be_enabled()
 
 
@@ -57,6 +60,13 @@ def test_a_number_out_of_bounds(bench):
         expect(bench.part(key)).to_contain_text(refused)
         bench.fill(key, 1)
         expect(bench.part(key)).not_to_contain_text("outside the allowed range")
+
+
+def test_a_number_that_is_deleted_comes_back(bench):
+    bench.fill("steps", 70)
+    expect(bench.part("run_status")).to_contain_text("of 70")
+    bench.fill("steps", "")
+    expect(bench.field("steps")).to_have_value("70")
 
 
 def test_a_loss_that_the_model_does_not_have(bench):

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.e2e
 
@@ -39,3 +40,11 @@ def test_a_run_goes_from_start_to_done_by_itself(bench):
     assert (done.step, done.steps) == (500, 500)
     assert bench.button("start").is_disabled()
     assert bench.button("pause").is_disabled()
+
+
+def test_charts_follow_the_colours_of_the_page(bench):
+    """Streamlit changes its own as soon as the system does, and tells no script."""
+    title = bench.part("chart_attention").locator("text").filter(has_text="head 1")
+    light = title.evaluate("node => getComputedStyle(node).fill")
+    bench.page.emulate_media(color_scheme="dark")
+    expect(title).not_to_have_css("fill", light)

@@ -9,7 +9,7 @@ from tests.pages import PAGES, title_of
 
 pytestmark = pytest.mark.e2e
 
-_GROUPS = ("Laboratory", "Lessons")
+_GROUPS = ("Laboratory", "Lessons", "Results")
 _DEFAULT = "train"
 
 

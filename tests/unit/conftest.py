@@ -38,8 +38,8 @@ def live():
     """Makes live runs, and sees that none leaves a thread behind."""
     runs = []
 
-    def make(experiment=SMALL):
-        runs.append(LiveRun(experiment))
+    def make(experiment=SMALL, **options):
+        runs.append(LiveRun(experiment, **options))
         return runs[-1]
 
     yield make
@@ -60,3 +60,21 @@ def held(monkeypatch):
     monkeypatch.setattr(attnlab.live.live_run, "prepare", held_prepare)
     yield gate
     gate.set()
+
+
+@pytest.fixture
+def run(capsys):
+    """Runs one command; (status, standard output, standard error)."""
+
+    # Here: most tests have no use for the command line.
+    from attnlab.command_line.cli import main
+
+    def run_command(*arguments):
+        try:
+            status = main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            status = end.code
+        seen = capsys.readouterr()
+        return status, seen.out, seen.err
+
+    return run_command

@@ -2,14 +2,17 @@
 
 import dataclasses
 
-from attnlab.generators import Markov
+from attnlab.generators import Cards, Markov
 from attnlab.models import (
     AttentionOptions,
     ConvOptions,
+    EncoderDecoderOptions,
     GRUOptions,
     LinearOptions,
     LSTMOptions,
     MLPOptions,
+    RNNAttentionOptions,
+    RNNBottleneckOptions,
     RNNOptions,
     SSMOptions,
     TransformerOptions,
@@ -35,12 +38,25 @@ _OTHERS = (
     ConvOptions(layers=2, kernel_size=2, d_model=3),
     MLPOptions(mlp_width=3),
 )
+_WITH_SOURCE = (
+    EncoderDecoderOptions(heads=1, d_attn=2, d_model=4, mlp_width=3),
+    RNNBottleneckOptions(hidden_size=3),
+    RNNAttentionOptions(hidden_size=3, d_attn=2),
+)
+SMALL_TASK = dataclasses.replace(
+    SMALL,
+    # 380 hands: those of training, of the test, and those to watch differ.
+    generator=Cards(hand=2, suits=2, ranks=10),
+    model=_WITH_SOURCE[0],
+    training=dataclasses.replace(SMALL.training, loss="next"),
+)
 # One of every family.
 SMALL_MODELS = {
     experiment.model.name: experiment
     for experiment in (
         SMALL, SMALL_LINEAR, SMALL_TRANSFORMER, SMALL_GRU,
         *(dataclasses.replace(SMALL, model=model) for model in _OTHERS),
+        *(dataclasses.replace(SMALL_TASK, model=model) for model in _WITH_SOURCE),
     )
 }  # fmt: skip
 

@@ -1,12 +1,13 @@
 """`python -m attnlab optimum`: the best that any predictor could do, as text and as JSON."""
 
+import itertools
 import json
 
 import numpy as np
 import pytest
 
 from attnlab.command_line.cli import main
-from attnlab.generators import GENERATORS, DotMod, NDays, Recall
+from attnlab.generators import GENERATORS, TASKS, DotMod, NDays, Recall
 from attnlab.optimum import dependence, ladder, optimum
 from tests.unit import optimum_oracles as oracles
 from tests.unit.sampled_figures import sampled
@@ -57,6 +58,28 @@ def test_every_generator_prints_what_the_library_says(capsys, name):
     for figure in FIGURES:
         np.testing.assert_array_equal(report["dependence"][figure], getattr(maps, figure)[-1])
     assert report["dependence"]["exact"] is maps.exact
+
+
+# Of more sources the dependence takes seconds.
+SMALL_TASKS = {
+    name: {"hand": 2, "suits": 2, "ranks": 2}
+    if name == "cards"
+    else {"source_length": 2, "letters": 3}
+    for name in TASKS
+}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_prints_what_the_library_says(capsys, name):
+    options = SMALL_TASKS[name]
+    flags = {f"--{option.replace('_', '-')}": str(value) for option, value in options.items()}
+    report = report_of(capsys, name, *itertools.chain(*flags.items()))
+    task = TASKS[name](**options)
+    best, maps = optimum(task, 3).final, dependence(task, 3)
+    assert (report["length"], report["accuracy"], report["nll"]) == (3, best.accuracy, best.nll)
+    assert [rung["nll"] for rung in report["ladder"]] == [rung.best.nll for rung in ladder(task, 3)]
+    for figure in FIGURES:
+        np.testing.assert_array_equal(report["dependence"][figure], getattr(maps, figure)[-1])
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import pytest
 from attnlab.configuration.options import OptionError, check_option, options_of
 from attnlab.generators import Markov, Recall
 from attnlab.models import AttentionOptions, LinearOptions
+from attnlab.runs.history import empty_history
+from attnlab.runs.storage import Run, RunFileError, from_bytes, to_bytes
 from attnlab.training.experiment import (
     Experiment,
     build_model,
@@ -78,6 +80,12 @@ def test_a_generator_of_ones_own_needs_no_registration_in_a_script():
     # Files go by names, and say whose they know.
     with pytest.raises(OptionError, match=r"`generator` is 'mine': unknown\."):
         from_json(to_json(experiment))
+    with pytest.raises(
+        RunFileError,
+        match=r"needs the generator 'mine', which is not registered here\. Register its class, as "
+        r"CONTRIBUTING\.md says, or choose another file\.$",
+    ):
+        from_bytes(to_bytes(Run(experiment, last.state, empty_history())))
     with pytest.raises(OptionError, match=r"`generator` is .*: not a choice\."):
         check_option("generator", options_of(Experiment)["generator"], AttentionOptions(), None)
 

@@ -8,7 +8,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from attnlab.earlier_names import EARLIER_NAMES
+from attnlab.configuration.earlier_names import EARLIER_NAMES
 from attnlab.generators import sample
 from attnlab.optimum import optimum
 

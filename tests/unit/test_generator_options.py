@@ -4,7 +4,7 @@ import jax.random as jr
 import pytest
 
 from attnlab.configuration.options import OptionError, options_of
-from attnlab.generators import GENERATORS, DotMod, Markov, NDays, Recall, sample
+from attnlab.generators import GENERATORS, PROCESSES, DotMod, Markov, NDays, Recall, sample
 
 pytestmark = pytest.mark.usefixtures("as_users_run")
 
@@ -85,9 +85,9 @@ def test_whatever_is_accepted_can_be_sampled():
     assert sample(generator, key=jr.key(0), size=2, length=3).shape == (2, 3)
 
 
-@pytest.mark.parametrize("name", GENERATORS)
+@pytest.mark.parametrize("name", PROCESSES)
 def test_every_option_has_help_and_a_default_that_is_accepted(name):
-    kind = GENERATORS[name]
+    kind = PROCESSES[name]
     assert kind.name == name
     assert kind.summary.endswith(".")
     for option in options_of(kind).values():

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnlab.generators import GENERATORS, Custom, Recall
-from attnlab.models import MODELS, AttentionOptions
+from attnlab.generators import PROCESSES, Cards, Custom, Recall
+from attnlab.models import ALL_MODELS, MODELS, SOURCE_MODELS, AttentionOptions
 from attnlab.positions import POSITIONS
 from attnlab.runs.control_keys import all_but, control_values, hideable_controls
 from attnlab.runs.link_defaults import DEFAULTS, LINK_VERSION
@@ -23,8 +23,15 @@ FROZEN = json.loads(Path(__file__).with_name("frozen_links.json").read_text(enco
 
 CASES = {
     **{name: preset.experiment for name, preset in PRESETS.items()},
-    **{f"generator {name}": Experiment(generator=kind()) for name, kind in GENERATORS.items()},
+    **{f"generator {name}": Experiment(generator=kind()) for name, kind in PROCESSES.items()},
     **{f"model {name}": Experiment(model=kind()) for name, kind in MODELS.items()},
+    **{
+        f"model {name}": Experiment(generator=Cards(), model=kind())
+        for name, kind in SOURCE_MODELS.items()
+    },
+    "scheduled sampling": Experiment(
+        generator=Cards(), training=Training(loss="next", scheduled_sampling=0.25)
+    ),
     **{
         f"position {name}": Experiment(model=AttentionOptions(position=kind()))
         for name, kind in POSITIONS.items()
@@ -206,7 +213,7 @@ _ANYTHING = st.one_of(
     st.text(max_size=40),
     st.text(string.digits + "-+.e,; ", max_size=20),
     st.sampled_from(
-        [*GENERATORS, *MODELS, *POSITIONS, "full", "fresh", "published", "all", "1", "0.5"]
+        [*PROCESSES, *ALL_MODELS, *POSITIONS, "full", "fresh", "published", "all", "1", "0.5"]
     ),
     st.integers(-(10**6), 10**6).map(str),
     st.floats().map(str),
@@ -227,3 +234,12 @@ def test_no_query_string_breaks_anything(version, query):
     assert set(link.lesson.hidden) <= set(all_but(()))
     if query.get("hide") != "all":
         assert set(link.lesson.hidden) <= set(hideable_controls(link.experiment))
+
+
+def test_one_setting_that_is_refused_takes_no_other_along():
+    query = {"v": LINK_VERSION, "generator": "markov", "loss": "next", "steps": "77"}
+    link = from_query({**query, "scheduled_sampling": "0.3"})
+    assert link.experiment == from_query(query).experiment
+    assert link.experiment.training.steps == 77
+    (notice,) = link.notices
+    assert notice.startswith("`scheduled_sampling` is 0.3")

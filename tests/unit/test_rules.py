@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from attnlab.configuration.options import OptionError
-from attnlab.generators import GENERATORS, Custom, HiddenMarkov, Markov, Recall
+from attnlab.generators import GENERATORS, PROCESSES, Cards, Custom, HiddenMarkov, Markov, Recall
 
 
-@pytest.mark.parametrize("kind", GENERATORS.values(), ids=GENERATORS)
+@pytest.mark.parametrize("kind", PROCESSES.values(), ids=PROCESSES)
 def test_rule(kind):
-    generator = kind().at_length(10)
+    generator = kind().at_length(kind().own_length() or 10)
     assert generator.formula.count("{") == generator.formula.count("}")
     # It is free to leave out.
-    assert ("{" in generator.formula) == bool(generator.formula)
+    assert ("=" in generator.formula) == bool(generator.formula)
     for table in generator.tables:
         assert np.shape(table.probs) == (len(table.outline.rows), len(table.outline.columns))
         np.testing.assert_allclose(np.sum(table.probs, axis=1), 1, atol=1e-9)
@@ -29,6 +29,7 @@ def test_rule(kind):
         (Markov(initial=(0.25, 0.25, 0.5)), "0.25"),
         (Recall(days=(2, 3)).at_length(5), "x_{6}"),
         (HiddenMarkov(initial=(0.15, 0.85)), "0.85"),
+        (Cards(hand=7), "y_{7}"),
     ],
 )
 def test_formula_has_the_numbers(generator, number):
@@ -62,6 +63,6 @@ def test_states_follow_the_first_distribution():
 
 
 def test_the_rule_is_no_option():
-    for kind in GENERATORS.values():
+    for kind in PROCESSES.values():
         names = {field.name for field in dataclasses.fields(kind)}
         assert not names & {"formula", "tables", "outline"}

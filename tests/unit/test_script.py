@@ -11,8 +11,8 @@ import pytest
 
 import attnlab
 from attnlab.configuration.number_text import show_measured
-from attnlab.generators import GENERATORS, Custom, Recall
-from attnlab.models import MODELS, AttentionOptions
+from attnlab.generators import PROCESSES, Copy, Custom, Recall
+from attnlab.models import MODELS, SOURCE_MODELS, AttentionOptions
 from attnlab.positions import POSITIONS
 from attnlab.runs.script import to_script
 from attnlab.training.experiment import Experiment
@@ -38,8 +38,9 @@ def printed_by(script, tmp_path):
 
 CASES = [
     *(preset.experiment for preset in PRESETS.values()),
-    *(Experiment(generator=kind()) for kind in GENERATORS.values()),
+    *(Experiment(generator=kind()) for kind in PROCESSES.values()),
     *(Experiment(model=kind()) for kind in MODELS.values()),
+    *(Experiment(generator=Copy(), model=kind()) for kind in SOURCE_MODELS.values()),
     *(Experiment(model=AttentionOptions(position=kind())) for kind in POSITIONS.values()),
     Experiment(generator=Recall(days=(1, 20), horizon=30), length=30),
     Experiment(generator=Recall(days=(3,))),
@@ -92,8 +93,16 @@ def test_a_script_imports_attnlab_alone():
                 assert node.module.split(".")[0] == "attnlab"
 
 
+# Of those with a source one is for all: what differs is the test, which is that of a task.
+TRAINED = {
+    name: experiment
+    for name, experiment in SMALL_MODELS.items()
+    if name not in SOURCE_MODELS or name == "rnn-bottleneck"
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("experiment", SMALL_MODELS.values(), ids=SMALL_MODELS)
+@pytest.mark.parametrize("experiment", TRAINED.values(), ids=TRAINED)
 def test_a_script_prints_the_figures_of_the_live_run(experiment, live, capsys):
     snapshot = finished(live(experiment))
     test = snapshot.latest.evaluation

@@ -1,0 +1,97 @@
+"""A library of many runs against one of few."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from attnlab import GENERATORS, MODELS, Evaluation, Experiment
+from attnlab.runs.history import Curve
+from attnlab.runs.library import Library, Query
+from attnlab.runs.library.archive import archive_of
+from attnlab.runs.library.row import row_of
+from attnlab.runs.result import Result
+from benchmarks.timing import Figure, in_turns, seconds_of, spread
+
+_ROUNDS = 9
+_FEW, _MANY = 100, 10_000
+_DAYS = 20
+_CURVE, _TESTS = 250, 25
+_BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def _results(count: int) -> Iterator[Result]:
+    """Of all processes and models in turn, with curves that can hardly be compressed."""
+    random = np.random.default_rng(0)
+    pairs = itertools.cycle(itertools.product(GENERATORS.values(), MODELS.values()))
+    for seed, (generator, model) in zip(range(count), pairs, strict=False):
+        nll, accuracy = random.uniform(0.5, 1.1), random.uniform(0.3, 0.9)
+        evaluation = Evaluation(nll, 0.005, accuracy, 0.005)
+        yield Result(
+            Experiment(generator=generator(), length=_DAYS, model=model(), seed=seed),
+            "done",
+            evaluation=evaluation,
+            steps=500,
+            seconds=random.uniform(0.1, 10),
+            parameters=300,
+            tests=((0, evaluation),) * _TESTS,
+            curve=Curve(np.arange(_CURVE), random.uniform(1, 2, _CURVE)),
+        )
+
+
+def _filled(folder: Path, count: int) -> float:
+    """Makes a library of so many runs without models; the seconds that taking them in took."""
+    rows = (
+        row_of(result, _BEGUN + timedelta(seconds=seed))
+        | {"name": f"run {seed}", "tags": f"tag {seed % 10}", "note": "", "changes": 0}
+        for seed, result in enumerate(_results(count))
+    )
+    data = archive_of((row, None) for row in rows)
+    library = Library(folder)
+    seconds = seconds_of(lambda: library.take_in(data))
+    library.close()
+    return seconds
+
+
+def _actions(folder: Path) -> dict[str, Callable[[], object]]:
+    library = Library(folder)
+    wanted = Experiment(length=_DAYS)
+    filtered = Query(text="run", model="transformer", tag="tag 3", sort="loss", descending=False)
+    return {
+        "opening": lambda: Library(folder).close(),
+        "first page of 50": library.entries,
+        "filtered page, by loss": lambda: library.entries(filtered),
+        "page found by text": lambda: library.entries(Query(text="7 dotmod")),
+        "count of all": library.count,
+        "count of a filter": lambda: library.count(filtered),
+        "finding one by its settings": lambda: library.find(wanted),
+        "keeping one": lambda: library.keep(Result(wanted, "done")),
+    }
+
+
+def _rows() -> Iterator[str]:
+    with TemporaryDirectory() as temporary:
+        few, many = Path(temporary, "few"), Path(temporary, "many")
+        _filled(few, _FEW)
+        seconds = _filled(many, _MANY)
+        bytes_each = Library(many).size() / _MANY
+        yield f"{'':<28} {_FEW:>18,} runs {_MANY:>18,} runs"
+        contenders = {"few": _actions(few), "many": _actions(many)}
+        for name in contenders["few"]:
+            times = in_turns(
+                {
+                    size: lambda action=actions[name]: 1_000 * seconds_of(action)
+                    for size, actions in contenders.items()
+                },
+                rounds=_ROUNDS,
+            )
+            few_times, many_times = (spread(times[size], ".1f") for size in ("few", "many"))
+            yield f"{name:<28} {few_times:>20} ms {many_times:>20} ms"
+        yield f"{bytes_each:,.0f} bytes a run without its model"
+        yield f"taking {_MANY:,} runs in from a file: {seconds:.1f} s"
+
+
+FIGURE = Figure(f"opening one of {_MANY:,} runs, and looking through it", _rows)

@@ -1,0 +1,60 @@
+"""Sequence to sequence in a browser: trained, scrubbed, and the table dealt, changed and played."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.train_page import TrainPage
+
+pytestmark = pytest.mark.e2e
+
+# A small deck, so that all is soon done.
+_TASK = (
+    "/sequence_to_sequence?v=2&generator=cards&cards_hand=3&cards_suits=2&cards_ranks=4"
+    "&model=encoder-decoder&encoder-decoder_d_model=8&loss=next&data=fresh&steps=150&test_size=100"
+)
+_WAYS = {
+    "desktop": {},
+    "phone": {
+        "viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True,
+        "color_scheme": "dark",
+    },
+}  # fmt: skip
+_OVERFLOWS = """() => [document.documentElement, document.querySelector('[data-testid=stMain]')]
+    .map(node => node.scrollWidth - node.clientWidth)"""
+
+
+@pytest.mark.parametrize("way", _WAYS)
+def test_a_hand_is_learned_dealt_changed_and_played(new_page, server, way):
+    bench = TrainPage(new_page(**_WAYS[way]))
+    bench.page.goto(server.url + _TASK)
+    hands = bench.page.locator(".attnlab-table .hand")
+    # The first visitor waits until the model and its writing are compiled.
+    expect(hands).to_have_count(5, timeout=180_000)
+    bench.finish_default_run()
+    maps = bench.part("chart_attention").locator("div[aria-label]")
+    expect(maps).to_have_attribute("aria-label", re.compile("Alignment of 3 target tokens"))
+    trained = maps.get_attribute("aria-label")
+    expect(bench.part("task_figures")).to_contain_text("exact match")
+
+    faces = bench.page.locator(".attnlab-table .hand .source .face")
+    before = faces.all_inner_texts()
+    bench.part("hands_deal").get_by_role("button").click()
+    expect(faces).not_to_have_text(before)
+
+    bench.fill("hand_text_0", "A♦ Q♣")
+    expect(bench.message("hand")).to_contain_text("Add 1")
+    bench.fill("hand_text_0", "ad qc jd")
+    expect(hands.first).to_have_attribute("aria-label", re.compile("A♦ ?Q♣ ?J♦"))
+    expect(bench.page).to_have_url(re.compile("source="))
+
+    bench.slide("table_laid_3", "Home")
+    expect(bench.page.locator(".attnlab-table .empty")).to_have_count(15)
+    bench.part("table_begin").get_by_role("button").click()
+    expect(bench.page.locator(".attnlab-table .empty")).to_have_count(0)
+    expect(bench.part("table_begin")).to_be_visible()
+
+    bench.slide("shown_step", "Home")
+    expect(maps).not_to_have_attribute("aria-label", trained)
+    assert bench.page.evaluate(_OVERFLOWS) == [0, 0]
