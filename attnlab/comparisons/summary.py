@@ -23,6 +23,7 @@ FIGURES = MappingProxyType(
         "accuracy": "share of right predictions in the test",
         "nll": "test loss, in nats",
         "learned": "share of what can be learned",
+        "exact_match": "share of targets written without a mistake",
     }
 )
 
@@ -142,12 +143,18 @@ def summarise(
 def figures_of(row: Row, figure: str) -> dict[int, float]:
     """A figure of `FIGURES` of every finished run, by seed.
 
-    Refused, with an `OptionError`: a figure that is not one, and what was learned where there is
-    nothing to learn.
+    Refused, with an `OptionError`: a figure that is not one, what was learned where there is
+    nothing to learn, and the exact match where not all runs are known to have one.
     """
     if figure not in FIGURES:
         choices = ", ".join(f"'{name}'" for name in FIGURES)
         raise OptionError("figure", figure, "not a figure", f"Choose one of {choices}")
+    if figure == "exact_match":
+        matches = {run.experiment.seed: run.exact_match for run in row.finished}
+        if None in matches.values():
+            problem = "of tasks alone, and some of these runs have none"
+            raise OptionError("figure", figure, problem, "Choose 'nll' or 'accuracy'")
+        return matches
     if figure != "learned":
         return {run.experiment.seed: getattr(run.evaluation, figure) for run in row.finished}
     shares = {run.experiment.seed: _share(run.evaluation, row) for run in row.finished}

@@ -65,7 +65,7 @@ class AttentionOptions(AbstractModelOptions):
     )
     mask: str = option(
         "causal",
-        "causal: a day sees itself and earlier days; none: all days; published: itself and later.",
+        "causal: a position sees itself and earlier ones; none: all; published: itself and later.",
         choices=tuple(MASKS),
     )
     score: str = option("dot", SCORE_HELP, choices=SCORE_CHOICES)

@@ -27,13 +27,13 @@ class ConvOptions(AbstractModelOptions):
     """
 
     name: ClassVar[str] = "conv"
-    summary: ClassVar[str] = "Causal convolutions: each day sees the days at fixed distances."
+    summary: ClassVar[str] = "Causal convolutions: each position sees those at fixed distances."
     causal: ClassVar[bool] = True
 
     layers: int = option(3, "Number of layers.", low=1, high=8)
-    kernel_size: int = option(3, "Days that a layer sees, itself included.", low=1, high=16)
+    kernel_size: int = option(3, "Positions that a layer sees, its own included.", low=1, high=16)
     dilation: int = option(
-        2, "Distance between these days; it is multiplied by this in every layer.", low=1, high=4
+        2, "Distance between them; it is multiplied by this in every layer.", low=1, high=4
     )
     d_model: int = option(24, "Width of the vectors between layers.", low=2, high=128)
     activation: str = option("gelu", ACTIVATION_HELP, choices=tuple(ACTIVATIONS))

@@ -31,7 +31,7 @@ class LinearOptions(AbstractModelOptions):
     """
 
     name: ClassVar[str] = "linear"
-    summary: ClassVar[str] = "Multinomial logistic regression on all days at once; no attention."
+    summary: ClassVar[str] = "Multinomial logistic regression on all tokens at once; no attention."
     every_position: ClassVar[bool] = False
     causal: ClassVar[bool] = False
     attains_reachable: ClassVar[bool] = True
@@ -39,7 +39,7 @@ class LinearOptions(AbstractModelOptions):
     initialisation: str = option("scaled", INITIALISATION_HELP, choices=INITIALISATIONS)
     day_feature: str = option(
         "without",
-        "with: each day also carries its number over 20, as in the blog post “Understanding "
+        "with: each position also carries its number over 20, as in the blog post “Understanding "
         "what self-attention is doing”.",
         choices=("without", "with"),
     )

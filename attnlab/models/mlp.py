@@ -24,7 +24,7 @@ class MLPOptions(AbstractModelOptions):
     """
 
     name: ClassVar[str] = "mlp"
-    summary: ClassVar[str] = "Multilayer perceptron on all days at once; no attention."
+    summary: ClassVar[str] = "Multilayer perceptron on all tokens at once; no attention."
     every_position: ClassVar[bool] = False
     causal: ClassVar[bool] = False
 

@@ -10,8 +10,8 @@ from attnlab.models.base import AbstractModel
 
 READOUTS = MappingProxyType(
     {
-        "last": "the last position predicts the final day",
-        "first": "the first one does: with the published mask, the only one that sees every day",
+        "last": "the last position predicts the final token",
+        "first": "the first one does: with the published mask, the only one that sees every token",
     }
 )
 

@@ -14,9 +14,9 @@ from attnlab.training.sources import Example
 
 LOSSES = MappingProxyType(
     {
-        "last": "the position that is read out predicts the final day",
-        "next": "every position predicts its next day; mean over positions",
-        "published": "every position predicts the final day; sum over positions",
+        "last": "the position that is read out predicts the final token",
+        "next": "every position predicts its next token; mean over positions",
+        "published": "every position predicts the final token; sum over positions",
     }
 )
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.e2e
 _LAST = {
     "generators": ".st-key-chart_dependence svg.marks",
     "inspect": ".st-key-transitions",
-    "words": "text=every position predicts its next day",
+    "words": "text=every position predicts its next token",
 }
 _WITHOUT_CHARTS = ("/words", "/library")
 _MOST_STOPS = 200

@@ -249,8 +249,11 @@ def test_exact_match_is_told_where_all_runs_of_a_task_have_it():
     assert records[1]["exact_match"] == {"mean": None, "low": None, "high": None}
     assert "exact_match" not in to_records([other])[0]
     assert "exact_match_mean" in to_csv([task])
+    assert figures_of(task, "exact_match") == dict(enumerate(shares))
     (row,) = summarise([*runs, finished(SHORT, 1.0, seed=3)], baselines=False)
     assert row.exact_match is None
+    with pytest.raises(OptionError, match="`figure` is 'exact_match'"):
+        figures_of(row, "exact_match")
 
 
 def test_no_option_has_the_name_of_a_figure():

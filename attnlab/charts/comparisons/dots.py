@@ -22,6 +22,7 @@ TITLES = {
     "accuracy": "test accuracy",
     "nll": "test loss (nats)",
     "learned": "learned, of what can be learned",
+    "exact_match": "exact match",
 }
 _ROW, _AROUND = 38, 92
 # Of a line its dots, under the name: the share of its height by which they are below its middle.
@@ -52,7 +53,11 @@ def means_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.D
 
 
 def references_table(rows: Sequence[Row], figure: str) -> pd.DataFrame:
-    """A row for every setting and reference predictor that is known."""
+    """A row for every setting and reference predictor that is known.
+
+    There is none for the exact match: what they write, each token after the last, is another matter
+    than what they predict.
+    """
     found = [
         (place, place - 0.16, place + 0.44, name, value)
         for place, row in enumerate(rows, 1)
@@ -68,7 +73,7 @@ def has_figure(row: Row, figure: str) -> bool:
 
 def _references(row: Row, figure: str) -> Iterator[tuple[str, float]]:
     known = row.references
-    if known is None:
+    if known is None or figure == "exact_match":
         return
     each: tuple[Best | None, ...] = (known.uniform, known.majority, known.linear, known.best)
     vocab = row.setting.experiment.generator.vocabulary.size

@@ -28,7 +28,7 @@ class GRUOptions(AbstractRecurrentOptions):
 
     name: ClassVar[str] = "gru"
     summary: ClassVar[str] = (
-        "Gated recurrent unit; it reads one day after another, without attention."
+        "Gated recurrent unit; it reads one token after another, without attention."
     )
 
     def parameter_formulas(self) -> Mapping[str, str]:

@@ -28,7 +28,7 @@ class LSTMOptions(AbstractRecurrentOptions):
 
     name: ClassVar[str] = "lstm"
     summary: ClassVar[str] = (
-        "Long short-term memory; it reads one day after another, without attention."
+        "Long short-term memory; it reads one token after another, without attention."
     )
 
     def parameter_formulas(self) -> Mapping[str, str]:

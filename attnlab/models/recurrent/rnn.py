@@ -28,7 +28,7 @@ class RNNOptions(AbstractRecurrentOptions):
     """
 
     name: ClassVar[str] = "rnn"
-    summary: ClassVar[str] = "Recurrent network (tanh); one day after another, without attention."
+    summary: ClassVar[str] = "Recurrent network (tanh); one token after another, without attention."
 
     def parameter_formulas(self) -> Mapping[str, str]:
         return {

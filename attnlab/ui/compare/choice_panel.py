@@ -28,9 +28,12 @@ _OWN = "(own comparison)"
 def draw_choice(base: Experiment) -> Grid | None:
     """The controls; the grid that they describe, or None where they cannot, which is told."""
     _draw_presets()
+    # That of a task follows from other options.
+    has_own_length = base.generator.own_length() is not None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         for name in FIRST:
-            _draw_alternatives(name, base)
+            if name != "length" or st.session_state.get(key_of(name)) or not has_own_length:
+                _draw_alternatives(name, base)
         st.session_state.setdefault(SEEDS, seeds())
         number_field(
             "seeds",

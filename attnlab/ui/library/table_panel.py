@@ -43,6 +43,7 @@ def draw_table(entries: tuple[Entry, ...], *, first: int, count: int) -> None:
             "steps": st.column_config.NumberColumn(format="localized"),
             "seconds": st.column_config.NumberColumn(format="%.1f"),
         },
+        placeholder="–",
         alt=f"Runs of the library, {len(table)} of them on this page.",
     )
     st.caption(

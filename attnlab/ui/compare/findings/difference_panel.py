@@ -24,7 +24,7 @@ def draw_differences(rows: Sequence[Row], labels: Sequence[str]) -> None:
     if len(named) < 2:
         return
     st.header("Is the difference real?", anchor=False, divider="gray")
-    figure = figure_shown()
+    figure = figure_shown(rows)
     with st.container(horizontal=True, gap="small"):
         first = _choose("compared with", list(named), _FIRST)
         others = [label for label in named if label != first]

@@ -11,16 +11,21 @@ from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
 
 _FIGURE = "compare_figure"
-FIGURES = {"accuracy": "accuracy", "nll": "loss", "learned": "learned share"}
+FIGURES = {
+    "accuracy": "accuracy",
+    "nll": "loss",
+    "learned": "learned share",
+    "exact_match": "exact match",
+}
 
 
 def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
     """The choice of the figure, and a line for every setting."""
+    st.session_state[_FIGURE] = figure_shown(rows)
     figure = st.segmented_control(
         "figure",
-        list(FIGURES),
+        _figures_of(rows),
         format_func=FIGURES.get,
-        default="accuracy",
         required=True,
         key=_FIGURE,
         persist_state="session",
@@ -41,14 +46,27 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
         )
     st.caption(
         "How to read it: a small dot is a run, the diamond their mean, the bar through it the "
-        f"{OF_SEEDS}. Grey dashes are predictors that need no training: a uniform guess, always "
-        "the commonest day, the best linear rule, and the best that is possible."
+        f"{OF_SEEDS}. "
+        + (
+            "Exact match is the share of the test's sources whose target is written without a "
+            "mistake, each token after those that the model itself wrote."
+            if figure == "exact_match"
+            else "Grey dashes are predictors that need no training: a uniform guess, always the "
+            "commonest token, the best linear rule, and the best that is possible."
+        )
     )
 
 
-def figure_shown() -> str:
-    """The chosen figure, for what else is drawn of it."""
-    return st.session_state.get(_FIGURE) or "accuracy"
+def figure_shown(rows: Sequence[Row]) -> str:
+    """The chosen figure if these rows have it, for what else is drawn of it."""
+    chosen = st.session_state.get(_FIGURE)
+    return chosen if chosen in _figures_of(rows) else "accuracy"
+
+
+def _figures_of(rows: Sequence[Row]) -> list[str]:
+    finished = [row for row in rows if row.finished]
+    have_matches = bool(finished) and all(row.exact_match is not None for row in finished)
+    return [name for name in FIGURES if have_matches or name != "exact_match"]
 
 
 def _extremes(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:

@@ -27,6 +27,7 @@ from attnlab.ui.core.page_theme import on_dark
 
 _PARALLEL_HEIGHT = 340
 _FEWEST_LINES, _MOST_TOLD = 3, 6
+_FROM_GUESS_TO_BEST = "a uniform guess to the best that is possible."
 
 
 def draw_maps(rows: Sequence[Row], labels: Sequence[str]) -> None:
@@ -48,7 +49,7 @@ def _draw_two_options(rows: Sequence[Row], names: Sequence[str]) -> None:
     if across == down:
         st.caption("Choose two different options.")
         return
-    figure = figure_shown()
+    figure = figure_shown(rows)
     columns, lines = _ordered(_values(rows, across)), _ordered(_values(rows, down))
     table = swept_table(rows, across, down, figure)
     told = "" if table.empty else f" From {table.value.min():.3f} to {table.value.max():.3f}."
@@ -72,7 +73,8 @@ def _draw_two_options(rows: Sequence[Row], names: Sequence[str]) -> None:
     st.caption(
         "How to read it: a cell is the mean over seeds"
         + (f", and over {', '.join(others)}" if others else "")
-        + ". The colours reach from a uniform guess to the best that is possible."
+        + ". The colours reach from "
+        + ("0 to 1." if figure == "exact_match" else _FROM_GUESS_TO_BEST)
     )
 
 
@@ -108,7 +110,7 @@ def _ordered(texts: tuple[str, ...]) -> tuple[str, ...]:
 def _domain(rows: Sequence[Row], figure: str) -> tuple[float, float]:
     """From a uniform guess to the best possible, of all processes there are."""
     known = [row.references for row in rows if row.references is not None]
-    if figure == "learned" or not known:
+    if figure in ("learned", "exact_match") or not known:
         return 0.0, 1.0
     ends = [getattr(each, figure) for one in known for each in (one.uniform, one.best)]
     return round(min(ends), 3), round(max(ends), 3)
@@ -122,7 +124,10 @@ def _draw_all_options(rows: Sequence[Row], labels: Sequence[str], names: Sequenc
         ("seconds", ".1f", [row.seconds for row in rows]),
         ("loss", ".3f", [row.nll and row.nll.mean for row in rows]),
         ("accuracy", ".3f", [row.accuracy and row.accuracy.mean for row in rows]),
+        ("exact match", ".3f", [row.exact_match and row.exact_match.mean for row in rows]),
     ):
+        if all(value is None for value in values):
+            continue
         axes.append(axis_of_numbers(title, values, form))
     lit = _lit(axes, st.session_state.get("compare_parallel"))
     with st.container(key="chart_compare_parallel"):

@@ -24,7 +24,7 @@ def draw_spread(rows: Sequence[Row]) -> None:
     if len(rows) < 2:
         return
     st.header("What the spread is due to", anchor=False, divider="gray")
-    figure = figure_shown()
+    figure = figure_shown(rows)
     try:
         shares = [
             dataclasses.replace(share, options=tuple(map(plain_label, share.options)))

@@ -50,13 +50,15 @@ def interval_text(interval: Interval | None, *, places: int = 3) -> str:
 
     >>> interval_text(Interval(0.5, 0.48, 0.52, 5)), interval_text(Interval(0.5, None, None, 1))
     ('0.500 ± 0.020', '0.500')
-    >>> interval_text(None)
-    '–'
+    >>> interval_text(Interval(1.0, 1.0, 1.0, 5)), interval_text(None)
+    ('1.000, all 5 seeds', '–')
     """
     if interval is None:
         return "–"
     if interval.low is None or interval.exact:
         return f"{interval.mean:.{places}f}".replace("-", "−")
+    if interval.low == interval.high:
+        return _of_all(f"{interval.mean:.{places}f}", interval)
     # Cut off at a bound, it is longer on the other side.
     half = max(interval.high - interval.mean, interval.mean - interval.low)
     return show_measured(interval.mean, half, most_places=places)
@@ -69,8 +71,15 @@ def share_text(interval: Interval | None) -> str:
     percent = Interval(*(v and 100 * v for v in (interval.mean, interval.low, interval.high)), 1)
     if interval.low is None:
         return f"{percent.mean:.1f} %".replace("-", "−")
+    if interval.low == interval.high:
+        return _of_all(f"{percent.mean:.1f} %", interval)
     half = max(percent.high - percent.mean, percent.mean - percent.low)
     return f"{show_measured(percent.mean, half, most_places=1)} %"
+
+
+def _of_all(text: str, interval: Interval) -> str:
+    # Equal figures do not say that the next seed's is equal, too.
+    return f"{text}, all {interval.n} seeds".replace("-", "−")
 
 
 OF_SEEDS = f"{LEVEL:.0%} confidence interval over seeds (Student's t)"
