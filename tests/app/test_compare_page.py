@@ -130,7 +130,7 @@ def test_a_task_of_fewer_sources_than_a_run_has_by_default():
     _finish(page)
     table = page.dataframe[0].value
     assert list(table["n"]) == ["2 of 2"] * 2
-    assert all("±" in shown or "all 2 seeds" in shown for shown in table["exact match"])
+    assert all("±" in shown or "in all 2" in shown for shown in table["exact match"])
     # The length follows from the hand.
     assert "vary_length" not in {each.key for each in page.text_input}
     page.segmented_control(key="compare_figure").set_value("exact_match").run()

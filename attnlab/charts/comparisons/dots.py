@@ -130,7 +130,8 @@ def dots_layers(
     def x(field: str) -> alt.X:
         form = {"format": ".0%"} if figure == "learned" else {}
         axis = alt.Axis(tickCount=8, labelOverlap=True, **form)
-        return alt.X(field, title=TITLES[figure], scale=alt.Scale(zero=False), axis=axis)
+        scale = alt.Scale(domain=[0, 1]) if figure == "exact_match" else alt.Scale(zero=False)
+        return alt.X(field, title=TITLES[figure], scale=scale, axis=axis)
 
     number = ".1%" if figure == "learned" else ".4f"
     known = (
@@ -144,7 +145,9 @@ def dots_layers(
                 "reference:N",
                 title=None,
                 scale=alt.Scale(domain=list(REFERENCES), range=list(REFERENCES.values())),
-                legend=alt.Legend(orient="top", symbolType="stroke", symbolSize=300, columns=2),
+                legend=None
+                if figure == "exact_match"
+                else alt.Legend(orient="top", symbolType="stroke", symbolSize=300, columns=2),
             ),
             tooltip=[
                 alt.Tooltip("reference:N"),

@@ -10,7 +10,7 @@ from attnlab.ui.compare.findings.words import OF_SEEDS, interval_text, share_tex
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
 
-_FIGURE = "compare_figure"
+_FIGURE, _CHANGED = "compare_figure", "compare_figure_changed"
 FIGURES = {
     "accuracy": "accuracy",
     "nll": "loss",
@@ -29,7 +29,11 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
         required=True,
         key=_FIGURE,
         persist_state="session",
+        on_change=lambda: st.session_state.update({_CHANGED: True}),
     )
+    # What is drawn of the figure further down is outside this fragment.
+    if st.session_state.pop(_CHANGED, False):
+        st.rerun()
     with st.container(key="chart_compare_dots"):
         draw_chart(
             dots_chart(

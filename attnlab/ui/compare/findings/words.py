@@ -51,7 +51,7 @@ def interval_text(interval: Interval | None, *, places: int = 3) -> str:
     >>> interval_text(Interval(0.5, 0.48, 0.52, 5)), interval_text(Interval(0.5, None, None, 1))
     ('0.500 ± 0.020', '0.500')
     >>> interval_text(Interval(1.0, 1.0, 1.0, 5)), interval_text(None)
-    ('1.000, all 5 seeds', '–')
+    ('1.000 in all 5', '–')
     """
     if interval is None:
         return "–"
@@ -79,7 +79,7 @@ def share_text(interval: Interval | None) -> str:
 
 def _of_all(text: str, interval: Interval) -> str:
     # Equal figures do not say that the next seed's is equal, too.
-    return f"{text}, all {interval.n} seeds".replace("-", "−")
+    return f"{text} in all {interval.n}".replace("-", "−")
 
 
 OF_SEEDS = f"{LEVEL:.0%} confidence interval over seeds (Student's t)"
