@@ -5,6 +5,9 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from attnlab.charts.core.colours import hues
+from attnlab.charts.core.drawing import Rows
+
 # More labels than this would overlap at the width of a phone.
 _MOST_LABELS = 20
 
@@ -28,3 +31,40 @@ def day_axis(
     symbol = f"{json.dumps(list(symbols), ensure_ascii=False)}[datum.value - 1]"
     label = f"[{symbol}, '' + datum.value]" if upright else f"datum.value + '  ' + {symbol}"
     return alt.Axis(labelExpr=label, **common)
+
+
+def query_key_cells(
+    table: Rows,
+    *,
+    queries: Sequence[int],
+    keys: Sequence[int],
+    titles: tuple[str, str],
+    dark: bool,
+    height: int,
+    symbols: Sequence[str] | None = None,
+) -> alt.Chart:
+    """A cell for each `query` and `key` of the table, whose colour the caller encodes.
+
+    `queries` and `keys` are the days of the rows and columns, `titles` those of keys and queries;
+    `symbols` are the tokens of the days of a single sequence.
+    """
+    hue = hues(dark=dark)
+    return (
+        alt.Chart(table, padding={"right": 16})
+        .mark_rect(aria=False)
+        .encode(
+            x=alt.X(
+                "key:O",
+                title=titles[0],
+                scale=alt.Scale(domain=list(keys)),
+                axis=day_axis(keys, symbols, hue.key, upright=True),
+            ),
+            y=alt.Y(
+                "query:O",
+                title=titles[1],
+                scale=alt.Scale(domain=list(queries)),
+                axis=day_axis(queries, symbols, hue.query, upright=False),
+            ),
+        )
+        .properties(height=height)
+    )

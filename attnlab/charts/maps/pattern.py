@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
-from attnlab.charts.core.colours import hues, share_ramp
-from attnlab.charts.core.days import day_axis
+from attnlab.charts.core.colours import share_ramp
+from attnlab.charts.core.days import query_key_cells
 from attnlab.charts.core.drawing import Rows, drawn_once
 from attnlab.charts.core.legend import ramp_legend
 
@@ -63,36 +63,27 @@ def pattern_chart(
     all_days = list(range(1, length + 1))
     days = all_days if keys is None else list(keys)
     rows = all_days if queries is None else list(queries)
-    ramp, hue = share_ramp(dark=dark), hues(dark=dark)
-    chart = (
-        alt.Chart(table, padding={"right": 16})
-        .mark_rect(aria=False)
-        .encode(
-            x=alt.X(
-                "key:O",
-                title=titles[0],
-                scale=alt.Scale(domain=days),
-                axis=day_axis(days, symbols, hue.key, upright=True),
-            ),
-            y=alt.Y(
-                "query:O",
-                title=titles[1],
-                scale=alt.Scale(domain=rows),
-                axis=day_axis(rows, symbols, hue.query, upright=False),
-            ),
-            color=alt.Color(
-                "share:Q",
-                title=meaning,
-                scale=alt.Scale(domain=[0, 1], range=list(ramp), clamp=True),
-                legend=ramp_legend(values=[0, 0.5, 1], format=".1f", titleLimit=140),
-            ),
-            tooltip=[
-                alt.Tooltip("query_day:N", title="query day"),
-                alt.Tooltip("key_day:N", title="key day"),
-                alt.Tooltip("share:Q", title=meaning, format=".3f"),
-            ],
-        )
-        .properties(height=height)
+    ramp = share_ramp(dark=dark)
+    chart = query_key_cells(
+        table,
+        queries=rows,
+        keys=days,
+        titles=titles,
+        symbols=symbols,
+        dark=dark,
+        height=height,
+    ).encode(
+        color=alt.Color(
+            "share:Q",
+            title=meaning,
+            scale=alt.Scale(domain=[0, 1], range=list(ramp), clamp=True),
+            legend=ramp_legend(values=[0, 0.5, 1], format=".1f", titleLimit=140),
+        ),
+        tooltip=[
+            alt.Tooltip("query_day:N", title="query day"),
+            alt.Tooltip("key_day:N", title="key day"),
+            alt.Tooltip("share:Q", title=meaning, format=".3f"),
+        ],
     )
     if clicked is None:
         return chart

@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
-from attnlab.charts.core.colours import hues, share_ramp, truth_ramp
-from attnlab.charts.core.days import day_axis
+from attnlab.charts.core.colours import share_ramp, truth_ramp
+from attnlab.charts.core.days import query_key_cells
 from attnlab.charts.core.drawing import Rows, drawn_once
 from attnlab.charts.core.legend import ramp_legend
 
@@ -50,7 +50,6 @@ def dependence_chart(
     """
     days = list(range(1, length + 1))
     rows = days if queries is None else list(queries)
-    hue = hues(dark=dark)
     ramp = share_ramp(dark=dark) if learned else truth_ramp(dark=dark)
     tooltip = [
         alt.Tooltip("query:O", title="query day"),
@@ -59,31 +58,21 @@ def dependence_chart(
     ]
     if errors:
         tooltip.append(alt.Tooltip("error:Q", title="± standard error", format=".4f"))
-    return (
-        alt.Chart(table, padding={"right": 16})
-        .mark_rect(aria=False)
-        .encode(
-            x=alt.X(
-                "key:O",
-                title=titles[0],
-                scale=alt.Scale(domain=days),
-                axis=day_axis(days, None, hue.key, upright=True),
+    return query_key_cells(
+        table,
+        queries=rows,
+        keys=days,
+        titles=titles,
+        dark=dark,
+        height=height,
+    ).encode(
+        color=alt.Color(
+            "value:Q",
+            title=title,
+            scale=alt.Scale(domain=[0, most], range=list(ramp), clamp=True),
+            legend=ramp_legend(
+                length=72, values=[0, most / 2, most], format=".3~g", titleLimit=160
             ),
-            y=alt.Y(
-                "query:O",
-                title=titles[1],
-                scale=alt.Scale(domain=rows),
-                axis=day_axis(rows, None, hue.query, upright=False),
-            ),
-            color=alt.Color(
-                "value:Q",
-                title=title,
-                scale=alt.Scale(domain=[0, most], range=list(ramp), clamp=True),
-                legend=ramp_legend(
-                    length=72, values=[0, most / 2, most], format=".3~g", titleLimit=160
-                ),
-            ),
-            tooltip=tooltip,
-        )
-        .properties(height=height)
+        ),
+        tooltip=tooltip,
     )

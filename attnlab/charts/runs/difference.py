@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
-from attnlab.charts.core.colours import hues, signed_ramp
-from attnlab.charts.core.days import day_axis
+from attnlab.charts.core.colours import signed_ramp
+from attnlab.charts.core.days import query_key_cells
 from attnlab.charts.core.drawing import Rows, drawn_once
 from attnlab.charts.core.legend import ramp_legend
 
@@ -40,34 +40,24 @@ def difference_chart(
     """A difference of two maps from -most to most; `queries` are the rows, if not all days."""
     days = list(range(1, length + 1))
     rows = days if queries is None else list(queries)
-    hue, ramp = hues(dark=dark), signed_ramp(dark=dark)
-    return (
-        alt.Chart(table, padding={"right": 16})
-        .mark_rect(aria=False)
-        .encode(
-            x=alt.X(
-                "key:O",
-                title="key day →",
-                scale=alt.Scale(domain=days),
-                axis=day_axis(days, None, hue.key, upright=True),
-            ),
-            y=alt.Y(
-                "query:O",
-                title="← query day",
-                scale=alt.Scale(domain=rows),
-                axis=day_axis(rows, None, hue.query, upright=False),
-            ),
-            color=alt.Color(
-                "difference:Q",
-                title=title,
-                scale=alt.Scale(domain=[-most, 0, most], range=list(ramp), clamp=True),
-                legend=ramp_legend(values=[-most, 0, most], format=".3~g", titleLimit=160),
-            ),
-            tooltip=[
-                alt.Tooltip("query:O", title="query day"),
-                alt.Tooltip("key:O", title="key day"),
-                alt.Tooltip("difference:Q", title=title, format="+.3f"),
-            ],
-        )
-        .properties(height=height)
+    ramp = signed_ramp(dark=dark)
+    return query_key_cells(
+        table,
+        queries=rows,
+        keys=days,
+        titles=("key day →", "← query day"),
+        dark=dark,
+        height=height,
+    ).encode(
+        color=alt.Color(
+            "difference:Q",
+            title=title,
+            scale=alt.Scale(domain=[-most, 0, most], range=list(ramp), clamp=True),
+            legend=ramp_legend(values=[-most, 0, most], format=".3~g", titleLimit=160),
+        ),
+        tooltip=[
+            alt.Tooltip("query:O", title="query day"),
+            alt.Tooltip("key:O", title="key day"),
+            alt.Tooltip("difference:Q", title=title, format="+.3f"),
+        ],
     )
