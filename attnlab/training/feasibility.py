@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from attnlab.configuration.finding import Finding
 from attnlab.configuration.options import options_of
+from attnlab.configuration.position_words import with_position_word
 from attnlab.generators import AbstractTask
 from attnlab.models.readout import readout_position
 from attnlab.optimum.best import Best, optimum
@@ -44,7 +45,11 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
         *model.findings(loss=experiment.training.loss, length=length),
         *_about_sight(experiment, position, best, reachable),
     ]
-    return Verdict(best, reachable, tuple(findings))
+    told = (
+        Finding(option, with_position_word(text, generator.position_word))
+        for option, text in findings
+    )
+    return Verdict(best, reachable, tuple(told))
 
 
 def _about_sight(
