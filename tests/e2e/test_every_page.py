@@ -52,6 +52,20 @@ _FINDINGS = """async streamlits => {
         .map(node => `${id}: ${node.html}\\n${node.failureSummary}`))
 }"""
 
+# The page hears of its new ground, and its script runs once more; that of a page without charts may
+# be too short to be seen.
+_WATCH = """() => {
+    const app = document.querySelector('[data-testid=stApp]');
+    window.drawnAnew = new Promise(done => {
+        setTimeout(done, 5000);
+        const state = () => app.getAttribute('data-test-script-state');
+        let began = false;
+        new MutationObserver((_, observer) => {
+            began ||= state() === 'running';
+            if (began && state() === 'notRunning') { observer.disconnect(); done(); }
+        }).observe(app, {attributeFilter: ['data-test-script-state']});
+    });
+}"""
 
 # All that can be clicked, chosen or typed into. A grid of numbers is one canvas with arrow keys.
 _CONTROLS = (
@@ -159,14 +173,13 @@ def _open_all(page: Page) -> None:
         _settle(page)
 
 
-_HEARD_MILLISECONDS = 1_000
-
-
 def _findings(page: Page, ground: str) -> list[str]:
-    page.emulate_media(color_scheme=ground)
-    expect(page.get_by_test_id("stApp")).to_have_css("background-color", _GROUND[ground])
-    # The page hears of its new ground, and is drawn anew a moment later.
-    page.wait_for_timeout(_HEARD_MILLISECONDS)
+    app = page.get_by_test_id("stApp")
+    if app.evaluate("node => getComputedStyle(node).backgroundColor") != _GROUND[ground]:
+        page.evaluate(_WATCH)
+        page.emulate_media(color_scheme=ground)
+        page.evaluate("() => window.drawnAnew")
+        expect(app).to_have_css("background-color", _GROUND[ground])
     _settle(page)
     return page.evaluate(_FINDINGS, _STREAMLITS)
 
