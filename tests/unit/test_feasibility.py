@@ -1,10 +1,11 @@
 """What an experiment can come to, told before it is trained."""
 
 import dataclasses
+import re
 
 import pytest
 
-from attnlab.generators import Custom, DotMod, Markov, NDays, Recall
+from attnlab.generators import Custom, DotMod, Markov, NDays, Recall, Reverse
 from attnlab.models import (
     AttentionOptions,
     ConvOptions,
@@ -81,6 +82,17 @@ def test_each_finding_is_told_alone_and_of_its_option(words):
     (finding,) = feasibility(experiment).findings
     assert words in finding.text
     assert finding.option == option
+
+
+def test_of_a_task_they_speak_of_tokens():
+    training = Training(readout="first", loss="published")
+    model = AttentionOptions(mask="causal")
+    experiment = Experiment(
+        generator=Reverse(source_length=5), length=9, model=model, training=training
+    )
+    told = " ".join(finding.text for finding in feasibility(experiment).findings)
+    assert "The prediction is read out at token 1, where the model sees only token 1." in told
+    assert not re.search(r"\bdays?\b", told, re.IGNORECASE)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.configuration.options import OptionError
+from attnlab.configuration.position_words import with_position_word
 from attnlab.inspection import in_words, what_happened
 from attnlab.live.live_run import LiveRun
 from attnlab.models import Trace
@@ -230,7 +231,8 @@ def _happened(
         informative=informative,
         row=_row(mean or mean_trace(moment.model, seen.probes), experiment),
     )
-    return as_message(in_words(happened, experiment.model))
+    words = in_words(happened, experiment.model)
+    return as_message(with_position_word(words, experiment.generator.position_word))
 
 
 def _row(trace: Trace, experiment: Experiment) -> np.ndarray | None:
