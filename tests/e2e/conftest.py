@@ -4,10 +4,11 @@ import itertools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext, Error, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
 from tests.e2e.browser import DESKTOP, find_browser, launch_browser
 from tests.e2e.server import QUICKLY_COMPILED, AppServer
@@ -19,6 +20,8 @@ _PATIENCE = 60_000
 _TOLD = 1500
 # In what a browser says of anything that a page was not allowed.
 _POLICY = "Content Security Policy"
+# A browser keeps fifty of a tab, and some tests count those that they make.
+_MOST_ENTRIES = 25
 expect.set_options(timeout=_PATIENCE)
 
 
@@ -94,25 +97,58 @@ def fresh_server(tmp_path):
     assert server.failures() == [], server.log()
 
 
+class Visitor:
+    """Somebody with a browser: what the app has sent is kept, and a tab is used again.
+
+    A session of the app belongs to an open page, so that two pages are two strangers to the
+    server, in two tabs or one after the other in the same.
+    """
+
+    def __init__(self, browser: Browser, **options: Any):
+        self._context = browser.new_context(**options)
+        self._context.set_default_timeout(_PATIENCE)
+        self._options = options
+        self._free: list[Page] = []
+
+    def tab(self) -> Page:
+        """An empty one; if it was used before, the browser has compiled the app's scripts there."""
+        if not self._free:
+            return self._context.new_page()
+        tab = self._free.pop()
+        tab.set_viewport_size(self._options["viewport"])
+        tab.emulate_media(color_scheme=self._options.get("color_scheme", "light"))
+        return tab
+
+    def leave(self, tab: Page) -> None:
+        """Empty a tab for another test."""
+        # What the app keeps in a browser, such as whether the sidebar is open.
+        tab.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
+        if tab.evaluate("() => history.length") < _MOST_ENTRIES:
+            tab.goto("about:blank")
+            self._free.append(tab)
+        else:
+            tab.close()
+
+    def close(self) -> None:
+        """With all tabs."""
+        self._context.close()
+
+
 @pytest.fixture(scope="session")
 def visitor_of(browser):
-    """Gives the visitor with these options, the same every time: what the app has sent is kept.
+    """Gives the visitor with these options, the same every time."""
+    visitors: dict[str, Visitor] = {}
 
-    A session of the app belongs to a tab, so that two tabs are two strangers to the server.
-    """
-    visitors: dict[str, BrowserContext] = {}
-
-    def visitor(**options) -> BrowserContext:
+    def visitor(**options) -> Visitor:
         options = {"viewport": DESKTOP, **options}
         name = repr(sorted(options.items()))
         if name not in visitors:
-            visitors[name] = browser.new_context(**options)
-            visitors[name].set_default_timeout(_PATIENCE)
+            visitors[name] = Visitor(browser, **options)
         return visitors[name]
 
     yield visitor
-    for context in visitors.values():
-        context.close()
+    for visitor in visitors.values():
+        visitor.close()
 
 
 @pytest.fixture
@@ -126,7 +162,7 @@ def new_page(visitor_of):
 def new_shared_page(visitor_of):
     """Opens a tab for several tests of a module, each of which leaves it as the next can take it.
 
-    With `leave` it is looked at and closed before the end of the module.
+    With `leave` it is looked at and left before the end of the module.
     """
     with _watched_tabs(visitor_of) as open_page:
         yield open_page
@@ -144,28 +180,35 @@ def _watched_tabs(visitor_of) -> Iterator[Callable[..., Page]]:
     asked: list[list[str]] = []
     exceptions: list[str] = []
 
+    opened: dict[Page, tuple[Visitor, dict[str, Callable]]] = {}
+
     def open_page(**options) -> Page:
-        page = visitor_of(**options).new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda said: _POLICY in said.text and errors.append(said.text))
-        requests: list[str] = []
-        page.on("request", lambda request: requests.append(request.url))
-        page.on("websocket", lambda socket: requests.append(socket.url))
+        visitor = visitor_of(**options)
+        page, requests = visitor.tab(), []
+        heard = {
+            "pageerror": lambda error: errors.append(str(error)),
+            "console": lambda said: _POLICY in said.text and errors.append(said.text),
+            "request": lambda request: requests.append(request.url),
+            "websocket": lambda socket: requests.append(socket.url),
+        }
+        for event, note in heard.items():
+            page.on(event, note)
+        opened[page] = visitor, heard
         pages.append(page)
         asked.append(requests)
         return page
 
     def leave(page: Page) -> None:
         exceptions.extend(page.get_by_test_id("stException").all_inner_texts())
-        # What the app keeps in a browser, such as whether the sidebar is open.
-        page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
-        page.close()
+        visitor, heard = opened.pop(page)
+        for event, note in heard.items():
+            page.remove_listener(event, note)
+        visitor.leave(page)
 
     open_page.pages, open_page.leave = pages, leave
     yield open_page
-    for page in pages:
-        if not page.is_closed():
-            leave(page)
+    for page in [page for page in opened if not page.is_closed()]:
+        leave(page)
     assert exceptions == []
     assert errors == []
     assert [url for urls in asked for url in urls if _host(url) not in ("", _host(urls[0]))] == []

@@ -64,7 +64,8 @@ def test_the_back_button_returns_to_the_run(bench):
 
 
 def test_a_dropped_connection_loses_nothing(new_page, server):
-    page = new_page()
+    # Of a visitor whose tab nobody gets afterwards, since the script stays in it.
+    page = new_page(locale="en-GB")
     page.add_init_script(_HOLD_SOCKETS)
     page.goto(server.url + QUICK)
     train = TrainPage(page)
