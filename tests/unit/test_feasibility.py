@@ -324,7 +324,7 @@ def test_two_causal_layers_tell_the_order_without_positions():
         generator=Recall(days=(1, 2), horizon=3, table_seed=4),
         length=3,
         model=model,
-        training=Training(steps=1_200, learning_rate=0.01, data="fresh"),
+        training=Training(steps=1_200, learning_rate=0.003, data="fresh"),
     )
     alone = dataclasses.replace(experiment, model=dataclasses.replace(model, layers=1))
     setup = prepare(experiment)
