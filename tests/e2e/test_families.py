@@ -87,6 +87,8 @@ def test_every_head_of_a_transformer_is_shown(trained):
         assert f"attends, head {head} day " in rows
     train.choose("map_layer_2", "2")
     expect(page.locator(f'.st-key-chart_final_query div[aria-label="{rows}"]')).to_have_count(0)
+    # All of it, before another head is chosen.
+    train.settle()
     pattern = _said(page, "chart_attends")
     train.choose_chip("map_head_3", "2")
     expect(page.locator(f'.st-key-chart_attends div[aria-label="{pattern}"]')).to_have_count(0)
