@@ -1,4 +1,4 @@
-"""The axes of charts from day to day: days by their number and token, queries down, keys across."""
+"""Axes of days, by their number and token, and the cells of a map: queries down, keys across."""
 
 import json
 from collections.abc import Sequence
