@@ -43,8 +43,10 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
     findings = [
         *_about_process(experiment, best, most),
         *model.findings(loss=experiment.training.loss, length=length),
-        *_about_sight(experiment, position, best, reachable),
     ]
+    # A task is tested at all tokens of its target, wherever the readout is.
+    if not is_task:
+        findings += _about_sight(experiment, position, best, reachable)
     told = (
         Finding(option, with_position_word(text, generator.position_word))
         for option, text in findings
