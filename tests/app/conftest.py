@@ -1,9 +1,11 @@
 """The app without a browser."""
 
 import concurrent.futures
+import functools
 from pathlib import Path
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from attnlab.live.answers import Answers
@@ -31,6 +33,15 @@ def _questions_end_with_their_file():
         answers.withdraw(*question)
     _, going_on = concurrent.futures.wait(asked.values(), timeout=120.0)
     assert not going_on
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _packages_searched_once():
+    """Every app without a browser searches all installed packages for components; 0.1 s each."""
+    search = functools.cache(manifest_scanner.scan_component_manifests)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", search)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -47,6 +47,7 @@ def test_an_address_from_before_the_browser_heard_sets_nothing(app):
     assert _address(app) == {"v": "2", "steps": "700"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own_reruns", [0, 1])
 def test_a_click_on_the_heels_of_a_preset_leaves_it(app, own_reruns):
     before = {key: app.number_input(key=key).value for key in ("steps", "learning_rate")}

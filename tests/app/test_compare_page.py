@@ -46,6 +46,7 @@ def warnings(page) -> str:
     return " ".join(each.value for each in page.warning)
 
 
+@pytest.mark.slow
 def test_a_link_holds_the_whole_comparison(page):
     assert page.multiselect(key="vary_model").value == ["linear", "attention"]
     assert page.number_input(key="compare_seeds").value == 2

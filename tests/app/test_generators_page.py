@@ -88,6 +88,7 @@ def test_every_generator(page, name):
     compile(code(page), "in code", "exec")
 
 
+@pytest.mark.slow
 def test_a_bad_table_keeps_the_last_picture(page):
     before = _figures(_settled(page))
     page.session_state["markov_transition"] = _BAD

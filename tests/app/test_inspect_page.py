@@ -94,6 +94,7 @@ def test_a_frozen_pattern_is_of_a_step_before_the_one_that_is_shown(app, trained
     assert not [box for box in page.selectbox if box.key == "frozen_step"]
 
 
+@pytest.mark.slow
 def test_heads_stand_in_the_order_of_what_their_removal_costs(app):
     _resume(app, _starting(SMALL_TRANSFORMER))
     page = _open(app)

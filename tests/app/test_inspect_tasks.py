@@ -50,6 +50,7 @@ def test_a_model_of_a_task_is_looked_into(app, name):
         assert any(r"\tanh" in text.value for text in page.latex)
 
 
+@pytest.mark.slow
 def test_a_source_is_typed_and_its_target_follows(app):
     page, experiment = _on(app, "rnn-bottleneck")
     task, model = experiment.generator, page.session_state["live_run"].snapshot().latest.model

@@ -38,6 +38,7 @@ def _choose(page, stage, **cell):
     assert not page.exception
 
 
+@pytest.mark.slow
 def test_the_arithmetic_ends_in_the_literature_s_numbers(page):
     cells = ((1, 1, 1), (2, 3, 2), (3, 2, 3))
     for stage, (query, key, component) in itertools.product(
@@ -103,6 +104,7 @@ def test_a_smaller_table_takes_the_cell_along(page):
     assert page.number_input(key="step_at_query").value == 2
 
 
+@pytest.mark.slow
 def test_a_bad_table_keeps_the_last_good_picture(page):
     page.text_area(key="step_inputs").set_value("1 0 1 0; 0 3 0 3").run()
     _choose(page, "scores", query=2, key=2)

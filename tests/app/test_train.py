@@ -78,6 +78,7 @@ def test_every_model_with_every_position(app, model):
         assert _experiment_of(app).model.position == POSITIONS[position]()
 
 
+@pytest.mark.slow
 def test_every_choice_reaches_the_experiment(app):
     for key in ("mask", "scale", "initialisation", "embedding", "batch_mode"):
         for choice in app.selectbox(key=key).options:
@@ -88,6 +89,7 @@ def test_every_choice_reaches_the_experiment(app):
             assert getattr(owner, key) == choice
 
 
+@pytest.mark.slow
 def test_the_run_at_hand_keeps_its_settings(app):
     app.button(key="run_step").click().run()
     run = app.session_state["live_run"]
@@ -135,6 +137,7 @@ def _place_of(block, label):
     return ()
 
 
+@pytest.mark.slow
 def test_more_keeps_its_place_whatever_stands_above_it(app):
     """Elsewhere the browser would make it anew, and so close it under the hand that opened it."""
     place = _place_of(app.sidebar, "more")

@@ -142,6 +142,7 @@ def test_an_effect_is_the_difference_of_two_tests():
     assert effect.nll_change_stderr == pytest.approx(differences.std(ddof=1) / 60**0.5, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_every_head_is_replaced_in_every_way_and_the_figures_come_one_by_one():
     model, rng = build(FAMILIES["transformer"]), np.random.default_rng(3)
     test = rng.integers(VOCAB, size=(200, LENGTH + 1)).astype(np.int32)

@@ -73,6 +73,7 @@ def test_options_replace_those_of_the_preset(capsys):
     assert experiment.training.batch_mode == "full"
 
 
+@pytest.mark.slow
 def test_a_family_is_trained_as_it_does_well_with_unless_asked_otherwise(capsys):
     small = ("train", "--json", "--length", "4", "--steps", "20", "--test-size", "100")
     usual = {"data": "fresh", "batch": 256, "steps": 20}

@@ -120,6 +120,7 @@ BASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_users_run")
 @hypothesis.given(base=st.sampled_from(BASES), path=st.sampled_from(PATHS), value=ANY_JSON)
 @hypothesis.settings(max_examples=600, suppress_health_check=FIXTURE_FOR_ALL)

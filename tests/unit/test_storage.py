@@ -197,6 +197,7 @@ def test_another_checksum_is_refused(data, version):
             from_bytes(old.replace(checksum, other))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_largest_run_that_a_history_can_hold_is_read_again(version):
     # Numbers with as many digits as there are.

@@ -91,6 +91,7 @@ def test_heads_are_those_of_equinox():
     np.testing.assert_allclose(ours, expected, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["learned, chunked", "alibi, chunked, additive"])
 def test_attention_in_chunks_has_the_gradients_of_all_at_once(setting):
     chunked, _, _ = built(f"transformer {setting}")
