@@ -80,7 +80,12 @@ def test_what_a_link_asks_for_in_vain_is_told():
     [
         ("vary_length", "five", "`length` is"),
         ("vary_length", "0,999", "`length` is"),
-        ("vary_length", ",".join(map(str, range(2, 65))) + "," * 10, None),
+        pytest.param(
+            "vary_length",
+            ",".join(map(str, range(2, 65))) + "," * 10,
+            None,
+            marks=pytest.mark.slow,
+        ),
         ("vary_length", "1e3", "`length` is"),
         ("vary_d_attn", "-1", None),
     ],

@@ -114,6 +114,7 @@ def test_what_is_no_table_is_refused(page):
         assert word in page.error[0].value
 
 
+@pytest.mark.slow
 def test_a_table_is_fitted_to_new_symbols(page):
     page.selectbox(key="generator").select("custom").run()
     page.text_input(key="custom_symbols").set_value("a b").run()

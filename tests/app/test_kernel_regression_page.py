@@ -38,6 +38,7 @@ def test_every_curve(page):
         assert "in float64" in texts(page)
 
 
+@pytest.mark.slow
 def test_the_fit_follows_the_controls(page):
     seen = [figures(page)]
     page.slider(key="bandwidth").set_value(0.5).run()

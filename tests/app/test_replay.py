@@ -33,6 +33,7 @@ def _press(app, label):
     return button
 
 
+@pytest.mark.slow
 def test_it_goes_through_the_run_to_now(finished):
     _press(finished, "Replay")
     seen = [_shown(finished)]

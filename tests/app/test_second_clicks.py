@@ -16,6 +16,7 @@ def amendable(app):
     return app, run
 
 
+@pytest.mark.slow
 def test_settings_are_applied_once(amendable, monkeypatch):
     app, run = amendable
     amended, amend = [], run.amend

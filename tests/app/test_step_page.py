@@ -66,6 +66,7 @@ def test_every_example_with_every_score_and_all_stages(page, name):
     assert all(chart.proto.alt for chart in page.get("vega_lite_chart"))
 
 
+@pytest.mark.slow
 def test_buttons_walk_through_the_stages(page):
     assert page.session_state["step_stage"] == STAGES[0]
     for stage in (*STAGES[1:], "all", "all"):

@@ -71,6 +71,7 @@ def test_every_stage_of_a_step_is_written_out(page):
     assert "written so far **eb**" in texts(page)
 
 
+@pytest.mark.slow
 def test_a_source_can_be_typed_and_a_bad_one_is_refused(page):
     page.text_input(key="align_source").set_value("hgfedc").run()
     worked_out(page)
