@@ -19,9 +19,9 @@ from attnlab.comparisons.intervals import (
 from attnlab.comparisons.paired import common_seeds
 from attnlab.comparisons.summary import Row, figures_of
 from attnlab.configuration.options import OptionError, default_of
-from attnlab.models.readout import readout_position
 from attnlab.optimum import Best
 from attnlab.training.experiment import Experiment
+from attnlab.training.feasibility import reachable_by
 from attnlab.training.steps import Training
 
 PARTS = MappingProxyType(
@@ -100,7 +100,7 @@ def gap_of(row: Row, rows: Iterable[Row] = (), level: float = LEVEL) -> Gap:
     def above_floor(values: Float[np.ndarray, " seeds"]) -> Interval:
         return widened(student_interval(values, level).plus(-floor.nll), floor.nll_stderr, level)
 
-    reachable = _reachable(experiment)
+    reachable = reachable_by(experiment)
     least = None
     if reachable is not None and reachable.exact and experiment.model.attains_reachable:
         least = reachable.nll
@@ -143,11 +143,6 @@ def _family_bounds(
     limit = min(test.nll + far * test.nll_stderr for test in found)
     # Tests may be lucky beyond what is possible.
     return at_least, max(at_least, limit - floor.nll + far * floor.nll_stderr)
-
-
-def _reachable(experiment: Experiment) -> Best | None:
-    position = readout_position(experiment.training.readout, experiment.length)
-    return experiment.model.reachable(experiment.generator, experiment.length, position)
 
 
 def _family(experiment: Experiment) -> Hashable:

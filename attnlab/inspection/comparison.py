@@ -8,7 +8,6 @@ from jaxtyping import Float, Int
 from attnlab.inspection.predictions import final_probs, probs_by_query
 from attnlab.models import AbstractModel, AttentionMap
 from attnlab.models.inside import mean_trace
-from attnlab.models.readout import readout_position
 from attnlab.optimum import influence, possible_pasts
 from attnlab.training.experiment import Experiment
 
@@ -49,7 +48,7 @@ def compare(
     attention = mean_trace(model, sequences).attention
     depends, stderr = depends_on(experiment, model, sequences, marginals)
     if len(depends) < experiment.length:
-        read = readout_position(experiment.training.readout, experiment.length)
+        read = experiment.read_position
         attention, truth = tuple(_row(found, read) for found in attention), truth[-1:]
     return Comparison(attention, depends, stderr, truth)
 

@@ -16,6 +16,7 @@ from attnlab.configuration.options import OptionError, Options, option, options_
 from attnlab.configuration.records import from_record, to_record
 from attnlab.generators import PROCESSES, TASKS, AbstractGenerator, AbstractTask, Markov
 from attnlab.models import ALL_MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
+from attnlab.models.readout import readout_position
 from attnlab.training.compilation import QUICKLY
 from attnlab.training.optimisers import Adam
 from attnlab.training.sources import AbstractSource, FreshSource, FullSource, MinibatchSource
@@ -83,6 +84,12 @@ class Experiment(Options):
         if is_task:
             _check_writes(self.model)
             _check_sources(self.generator, self.training)
+
+    @property
+    def read_position(self) -> int:
+        """The position, from 0, whose prediction is tested; the last of those of a task."""
+        readout = "last" if self.generator.given() else self.training.readout
+        return readout_position(readout, self.length)
 
 
 def _check_writes(model: AbstractModelOptions) -> None:

@@ -7,7 +7,6 @@ from attnlab.configuration.finding import Finding
 from attnlab.configuration.options import options_of
 from attnlab.configuration.position_words import with_position_word
 from attnlab.generators import AbstractTask
-from attnlab.models.readout import readout_position
 from attnlab.optimum.best import Best, optimum
 from attnlab.optimum.ladder import ladder
 from attnlab.training.experiment import Experiment
@@ -35,18 +34,14 @@ class Verdict:
 def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
     """What stands in the way of an experiment, from its settings alone; `most` as in `optimum`."""
     generator, length, model = experiment.generator, experiment.length, experiment.model
-    best = optimum(generator, length, most).final
-    position = readout_position(experiment.training.readout, length)
-    is_task = isinstance(generator, AbstractTask)
-    # Of a task many tokens count, and a bound for one of them is none for their mean.
-    reachable = None if is_task else model.reachable(generator, length, position)
+    best, reachable = optimum(generator, length, most).final, reachable_by(experiment)
     findings = [
         *_about_process(experiment, best, most),
         *model.findings(loss=experiment.training.loss, length=length),
     ]
     # A task is tested at all tokens of its target, wherever the readout is.
-    if not is_task:
-        findings += _about_sight(experiment, position, best, reachable)
+    if not isinstance(generator, AbstractTask):
+        findings += _about_sight(experiment, best, reachable)
     told = (
         Finding(option, with_position_word(text, generator.position_word))
         for option, text in findings
@@ -54,11 +49,21 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
     return Verdict(best, reachable, tuple(told))
 
 
-def _about_sight(
-    experiment: Experiment, position: int, best: Best, reachable: Best | None
-) -> Iterator[Finding]:
+def reachable_by(experiment: Experiment) -> Best | None:
+    """`Verdict.reachable`.
+
+    Not known of a task: many of its tokens count, and a bound for one is none for their mean.
+    """
+    if isinstance(experiment.generator, AbstractTask):
+        return None
+    return experiment.model.reachable(
+        experiment.generator, experiment.length, experiment.read_position
+    )
+
+
+def _about_sight(experiment: Experiment, best: Best, reachable: Best | None) -> Iterator[Finding]:
     """What the readout cannot see, of the tokens or of their order."""
-    options = options_of(experiment.model)
+    options, position = options_of(experiment.model), experiment.read_position
     seen = experiment.model.sees(position, experiment.length)
     if len(seen) < experiment.length:
         days = "day " + ", ".join(str(index + 1) for index in seen)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attnlab.configuration.options import OptionError, check_option, options_of
-from attnlab.generators import Markov, Recall
+from attnlab.generators import Markov, Recall, Reverse
 from attnlab.models import AttentionOptions, LinearOptions
 from attnlab.runs.history import empty_history
 from attnlab.runs.storage import Run, RunFileError, from_bytes, to_bytes
@@ -52,6 +52,14 @@ def test_a_full_batch_has_the_cap_of_a_batch():
         Training(batch_mode="full", train_size=5_001)
     with pytest.raises(OptionError, match=r"`batch_mode` is 'full': .*fresh"):
         Training(batch_mode="full", data="fresh")
+
+
+def test_what_is_tested_is_at_the_readout_and_of_a_task_ends_at_the_last_token():
+    first = Training(readout="first", loss="next")
+    assert Experiment(length=7).read_position == 6
+    assert Experiment(length=7, training=first).read_position == 0
+    task = Experiment(generator=Reverse(source_length=5), training=first)
+    assert task.read_position == task.length - 1 == 8
 
 
 @pytest.mark.parametrize(("option", "value"), [("loss", "next"), ("readout", "first")])

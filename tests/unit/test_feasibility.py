@@ -90,6 +90,8 @@ def test_of_a_task_they_speak_of_tokens_and_not_of_a_readout_that_it_has_not():
     experiment = Experiment(
         generator=Reverse(source_length=5), length=9, model=model, training=training
     )
+    # Nor is what the first token can tell a bound for a loss over all of the target.
+    assert feasibility(experiment).reachable is None
     findings = feasibility(experiment).findings
     told = " ".join(finding.text for finding in findings)
     assert "asks every position for the final token" in told

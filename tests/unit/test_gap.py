@@ -188,7 +188,7 @@ def test_an_estimated_floor_makes_the_gap_less_sure():
 def test_a_sampled_linear_predictor_is_within_reach_but_not_the_best(monkeypatch):
     """It is fitted to a sample, so that others may come lower."""
     sampled = Best(FLOOR + 0.1, 0.5, nll_stderr=0.01, accuracy_stderr=0.01)
-    monkeypatch.setattr("attnlab.comparisons.gap._reachable", lambda experiment: sampled)
+    monkeypatch.setattr("attnlab.comparisons.gap.reachable_by", lambda experiment: sampled)
     gap = gap_of(row_of(on_recall(LinearOptions()), [FLOOR + 0.3, FLOOR + 0.4]))
     assert gap.not_known == ("family", "training", "data")
     assert gap.family_at_least == 0

@@ -12,9 +12,12 @@ from PIL import Image
 from attnlab import charts
 from attnlab.charts import HeadPicture, as_picture
 from attnlab.charts.core.colours import share_ramp
+from attnlab.generators import Reverse
 from attnlab.models import AttentionMap, Trace
 from attnlab.runs.history import empty_history
 from attnlab.runs.snapshot import Snapshot
+from attnlab.training.experiment import Experiment
+from attnlab.training.steps import Training
 from attnlab.ui.train.inside.shown import ALL_HEADS, MEAN, Choice, Shown
 from attnlab.ui.train.inside.views import VIEWS, views_of
 from tests.unit.small_experiments import SMALL
@@ -125,6 +128,19 @@ def test_too_many_cells_become_pictures_and_a_single_head_never(shown, are_pictu
     assert ("image" in _marks(shown)) == are_pictures
     how = VIEWS[shown.choice.view].how(shown)
     assert ("a pixel is a cell" in how) == are_pictures
+
+
+def test_of_a_task_the_framed_row_is_that_of_the_last_target_token():
+    training = Training(readout="first", loss="next", data="fresh", test_size=100)
+    shown = _shown("attention", 1, layers=1, length=7)
+    assert "framed one makes the prediction" in VIEWS["attention"].how(shown)
+    experiment = Experiment(generator=Reverse(source_length=4), training=training)
+    snapshot = dataclasses.replace(shown.snapshot, experiment=experiment)
+    shown = shown._replace(snapshot=snapshot)
+    how = VIEWS["attention"].how(shown)
+    assert "framed one predicts the last target token, as those from day 4 on predict one" in how
+    table = VIEWS["attention"].drawing(shown, dark=False, height=330).tables["table"]
+    assert set(table["query_day"][table["number"] != ""]) == {"7"}
 
 
 def test_all_heads_are_a_view_where_there_are_several_layers():

@@ -8,7 +8,6 @@ from attnlab.charts import pattern_chart, pattern_table
 from attnlab.charts.core.drawing import with_position_word_in
 from attnlab.models import AbstractModel, CellArithmetic
 from attnlab.models.inside import trace_of
-from attnlab.models.readout import readout_position
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
@@ -63,7 +62,7 @@ def _draw_pattern(
     length, vocabulary = experiment.length, experiment.generator.vocabulary
     word = experiment.generator.position_word
     symbols = tuple(vocabulary.symbols[token] for token in tokens)
-    read = readout_position(experiment.training.readout, length)
+    read = experiment.read_position
     if not mask[read].any():
         # Where the source asks itself, the last query is its last token.
         read = int(np.flatnonzero(mask.any(axis=1))[-1])

@@ -6,7 +6,6 @@ import pandas as pd
 import streamlit as st
 
 from attnlab.models import AbstractModel
-from attnlab.models.readout import readout_position
 from attnlab.training.experiment import Experiment
 
 
@@ -23,7 +22,7 @@ def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.
     )
     if not panel.open:
         return
-    query = readout_position(experiment.training.readout, experiment.length)
+    query = experiment.read_position
     found = model.contributions(jnp.asarray(tokens), query)
     with panel:
         st.table(contribution_table(found, experiment.generator.vocabulary.symbols))

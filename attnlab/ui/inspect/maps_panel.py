@@ -13,7 +13,6 @@ from attnlab.charts import (
 )
 from attnlab.inspection import Comparison
 from attnlab.models import AbstractModel
-from attnlab.models.readout import readout_position
 from attnlab.optimum import Dependence
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.fragments import draw_while
@@ -103,7 +102,7 @@ def queries_of(values: np.ndarray, experiment: Experiment) -> tuple[int, ...]:
     if len(values) == length:
         return tuple(range(1, length + 1))
     # A single row is the one that makes the prediction, wherever that is read out.
-    return (readout_position(experiment.training.readout, length) + 1,)
+    return (experiment.read_position + 1,)
 
 
 def _draw_map(

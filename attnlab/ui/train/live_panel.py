@@ -12,7 +12,6 @@ from attnlab.inspection import in_words, what_happened
 from attnlab.live.live_run import LiveRun
 from attnlab.models import Trace
 from attnlab.models.inside import mean_trace
-from attnlab.models.readout import readout_position
 from attnlab.optimum import dependence, informative_positions, ladder, optimum
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
@@ -236,11 +235,10 @@ def _happened(
 
 
 def _row(trace: Trace, experiment: Experiment) -> np.ndarray | None:
-    """The pattern of the query that predicts, by head of the last layer."""
-    if not trace.attention or trace.attention[-1].kind != "self":
+    """The pattern of the query that predicts, by head of the last layer; several of a task do."""
+    if not trace.attention or experiment.generator.given():
         return None
-    read = readout_position(experiment.training.readout, experiment.length)
-    return trace.attention[-1].pattern[:, read]
+    return trace.attention[-1].pattern[:, experiment.read_position]
 
 
 def _instructions(snapshot: Snapshot) -> str:

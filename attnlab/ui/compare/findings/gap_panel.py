@@ -7,19 +7,12 @@ import streamlit as st
 
 from attnlab.comparisons.gap import PARTS, Gap, gap_of
 from attnlab.comparisons.summary import Row
-from attnlab.models.readout import readout_position
-from attnlab.optimum import Best
-from attnlab.training.experiment import Experiment
+from attnlab.training.feasibility import reachable_by
 from attnlab.ui.compare.findings.words import OF_SEEDS, interval_text
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.process_figures import is_answered
 
 _NOT_KNOWN = "not known by itself"
-
-
-def _reachable(experiment: Experiment) -> Best | None:
-    position = readout_position(experiment.training.readout, experiment.length)
-    return experiment.model.reachable(experiment.generator, experiment.length, position)
 
 
 def draw_gaps(rows: Sequence[Row], labels: Sequence[str]) -> None:
@@ -34,7 +27,7 @@ def draw_gaps(rows: Sequence[Row], labels: Sequence[str]) -> None:
         experiments = [row.setting.experiment for row, _ in finished]
 
         def missing() -> int:
-            return sum(not is_answered(_reachable, each) for each in experiments)
+            return sum(not is_answered(reachable_by, each) for each in experiments)
 
         def draw() -> None:
             if left := missing():

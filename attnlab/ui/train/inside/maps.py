@@ -138,7 +138,8 @@ def _attention_how(shown: Shown) -> str:
         how = "Small, since there are many: a pixel is a cell, each row a query with day 1 at the "
         how += "top, each column a key. A single head is drawn with its days and numbers"
         return how + (f": choose it under **attention**.{names}" if names else f".{_CHIPS}")
-    how = "Each row is a query and sums to 1 (numbers: %); the framed one makes the prediction"
+    how = "Each row is a query and sums to 1 (numbers: %); the framed one "
+    how += shown.framed
     if shown.is_untrained:
         how += ", and the pale ones have no part in the loss `last`: they are not trained"
     how += ". ▼ a day that is truly informative."
@@ -178,7 +179,7 @@ def _influence_how(shown: Shown) -> str:
     how = "How far the prediction after the query moves when a day is drawn anew: total variation"
     how += " (numbers: %)"
     if len(shown.trace.values[INFLUENCE]) == shown.length:
-        how += "; the framed row is the one that is tested"
+        how += f"; the framed row {shown.framed}"
     if shown.is_untrained and len(shown.trace.values[INFLUENCE]) == shown.length:
         how += ", and the pale ones have no part in the loss `last`"
     how += ". ▼ a day that is truly informative. There is no attention in this model."

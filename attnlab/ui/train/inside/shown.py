@@ -7,7 +7,6 @@ import numpy as np
 
 from attnlab.charts import Drawing
 from attnlab.models import AttentionMap, Trace
-from attnlab.models.readout import readout_position
 from attnlab.runs.snapshot import Snapshot
 
 MEAN, ALL_HEADS, ALIGNMENT = "mean", "all heads", "alignment"
@@ -56,8 +55,16 @@ class Shown(NamedTuple):
 
     @property
     def read(self) -> int:
-        """The place of the query that makes the prediction."""
-        return readout_position(self.snapshot.experiment.training.readout, self.length)
+        """The place of the query that makes the prediction; the last of those of a task."""
+        return self.snapshot.experiment.read_position
+
+    @property
+    def framed(self) -> str:
+        """What the framed row is, that of this query, in words that go on from “the framed one”."""
+        given = self.snapshot.experiment.generator.given()
+        if not given:
+            return "makes the prediction"
+        return f"predicts the last target token, as those from day {given} on predict one each"
 
     @property
     def symbols(self) -> tuple[str, ...] | None:

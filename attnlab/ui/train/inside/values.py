@@ -50,9 +50,11 @@ def _states_drawing(shown: Shown, **look: object) -> Drawing:
 
 
 def _states_how(shown: Shown) -> str:
+    is_task = shown.snapshot.experiment.generator.given() > 0
+    predicted = "last target token is predicted" if is_task else "prediction is made"
     return (
         "Each column is the state of the model after a day, one row per component; the "
-        f"prediction is made from column {shown.read + 1}. There is no attention in this model."
+        f"{predicted} from column {shown.read + 1}. There is no attention in this model."
     )
 
 
