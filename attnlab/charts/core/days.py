@@ -10,7 +10,7 @@ from attnlab.charts.core.drawing import Rows
 
 # More labels than this would overlap at the width of a phone.
 _MOST_LABELS = 20
-# Between labels side by side; where there is less, as on a phone, every other one is left out.
+# Between labels side by side. Where there is less, as on a phone, every other one is left out.
 _PIXELS_APART = 3
 
 
@@ -26,8 +26,8 @@ def day_axis(
         "titleColor": colour,
         "ticks": False,
         "domain": False,
-        "labelOverlap": "parity" if upright else False,
-        "labelSeparation": _PIXELS_APART,
+        "labelOverlap": "parity",
+        "labelSeparation": _PIXELS_APART if upright else 0,
     }
     if symbols is None:
         return alt.Axis(**common)
