@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import vl_convert
 
 from attnlab import charts
+from attnlab.charts import as_picture
 from attnlab.charts.core.colours import share_ramp, truth_ramp
 from attnlab.models import AttentionMap
 from attnlab.ui.inspect.comparisons import as_shares
@@ -126,3 +128,33 @@ def test_contributions_are_centred_and_end_with_their_sum():
     assert list(table.index) == ["embedding", "layer 1, head 1", "logits"]
     assert list(table.loc["embedding"]) == ["−1.00", "+0.00", "+1.00"]
     assert list(table.loc["logits"]) == ["−3.00", "−1.00", "+4.00"]
+
+
+def _days_named(length, *, width, height):
+    """The labels of the rows and of the columns of a map that are seen."""
+    map_ = np.tri(length)
+    drawing = charts.dependence_chart(
+        charts.dependence_table(map_, map_),
+        length=length, title="share", most=1.0, dark=False, height=height,
+    )  # fmt: skip
+    picture, seen = as_picture(drawing, title="", subtitles=[], width=width), []
+
+    def walk(node):
+        if node.get("role") == "axis-label":
+            texts = [item for item in node["items"] if item.get("opacity", 1)]
+            seen.append(sorted(int(item["text"]) for item in texts))
+        for item in node.get("items", ()):
+            walk(item)
+
+    walk(vl_convert.vegalite_to_scenegraph(picture)["scenegraph"])
+    columns, rows = seen
+    return rows, columns
+
+
+def test_names_of_days_leave_out_every_other_one_where_they_would_touch():
+    everyone, odd = list(range(1, 20)), list(range(1, 20, 2))
+    assert _days_named(19, width=600, height=420) == (everyone, everyone)
+    assert _days_named(19, width=300, height=420) == (everyone, odd)
+    assert _days_named(19, width=600, height=140) == (odd, everyone)
+    ten = list(range(1, 11))
+    assert _days_named(10, width=300, height=200) == (ten, ten)

@@ -21,7 +21,12 @@ _WIDEST_BEAM = 1_000
 
 
 def draw_sequences(run: LiveRun) -> None:
-    """How the process goes on after some sequences, and how the model does."""
+    """How the process goes on after some sequences, and how the model does.
+
+    Nothing of a task: that ends with its target, which Inspect shows written.
+    """
+    if run.snapshot().experiment.generator.given():
+        return
     panel = st.expander(
         "Samples from the model, beside the process",
         key="sequences",
