@@ -8,6 +8,8 @@ from attnlab.training.steps import Training
 from tests.app.test_inspect_page import _open, _resume, _starting
 from tests.unit.small_experiments import SMALL
 
+pytestmark = pytest.mark.slow
+
 # The readout has no part in a task: all of its target tokens are tested.
 _TASK = Experiment(
     generator=Reverse(3, 6),
