@@ -17,12 +17,6 @@ _TRACEBACK_ENDING = r"^Traceback .*\n(?:[ \t].*\n)*[ \t]+File .*{file}.*\n(?:   
 _THEIR_OWN = [
     re.compile(_TRACEBACK_ENDING.format(file=re.escape(file), error=re.escape(error)), re.MULTILINE)
     for file, error in (
-        # Two script threads of one session work on its state, each with a lock of its own, while
-        # the earlier of them is being stopped.
-        (
-            "/streamlit/runtime/state/session_state.py",
-            "RuntimeError: dictionary changed size during iteration",
-        ),
         # Streamlit closes a socket that is closed.
         (
             "/starlette/websockets.py",

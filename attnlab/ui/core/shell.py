@@ -20,7 +20,7 @@ from attnlab.ui.sequence_to_sequence import hands
 
 _PAGES = Path(__file__).parents[3] / "pages"
 _STYLE = Path(__file__).with_name("style.css")
-# Of the thread that a script runs in: an older one of the same session may still be ending.
+# Of the thread that a script runs in.
 _IN_SHELL = ContextVar("in_shell", default=False)
 
 # Pixels; on a phone it is closed at first. The charts need the rest.
