@@ -91,6 +91,11 @@ class Experiment(Options):
         readout = "last" if self.generator.given() else self.training.readout
         return readout_position(readout, self.length)
 
+    @property
+    def tests_more_than_trained(self) -> bool:
+        """Whether tokens are tested that the loss does not ask for: a task's, unless by `next`."""
+        return isinstance(self.generator, AbstractTask) and self.training.loss != "next"
+
 
 def _check_writes(model: AbstractModelOptions) -> None:
     if model.every_position and model.causal:

@@ -86,11 +86,10 @@ def _about_sight(experiment: Experiment, best: Best, reachable: Best | None) -> 
 def _about_process(experiment: Experiment, best: Best, most: int | None) -> list[Finding]:
     generator, length = experiment.generator, experiment.length
     findings = [*generator.findings(length)]
-    loss = experiment.training.loss
-    if isinstance(generator, AbstractTask) and loss != "next":
+    if experiment.tests_more_than_trained:
         words = (
-            f"The loss `{loss}` asks for the last token of the target alone, and all of them are "
-            "tested. Choose the loss `next`."
+            f"The loss `{experiment.training.loss}` asks for the last token of the target alone, "
+            "and all of them are tested. Choose the loss `next`."
         )
         findings.append(Finding("loss", words))
     unigram = next(rung for rung in ladder(generator, length, most) if rung.name == "unigram").best

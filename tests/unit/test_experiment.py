@@ -60,6 +60,10 @@ def test_what_is_tested_is_at_the_readout_and_of_a_task_ends_at_the_last_token()
     assert Experiment(length=7, training=first).read_position == 0
     task = Experiment(generator=Reverse(source_length=5), training=first)
     assert task.read_position == task.length - 1 == 8
+    assert not task.tests_more_than_trained
+    last = dataclasses.replace(task, training=Training(readout="first", loss="last"))
+    assert last.tests_more_than_trained
+    assert not Experiment(training=Training(loss="last")).tests_more_than_trained
 
 
 @pytest.mark.parametrize(("option", "value"), [("loss", "next"), ("readout", "first")])

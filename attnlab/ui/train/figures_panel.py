@@ -107,8 +107,9 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             help="Number of trained parameters.",
         )
     st.caption(f"{OVER_TEST_SEQUENCES}; {OF_OTHER_SEEDS}.")
-    # Nothing has diverged that was not trained yet, however large its loss.
-    if first is not None and test.nll > max(first.nll, np.log(vocab)) * _DIVERGED:
+    # Nothing has diverged that was not trained, yet or at all, however large its loss.
+    trained = first is not None and not experiment.tests_more_than_trained
+    if trained and test.nll > max(first.nll, np.log(vocab)) * _DIVERGED:
         draw_warning(
             f"The loss is far above where it began: the run diverges. Lower the learning rate, "
             f"which is {training.learning_rate:g}, and reset.",
