@@ -1,5 +1,6 @@
 """Fixtures of the unit tests."""
 
+import sqlite3
 import threading
 import warnings
 
@@ -9,6 +10,7 @@ import pytest
 
 import attnlab.live.live_run
 from attnlab.live.live_run import LiveRun
+from attnlab.runs.library import Library
 from tests import WrongTypeWarning
 from tests.unit.live_runs import PATIENCE, training_threads, until
 from tests.unit.small_experiments import SMALL
@@ -31,6 +33,22 @@ def quickly_compiled():
     jax.config.update("jax_disable_most_optimizations", True)
     yield
     jax.config.update("jax_disable_most_optimizations", False)
+
+
+@pytest.fixture
+def library(tmp_path):
+    """One in a folder of its own."""
+    opened = Library(tmp_path / "library")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def database(library, tmp_path):
+    """A second connection to the database of the library."""
+    connection = sqlite3.connect(tmp_path / "library" / "library.sqlite", isolation_level=None)
+    yield connection
+    connection.close()
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import dataclasses
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -70,3 +71,8 @@ def assert_same(one, other):
             np.testing.assert_array_equal(a, b)
         elif field.name != "run":
             assert a == b, field.name
+
+
+def run_files(folder: Path) -> list[Path]:
+    """The files of runs that are in a folder or below it, also such as are half written."""
+    return sorted(folder.rglob("*.run*"))
