@@ -147,8 +147,9 @@ def _family_bounds(
 
 def _family(experiment: Experiment) -> Hashable:
     """All that decides which predictions are within reach."""
-    readout = experiment.training.readout
-    return experiment.generator, experiment.length, experiment.model, readout
+    return (
+        experiment.generator, experiment.length, experiment.model, experiment.read_position,
+    )  # fmt: skip
 
 
 def _fresh_counterpart(row: Row, rows: Sequence[Row]) -> Row | None:

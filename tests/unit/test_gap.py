@@ -9,6 +9,7 @@ from attnlab.comparisons.gap import PARTS, gap_of
 from attnlab.comparisons.intervals import exactly, student_interval
 from attnlab.comparisons.summary import summarise
 from attnlab.configuration.options import OptionError
+from attnlab.generators import Reverse
 from attnlab.models import AttentionOptions, LinearOptions
 from attnlab.optimum import Best
 from attnlab.positions import NoPosition
@@ -116,6 +117,18 @@ def test_the_best_run_bounds_the_family_from_above_whatever_it_was_trained_with(
     gap = gap_of(row, [wider, row, longer, better, read_first])
     assert gap.family_at_most == pytest.approx(1.0 + 2.128045 * 0.005 - FLOOR, abs=CLOSE)
     assert gap.not_known == ("family", "training", "data")
+
+
+def test_the_best_run_of_a_task_bounds_its_family_wherever_it_is_read_out():
+    def on_reverse(readout):
+        return dataclasses.replace(
+            on_recall(AttentionOptions(d_attn=2), loss="next", readout=readout),
+            generator=Reverse(source_length=5),
+        )
+
+    row, better = row_of(on_reverse("last"), [1.1]), row_of(on_reverse("first"), [1.0])
+    # One of a task has no part in what is tested.
+    assert gap_of(row, [better]).family_at_most < gap_of(row).family_at_most
 
 
 @pytest.mark.slow
