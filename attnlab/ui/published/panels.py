@@ -21,10 +21,10 @@ from attnlab.charts import (
 from attnlab.comparisons.published.parts import PROCESSES, SWITCHED, Part, part_named
 from attnlab.comparisons.published.rows import PublishedRow, differences, whole_gain
 from attnlab.configuration.number_text import show_measured
-from attnlab.ui.compare.findings.words import OF_SEEDS
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
+from attnlab.ui.core.uncertainty import OF_SEEDS
 from attnlab.ui.published.words import (
     full_label_of,
     label_of,

@@ -7,7 +7,7 @@ import pandas as pd
 from attnlab.comparisons.published.parts import SWITCHED
 from attnlab.comparisons.published.rows import PublishedRow
 from attnlab.training.presets import switches_of
-from attnlab.ui.compare.findings.words import interval_text
+from attnlab.ui.core.uncertainty import interval_text
 
 _SWITCHES = [list(enumerate(switches_of(process))) for process in SWITCHED]
 _SAYS = {switch.preset: f"{number}  {switch.says}" for each in _SWITCHES for number, switch in each}

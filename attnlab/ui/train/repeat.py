@@ -18,6 +18,7 @@ from attnlab.training.limits import check_work
 from attnlab.ui.core.hosting import limits
 from attnlab.ui.core.outside import draw_toast
 from attnlab.ui.core.session_work import session_work
+from attnlab.ui.core.uncertainty import OF_SEEDS, interval_text
 from attnlab.ui.library.session_library import session_library
 
 SEEDS = 5
@@ -109,16 +110,12 @@ def _stop() -> None:
 
 def _in_words(row: Row) -> str:
     accuracy = row.accuracy
-    return (
-        f"over {accuracy.n} seeds accuracy **{accuracy.mean:.3f}** ({accuracy.low:.3f} to "
-        f"{accuracy.high:.3f})"
-    )
+    return f"over {accuracy.n} seeds accuracy **{interval_text(accuracy)}**"
 
 
 def _help(row: Row) -> str:
     seeds, nll = ", ".join(str(run.experiment.seed) for run in row.finished), row.nll
     return (
-        "Mean over runs of these settings with different seeds, and its 95 % confidence interval "
-        f"(Student's t); loss {nll.mean:.3f} ({nll.low:.3f} to {nll.high:.3f}) nats. The band on "
-        f"the loss chart is the same at each step. Seeds: {seeds}."
+        f"Mean over runs of these settings, ± half of the {OF_SEEDS}; loss {interval_text(nll)} "
+        f"nats. The band on the loss chart is the same at each step. Seeds: {seeds}."
     )

@@ -6,9 +6,9 @@ import streamlit as st
 
 from attnlab.charts import bands_chart, bands_table, levels_table
 from attnlab.comparisons.summary import Row
-from attnlab.ui.compare.findings.words import OF_SEEDS
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
+from attnlab.ui.core.uncertainty import OF_SEEDS
 
 # As many as have colours of their own.
 _MOST, _AT_FIRST, _HEIGHT = 7, 5, 360

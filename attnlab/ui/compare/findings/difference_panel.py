@@ -10,8 +10,8 @@ from attnlab.comparisons.paired import Comparison, common_seeds, compare_all
 from attnlab.comparisons.summary import Row
 from attnlab.configuration.options import OptionError
 from attnlab.ui.compare.findings.dots_panel import FIGURES, figure_shown
-from attnlab.ui.compare.findings.words import interval_text
 from attnlab.ui.core.outside import as_message
+from attnlab.ui.core.uncertainty import interval_text
 
 _FIRST, _SECOND, _ALL = "compare_first", "compare_second", "all others"
 # Of which less is better.

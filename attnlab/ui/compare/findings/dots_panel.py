@@ -6,9 +6,9 @@ import streamlit as st
 
 from attnlab.charts import dots_chart, means_table, references_table, seeds_table
 from attnlab.comparisons.summary import Row
-from attnlab.ui.compare.findings.words import OF_SEEDS, interval_text, share_text
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
+from attnlab.ui.core.uncertainty import OF_SEEDS, interval_text, share_text
 
 _FIGURE, _CHANGED = "compare_figure", "compare_figure_changed"
 FIGURES = {

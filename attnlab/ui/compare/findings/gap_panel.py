@@ -8,9 +8,9 @@ import streamlit as st
 from attnlab.comparisons.gap import PARTS, Gap, gap_of
 from attnlab.comparisons.summary import Row
 from attnlab.training.feasibility import reachable_by
-from attnlab.ui.compare.findings.words import OF_SEEDS, interval_text
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.process_figures import is_answered
+from attnlab.ui.core.uncertainty import OF_SEEDS, interval_text
 
 _NOT_KNOWN = "not known by itself"
 

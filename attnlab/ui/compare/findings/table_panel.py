@@ -11,10 +11,11 @@ from attnlab.configuration.number_text import show_measured
 from attnlab.optimum import Best
 from attnlab.runs.result import Result
 from attnlab.ui.compare.findings.opening import open_result, was_opened
-from attnlab.ui.compare.findings.words import OF_SEEDS, interval_text, option_label, share_text
+from attnlab.ui.compare.findings.words import option_label
 from attnlab.ui.controls.link_bar import go_to
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.shell import INSPECT_PAGE
+from attnlab.ui.core.uncertainty import OF_SEEDS, interval_text, share_text
 
 _REASON, _EXACT = "not finished", "exact match"
 # Those that a column as wide as its heading would cut off.

@@ -22,10 +22,10 @@ from attnlab.lessons.bottleneck.shipped import SettingFigures, shipped
 from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.source_share import share_in_training
-from attnlab.ui.compare.findings.words import OF_SEEDS
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
+from attnlab.ui.core.uncertainty import OF_SEEDS
 
 TITLES = {BOTTLENECK: "The last state alone", ATTENTION: "Attention to all states"}
 # Of the page's folder: a link opens the settings in a tab of their own.
