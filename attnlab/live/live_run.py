@@ -91,8 +91,8 @@ class LiveRun:
     def stop_at(self, test_nll: float | None) -> None:
         """Pause once a test loss is at most `test_nll`, in nats; None trains to the last step.
 
-        A target that was reached is forgotten, and one that holds already is not set, so that the
-        run can be continued.
+        A target that a test of the run has reached is not set again, so that the run can be
+        continued, though its loss may rise above it meanwhile.
         """
         with self._lock:
             self._so_far.aim_at(test_nll)

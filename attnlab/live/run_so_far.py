@@ -101,8 +101,10 @@ class RunSoFar:
             self._seconds = self.pace.seconds()
 
     def aim_at(self, test_nll: float | None) -> None:
-        """Aim at a test loss, unless it holds already; None is no aim."""
-        self._target = None if self._holds(test_nll) else test_nll
+        """Aim at a test loss, unless a test of the run has had it already; None is no aim."""
+        tests = (evaluation.nll for _, evaluation in self.history.tests)
+        had = test_nll is not None and any(nll <= test_nll for nll in tests)
+        self._target = None if had or self._holds(test_nll) else test_nll
 
     def reached_target(self) -> bool:
         """Whether the latest test has what was aimed at, which is then said and forgotten."""

@@ -30,6 +30,27 @@ def test_it_goes_on_to_the_end_although_the_target_is_asked_for_again(live):
     assert run.snapshot().state == "done"
 
 
+def test_it_goes_on_to_the_end_although_the_loss_was_above_the_target_again(live):
+    tests = finished(live(EASY)).history.tests
+    losses = [test.nll for _, test in tests]
+    # First reached there, left at the next test, and reached again later.
+    place = next(
+        i for i in range(1, len(losses) - 2)
+        if min(losses[:i]) > losses[i] < losses[i + 1] and min(losses[i + 2 :]) <= losses[i]
+    )  # fmt: skip
+    run = live(EASY)
+    run.stop_at(losses[place])
+    assert finished(run).step == tests[place][0]
+    for _ in range(tests[place + 1][0] - tests[place][0]):
+        run.step()
+    assert run.wait(PATIENCE)
+    assert run.snapshot().latest.evaluation.nll > losses[place]
+    run.stop_at(losses[place])
+    run.start()
+    assert run.wait(PATIENCE)
+    assert run.snapshot().state == "done"
+
+
 def test_without_a_target_or_with_one_out_of_reach_it_trains_to_the_last_step(live):
     for target in (None, 0.1):
         run = live(EASY)
