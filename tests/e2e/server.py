@@ -12,19 +12,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-_TRACEBACK_ENDING = r"^Traceback .*\n(?:[ \t].*\n)*[ \t]+File .*{file}.*\n(?:    .*\n)*{error}$"
-# What Streamlit and Starlette say of themselves, although a request passed through our files.
-_THEIR_OWN = [
-    re.compile(_TRACEBACK_ENDING.format(file=re.escape(file), error=re.escape(error)), re.MULTILINE)
-    for file, error in (
-        # Streamlit closes a socket that is closed.
-        (
-            "/starlette/websockets.py",
-            "starlette.websockets.WebSocketDisconnected: "
-            'Cannot call "send" once a close message has been sent.',
-        ),
-    )
-]
+# What Starlette says of itself, although a request passed through our files: Streamlit closes a
+# socket that is closed.
+_THEIR_OWN = re.compile(
+    r"^Traceback .*\n(?:[ \t].*\n)*[ \t]+File .*/starlette/websockets\.py.*\n(?:    .*\n)*"
+    r"starlette\.websockets\.WebSocketDisconnected: "
+    r'Cannot call "send" once a close message has been sent\.$',
+    re.MULTILINE,
+)
 # Of the processor time of a server in tests nearly half would go into making its programs quicker
 # than their few steps are worth.
 QUICKLY_COMPILED = {
@@ -102,9 +97,7 @@ class AppServer:
         ours = tuple(
             f'File "{ROOT / part}' for part in ("app.py", "attnlab", "first_paint", "pages")
         )
-        log = self.log()
-        for theirs in _THEIR_OWN:
-            log = theirs.sub("", log)
+        log = _THEIR_OWN.sub("", self.log())
         return [line for line in log.splitlines() if line.strip().startswith(ours)]
 
     def processor_seconds(self) -> float:
