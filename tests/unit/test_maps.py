@@ -137,6 +137,10 @@ def _days_named(length, *, width, height):
         charts.dependence_table(map_, map_),
         length=length, title="share", most=1.0, dark=False, height=height,
     )  # fmt: skip
+    return _cells_named(drawing, width=width)
+
+
+def _cells_named(drawing, *, width):
     picture, seen = as_picture(drawing, title="", subtitles=[], width=width), []
 
     def walk(node):
@@ -158,3 +162,15 @@ def test_names_of_days_leave_out_every_other_one_where_they_would_touch():
     assert _days_named(19, width=600, height=140) == (odd, everyone)
     ten = list(range(1, 11))
     assert _days_named(10, width=300, height=200) == (ten, ten)
+
+
+@pytest.mark.parametrize("width", [419, 860, 916])
+def test_the_first_cell_has_its_name_where_widths_are_no_whole_numbers(width):
+    days = list(range(1, 14))
+    assert _days_named(13, width=width, height=420) == (days, days)
+    matrix = charts.matrix_chart(
+        charts.matrix_table(np.zeros((2, 13))),
+        shape=(2, 13), row_title="", column_title="", domain=(0, 1),
+        ramp=share_ramp(dark=False), dark=False,
+    )  # fmt: skip
+    assert len(_cells_named(matrix, width=width)[1]) == 13

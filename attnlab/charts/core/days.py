@@ -7,6 +7,7 @@ import altair as alt
 
 from attnlab.charts.core.colours import hues
 from attnlab.charts.core.drawing import Rows
+from attnlab.charts.core.scale import cell_scale
 
 # More labels than this would overlap at the width of a phone.
 _MOST_LABELS = 20
@@ -59,13 +60,13 @@ def query_key_cells(
             x=alt.X(
                 "key:O",
                 title=titles[0],
-                scale=alt.Scale(domain=list(keys)),
+                scale=cell_scale(keys),
                 axis=day_axis(keys, symbols, hue.key, upright=True),
             ),
             y=alt.Y(
                 "query:O",
                 title=titles[1],
-                scale=alt.Scale(domain=list(queries)),
+                scale=cell_scale(queries),
                 axis=day_axis(queries, symbols, hue.query, upright=False),
             ),
         )

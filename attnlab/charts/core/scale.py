@@ -1,7 +1,12 @@
-"""The ends of colour scales: few, so that maps share them and a live one keeps its own."""
+"""Scales of maps: the ends of their colours, and the places of their cells.
+
+Ends are few, so that maps share them and a live one keeps its own.
+"""
 
 import itertools
+from collections.abc import Sequence
 
+import altair as alt
 import numpy as np
 from jaxtyping import Float
 
@@ -17,3 +22,12 @@ def top_of_scale(*values: Float[np.ndarray, "..."]) -> float:
     ends = (step * 10.0**power for power in itertools.count(-2) for step in _STEPS)
     # Rounding may leave a share a little above 1.
     return round(next(end for end in ends if most <= end * (1 + 1e-6)), 2)
+
+
+def cell_scale(places: Sequence[int]) -> alt.Scale:
+    """The places of cells side by side, the first at the very beginning.
+
+    In the middle of what is left, which is a rounding error, the first would at some widths stand
+    before the axis, and Vega gives no label to what is there.
+    """
+    return alt.Scale(domain=list(places), align=0)

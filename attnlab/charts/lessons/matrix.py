@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from attnlab.charts.core.colours import Ramp, hues
 from attnlab.charts.core.drawing import Rows, drawn_once
+from attnlab.charts.core.scale import cell_scale
 
 _ROW = 34
 # What the titles, labels and margins take of the height.
@@ -100,13 +101,13 @@ def matrix_chart(
             x=alt.X(
                 "column:O",
                 title=column_title,
-                scale=alt.Scale(domain=columns),
+                scale=cell_scale(columns),
                 axis=_axis(columns, column_colour or grey),
             ),
             y=alt.Y(
                 "row:O",
                 title=row_title,
-                scale=alt.Scale(domain=rows),
+                scale=cell_scale(rows),
                 axis=_axis(rows, row_colour or grey),
             ),
             tooltip=[

@@ -9,6 +9,7 @@ import pandas as pd
 from attnlab.charts.core.colours import truth_ramp
 from attnlab.charts.core.drawing import Rows, drawn_once
 from attnlab.charts.core.legend import ramp_legend
+from attnlab.charts.core.scale import cell_scale
 from attnlab.generators import RuleTable
 
 _TALLEST = 460
@@ -45,9 +46,15 @@ def rule_chart(table: Rows, *, rule: RuleTable, dark: bool) -> alt.LayerChart:
         x=alt.X(
             "column:O",
             title=f"{outline.column_title} →",
+            scale=cell_scale(range(len(outline.columns))),
             axis=_axis(outline.columns, 1, labelAngle=0),
         ),
-        y=alt.Y("row:O", title=f"← {outline.row_title}", axis=_axis(outline.rows, every)),
+        y=alt.Y(
+            "row:O",
+            title=f"← {outline.row_title}",
+            scale=cell_scale(range(rows)),
+            axis=_axis(outline.rows, every),
+        ),
         tooltip=[
             alt.Tooltip("row_name:N", title=outline.row_title),
             alt.Tooltip("column_name:N", title=outline.column_title),

@@ -9,6 +9,7 @@ from attnlab.charts.core.colours import hues, signed_ramp
 from attnlab.charts.core.days import day_axis
 from attnlab.charts.core.drawing import Rows, drawn_once
 from attnlab.charts.core.legend import ramp_legend
+from attnlab.charts.core.scale import cell_scale
 
 
 def state_table(states: Float[np.ndarray, "length width"]) -> pd.DataFrame:
@@ -30,7 +31,7 @@ def state_chart(
             x=alt.X(
                 "day:O",
                 title="after day",
-                scale=alt.Scale(domain=days),
+                scale=cell_scale(days),
                 axis=day_axis(days, symbols, hues(dark=dark).truth, upright=True),
             ),
             y=alt.Y("component:O", title="component", axis=alt.Axis(labelOverlap=True)),
