@@ -285,8 +285,8 @@ MUTATIONS = (
         "training.batch", "gap",
     ),
     Mutation(
-        "comparisons/gap.py", "experiment.length, experiment.model, readout",
-        "experiment.length, experiment.model", "gap",
+        "comparisons/gap.py", "experiment.model, experiment.read_position",
+        "experiment.model", "gap",
     ),
     Mutation(
         "inspection/predictions.py", "final * vocab + probs.argmax(axis=1)",
