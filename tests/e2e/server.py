@@ -12,14 +12,25 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# What Starlette says of itself, although a request passed through our files: Streamlit closes a
-# socket that is closed.
-_THEIR_OWN = re.compile(
-    r"^Traceback .*\n(?:[ \t].*\n)*[ \t]+File .*/starlette/websockets\.py.*\n(?:    .*\n)*"
-    r"starlette\.websockets\.WebSocketDisconnected: "
-    r'Cannot call "send" once a close message has been sent\.$',
-    re.MULTILINE,
-)
+_TRACEBACK_ENDING = r"^Traceback .*\n(?:[ \t].*\n)*[ \t]+File .*{file}.*\n(?:    .*\n)*{error}$"
+# What Streamlit and Starlette say of themselves, although a request passed through our files.
+_THEIR_OWN = [
+    re.compile(_TRACEBACK_ENDING.format(file=re.escape(file), error=re.escape(error)), re.MULTILINE)
+    for file, error in (
+        # Two script threads of one session work on its state, each with a lock of its own, while
+        # the earlier of them is being stopped.
+        (
+            "/streamlit/runtime/state/session_state.py",
+            "RuntimeError: dictionary changed size during iteration",
+        ),
+        # Streamlit closes a socket that is closed.
+        (
+            "/starlette/websockets.py",
+            "starlette.websockets.WebSocketDisconnected: "
+            'Cannot call "send" once a close message has been sent.',
+        ),
+    )
+]
 # Of the processor time of a server in tests nearly half would go into making its programs quicker
 # than their few steps are worth.
 QUICKLY_COMPILED = {
@@ -97,7 +108,9 @@ class AppServer:
         ours = tuple(
             f'File "{ROOT / part}' for part in ("app.py", "attnlab", "first_paint", "pages")
         )
-        log = _THEIR_OWN.sub("", self.log())
+        log = self.log()
+        for theirs in _THEIR_OWN:
+            log = theirs.sub("", log)
         return [line for line in log.splitlines() if line.strip().startswith(ours)]
 
     def processor_seconds(self) -> float:

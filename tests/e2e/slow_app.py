@@ -1,7 +1,4 @@
-"""The app on a server that is always behind: it takes milliseconds over every message.
-
-And over every control when a script has ended, so that what comes next comes in the midst of it.
-"""
+"""The app on a server that is always behind: it takes milliseconds over every message."""
 
 if __name__ == "__main__":
     from first_paint.waiting import wait_for_engine
@@ -19,17 +16,16 @@ else:
 
     import streamlit as st
     from streamlit.runtime.app_session import AppSession
-    from streamlit.runtime.state import session_state
 
     from app import SERVING
 
-    _SECONDS = 0.004
+    _MESSAGE_SECONDS = 0.004
 
-    def _slowly(take: Callable[..., Any]) -> Callable[..., Any]:
+    def _slowly(take: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(take)
-        def take_slowly(*arguments: Any, **options: Any) -> Any:
-            time.sleep(_SECONDS)
-            return take(*arguments, **options)
+        def take_slowly(*arguments: Any, **options: Any) -> None:
+            time.sleep(_MESSAGE_SECONDS)
+            take(*arguments, **options)
 
         return take_slowly
 
@@ -37,6 +33,4 @@ else:
     AppSession._handle_scriptrunner_event_on_event_loop = _slowly(
         AppSession._handle_scriptrunner_event_on_event_loop
     )
-    # Asked of every control of a session when one of its scripts has ended.
-    session_state._is_stale_widget = _slowly(session_state._is_stale_widget)
     app = st.App(__file__, **SERVING)

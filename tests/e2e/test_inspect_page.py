@@ -134,7 +134,10 @@ def test_a_clicked_cell_shows_its_arithmetic(inspected):
     arithmetic = _part(page, "arithmetic")
     expect(arithmetic).to_contain_text("Query day 10, key day ")
     cells = _part(page, "chart_cells").locator(".mark-rect.role-mark path")
-    # The first of the unmasked cells is day 1's look at itself.
+    # The first of the unmasked cells is day 1's look at itself. Scrolled to before: of clicks that
+    # scroll, too, on a busy machine some were lost.
+    cells.first.scroll_into_view_if_needed()
+    inspected.settle()
     cells.first.click()
     expect(arithmetic).to_contain_text("Query day 1, key day 1")
     formula = arithmetic.locator("annotation")

@@ -40,16 +40,6 @@ def test_runs_that_begin_and_are_reset(slow_server, new_page):
         expect(train.part("what_happened")).to_contain_text("untrained model at step 0")
 
 
-def test_what_is_set_while_a_script_ends(slow_server, new_page):
-    train = TrainPage(new_page())
-    train.page.goto(slow_server.url + QUICK)
-    train.wait_for("idle")
-    for turn in range(_ROUNDS):
-        train.fill("steps", 100 + turn)
-        # It stands there before the script that says it has ended.
-        expect(train.part("run_status")).to_contain_text(f"of {100 + turn}")
-
-
 def test_a_process_that_is_still_worked_out(slow_server, new_page):
     page = new_page()
     query = to_query(Experiment(seed=321, length=29))

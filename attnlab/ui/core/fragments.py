@@ -17,7 +17,6 @@ from contextvars import ContextVar
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator_singletons import context_dg_stack, get_default_dg_stack_value
 
 from attnlab.ui.core.page_charts import PICTURES, charts_on_page, part_of_page
 
@@ -41,15 +40,6 @@ def _server() -> _Server:
 def keep_loop(loop: asyncio.AbstractEventLoop) -> None:
     """Tell scripts of the event loop that sends their messages."""
     _server().loop = loop
-
-
-def begin_page() -> None:
-    """First call of a script that draws a whole page.
-
-    A script that follows upon one of a fragment, in the same thread, would draw where that one has
-    ended.
-    """
-    context_dg_stack.set(get_default_dg_stack_value())
 
 
 @contextmanager

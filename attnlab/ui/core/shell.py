@@ -13,14 +13,14 @@ from attnlab.ui.compare import chosen as compared
 from attnlab.ui.controls.form_state import keep_form
 from attnlab.ui.controls.link_bar import complete_address, draw_lesson, follow_address
 from attnlab.ui.core.chart_files import draw_pictures
-from attnlab.ui.core.fragments import begin_page, delivered
+from attnlab.ui.core.fragments import delivered
 from attnlab.ui.core.page_charts import forget_charts
 from attnlab.ui.core.page_theme import draw_ground_watch, draw_type_switch
 from attnlab.ui.sequence_to_sequence import hands
 
 _PAGES = Path(__file__).parents[3] / "pages"
 _STYLE = Path(__file__).with_name("style.css")
-# Of the thread that a script runs in.
+# Of the thread that a script runs in: an older one of the same session may still be ending.
 _IN_SHELL = ContextVar("in_shell", default=False)
 
 # Pixels; on a phone it is closed at first. The charts need the rest.
@@ -48,7 +48,6 @@ if (window.innerWidth < 768)
 
 def run_shell() -> None:
     """Set the page up, draw the navigation and run the chosen page. For app.py alone."""
-    begin_page()
     with delivered():
         _configure()
         page, is_lesson = _navigation()
