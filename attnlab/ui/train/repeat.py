@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from attnlab.comparisons.curves import CurveOverSeeds, curve_over_seeds
+from attnlab.comparisons.intervals import LEVEL
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.summary import Row, summarise
 from attnlab.configuration.options import OptionError, options_of
@@ -110,7 +111,9 @@ def _stop() -> None:
 
 def _in_words(row: Row) -> str:
     accuracy = row.accuracy
-    return f"over {accuracy.n} seeds accuracy **{interval_text(accuracy)}**"
+    # Beside it on this page a ± is a standard error.
+    meaning = "" if accuracy.low == accuracy.high else f" ({LEVEL:.0%} interval)"
+    return f"over {accuracy.n} seeds accuracy **{interval_text(accuracy)}**{meaning}"
 
 
 def _help(row: Row) -> str:
