@@ -9,17 +9,29 @@ from attnlab.command_line.ending import Doing, end_when_interrupted, is_installe
 if sys.argv[:1] == ["-m"] or is_installed_command():
     end_when_interrupted(Doing())
 
+from attnlab import optimum
 from attnlab.attention.head import attend
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.processes import Processes
+from attnlab.comparisons.summary import summarise
 from attnlab.configuration.earlier_names import EarlierNames
 from attnlab.configuration.options import OptionError
 from attnlab.generators import (
     GENERATORS,
+    PROCESSES,
+    TASKS,
+    Cards,
+    Copy,
+    Custom,
     DotMod,
+    HiddenMarkov,
     Markov,
     NDays,
     Recall,
+    Reverse,
+    Shift,
+    Sort,
+    Translate,
     continue_sequence,
     log_predictives,
     sample,
@@ -27,53 +39,116 @@ from attnlab.generators import (
 from attnlab.generators.vocabulary import WEATHER, Vocabulary
 from attnlab.live.live_run import LiveRun
 from attnlab.models import (
+    ALL_MODELS,
     MODELS,
+    SOURCE_MODELS,
     AttentionOptions,
+    ConvOptions,
+    EncoderDecoderOptions,
+    GRUOptions,
     LinearOptions,
+    LSTMOptions,
+    MLPOptions,
+    RNNAttentionOptions,
+    RNNBottleneckOptions,
+    RNNOptions,
+    SSMOptions,
+    TransformerOptions,
     parameter_count,
     parameters_by_part,
 )
 from attnlab.models.generation import beam_search, generate
 from attnlab.models.readout import READOUTS
-from attnlab.positions import POSITIONS
+from attnlab.positions import (
+    POSITIONS,
+    Alibi,
+    BlogDescribed,
+    BlogPublished,
+    Learned,
+    NoPosition,
+    Rotary,
+    Scalar,
+    Sinusoidal,
+)
 from attnlab.runs.history import History, empty_history
+from attnlab.runs.library import Library, LibraryError
 from attnlab.runs.storage import Run, RunFileError, load_run, save_run
 from attnlab.training.evaluation import Evaluation, evaluate, evaluate_by_position
 from attnlab.training.experiment import Experiment, Setup, from_json, prepare, to_json
 from attnlab.training.loop import Look, NotFiniteError, Progress, run, train
 from attnlab.training.losses import LOSSES
-from attnlab.training.optimisers import OPTIMISERS
+from attnlab.training.optimisers import (
+    OPTIMISERS,
+    Adam,
+    AdamW,
+    Sgd,
+)
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training, advance
 
 __all__ = [
+    "ALL_MODELS",
     "GENERATORS",
     "LOSSES",
     "MODELS",
     "OPTIMISERS",
     "POSITIONS",
     "PRESETS",
+    "PROCESSES",
     "READOUTS",
+    "SOURCE_MODELS",
+    "TASKS",
     "WEATHER",
+    "Adam",
+    "AdamW",
+    "Alibi",
     "AttentionOptions",
+    "BlogDescribed",
+    "BlogPublished",
+    "Cards",
+    "ConvOptions",
+    "Copy",
+    "Custom",
     "DotMod",
+    "EncoderDecoderOptions",
     "Evaluation",
     "Experiment",
+    "GRUOptions",
+    "HiddenMarkov",
     "History",
+    "LSTMOptions",
+    "Learned",
+    "Library",
+    "LibraryError",
     "LinearOptions",
     "LiveRun",
     "Look",
+    "MLPOptions",
     "Markov",
     "NDays",
+    "NoPosition",
     "NotFiniteError",
     "OptionError",
     "Processes",
     "Progress",
+    "RNNAttentionOptions",
+    "RNNBottleneckOptions",
+    "RNNOptions",
     "Recall",
+    "Reverse",
+    "Rotary",
     "Run",
     "RunFileError",
+    "SSMOptions",
+    "Scalar",
     "Setup",
+    "Sgd",
+    "Shift",
+    "Sinusoidal",
+    "Sort",
     "Training",
+    "TransformerOptions",
+    "Translate",
     "Vocabulary",
     "advance",
     "attend",
@@ -86,6 +161,7 @@ __all__ = [
     "generate",
     "load_run",
     "log_predictives",
+    "optimum",
     "parameter_count",
     "parameters_by_part",
     "prepare",
@@ -93,6 +169,7 @@ __all__ = [
     "run_all",
     "sample",
     "save_run",
+    "summarise",
     "to_json",
     "train",
 ]

@@ -1,4 +1,7 @@
-"""What only someone who knows the process can compute: the best that could be learned."""
+"""The best that could be learned of a process, which follows from the process alone."""
+
+import sys
+import types
 
 from attnlab.optimum.best import Best, Optimum, entropy, optimum
 from attnlab.optimum.dependence import (
@@ -54,3 +57,12 @@ __all__ = [
     "token_marginals",
     "true_influence",
 ]
+
+
+class _CallablePackage(types.ModuleType):
+    def __call__(self, *arguments, **named):
+        return optimum(*arguments, **named)
+
+
+# `from attnlab import optimum` gives this package, whose name is that of its main function.
+sys.modules[__name__].__class__ = _CallablePackage

@@ -1,8 +1,6 @@
 """What the guide for contributors shows works, once it is registered as the guide says."""
 
 import dataclasses
-import re
-from pathlib import Path
 from types import MappingProxyType
 
 import jax
@@ -17,21 +15,17 @@ from attnlab.training.experiment import Experiment, from_json, prepare, to_json
 from attnlab.training.feasibility import feasibility
 from attnlab.training.loop import train
 from attnlab.training.steps import Training
+from tests.unit.documents import ROOT, run_code
 
 pytestmark = pytest.mark.slow
 
-GUIDE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SHORT = Training(steps=5, test_size=100, train_size=100)
 
 
-def shown(name):
-    """The class that a block of the guide defines."""
-    for block in re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL):
-        if f"class {name}(" in block:
-            scope = {"__name__": "guide"}
-            exec(compile(block, f"the guide's {name}", "exec"), scope)
-            return scope[name]
-    raise AssertionError(f"the guide has no {name}")
+@pytest.fixture(scope="module")
+def guide():
+    """The classes that the guide defines, by name."""
+    return run_code(ROOT / "CONTRIBUTING.md")
 
 
 @pytest.fixture
@@ -59,29 +53,29 @@ def trained(experiment):
     return evaluate(last.state.model, setup.test, readout="last")
 
 
-def test_the_generator(register):
-    turns = register(Experiment, "generator", shown("Turns"))(noise=0.2)
+def test_the_generator(register, guide):
+    turns = register(Experiment, "generator", guide["Turns"])(noise=0.2)
     experiment = Experiment(generator=turns, length=4, training=SHORT)
     assert feasibility(experiment).best.accuracy == pytest.approx(0.8)
     assert np.isfinite(trained(experiment).nll)
 
 
-def test_the_positional_encoding(register):
-    root = register(AttentionOptions, "position", shown("SquareRoot"))()
+def test_the_positional_encoding(register, guide):
+    root = register(AttentionOptions, "position", guide["SquareRoot"])()
     rows = root.table(length=4, width=8, key=jax.random.key(0))
     np.testing.assert_allclose(rows[:, 0], [1, 2**0.5, 3**0.5, 2], atol=1e-6)
     options = AttentionOptions(position=root)
     assert np.isfinite(trained(Experiment(length=4, model=options, training=SHORT)).nll)
 
 
-def test_the_optimiser(register):
-    rmsprop = register(Training, "optimiser", shown("RmsProp"))(decay=0.8)
+def test_the_optimiser(register, guide):
+    rmsprop = register(Training, "optimiser", guide["RmsProp"])(decay=0.8)
     training = dataclasses.replace(SHORT, optimiser=rmsprop)
     assert np.isfinite(trained(Experiment(length=4, training=training)).nll)
 
 
-def test_the_model(register):
-    bag = register(Experiment, "model", shown("BagOptions"))()
+def test_the_model(register, guide):
+    bag = register(Experiment, "model", guide["BagOptions"])()
     experiment = Experiment(generator=Recall(days=(1, 2)), length=4, model=bag, training=SHORT)
     assert np.isfinite(trained(experiment).nll)
     verdict = feasibility(experiment)

@@ -1,4 +1,4 @@
-"""The examples in docstrings are true."""
+"""The examples in docstrings and documents are true."""
 
 import doctest
 import importlib
@@ -7,6 +7,7 @@ import pkgutil
 import pytest
 
 import attnlab
+from tests.unit.documents import DOCUMENTS, run_code
 
 
 def modules():
@@ -38,3 +39,13 @@ def test_the_example_is_true(name):
     result = runner.run(EXAMPLES[name], out=report.append)
     assert result.failed == 0, "".join(report)
     assert result.attempted > 0
+
+
+def test_there_is_code_in_documents():
+    assert {"README.md", "CONTRIBUTING.md", "many-runs.md"} <= {path.name for path in DOCUMENTS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_the_code_of_a_document_runs(document):
+    run_code(document)
