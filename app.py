@@ -21,7 +21,7 @@ else:
     from streamlit.runtime.pages_manager import PagesManager
 
     from first_paint.errors import tell_calmly
-    from first_paint.policy import OwnServerOnly
+    from first_paint.policy import KnownHostsOnly, OwnServerOnly
     from first_paint.waiting import engine_is_here, engine_lock
 
     # Until somebody has called `st.navigation`, Streamlit would take the files of `pages/` for
@@ -57,7 +57,7 @@ else:
     # Scripts that serve the app in another way, such as those of the benchmarks, take it from here.
     SERVING = {
         "lifespan": with_engine,
-        "middleware": [Middleware(OwnServerOnly)],
+        "middleware": [Middleware(KnownHostsOnly), Middleware(OwnServerOnly)],
         "on_script_error": tell_calmly,
     }
     app = st.App(__file__, **SERVING)

@@ -1,10 +1,17 @@
-"""The second wall: a page loads from its own server alone, whatever stands on it.
+"""Whom the server answers, and what its pages may load.
 
-The first is `attnlab/ui/core/outside.py`, which keeps words from outside from naming what to load.
+Untrusted text cannot name what to load, by `attnlab/ui/core/outside.py`. Should that fail, the
+browser still loads from this server alone.
 """
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
+
+import streamlit as st
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+
+from first_paint.hosting import hosted
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -32,6 +39,42 @@ POLICY = "; ".join(
 )
 
 
+_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
+_LOCAL = ("localhost", "127.0.0.1", "[::1]")
+_REFUSAL = (
+    "This server answers requests for localhost only. Start it with ATTNLAB_HOSTED=1 to share it, "
+    "or name its hosts by --server.allowedHosts."
+)
+
+
+class KnownHostsOnly:
+    """ASGI middleware: on a desktop, refuse requests for any host but this machine.
+
+    A website can make its own name point to 127.0.0.1, and its pages would then reach the app as
+    if they belonged to it. Hosts that the operator lists in `server.allowedHosts` are checked by
+    Streamlit. A hosted server also hides Streamlit's metrics.
+    """
+
+    def __init__(self, app: Application):
+        self._app = app
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        answer: Application = self._app
+        if scope["type"] in ("http", "websocket"):
+            if not _is_known(Headers(scope=scope).get("host", "")):
+                answer = PlainTextResponse(_REFUSAL, status_code=403)
+            elif hosted() and scope["path"].endswith("/_stcore/metrics"):
+                answer = PlainTextResponse("Not found", status_code=404)
+        await answer(scope, receive, send)
+
+
+def _is_known(host: str) -> bool:
+    if hosted() or st.get_option("server.allowedHosts"):
+        return True
+    name, _, port = host.lower().rpartition(":")
+    return host.lower() in _LOCAL or (name in _LOCAL and port.isdecimal())
+
+
 class OwnServerOnly:
     """ASGI middleware: HTML answers carry `POLICY` as their Content-Security-Policy."""
 
@@ -40,9 +83,10 @@ class OwnServerOnly:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         async def send_with_policy(message: Message) -> None:
-            if message["type"] == "http.response.start" and _is_page(message):
-                policy = (b"content-security-policy", POLICY.encode())
-                message = {**message, "headers": [*message["headers"], policy]}
+            if message["type"] == "http.response.start":
+                policy = [(b"content-security-policy", POLICY.encode())]
+                added = [*_HEADERS, *(policy if _is_page(message) else [])]
+                message = {**message, "headers": [*message["headers"], *added]}
             await send(message)
 
         await self._app(scope, receive, send_with_policy if scope["type"] == "http" else send)

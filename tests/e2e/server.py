@@ -55,7 +55,7 @@ class AppServer:
         script: Path = ROOT / "app.py",
     ):
         self._log = log
-        self._environment = {**_plain_environment(), **(environment or {})}
+        self._environment = {**plain_environment(), **(environment or {})}
         self._script = script
         self._process: subprocess.Popen | None = None
         self.url = ""
@@ -140,7 +140,7 @@ def _free_port() -> int:
         return probe.getsockname()[1]
 
 
-def _plain_environment() -> dict[str, str]:
+def plain_environment() -> dict[str, str]:
     """The user's, without Python's warnings, which would be those of Streamlit too, and hosting."""
     left_out = ("PYTHONWARNINGS", "ATTNLAB_HOSTED", "ATTNLAB_TRAININGS")
     return {name: value for name, value in os.environ.items() if name not in left_out}

@@ -12,17 +12,7 @@ import streamlit as st
 
 from attnlab.live.queueing import WorkQueue
 from attnlab.training.limits import HOSTED, OPEN, Limits
-
-_YES = ("1", "true", "yes", "on")
-_NO = ("", "0", "false", "no", "off")
-
-
-def hosted() -> bool:
-    """Whether strangers share this server."""
-    text = os.environ.get("ATTNLAB_HOSTED", "")
-    if text.lower() not in _YES + _NO:
-        raise ValueError(f"`ATTNLAB_HOSTED` is {text!r}. Set it to 1 or 0.")
-    return text.lower() in _YES
+from first_paint.hosting import hosted
 
 
 def limits() -> Limits:
