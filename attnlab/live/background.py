@@ -128,18 +128,20 @@ class Background:
         except Stopped as stop:
             # Cut off within an item, it begins anew when it is gone on with.
             message, self._items = str(stop), None
-        # Whatever goes wrong belongs on the page that watches, not in a dead thread.
-        except Exception as problem:
+        # Any error belongs on the page that watches, an exit too: the thread ends here.
+        except BaseException as problem:
             _LOG.exception("Work in the background ended by an error.")
-            error, done = f"{type(problem).__name__}: {problem}", True
-        self._at_rest(error)
-        with self._lock:
-            place.leave()
-            self.place = self._thread = None
-            self._message, self._error, self._done = message, error, done
-            if not done and not message and not self._pausing.is_set():
-                # Paused and started again before this thread could hear of it.
-                self._begin()
+            error, done = f"{type(problem).__name__}: {problem}".removesuffix(": "), True
+        try:
+            self._at_rest(error)
+        finally:
+            with self._lock:
+                place.leave()
+                self.place = self._thread = None
+                self._message, self._error, self._done = message, error, done
+                if not done and not message and not self._pausing.is_set():
+                    # Paused and started again before this thread could hear of it.
+                    self._begin()
 
     def _work_off(self, place: Place) -> tuple[bool, str]:
         """Take items until a pause; whether there are no more, and why the queue wanted a pause."""

@@ -221,6 +221,24 @@ def test_an_error_before_the_first_item(caplog):
     assert seen(work) == (None, False, True, "", "ValueError: no")
 
 
+@pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), MemoryError()])
+def test_whatever_ends_the_thread_the_next_one_gets_its_place(caplog, error):
+    queue = WorkQueue(1)
+
+    def end():
+        raise error
+
+    with caplog.at_level(logging.CRITICAL):
+        work, other = begun(end, queue=queue), begun(lambda: iter([7]), queue=queue)
+        assert other.wait(PATIENCE)
+        assert work.wait(PATIENCE)
+    assert other.state().latest == 7
+    state = work.state()
+    assert (state.running, state.done) == (False, True)
+    assert state.error.startswith(type(error).__name__)
+    assert not state.error.endswith(": ")
+
+
 def test_threads_are_daemons_and_leave():
     def ours():
         return [thread for thread in threading.enumerate() if thread.name == "attnlab-background"]
