@@ -6,7 +6,7 @@ from typing import Any
 
 from attnlab.command_line.ending import Doing
 from attnlab.command_line.flags import add_flags
-from attnlab.command_line.many_runs import carry_out, executor_of
+from attnlab.command_line.many_runs import add_reuse, carry_out, executor_of, take_reuse
 from attnlab.command_line.numbers import show_interval, whole_number
 from attnlab.comparisons.grid import (
     PRESET,
@@ -36,6 +36,7 @@ def add_compare(commands: argparse._SubParsersAction) -> None:
     where = comparing.add_mutually_exclusive_group()
     where.add_argument("--workers", help="compute in so many processes of this machine")
     where.add_argument("--dask", metavar="ADDRESS", help="compute on this Dask scheduler's workers")
+    add_reuse(comparing)
     shown = comparing.add_mutually_exclusive_group()
     shown.add_argument("--json", action="store_true", help="one JSON object")
     shown.add_argument("--csv", action="store_true", help="a table of comma-separated values")
@@ -46,6 +47,7 @@ def run_compare(parsed: dict[str, Any], doing: Doing) -> int:
     """Train them all, and print a row for each setting."""
     as_json, as_csv = parsed.pop("json"), parsed.pop("csv")
     workers, address = parsed.pop("workers", None), parsed.pop("dask", None)
+    reuse = take_reuse(parsed)
     seeds = whole_number("seeds", parsed.pop("seeds"), 1, 100)
     first_seed = whole_number("first_seed", parsed.pop("first_seed"), 0, 2**31 - 101)
     # What the others are changes of comes first.
@@ -57,7 +59,8 @@ def run_compare(parsed: dict[str, Any], doing: Doing) -> int:
         raise ValueError(settings[0].problem)
     experiments = [each for setting in settings for each in experiments_of(setting, grid)]
     with executor_of(workers, address) as executor:
-        results = carry_out(experiments, executor, doing, what=f"of {len(settings):,} settings")
+        what = f"of {len(settings):,} settings"
+        results = carry_out(experiments, executor, doing, what=what, **reuse)
     rows = summarise(results, settings)
     if as_json:
         record = {"seeds": seeds, "rows": to_records(rows)}

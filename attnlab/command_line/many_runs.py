@@ -1,5 +1,6 @@
 """Many runs for a command: where they are carried out, what is told meanwhile, what is kept."""
 
+import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -20,19 +21,42 @@ from attnlab.training.experiment import Experiment
 _MOST_WORKERS = 1_000
 
 
-def carry_out(
-    experiments: Sequence[Experiment], executor: Executor | None, doing: Doing, *, what: str
-) -> list[Result]:
-    """The results of the runs, those of the user's library included, with progress told.
+def add_reuse(command: argparse.ArgumentParser) -> None:
+    """Add the flags that say which runs of the library are not trained again."""
+    reuse = command.add_mutually_exclusive_group()
+    reuse.add_argument(
+        "--again", action="store_true", help="train every run, also those the library has"
+    )
+    reuse.add_argument(
+        "--any-version",
+        action="store_true",
+        help="reuse runs of the library that other versions of attnlab or JAX made",
+    )
 
-    `what` are the words behind their number.
+
+def take_reuse(parsed: dict[str, Any]) -> dict[str, bool]:
+    """Take the values of these flags out of the parsed arguments, for `carry_out`."""
+    return {name: parsed.pop(name, False) for name in ("again", "any_version")}
+
+
+def carry_out(
+    experiments: Sequence[Experiment],
+    executor: Executor | None,
+    doing: Doing,
+    *,
+    what: str,
+    **reuse: bool,
+) -> list[Result]:
+    """Return the results of the runs, those of the user's library included, and report progress.
+
+    `what` are the words behind their number; `reuse` are `again` and `any_version` of `run_all`.
     """
     total, library, results = len(experiments), open_library(), []
     kept = "" if library is None else "; those that ended are in the library"
     print(f"{total:,} runs {what} …", file=sys.stderr)
     began = time.perf_counter()
     doing.words = f"at run 0 of {total:,}{kept}"
-    for result in _told(run_all(experiments, executor, library=library)):
+    for result in _told(run_all(experiments, executor, library=library, **reuse)):
         results.append(result)
         done, seconds = len(results), time.perf_counter() - began
         doing.words = f"at run {done:,} of {total:,}{kept}"

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from attnlab.command_line.ending import Doing
-from attnlab.command_line.many_runs import carry_out, executor_of
+from attnlab.command_line.many_runs import add_reuse, carry_out, executor_of, take_reuse
 from attnlab.command_line.numbers import show_interval, whole_number
 from attnlab.comparisons.grid import MOST_SEEDS
 from attnlab.comparisons.published.literature import POST
@@ -41,6 +41,7 @@ def add_reproduce(commands: argparse._SubParsersAction) -> None:
     where.add_argument(
         "--shipped", action="store_true", help="print the result that comes with the program"
     )
+    add_reuse(reproducing)
     reproducing.add_argument("--json", action="store_true", help="one JSON object")
 
 
@@ -53,9 +54,9 @@ def run_reproduce(parsed: dict[str, Any], doing: Doing) -> int:
     else:
         seeds = whole_number("seeds", parsed.get("seeds", str(part.seeds)), 1, MOST_SEEDS)
         with executor_of(parsed.get("workers"), None) as executor:
-            results = carry_out(
-                runs_of(part, seeds), executor, doing, what=f"of {len(part.settings)} settings"
-            )
+            what = f"of {len(part.settings)} settings"
+            reuse = take_reuse(parsed)
+            results = carry_out(runs_of(part, seeds), executor, doing, what=what, **reuse)
         rows = rows_of(part, results)
     if parsed["json"]:
         made = vars(shipped().made) if is_shipped else None

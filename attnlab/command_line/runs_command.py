@@ -117,8 +117,10 @@ def _record(entry: Entry) -> dict[str, Any]:
         "seconds": result.seconds,
         "parameters": result.parameters,
         "test": None if result.evaluation is None else result.evaluation._asdict(),
-        "attnlab_version": entry.attnlab_version,
-        "jax_version": entry.jax_version,
+        "attnlab_version": result.versions.attnlab,
+        "jax_version": result.versions.jax,
+        "jaxlib_version": result.versions.jaxlib,
+        "platform": result.versions.platform,
         "experiment": json.loads(to_json(result.experiment)),
     }
 

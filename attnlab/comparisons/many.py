@@ -39,15 +39,18 @@ def run_all(
     executor: Executor | None = None,
     *,
     library: Library | None = None,
+    again: bool = False,
+    any_version: bool = False,
     limits: Limits = OPEN,
 ) -> Iterator[Result]:
     """The result of every experiment as it comes; of equal ones one result.
 
-    A run that `library` holds to its end is taken from there; every new one is kept in it
-    before it is given out, so that what was interrupted is gone on with by the same call. Without
-    an `executor` all is computed here. With one, such as `Processes(2)` or that of a Dask client,
-    its workers need attnlab; they are told and answer in texts and bytes. Runs of one program come
-    one after another, so that a process compiles it once.
+    A run that `library` holds to its end is taken from there, if the same versions of attnlab and
+    JAX made it, or with `any_version` whatever made it; with `again` all are trained. Every new run
+    is kept in the library before it is given out, so that the same call resumes what was
+    interrupted. Without an `executor` all is computed here. With one, such as `Processes(2)` or
+    that of a Dask client, its workers need attnlab; they are told and answer in texts and bytes.
+    Runs of one program come one after another, so that a process compiles it once.
 
     Runs that diverge, are refused by `limits`, or whose worker was lost are results with a
     `reason`. A run whose worker process was killed is tried once more, by itself. Closing the
@@ -63,7 +66,9 @@ def run_all(
     unique = {identity_of(experiment): experiment for experiment in experiments}
     asked = []
     for experiment in unique.values():
-        known = None if library is None else library.find(experiment)
+        known = None
+        if library is not None and not again:
+            known = library.find(experiment, any_version=any_version)
         if known is not None:
             yield _with_exact_match(known, library)
         elif (refused := _refused(experiment, limits)) is not None:

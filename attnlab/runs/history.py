@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from attnlab.models import AbstractModel, parameter_count
+from attnlab.runs.versions import Versions
 from attnlab.training.changes import Change
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.loop import Event, Progress
@@ -27,6 +28,7 @@ class History:
 
     `losses` are the batch means of -log p(final day), in nats, one a step, before its update;
     entry i belongs to the weights after i steps. `changes` are those of its settings on the way.
+    `versions` made its last steps; None stands for those of this process.
     Refused: more than `MOST_TESTS`, `MOST_CHECKPOINTS` or `MOST_CHANGES`.
     """
 
@@ -34,6 +36,7 @@ class History:
     tests: tuple[tuple[int, Evaluation], ...] = ()
     checkpoints: tuple[tuple[int, AbstractModel], ...] = ()
     changes: tuple[Change, ...] = ()
+    versions: Versions | None = None
 
     def __post_init__(self):
         if len(self.tests) > MOST_TESTS or len(self.checkpoints) > MOST_CHECKPOINTS:
@@ -48,10 +51,10 @@ class History:
             )
 
     def with_losses(self, losses: Float[np.ndarray, " steps"]) -> "History":
-        """After more steps."""
+        """Return the history after more steps, which this process made."""
         joined = np.concatenate([self.losses, losses])
         joined.setflags(write=False)
-        return dataclasses.replace(self, losses=joined)
+        return dataclasses.replace(self, losses=joined, versions=None)
 
     def after(self, event: Event) -> "History":
         """With what an event of `run` adds. A look that is no test of the schedule adds nothing.
@@ -84,6 +87,7 @@ class History:
             tests=tuple(test for test in self.tests if test[0] <= step),
             checkpoints=tuple(kept for kept in self.checkpoints if kept[0] <= step),
             changes=tuple(change for change in self.changes if change.step <= step),
+            versions=self.versions,
         )
 
     def with_change(self, change: Change) -> "History":

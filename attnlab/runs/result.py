@@ -8,6 +8,7 @@ import numpy as np
 from attnlab.models import parameter_count
 from attnlab.runs.history import Curve, loss_curve
 from attnlab.runs.storage import Run
+from attnlab.runs.versions import Versions
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
 
@@ -31,7 +32,7 @@ class Result:
     way, and `curve` is the training loss. `seconds` are those of training. `run` holds the model
     and can be continued; it is None where it was not kept, or is kept elsewhere. `exact_match` is
     the share of test targets that are right from end to end, None where that was not looked at, as
-    of a process that is no task.
+    of a process that is no task. `versions` made it; None stands for those of this process.
     """
 
     experiment: Experiment
@@ -45,6 +46,7 @@ class Result:
     reason: str = ""
     run: Run | None = None
     exact_match: float | None = None
+    versions: Versions | None = None
 
     def __post_init__(self):
         if self.state not in STATES:
@@ -73,4 +75,5 @@ def result_of(
         reason=reason,
         run=run,
         exact_match=exact_match,
+        versions=run.history.versions,
     )

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from attnlab.configuration.options import quoted
 from attnlab.runs.history import MOST_CHANGES, MOST_CHECKPOINTS, MOST_TESTS
+from attnlab.runs.versions import Versions, versions_of
 from attnlab.training.changes import Change, before_changes
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, from_json_record
@@ -17,7 +18,7 @@ _MOST_ENTRIES = (
     ("checkpoints", MOST_CHECKPOINTS),
     ("changes", MOST_CHANGES),
 )
-_PARTS = {"experiment", "arrays", *(name for name, _ in _MOST_ENTRIES)}
+_PARTS = {"experiment", "arrays", "versions", *(name for name, _ in _MOST_ENTRIES)}
 _REMEDY = "Choose a file that attnlab saved."
 
 
@@ -42,6 +43,7 @@ class Header(NamedTuple):
     tests: tuple[tuple[int, Evaluation], ...]
     checkpoints: tuple[int, ...]
     changes: tuple[Change, ...]
+    versions: Versions
     arrays: list[Any]
 
 
@@ -70,7 +72,8 @@ def read_header(record: Any) -> Header:
     except ValueError as error:
         raise RunFileError(f"The changes in this run file do not fit. {error}") from None
     checkpoints = tuple(record["checkpoints"])
-    return Header(experiment, steps, tests, checkpoints, changes, record["arrays"])
+    versions = versions_of(record["versions"])
+    return Header(experiment, steps, tests, checkpoints, changes, versions, record["arrays"])
 
 
 def _check_steps(entries: list[Any], made: int, *, repeat: bool = False) -> None:

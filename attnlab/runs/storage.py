@@ -2,9 +2,9 @@
 
 The file begins with `attnlab run 2` and a line with the SHA-256 of all that follows it. Then comes
 the header, one line of JSON: the experiment, the tests, the steps of the checkpoints, the changes,
-and name, type and shape of every array of the state and of the losses. The bytes of these follow
-in that order, little-endian, and those of the model of every checkpoint, whose arrays are as the
-first of the state.
+the versions that made it, which older files lack, and name, type and shape of every array of the
+state and of the losses. The bytes of these follow in that order, little-endian, and those of the
+model of every checkpoint, whose arrays are as the first of the state.
 
 In files of version 1, which are still read, the header itself lists the arrays of checkpoints too,
 and has the SHA-256, of the arrays alone.
@@ -29,6 +29,7 @@ from attnlab.configuration.options import OptionError, quoted
 from attnlab.configuration.records import UnregisteredError
 from attnlab.runs.history import History
 from attnlab.runs.run_file_header import MOST_HEADER_BYTES, Header, RunFileError, read_header
+from attnlab.runs.versions import Versions, current_versions
 from attnlab.training.experiment import Experiment, starting_form, to_json
 from attnlab.training.steps import TrainState
 
@@ -53,6 +54,7 @@ def to_bytes(run: Run) -> bytes:
         "tests": [[step, *evaluation] for step, evaluation in history.tests],
         "checkpoints": [step for step, _ in history.checkpoints],
         "changes": [[change.step, *change.options] for change in history.changes],
+        "versions": history.versions or current_versions(),
         "arrays": _listed(_arrays(state, history.losses)),
     }
     line = json.dumps(header, allow_nan=False).encode()
@@ -94,7 +96,9 @@ def _opened(data: bytes) -> tuple[Header, bytes]:
     checksum = f"{record.pop('sha256')}\n".encode() if old else data[len(_MAGIC) : start]
     if checksum != _checksum(signed):
         raise RunFileError("This run file is damaged or cut off.")
-    return read_header({"changes": [], **record} if old else record), data[end + 1 :]
+    # Parts that came later.
+    missing = {"changes": []} if old else {}
+    return read_header({"versions": Versions(), **missing, **record}), data[end + 1 :]
 
 
 @contextmanager
@@ -216,7 +220,8 @@ def _assemble(header: Header, payload: bytes, *, lists_checkpoints: bool) -> Run
     checkpoints = tuple(
         (step, _fill(form.model, f"checkpoint {step}", arrays)) for step in header.checkpoints
     )
-    history = History(arrays["losses"], header.tests, checkpoints, header.changes)
+    rest = header.tests, checkpoints, header.changes, header.versions
+    history = History(arrays["losses"], *rest)
     return Run(header.experiment, state, history)
 
 

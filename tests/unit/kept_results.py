@@ -10,6 +10,7 @@ import numpy as np
 from attnlab.runs.history import Curve, empty_history
 from attnlab.runs.result import Result
 from attnlab.runs.storage import Run
+from attnlab.runs.versions import current_versions
 from attnlab.training.changes import Change
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import starting_form
@@ -60,7 +61,12 @@ def run_of(experiment=SMALL_LINEAR, *, seed=0, fill=0.5, changed=False):
 
 
 def assert_same(one, other):
-    """Two results are equal but for their runs, arrays by value and type."""
+    """Two results are equal but for their runs, arrays by value and type.
+
+    None for versions stands for those of this process.
+    """
+    now = current_versions()
+    one, other = (dataclasses.replace(r, versions=r.versions or now) for r in (one, other))
     for field in dataclasses.fields(Result):
         a, b = getattr(one, field.name), getattr(other, field.name)
         if field.name == "curve":

@@ -64,6 +64,11 @@ def test_what_the_library_has_is_not_trained_again(run, library):
     more = run("compare", "--model", "linear", "--seeds", 3, *SMALL, "--length", 4, "--json")[1]
     assert json.loads(more)["rows"][0]["seeds"] == 3
     assert json.loads(run("runs", "list", "--json")[1])["count"] == 3
+    run(*asked, "--any-version")
+    assert json.loads(run("runs", "list", "--json")[1])["count"] == 3
+    run(*asked, "--again")
+    assert json.loads(run("runs", "list", "--json")[1])["count"] == 5
+    assert run(*asked, "--again", "--any-version")[0] == 2
 
 
 def test_the_table_is_csv_with_a_column_for_every_figure(run):

@@ -54,7 +54,6 @@ RESERVED = {
         "configuration.earlier_names",
         "lessons.bottleneck",
         "runs.script",
-        "runs.library.attnlab_version",
         "ui",
     },
     "subprocess": set(),

@@ -4,10 +4,16 @@ import dataclasses
 import sqlite3
 import zlib
 
+import numpy as np
 import pytest
 
+from attnlab.comparisons.many import run_all
 from attnlab.runs.library import Library, LibraryError, Query
-from tests.unit.kept_results import result_of
+from attnlab.runs.result import result_of as run_result
+from attnlab.runs.storage import from_bytes, to_bytes
+from attnlab.runs.versions import Versions, current_versions
+from tests.unit.kept_results import result_of, run_of
+from tests.unit.run_file_edits import in_version, joined, parts_of
 
 # As attnlab made them before there was a bin.
 VERSION_1 = """
@@ -52,8 +58,9 @@ def test_a_library_of_an_older_attnlab_is_read_and_goes_on(tmp_path):
     assert (entry.number, entry.name, entry.note, entry.changes) == (4, "old", "a note", 0)
     assert entry.result.curve.values.tolist() == [0.0]
     assert entry.result.exact_match is None
-    # Though the settings were hashed otherwise then.
-    assert library.find(entry.result.experiment).number == 4
+    # Though the settings were hashed otherwise then. What computed it was not all recorded.
+    assert library.find(entry.result.experiment, any_version=True).number == 4
+    assert library.find(entry.result.experiment) is None
     library.delete([4])
     assert library.count() == 0
     library.restore([4])
@@ -114,3 +121,59 @@ def test_a_library_of_a_newer_attnlab_is_left_alone(library, database, tmp_path)
     with pytest.raises(LibraryError, match=r"is of a newer attnlab.*99.*Update attnlab"):
         Library(tmp_path / "library")
     assert (tmp_path / "library" / "library.sqlite").read_bytes() == before
+
+
+@pytest.mark.parametrize("part", Versions._fields)
+@pytest.mark.parametrize("other", ["0.0.1", ""])
+def test_a_run_that_other_versions_made_is_reused_only_when_asked(library, part, other):
+    made = current_versions()._replace(**{part: other})
+    kept = result_of(versions=made)
+    old = library.keep(kept)
+    assert library.entry(old).result.versions == made
+    assert library.find(kept.experiment) is None
+    assert library.find(kept.experiment, any_version=True).number == old
+    new = library.keep(result_of())
+    library.keep(kept)
+    assert library.find(kept.experiment).number == new
+
+
+def test_a_run_file_keeps_its_versions_until_the_run_goes_on(library):
+    made = Versions("0.0.1", "0.1", "0.2", "abacus")
+    run = run_of()
+    old = run._replace(history=dataclasses.replace(run.history, versions=made))
+    again = from_bytes(to_bytes(old))
+    assert again.history.versions == made
+    assert again.history.until(30).versions == made
+    number = library.keep(run_result(again, "done", None, 1.0))
+    assert library.entry(number).result.versions == made
+    assert library.run_of(number).history.versions == made
+    assert library.find(again.experiment) is None
+    # More steps are of this process.
+    longer = again.history.with_losses(np.ones(1, np.float32))
+    assert from_bytes(to_bytes(run)).history.versions == current_versions()
+    assert longer.versions is None
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_run_file_without_versions_is_read_and_kept(library, version):
+    _, header, payload = parts_of(in_version(version, to_bytes(run_of())))
+    assert header.pop("versions")
+    run = from_bytes(joined(version, header, payload))
+    assert run.history.versions == Versions()
+    number = library.keep(run_result(run, "done", None, 1.0))
+    assert library.find(run.experiment) is None
+    assert library.find(run.experiment, any_version=True).number == number
+
+
+def test_a_comparison_trains_what_other_versions_made_unless_told_otherwise():
+    library, kept = Library(None), result_of(versions=Versions("0.0.1"))
+    library.keep(kept)
+
+    def results(**reuse):
+        (result,) = run_all([kept.experiment], library=library, **reuse)
+        return result.versions, library.count()
+
+    assert results(any_version=True) == (Versions("0.0.1"), 1)
+    assert results() == (None, 2)
+    assert results() == (current_versions(), 2)
+    assert results(again=True) == (None, 3)

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from attnlab.configuration.options import OptionError
@@ -26,7 +27,7 @@ _COLUMNS = (
 )  # fmt: skip
 _TABLES = ("tests", "curve")
 # What came later: a file may lack it.
-_LATER = ("exact_match",)
+_LATER = MappingProxyType({"exact_match": None, "jaxlib": "", "platform": ""})
 # The longest note and the longest tables take half of it.
 _MOST_LINE_BYTES = 1_000_000
 MOST_RUNS = 100_000
@@ -65,7 +66,8 @@ def archive_of(runs: Iterable[tuple[Mapping[str, Any], bytes | None]]) -> bytes:
         if place > MOST_RUNS:
             remedy = "Export them in several files"
             raise OptionError("numbers", place, f"more than {MOST_RUNS:,} runs", remedy)
-        record = {name: row[name] for name in _COLUMNS} | {name: row.get(name) for name in _LATER}
+        record = {name: row[name] for name in _COLUMNS}
+        record |= {name: row.get(name, usual) for name, usual in _LATER.items()}
         record |= {name: base64.b64encode(row[name]).decode() for name in _TABLES}
         record["model_bytes"] = None if model is None else len(model)
         parts += [json.dumps(record).encode(), b"\n", model or b""]
@@ -111,9 +113,8 @@ def _checked(record: Mapping[str, Any], model: bytes | None) -> ArchivedRun:
     believed. The arrays of the model are looked at when it is opened.
     """
     tables = {name: base64.b64decode(record[name], validate=True) for name in _TABLES}
-    later = {name: record.get(name) for name in _LATER}
-    given = {name: record[name] for name in _COLUMNS} | later | tables
-    entry = entry_of({**given, "number": 0, "file": None, "deleted": None})
+    given = {**_LATER, **record, **tables, "number": 0, "file": None, "deleted": None}
+    entry = entry_of({name: record[name] for name in _COLUMNS} | given)
     changes = entry.changes
     if model is not None:
         try:
@@ -122,11 +123,7 @@ def _checked(record: Mapping[str, Any], model: bytes | None) -> ArchivedRun:
             raise ValueError(error.problem) from error
         check_model(entry.result, header.experiment)
         changes = max(changes, len(header.changes))
-    row = row_of(entry.result, entry.date) | {
-        "attnlab": entry.attnlab_version,
-        "jax": entry.jax_version,
-        "changes": changes,
-    }
+    row = row_of(entry.result, entry.date) | {"changes": changes}
     return ArchivedRun(row, Description(entry.name, entry.tags, entry.note), model)
 
 

@@ -11,10 +11,9 @@ class Entry:
     """What a library knows of a run; `Library.run_of` gives its model, if it `has_model`.
 
     `number` is the run's own within its library, and `result` is without `run`. `name`, `tags` and
-    `note` are the user's words. The versions are those that computed it, empty where they were not
-    known, and `date` is when it was last kept, in UTC. `changes` is how often it went on with other
-    settings than it began with; those of `result` are the last. `deleted` is when it was put into
-    the bin, if it is there.
+    `note` are the user's words. `date` is when it was last kept, in UTC. `changes` is how often it
+    went on with other settings than it began with; those of `result` are the last. `deleted` is
+    when it was put into the bin, if it is there.
     """
 
     number: int
@@ -22,8 +21,6 @@ class Entry:
     name: str
     tags: tuple[str, ...]
     note: str
-    attnlab_version: str
-    jax_version: str
     date: datetime
     changes: int
     has_model: bool

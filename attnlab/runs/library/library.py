@@ -23,6 +23,7 @@ from attnlab.runs.library.store import Store
 from attnlab.runs.result import Result
 from attnlab.runs.run_file_header import RunFileError
 from attnlab.runs.storage import Run, from_bytes, to_bytes
+from attnlab.runs.versions import current_versions
 from attnlab.training.experiment import Experiment
 
 BIN_DAYS = 30
@@ -102,16 +103,20 @@ class Library:
             self._store.forget([old["file"]])
         return number
 
-    def find(self, experiment: Experiment) -> Entry | None:
-        """The newest run of this experiment that is done, as it began; None if there is none.
+    def find(self, experiment: Experiment, *, any_version: bool = False) -> Entry | None:
+        """Return the newest run of this experiment that is done, as it began, or None.
 
-        Those that went on with other settings on the way do not count.
+        Runs that went on with other settings on the way do not count. Nor do runs that other
+        versions of attnlab, JAX or jaxlib made, or another platform: the same experiment may give
+        other numbers there. `any_version` takes those too, and runs whose versions were not
+        recorded.
         """
         with self._store.reading() as connection:
             rows = table.rows_like(connection, experiment)
-        found = (self._entry(row) for row in rows)
         # A class that is not registered may have the name of one that is.
-        return next((e for e in found if e and e.result.experiment == experiment), None)
+        found = (e for e in map(self._entry, rows) if e and e.result.experiment == experiment)
+        wanted = current_versions()
+        return next((e for e in found if any_version or e.result.versions == wanted), None)
 
     def entry(self, number: int) -> Entry | None:
         """The run of this number, in the bin or not; None if there is none or it is damaged."""

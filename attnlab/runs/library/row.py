@@ -7,22 +7,21 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-import jax
 import numpy as np
 
 from attnlab.configuration.options import OptionError, options_of, quoted
 from attnlab.configuration.records import from_record, to_record
 from attnlab.runs.history import MOST_TESTS, Curve
 from attnlab.runs.identity import identity_of
-from attnlab.runs.library.attnlab_version import ATTNLAB_VERSION
 from attnlab.runs.library.description import Description, shown
 from attnlab.runs.library.entry import Entry
 from attnlab.runs.result import Result
+from attnlab.runs.versions import Versions, current_versions, versions_of
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, from_json, to_json
 
 MOST_CURVE_POINTS = 1_000
-_MOST_REASON, _MOST_VERSION = 2_000, 50
+_MOST_REASON = 2_000
 _FIGURES = Evaluation._fields
 _MOST_STEP = 2**53
 
@@ -81,8 +80,7 @@ def row_of(result: Result, date: datetime) -> dict[str, Any]:
         "parameters": int(result.parameters),
         **{name: _real(figure) for name, figure in zip(_FIGURES, figures, strict=True)},
         "exact_match": _real(result.exact_match),
-        "attnlab": ATTNLAB_VERSION,
-        "jax": jax.__version__,
+        **(result.versions or current_versions())._asdict(),
         "date": moment(date),
         "experiment": to_json(experiment),
         "tests": packed([[step, *figures] for step, figures in result.tests], columns=5),
@@ -113,8 +111,6 @@ def entry_of(row: Mapping[str, Any]) -> Entry:
             name=_text(row, "name"),
             tags=tags_of(row),
             note=_text(row, "note"),
-            attnlab_version=_text(row, "attnlab", most=_MOST_VERSION),
-            jax_version=_text(row, "jax", most=_MOST_VERSION),
             date=_date(row["date"]),
             changes=_whole(row, "changes"),
             has_model=row["file"] is not None,
@@ -153,7 +149,15 @@ def _result(row: Mapping[str, Any]) -> Result:
         curve=Curve(_steps(curve), curve[:, 1].copy()),
         reason=_text(row, "reason", most=_MOST_REASON),
         exact_match=None if row.get("exact_match") is None else _share(row, "exact_match"),
+        versions=_versions(row),
     )
+
+
+def _versions(row: Mapping[str, Any]) -> Versions:
+    try:
+        return versions_of([row.get(name, "") for name in Versions._fields])
+    except ValueError as error:
+        raise RowError(str(error)) from None
 
 
 def description_of(row: Mapping[str, Any]) -> Description:

@@ -64,6 +64,11 @@ _STEPS = (
     ),
     # Of tasks.
     ("ALTER TABLE runs ADD COLUMN exact_match REAL",),
+    # Empty for runs that were kept before: they are reused only where any version will do.
+    (
+        "ALTER TABLE runs ADD COLUMN jaxlib TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE runs ADD COLUMN platform TEXT NOT NULL DEFAULT ''",
+    ),
 )
 VERSION = len(_STEPS)
 # The oldest that can be read as it is, where it may not be written: later ones have columns more.

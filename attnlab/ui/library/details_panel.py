@@ -55,10 +55,8 @@ def _origin(entry: Entry) -> str:
     if entry.changes:
         times = "once" if entry.changes == 1 else f"{entry.changes:,} times"
         parts.append(f"went on with other settings {times}, the last of which stand above")
-    if entry.attnlab_version:
-        parts.append(f"attnlab {as_text(entry.attnlab_version)}")
-    if entry.jax_version:
-        parts.append(f"JAX {as_text(entry.jax_version)}")
+    versions = zip(("attnlab", "JAX", "jaxlib", "on"), result.versions, strict=True)
+    parts += [f"{name} {as_text(version)}" for name, version in versions if version]
     if result.reason:
         parts.append(f"{result.state}: {as_text(result.reason)}")
     return " · ".join(parts)
