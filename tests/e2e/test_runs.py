@@ -56,6 +56,16 @@ def test_a_run_is_renamed_and_deleted(bench):
     assert _legend(bench) == ["training", "test", "known"]
 
 
+def test_repeated_seeds_are_counted_until_all_are_there(bench):
+    bench.fill("steps", 60)
+    bench.finish_default_run()
+    # Nothing is awaited any more, so that no timer of something else redraws the page.
+    bench.metric("majority class").wait_for()
+    bench.settle()
+    bench.part("run_repeat").get_by_role("button").click()
+    expect(bench.part("seeds")).to_contain_text("over 5 seeds accuracy")
+
+
 def test_pointing_at_a_step_shows_it_in_every_panel(bench):
     bench.finish_default_run()
     at_the_end = bench.figure("test loss (nats)")

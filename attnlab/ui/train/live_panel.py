@@ -58,9 +58,16 @@ def draw_live(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) 
     were drawn by: if the run has ended since, they must hear.
     """
     awaited = _awaited(snapshot, form)
+
+    def draw() -> None:
+        _draw(run, form)
+        if not awaited and _awaited(run.snapshot(), form):
+            # A control of this part asked for something. The timer below has to start for it.
+            st.rerun()
+
     draw_while(
         lambda: _moves(run.snapshot()),
-        lambda: _draw(run, form),
+        draw,
         key="live",
         seconds=0.25,
         waited=_moves(snapshot),
