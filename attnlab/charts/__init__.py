@@ -68,7 +68,7 @@ from attnlab.charts.maps.heads_overview import HeadPicture, overview_chart, over
 from attnlab.charts.maps.pattern import pattern_chart, pattern_table
 from attnlab.charts.maps.token_map import token_map_chart, token_map_table
 from attnlab.charts.processes.curve import curve_chart, curve_table
-from attnlab.charts.processes.frequency import frequency_chart, frequency_table
+from attnlab.charts.processes.frequency import frequency_chart, frequency_map_chart, frequency_table
 from attnlab.charts.processes.rule import rule_chart, rule_table
 from attnlab.charts.runs.by_day import by_day_chart, by_day_table
 from attnlab.charts.runs.by_lag import by_lag_chart, by_lag_table
@@ -137,6 +137,7 @@ __all__ = [
     "fit_chart",
     "fit_table",
     "frequency_chart",
+    "frequency_map_chart",
     "frequency_table",
     "gains_chart",
     "gains_table",

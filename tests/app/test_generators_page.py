@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnlab.configuration.number_text import show_numbers
-from attnlab.generators import GENERATORS, Custom, HiddenMarkov, Markov
+from attnlab.generators import GENERATORS, Cards, Custom, HiddenMarkov, Markov, Sort
 from attnlab.live.answers import Answers
 from attnlab.optimum import FEW_BELIEFS, ladder, optimum
 from attnlab.training.presets import FIRST_PRESET, PRESETS
@@ -244,3 +244,20 @@ def test_the_process_goes_to_train_and_comes_back(page):
     assert page.selectbox(key="generator").value == "custom"
     assert page.session_state["custom_table"] == changed
     assert not page.exception
+
+
+def _draw_frequencies(process):
+    from attnlab.optimum import counted, frequencies
+    from attnlab.ui.generators.sample_panel import draw_frequencies
+
+    length = process.own_length() or 5
+    draw_frequencies(process, frequencies(process, length), counted(process, length, 0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("process", [Cards(), Sort(letters=26), Sort(), Markov()], ids=str)
+def test_the_frequencies_of_many_symbols_fill_a_few_screens(process):
+    page = AppTest.from_function(_draw_frequencies, args=(process,), default_timeout=60).run()
+    assert not page.exception
+    assert sum(chart["height"] for chart in _charts(page)) < 3_000
+    assert max(len(text.value) for text in page.markdown) < 400

@@ -24,6 +24,15 @@ def frequency_chart():
     return charts.frequency_chart(table, names=SYMBOLS, title="share", dark=False)
 
 
+def frequency_map_chart():
+    known, names = np.array(MOVING), [f"{a} → {b}" for a in SYMBOLS for b in SYMBOLS]
+    table = charts.frequency_table(known.ravel(), known.ravel(), known.ravel() / 10, names)
+    return charts.frequency_map_chart(
+        table, symbols=SYMBOLS, of="counted", row_title="day 1", column_title="day 2", most=1.0,
+        dark=False,
+    )  # fmt: skip
+
+
 def rule_chart():
     rule = RuleTable("next", Outline("yesterday", SYMBOLS, "today", SYMBOLS), MOVING)
     return charts.rule_chart(charts.rule_table(rule), rule=rule, dark=False)
@@ -50,6 +59,7 @@ EXPECTED = {
         ],
         {"rule": 1, "text": 1, "area": 4, "line": 4, "symbol": 4},
     ),
+    "frequency_map_chart": (["rect x=second y=first color=counted"], {"rect": 9}),
     "frequency_chart": (
         [
             "bar x=known y=row color=series",

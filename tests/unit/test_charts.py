@@ -48,8 +48,8 @@ def test_its_marks_show_their_columns_and_every_row_is_drawn(name):
     columns = {column for table in drawing.tables.values() for column in table.columns}
     own = {column for rows in own_rows(drawing) for row in rows for column in row}
     shown = {word.split("=")[1] for mark in marks for word in mark.split()[1:]}
-    # The series of a frequency is calculated where it is drawn.
-    assert shown - {"series"} <= columns | own
+    # Those of a frequency are calculated where they are drawn.
+    assert shown - {"series", "first", "second"} <= columns | own
     assert all(len(table) for table in drawing.tables.values())
 
 

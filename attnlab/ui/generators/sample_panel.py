@@ -1,9 +1,18 @@
 """Sequences that a process drew, and how often each token came in many of them."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 
-from attnlab.charts import curve_chart, curve_table, frequency_chart, frequency_table
+from attnlab.charts import (
+    curve_chart,
+    curve_table,
+    frequency_chart,
+    frequency_map_chart,
+    frequency_table,
+    top_of_scale,
+)
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.position_words import with_position_word
 from attnlab.generators import AbstractGenerator
@@ -16,6 +25,8 @@ from attnlab.ui.core.process_figures import draw_gap
 _SEED = "sample_seed"
 # A narrower axis would make hills of rounding.
 _LEAST_SPAN = 0.05
+# The pairs of more symbols are drawn as maps, and only the likeliest of them are listed in words.
+_MOST_SYMBOLS, _LISTED = 8, 3
 
 
 def sample_seed() -> int:
@@ -54,30 +65,30 @@ def draw_frequencies(
         draw_gap()
         return
     symbols, length = generator.vocabulary.symbols, len(known.days) - 1
-    pairs = tuple(f"{first} → {second}" for first in symbols for second in symbols)
     word = generator.position_word
-    day = word.capitalize()
+    predicted = f"{word.capitalize()} {length + 1}"
+    before, last = f"{word} {length - 1}", f"{word} {length}"
     shown, left_right = counted.frequencies, st.columns(2, gap="medium")
     with left_right[0], st.container(key="chart_final_day"):
-        st.markdown(f"**{day} {length + 1}, the one to predict**")
-        _draw_bars(
-            f"{day} {length + 1}", known.days[-1], shown.days[-1], shown.days_stderr[-1], symbols
-        )
+        st.markdown(f"**{predicted}, the one to predict**")
+        of_day = known.days[-1], shown.days[-1], shown.days_stderr[-1]
+        _draw_bars(predicted, *of_day, symbols)
         st.markdown(days_in_words(generator, known))
+    as_maps = len(symbols) > _MOST_SYMBOLS
     with left_right[1], st.container(key="chart_following"):
-        st.markdown(f"**From {word} {length - 1} to {word} {length}**")
-        _draw_bars(
-            f"From {word} {length - 1} to {word} {length}",
-            known.following.ravel(),
-            shown.following.ravel(),
-            shown.following_stderr.ravel(),
-            pairs,
-        )
+        st.markdown(f"**From {before} to {last}**")
+        of_pairs = known.following, shown.following, shown.following_stderr
+        if as_maps:
+            _draw_maps(before, last, *of_pairs, symbols)
+        else:
+            pairs = _pairs(symbols)
+            _draw_bars(f"From {before} to {last}", *(each.ravel() for each in of_pairs), pairs)
     exact = "exact" if known.exact else "itself estimated from a larger sample"
+    maps = f" In the maps a row is {before}, a column {last}." if as_maps else ""
     st.caption(
         f"How to read it: a grey bar is the probability ({exact}); a point is the share among "
         f"{counted.size:,} sequences, its line one standard error to both sides. The points of "
-        "about two in three rows should lie within their line of the bar's end."
+        f"about two in three rows should lie within their line of the bar's end.{maps}"
     )
 
 
@@ -114,11 +125,13 @@ def draw_agreement(agreement: Agreement | None, word: str = "day") -> None:
     st.caption(with_position_word(words, word))
 
 
+def _pairs(symbols: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{first} → {second}" for first in symbols for second in symbols)
+
+
 def _draw_bars(
-    title: str, known: np.ndarray, counted: np.ndarray, stderr: np.ndarray, names
+    title: str, known: np.ndarray, counted: np.ndarray, stderr: np.ndarray, names: Sequence[str]
 ) -> None:
-    likeliest, gap = int(np.nanargmax(known)), np.abs(counted - known)
-    furthest = float(np.nanmax(np.where(stderr > 0, gap / np.where(stderr > 0, stderr, 1), 0)))
     draw_chart(
         frequency_chart(
             frequency_table(known, counted, stderr, names),
@@ -127,25 +140,68 @@ def _draw_bars(
             dark=on_dark(),
         ),
         name=title,
-        alt=f"Probabilities beside shares in the sample. The largest is that of "
-        f"{names[likeliest]}: {known[likeliest]:.3f}, in the sample "
+        alt="Probabilities beside shares in the sample. "
+        + _in_words(known, counted, stderr, names),
+    )
+
+
+def _draw_maps(
+    before: str,
+    last: str,
+    known: np.ndarray,
+    counted: np.ndarray,
+    stderr: np.ndarray,
+    symbols: tuple[str, ...],
+) -> None:
+    """Draw the process above the sample on one scale; bars of so many pairs fill many screens."""
+    names = _pairs(symbols)
+    figures = known.ravel(), counted.ravel(), stderr.ravel()
+    for of, meaning in (("known", "probabilities"), ("counted", "shares in the sample")):
+        draw_chart(
+            frequency_map_chart(
+                frequency_table(*figures, names),
+                symbols=symbols,
+                of=of,
+                row_title=f"← {before}",
+                column_title=f"{last} →",
+                most=top_of_scale(np.nan_to_num(known)),
+                dark=on_dark(),
+            ),
+            name=f"From {before} to {last}, {meaning}",
+            alt=f"{meaning.capitalize()} of {len(names):,} pairs. {_in_words(*figures, names)}",
+        )
+
+
+def _in_words(
+    known: np.ndarray, counted: np.ndarray, stderr: np.ndarray, names: Sequence[str]
+) -> str:
+    likeliest, gap = int(np.nanargmax(known)), np.abs(counted - known)
+    furthest = float(np.nanmax(np.where(stderr > 0, gap / np.where(stderr > 0, stderr, 1), 0)))
+    return (
+        f"The largest is that of {names[likeliest]}: {known[likeliest]:.3f}, in the sample "
         f"{show_measured(counted[likeliest], stderr[likeliest])}. The largest gap is "
-        f"{furthest:.1f} standard errors.",
+        f"{furthest:.1f} standard errors."
     )
 
 
 def days_in_words(generator: AbstractGenerator, known: Frequencies) -> str:
     """The distribution of a single day, and whether the process is stationary, where known."""
+    symbols = generator.vocabulary.symbols
 
     def shares(day: int) -> str:
-        each = zip(
-            generator.vocabulary.symbols, known.days[day], known.days_stderr[day], strict=True
-        )
-        return ", ".join(
-            as_text(symbol)
-            + " "
-            + (f"{share:.3f}" if known.exact else show_measured(share, stderr))
-            for symbol, share, stderr in each
+        probabilities, stderr = known.days[day], known.days_stderr[day]
+        order, most = range(len(symbols)), ""
+        if len(symbols) > _MOST_SYMBOLS:
+            order = np.argsort(-probabilities, kind="stable")[:_LISTED]
+            most = "most often "
+        return most + ", ".join(
+            f"{as_text(symbols[at])} "
+            + (
+                f"{probabilities[at]:.3f}"
+                if known.exact
+                else show_measured(probabilities[at], stderr[at])
+            )
+            for at in order
         )
 
     stationary = generator.is_stationary()
