@@ -240,6 +240,13 @@ MUTATIONS = (
     Mutation("comparisons/intervals.py", "(1 + level) / 2))", "level))", "intervals"),
     Mutation("comparisons/intervals.py", "std(axis=-1, ddof=1)", "std(axis=-1)", "intervals"),
     Mutation("comparisons/intervals.py", "math.hypot(", "max(", "intervals"),
+    Mutation(
+        "comparisons/intervals.py", "np.maximum(spread, ", "np.minimum(spread, ", "statistics_hold",
+    ),
+    Mutation(
+        "comparisons/intervals.py", "weight / (4 * n)", "weight / (2 * n)", "statistics_hold",
+    ),
+    Mutation("comparisons/paired.py", "np.minimum(p_values * among, 1.0)", "p_values", "paired"),
     Mutation("comparisons/holm.py", "np.maximum.accumulate(stepped, axis=-1)", "stepped", "holm"),
     Mutation("comparisons/holm.py", "* times, 1.0", "* p_values.shape[-1], 1.0", "holm"),
     Mutation("comparisons/paired.py", "stdtr(n - 1,", "stdtr(2 * n - 2,", "paired"),

@@ -7,16 +7,25 @@ from types import MappingProxyType
 import numpy as np
 
 from attnlab.comparisons.grid import Setting
-from attnlab.comparisons.intervals import LEVEL, Interval, student_interval, widened
+from attnlab.comparisons.intervals import (
+    LEVEL,
+    Interval,
+    share_error,
+    student_interval,
+    widened,
+    wilson_interval,
+)
 from attnlab.comparisons.references import References, references_of
 from attnlab.configuration.options import OptionError, default_of
 from attnlab.runs.differences import differing_settings
 from attnlab.runs.result import Result
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
-from attnlab.training.learned_share import learned_share
+from attnlab.training.learned_share import LearnedShare, learned_share
 
 TARGET = 0.9
+# Within so many standard errors of its test a run counts as having reached a level.
+_WITHIN = 2.0
 # What a run is judged by.
 FIGURES = MappingProxyType(
     {
@@ -52,16 +61,35 @@ class StepsToTarget:
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
-    """What the runs of a setting came to.
+class Reached:
+    """How many of `n` runs reached a level at their end, and the interval of Wilson of that share.
 
-    `results` are in the order of seeds, one a seed. Figures are those of finished runs alone, so
-    that `unfinished` belongs beside them: a setting whose runs diverge looks better by those that
-    do not. `accuracy`, `nll` (nats) and `learned` are means over seeds, None without a finished
-    run; `learned` is None, too, where there is nothing to learn, and `exact_match` where not all of
-    the finished runs are known to have one, as those of a task have. `seconds` are the mean of the
-    seconds of training. `references` are None where the setting is refused or they are not known
-    yet, and with them `learned` and `to_target`.
+    The level is `target` of the way from a uniform guess to the best possible; of an exact match
+    it is `target` itself. A run within two standard errors of its test below it counts.
+    """
+
+    target: float
+    runs: int
+    share: Interval
+
+    @property
+    def n(self) -> int:
+        """How many runs there are."""
+        return self.share.n
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """The results of a setting.
+
+    `results` are in the order of seeds, one for each seed. Numbers are those of finished runs
+    alone, so `unfinished` belongs beside them: a setting whose runs diverge looks better by those
+    that do not. `accuracy`, `nll` (nats) and `learned` are means over seeds, None without a
+    finished run; `learned` is None, too, where there is nothing to learn, and `exact_match` unless
+    all finished runs have one, as those of a task do. `seconds` is the mean of the seconds of
+    training. `references` are None if the setting is refused or they are not known yet, and with
+    them `learned`, `to_target` and `reached`. `reached` counts by the exact match of a task, else
+    by what was learned.
     """
 
     setting: Setting
@@ -74,6 +102,7 @@ class Row:
     parameters: int | None = None
     seconds: float | None = None
     to_target: StepsToTarget | None = None
+    reached: Reached | None = None
 
     @property
     def finished(self) -> tuple[Result, ...]:
@@ -141,23 +170,71 @@ def summarise(
 
 
 def figures_of(row: Row, figure: str) -> dict[int, float]:
-    """A figure of `FIGURES` of every finished run, by seed.
+    """Return a figure of `FIGURES` of every finished run, by seed.
 
-    Refused, with an `OptionError`: a figure that is not one, what was learned where there is
-    nothing to learn, and the exact match where not all runs are known to have one.
+    Raises:
+        OptionError: if it is not a figure, if nothing can be learned but what was learned is asked
+            for, or if not all runs have an exact match.
     """
+    return {seed: value for seed, (value, _) in _measured(row, figure).items()}
+
+
+def errors_of(row: Row, figure: str) -> dict[int, float]:
+    """Return the standard errors of `figures_of` over the test of each run, by seed.
+
+    Raises:
+        OptionError: as `figures_of`.
+    """
+    return {seed: error for seed, (_, error) in _measured(row, figure).items()}
+
+
+def reached_of(row: Row, figure: str = "learned", target: float = TARGET) -> Reached | None:
+    """Return how many finished runs reached `target`, or None if that cannot be said.
+
+    It cannot without a finished run or references, where nothing can be learned, and where a test
+    is too small to distinguish the level from half of the way there.
+    """
+    known = row.references
+    if not row.finished or (known is None and figure != "exact_match"):
+        return None
+    try:
+        values, errors = np.transpose(list(_measured(row, figure).values()))
+    except OptionError:
+        return None
+    start, end = 0.0, 1.0
+    if figure in ("nll", "accuracy"):
+        start, end = getattr(known.uniform, figure), getattr(known.best, figure)
+    if start == end:
+        return None
+    shares, margins = (values - start) / (end - start), _WITHIN * errors / abs(end - start)
+    if margins.max() > target / 2:
+        return None
+    runs = int((shares >= target - margins).sum())
+    return Reached(target, runs, wilson_interval(runs, len(values)))
+
+
+def _measured(row: Row, figure: str) -> dict[int, tuple[float, float]]:
+    """Return a figure and its standard error, by seed."""
     if figure not in FIGURES:
         choices = ", ".join(f"'{name}'" for name in FIGURES)
         raise OptionError("figure", figure, "not a figure", f"Choose one of {choices}")
+    runs = {run.experiment.seed: run for run in row.finished}
     if figure == "exact_match":
-        matches = {run.experiment.seed: run.exact_match for run in row.finished}
-        if None in matches.values():
+        if any(run.exact_match is None for run in runs.values()):
             problem = "of tasks alone, and some of these runs have none"
             raise OptionError("figure", figure, problem, "Choose 'nll' or 'accuracy'")
-        return matches
+        size = row.setting.experiment.training.test_size
+        return {
+            seed: (run.exact_match, share_error(run.exact_match, size))
+            for seed, run in runs.items()
+        }
+    tests = {seed: run.evaluation for seed, run in runs.items()}
     if figure != "learned":
-        return {run.experiment.seed: getattr(run.evaluation, figure) for run in row.finished}
-    shares = {run.experiment.seed: _share(run.evaluation, row) for run in row.finished}
+        return {
+            seed: (getattr(test, figure), getattr(test, f"{figure}_stderr"))
+            for seed, test in tests.items()
+        }
+    shares = {seed: _share(test, row) for seed, test in tests.items()}
     if None in shares.values():
         problem = "a uniform guess is the best there is, so that nothing can be learned"
         raise OptionError("figure", figure, problem, "Choose 'nll' or 'accuracy'")
@@ -172,34 +249,34 @@ def _row(
     target: float,
 ) -> Row:
     row = Row(setting, results, references)
-    tests = [run.evaluation for run in row.finished]
-    if not tests:
+    if not row.finished:
         return row
+    has_match = all(run.exact_match is not None for run in row.finished)
     return dataclasses.replace(
         row,
-        accuracy=student_interval([test.accuracy for test in tests], level).within(0.0, 1.0),
-        nll=student_interval([test.nll for test in tests], level),
+        accuracy=_over_seeds(row, "accuracy", level),
+        nll=_over_seeds(row, "nll", level),
         learned=_learned(row, level),
-        exact_match=_exact_match(row, level),
+        exact_match=_over_seeds(row, "exact_match", level) if has_match else None,
         parameters=row.finished[0].parameters,
         seconds=float(np.mean([run.seconds for run in row.finished])),
         to_target=_steps_to(row, target),
+        reached=reached_of(row, "exact_match" if has_match else "learned", target),
     )
 
 
-def _exact_match(row: Row, level: float) -> Interval | None:
-    shares = [run.exact_match for run in row.finished]
-    return None if None in shares else student_interval(shares, level).within(0.0, 1.0)
+def _over_seeds(row: Row, figure: str, level: float) -> Interval:
+    values, errors = zip(*_measured(row, figure).values(), strict=True)
+    is_share = figure in ("accuracy", "exact_match")
+    found = student_interval(values, level, errors=errors, share=is_share)
+    return found.within(0.0, 1.0) if is_share else found
 
 
 def _learned(row: Row, level: float) -> Interval | None:
     """Over seeds, and with the error of an estimated floor, which all of them share."""
-    if row.references is None:
+    if row.references is None or _share(row.finished[0].evaluation, row) is None:
         return None
-    shares = [_share(run.evaluation, row) for run in row.finished]
-    if None in shares:
-        return None
-    over_seeds = student_interval(shares, level)
+    over_seeds = _over_seeds(row, "learned", level)
     best = row.references.best
     span = row.references.uniform.nll - best.nll
     return widened(over_seeds, abs(over_seeds.mean) * best.nll_stderr / span, level)
@@ -220,10 +297,9 @@ def _steps_to(row: Row, target: float) -> StepsToTarget | None:
     return StepsToTarget(target, median if np.isfinite(median) else None, count, len(tested))
 
 
-def _share(test: Evaluation, row: Row) -> float | None:
+def _share(test: Evaluation, row: Row) -> LearnedShare | None:
     vocab = row.setting.experiment.generator.vocabulary.size
-    found = learned_share(test, row.references.best, vocab)
-    return None if found is None else found.share
+    return learned_share(test, row.references.best, vocab)
 
 
 def _is_finished(result: Result) -> bool:

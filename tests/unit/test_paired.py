@@ -84,6 +84,46 @@ def test_two_settings_that_never_differ_are_within_the_noise():
     assert (found.t, found.p, found.within_noise) == (0.0, 1.0, True)
 
 
+def test_equal_differences_are_held_against_the_error_of_the_tests():
+    """Half a thousandth more accurate with each seed is 1 of 2,000 sequences: no finding."""
+    one = with_training(test_size=2_000)
+    other = dataclasses.replace(one, model=LinearOptions())
+    rows = [
+        summarise(all_finished(each, [1.0, 1.1], accuracies=pair), baselines=False)[0]
+        for each, pair in ((one, (0.9985, 0.999)), (other, (0.999, 0.9995)))
+    ]
+    found = compare(*rows, "accuracy")
+    # √(0.0005 · 0.9995 / 2,000) is the least error of each, and t of one degree is 12.7062.
+    half = 12.7062 * np.sqrt(0.0005 * 0.9995 / 2_000 / 2)
+    assert found.within_noise
+    assert found.difference.high - found.difference.mean == pytest.approx(half, rel=1e-4)
+    assert "few" in found.difference.doubts
+    # Losses 0.2 apart with errors of 0.05: t = 0.2 √2 / (0.05 √2) = 4, short of 12.7.
+    first, second = row_of(SHORT, [1.0, 1.1], stderr=0.05), row_of(LINEAR, [1.2, 1.3], stderr=0.05)
+    assert compare(first, second).t == pytest.approx(4.0)
+    assert compare(first, second).within_noise
+    # Of equal differences without any error nothing is known.
+    assert [float(each) for each in paired_test(np.array([0.0005, 0.0005]))] == [0.0, 1.0]
+
+
+def test_a_pair_chosen_after_looking_is_corrected_for_all_pairs():
+    random = np.random.default_rng(0)
+    first, second = (row_of(each, 1 + random.normal(0, 0.1, 5)) for each in (SHORT, LINEAR))
+    (alone,), (chosen,) = compare_all([(first, second)]), compare_all([(first, second)], among=15)
+    assert alone.adjusted_p == alone.p
+    assert chosen.adjusted_p == pytest.approx(min(1.0, 15 * alone.p))
+    assert (alone.among, chosen.among) == (1, 15)
+
+
+def test_seeds_that_fail_in_one_setting_are_named_in_the_comparison():
+    stuck, fine = (
+        row_of(SHORT, [0.2, 0.9, 0.21, 0.2, 0.22]),
+        row_of(LINEAR, [0.2, 0.2, 0.2, 0.2, 0.2]),
+    )
+    assert "split" in compare(stuck, fine).difference.doubts
+    assert "split" not in compare(fine, fine).difference.doubts
+
+
 def test_many_comparisons_are_corrected_for_their_number():
     random = np.random.default_rng(0)
     rows = [row_of(SHORT, 1 + random.normal(0, 0.01, 5)) for _ in range(4)]

@@ -45,7 +45,9 @@ def test_results_are_grouped_by_all_but_the_seed():
     assert attention.nll == student_interval(losses)
     assert linear.nll.n == 2
     assert [run.experiment.seed for run in attention.results] == [0, 1, 2]
-    assert attention.accuracy == student_interval([0.5, 0.5, 0.5])
+    # Equal accuracies are known as well as their tests say: 0.005 each, and 1.96 of that over √3.
+    assert attention.accuracy.mean == 0.5
+    assert attention.accuracy.high - 0.5 == pytest.approx(1.959964 * 0.005 / np.sqrt(3))
     assert dict(attention.setting.options)["model"] == "attention"
     assert dict(linear.setting.options)["model"] == "linear"
     assert "d_attn" not in dict(linear.setting.options)
@@ -222,7 +224,10 @@ def test_a_row_as_json_holds_what_differs_and_the_figures():
     assert attention["test_nll"] == {
         "mean": interval.mean, "low": interval.low, "high": interval.high
     }  # fmt: skip
-    assert attention["test_accuracy"] == {"mean": 0.5, "low": 0.5, "high": 0.5}
+    half = 1.959964 * 0.005 / np.sqrt(3)
+    assert attention["test_accuracy"] == pytest.approx(
+        {"mean": 0.5, "low": 0.5 - half, "high": 0.5 + half}
+    )
     best = rows[0].references.best
     assert (attention["floor"], attention["ceiling"]) == (best.nll, best.accuracy)
     assert (attention["seconds"], attention["parameters"]) == (2.0, 30)
@@ -242,7 +247,7 @@ def test_exact_match_is_told_where_all_runs_of_a_task_have_it():
     shares = (0.81, 0.79, 0.8)
     runs = [finished(SHORT, 1.0, seed=seed, exact_match=share) for seed, share in enumerate(shares)]
     task, other = summarise([*runs, finished(LINEAR, 1.0)], baselines=False)
-    assert task.exact_match == student_interval(shares)
+    assert task.exact_match == student_interval(shares, errors=[0.004] * 3)
     assert other.exact_match is None
     records = to_records([task, other])
     assert records[0]["exact_match"]["mean"] == pytest.approx(0.8)
