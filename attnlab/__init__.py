@@ -12,7 +12,7 @@ if sys.argv[:1] == ["-m"] or is_installed_command():
 from attnlab import optimum
 from attnlab.attention.head import attend
 from attnlab.comparisons.many import run_all
-from attnlab.comparisons.processes import Processes
+from attnlab.comparisons.processes import Processes, WorkersError
 from attnlab.comparisons.summary import summarise
 from attnlab.configuration.earlier_names import EarlierNames
 from attnlab.configuration.options import OptionError
@@ -150,6 +150,7 @@ __all__ = [
     "TransformerOptions",
     "Translate",
     "Vocabulary",
+    "WorkersError",
     "advance",
     "attend",
     "beam_search",

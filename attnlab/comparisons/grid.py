@@ -2,8 +2,9 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 
+from attnlab.configuration.number_text import read_value
 from attnlab.configuration.options import OptionError, default_of, options_of
 from attnlab.runs.option_texts import EXPERIMENT_PARTS, read_what_applies, usual_experiment
 from attnlab.training.experiment import Experiment
@@ -59,15 +60,35 @@ class Grid:
 
 
 def alternatives(name: str, text: str) -> tuple[str, ...]:
-    """The values in a text: between commas or, of an option that has commas itself, between |.
+    """Return the values in a text: between commas or, where values have commas, between |.
 
-    >>> alternatives("length", "5,10")
-    ('5', '10')
+    Of values that are equal the first is kept.
+
+    >>> alternatives("learning_rate", "0.01, 0.010, 0.02, 2e-2")
+    ('0.01', '0.02')
     >>> alternatives("days", "1,4,8 | 1,5,9")
     ('1,4,8', '1,5,9')
     """
-    parts = text.split(_separator(name))
-    return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
+    found: dict[Hashable, str] = {}
+    for part in text.split(_separator(name)):
+        if part.strip():
+            found.setdefault(_values(name, part.strip()), part.strip())
+    return tuple(found.values())
+
+
+def _values(name: str, text: str) -> tuple[Hashable, ...]:
+    """What a text means in each part of an experiment that has the option."""
+    values = []
+    for kind in _kinds_with(name):
+        try:
+            values.append(read_value(name, options_of(kind)[name], text, default_of(kind, name)))
+        except OptionError:
+            values.append(text)
+    return tuple(values) or (text,)
+
+
+def _kinds_with(name: str) -> list[type]:
+    return [kind for kind in EXPERIMENT_PARTS if name in options_of(kind)]
 
 
 def as_alternatives(name: str, values: Iterable[str]) -> str:
@@ -76,24 +97,28 @@ def as_alternatives(name: str, values: Iterable[str]) -> str:
 
 
 def _separator(name: str) -> str:
-    kinds = [kind for kind in EXPERIMENT_PARTS if name in options_of(kind)]
-    return "|" if any(isinstance(default_of(kind, name), tuple) for kind in kinds) else ","
+    is_list = any(isinstance(default_of(kind, name), tuple) for kind in _kinds_with(name))
+    return "|" if is_list else ","
 
 
 def settings_of(grid: Grid) -> tuple[Setting, ...]:
-    """Every combination once: one whose parts lack an option does without it.
+    """Return every combination once; one whose parts lack an option does without it.
 
-    Refused, with an `OptionError`: an option that no combination has.
+    Combinations that are the same experiment are one setting, with the texts of the first.
+
+    Raises:
+        OptionError: for an option that no combination has.
     """
     names = [name for name, _ in grid.options]
-    found: dict[tuple[tuple[str, str], ...], Setting] = {}
+    found: dict[Hashable, Setting] = {}
     unused = set(names)
     combinations = itertools.product(*(texts for _, texts in grid.options))
     for texts in itertools.islice(combinations, _MOST_SETTINGS):
         given = dict(zip(names, texts, strict=True))
         setting, used = _setting(given, grid.base)
         unused -= used
-        found.setdefault(setting.options, setting)
+        experiment = setting.experiment and dataclasses.replace(setting.experiment, seed=0)
+        found.setdefault(experiment or setting.options, setting)
     for name in names:
         if name in unused:
             problem = "nothing that was chosen has such an option"

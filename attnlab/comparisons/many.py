@@ -2,7 +2,7 @@
 
 import collections
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -15,12 +15,12 @@ from contextlib import suppress
 
 from attnlab.comparisons.execution.one_run import carry_out
 from attnlab.comparisons.execution.worker import by_program, carry_out_text, result_from
-from attnlab.comparisons.processes import Processes
+from attnlab.comparisons.processes import Processes, WorkersError
 from attnlab.configuration.options import OptionError
+from attnlab.configuration.records import check_registered
 from attnlab.generators import AbstractTask
 from attnlab.generators.interruption import Stopped
 from attnlab.inspection.tasks.target_test import exact_match_of
-from attnlab.runs.identity import identity_of
 from attnlab.runs.library import Entry, Library, LibraryError
 from attnlab.runs.result import Result
 from attnlab.runs.run_file_header import RunFileError
@@ -43,19 +43,23 @@ def run_all(
     any_version: bool = False,
     limits: Limits = OPEN,
 ) -> Iterator[Result]:
-    """The result of every experiment as it comes; of equal ones one result.
+    """Yield the result of every experiment as it comes, one result for equal experiments.
 
     A run that `library` holds to its end is taken from there, if the same versions of attnlab and
     JAX made it, or with `any_version` whatever made it; with `again` all are trained. Every new run
-    is kept in the library before it is given out, so that the same call resumes what was
-    interrupted. Without an `executor` all is computed here. With one, such as `Processes(2)` or
-    that of a Dask client, its workers need attnlab; they are told and answer in texts and bytes.
-    Runs of one program come one after another, so that a process compiles it once.
+    is kept in the library before it is yielded, so that the same call resumes what was interrupted.
+    Without an `executor` all runs are computed here. The workers of an executor, such as
+    `Processes(2)` or that of a Dask client, need attnlab; experiments travel as JSON and runs as
+    bytes. Runs of one program come one after another, so that a process compiles it once.
 
-    Runs that diverge, are refused by `limits`, or whose worker was lost are results with a
-    `reason`. A run whose worker process was killed is tried once more, by itself. Closing the
-    iterator cancels what has not begun. Raised at the end, when all results were given out: a
-    `LibraryError`, if some of them could not be kept.
+    Runs that diverge, are refused by `limits`, or lose their worker are results with a `reason`.
+    A run whose worker process was killed is tried once more, alone. Closing the iterator cancels
+    what has not begun.
+
+    Raises:
+        OptionError: at once, if a class is not registered and there is an executor or a library.
+        WorkersError: before any run, if the processes of `Processes` cannot start.
+        LibraryError: after the last result, if some of them could not be kept.
 
     >>> from attnlab import Training
     >>> small = Training(steps=5, train_size=100, test_size=100)
@@ -63,12 +67,29 @@ def run_all(
     >>> [(result.state, result.steps) for result in found]
     [('done', 5), ('done', 5)]
     """
-    unique = {identity_of(experiment): experiment for experiment in experiments}
+    unique = dict.fromkeys(experiments)
+    if executor is not None or library is not None:
+        for experiment in unique:
+            check_registered(experiment)
+
+    def find(experiment: Experiment) -> Entry | None:
+        if library is None or again:
+            return None
+        return library.find(experiment, any_version=any_version)
+
+    return _run_all(unique, find, executor, library, limits)
+
+
+def _run_all(
+    experiments: Iterable[Experiment],
+    find: Callable[[Experiment], Entry | None],
+    executor: Executor | None,
+    library: Library | None,
+    limits: Limits,
+) -> Iterator[Result]:
     asked = []
-    for experiment in unique.values():
-        known = None
-        if library is not None and not again:
-            known = library.find(experiment, any_version=any_version)
+    for experiment in experiments:
+        known = find(experiment)
         if known is not None:
             yield _with_exact_match(known, library)
         elif (refused := _refused(experiment, limits)) is not None:
@@ -79,8 +100,8 @@ def run_all(
     computed = _here(ordered) if executor is None else _elsewhere(ordered, executor)
     problem: LibraryError | None = None
     for result in computed:
-        # What was lost has nothing to keep, and is asked for again the next time.
-        if library is not None and result.state != "interrupted":
+        # A run that never began has nothing to keep, and is tried again the next time.
+        if library is not None and result.run is not None:
             try:
                 library.keep(result)
             except LibraryError as error:
@@ -120,7 +141,8 @@ def _here(experiments: Sequence[Experiment]) -> Iterator[Result]:
             raise
         # Such as more memory than there is; whatever goes wrong becomes a row with its reason.
         except Exception as error:
-            result = Result(experiment, "failed", reason=_in_words(error))
+            state, reason = _why_lost(error, None)
+            result = Result(experiment, state, reason=reason)
         yield result
 
 
@@ -158,6 +180,8 @@ def _elsewhere(experiments: Sequence[Experiment], executor: Executor) -> Iterato
 def _submit(executor: Executor, experiment: Experiment) -> Future:
     try:
         return executor.submit(carry_out_text, to_json(experiment))
+    except WorkersError:
+        raise
     # Of executors of any kind: whatever goes wrong becomes a row with its reason.
     except Exception as error:
         future: Future = Future()
@@ -172,8 +196,10 @@ def _error_of(future: Future) -> BaseException | None:
         return error
 
 
-def _why_lost(error: BaseException, executor: Executor) -> tuple[str, str]:
+def _why_lost(error: BaseException, executor: Executor | None) -> tuple[str, str]:
     """State and reason of a run that gave no result."""
+    if isinstance(error, OptionError):
+        return "refused", str(error)
     if isinstance(error, BrokenExecutor) and isinstance(executor, Processes):
         return "failed", "Its worker process was killed twice, the second time with no other run."
     if isinstance(error, BrokenExecutor | CancelledError):

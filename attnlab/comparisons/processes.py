@@ -2,29 +2,50 @@
 
 import multiprocessing
 import os
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from attnlab.configuration.options import AttnlabError
+
 # Compiled programs stay in a worker until it ends: some 30 MB for each shape.
 _TASKS_A_WORKER = 50
 
 
+_STDIN = (
+    "Workers import the program that starts them, and this one is read from standard input. "
+    "Save it as a file and run that."
+)
+_NO_GUARD = (
+    "The worker processes ended before their first task. Each of them imports the script that "
+    'starts them: put its code below a line `if __name__ == "__main__":`.'
+)
+
+
+class WorkersError(AttnlabError, RuntimeError):
+    """The worker processes cannot start. Says why, and the remedy."""
+
+
 class Processes(Executor):
-    """The standard pool of processes, of which a broken one is replaced by a new one.
+    """A standard pool of processes that replaces itself when it breaks.
 
     A worker that is killed breaks a standard pool for good, and all tasks in it are lost; the next
     `submit` begins a new one. Workers are spawned, since XLA does not survive a fork, and each
-    computes with `threads` threads.
+    computes with `threads` threads. The first `submit` waits until a worker has started, and
+    raises `WorkersError` if none can.
     """
 
     def __init__(self, workers: int, *, threads: int = 1):
         if workers < 1:
             raise ValueError(f"`workers` is {workers!r}. Choose a whole number from 1.")
+        if _is_imported_by_a_worker():
+            # In silence: the process that wants workers says what is wrong.
+            sys.exit(1)
         self.workers, self._threads = workers, threads
-        self._lock = threading.Lock()
+        self._lock, self._started = threading.Lock(), False
         self._pool = self._new_pool()
 
     def _new_pool(self) -> ProcessPoolExecutor:
@@ -38,12 +59,25 @@ class Processes(Executor):
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future:
         with self._lock:
+            if not self._started:
+                self._start()
             try:
                 return self._pool.submit(function, *arguments, **named)
             except BrokenProcessPool:
                 self._pool.shutdown(wait=False)
                 self._pool = self._new_pool()
                 return self._pool.submit(function, *arguments, **named)
+
+    def _start(self) -> None:
+        main = sys.modules["__main__"]
+        file = getattr(main, "__file__", None)
+        if main.__spec__ is None and file is not None and not os.path.exists(file):
+            raise WorkersError(_STDIN)
+        try:
+            self._pool.submit(os.getpid).result()
+        except BrokenProcessPool:
+            raise WorkersError(_NO_GUARD) from None
+        self._started = True
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         with self._lock:
@@ -53,3 +87,9 @@ class Processes(Executor):
 def _set_threads(threads: int) -> None:
     # XLA reads it when the first program runs, later than this.
     os.environ["NPROC"] = str(threads)
+
+
+def _is_imported_by_a_worker() -> bool:
+    """Whether a spawned process imports the main script, and this is called on the way."""
+    script = sys.modules.get("__mp_main__")
+    return script is not None and script is not sys.modules["__main__"]

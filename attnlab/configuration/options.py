@@ -4,6 +4,7 @@ Every configuration class of attnlab is a frozen dataclass whose fields are made
 Controls on the pages, flags of the command line and checks of values are all drawn from here.
 """
 
+import copyreg
 import dataclasses
 import math
 from collections.abc import Mapping
@@ -13,7 +14,15 @@ _MOST_CHARACTERS = 200
 _MOST_QUOTED = 60
 
 
-class OptionError(ValueError):
+class AttnlabError(Exception):
+    """An error whose message is written by its constructor; pickling keeps it whole."""
+
+    def __reduce__(self):
+        # By default the constructor would be called again, with the finished message alone.
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)
+
+
+class OptionError(AttnlabError, ValueError):
     """A value that an option may not have. Says which option, which value, and the remedy."""
 
     def __init__(self, name: str, value: Any, problem: str, remedy: str):
@@ -67,13 +76,26 @@ def option(default: Any, help: str, **rest: Any) -> Any:
 
 
 class Options:
-    """What a frozen dataclass whose fields are options inherits: they are checked when it is made.
+    """Base of every frozen dataclass whose fields are options: checks them when it is made.
 
-    A class with more to refuse calls this `__post_init__` first.
+    A class with more to refuse calls this `__post_init__` first. Numbers get the type of their
+    default, so that configurations that are equal are written the same.
     """
 
     def __post_init__(self):
         check_options(self)
+        for name in options_of(self):
+            value = _as_typed(getattr(self, name), default_of(self, name))
+            object.__setattr__(self, name, value)
+
+
+def _as_typed(value: Any, default: Any) -> Any:
+    """A value with floats, and no -0.0, in the places where `default` has floats."""
+    if isinstance(default, tuple) and isinstance(value, tuple) and default:
+        return tuple(_as_typed(part, default[0]) for part in value)
+    if isinstance(default, float) and type(value) in (int, float):
+        return float(value) + 0.0
+    return value
 
 
 def options_of(configuration: Any) -> dict[str, Option]:

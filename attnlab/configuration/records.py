@@ -15,15 +15,48 @@ class UnregisteredError(OptionError):
 
 
 def to_record(configuration: Any) -> dict[str, Any]:
-    """A registered configuration as JSON values: its registered name, then every option."""
-    record = {name: _encode(getattr(configuration, name)) for name in options_of(configuration)}
-    return {"name": configuration.name, **record}
+    """Return a configuration as JSON values: its name, then every option.
+
+    Raises:
+        OptionError: if a part has the name of a registered class and is another one.
+    """
+    record = {"name": configuration.name}
+    for name, spec in options_of(configuration).items():
+        value = getattr(configuration, name)
+        if spec.registry is not None:
+            check_own_name(name, value, spec.registry)
+        record[name] = _encode(value)
+    return record
 
 
 def _encode(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         return to_record(value)
     return [_encode(part) for part in value] if isinstance(value, tuple) else value
+
+
+def check_registered(configuration: Any) -> None:
+    """Raise `OptionError` for the first part of a configuration whose class is not registered."""
+    for name, spec in options_of(configuration).items():
+        if spec.registry is None:
+            continue
+        value = getattr(configuration, name)
+        if spec.registry.get(value.name) is not type(value):
+            problem = "only registered classes can be kept in a library or sent to other processes"
+            remedy = (
+                "Register it under a name of its own, as CONTRIBUTING.md says; `save_run` needs "
+                "that name too"
+            )
+            raise OptionError(name, type(value).__name__, problem, remedy)
+        check_registered(value)
+
+
+def check_own_name(option_name: str, value: Any, registry: Mapping[str, type]) -> None:
+    """Raise `OptionError` if the name of `value` stands for another class in `registry`."""
+    if registry.get(value.name, type(value)) is not type(value):
+        problem = f"its name '{value.name}' is that of a registered class"
+        remedy = "Give the class a `name` of its own, and register it as CONTRIBUTING.md says"
+        raise OptionError(option_name, type(value).__name__, problem, remedy)
 
 
 def from_record(registry: Mapping[str, type], record: Any, *, option_name: str) -> Any:

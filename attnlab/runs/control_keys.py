@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from attnlab.configuration.options import label_of, options_of
+from attnlab.configuration.records import check_own_name
 from attnlab.generators import PROCESSES
 from attnlab.models import ALL_MODELS, AttentionOptions, LinearOptions
 from attnlab.positions import POSITIONS
@@ -36,6 +37,7 @@ def control_values(configuration: Any) -> Iterator[tuple[str, Any]]:
         if spec.registry is None:
             yield key, value
             continue
+        check_own_name(name, value, spec.registry)
         if len(spec.registry) > 1:
             yield key, value.name
         yield from control_values(value)

@@ -3,7 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from attnlab.configuration.options import quoted
+from attnlab.configuration.options import AttnlabError, quoted
 from attnlab.runs.history import MOST_CHANGES, MOST_CHECKPOINTS, MOST_TESTS
 from attnlab.runs.versions import Versions, versions_of
 from attnlab.training.changes import Change, before_changes
@@ -22,7 +22,7 @@ _PARTS = {"experiment", "arrays", "versions", *(name for name, _ in _MOST_ENTRIE
 _REMEDY = "Choose a file that attnlab saved."
 
 
-class RunFileError(ValueError):
+class RunFileError(AttnlabError, ValueError):
     """Bytes that are not a run that can be opened here. Says what is wrong, and the remedy."""
 
     def __init__(self, problem: str, remedy: str = _REMEDY):

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Int, Key
 
 from attnlab.configuration.options import OptionError, Options, option, options_of
-from attnlab.configuration.records import from_record, to_record
+from attnlab.configuration.records import check_own_name, from_record, to_record
 from attnlab.generators import PROCESSES, TASKS, AbstractGenerator, AbstractTask, Markov
 from attnlab.models import ALL_MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
 from attnlab.models.readout import readout_position
@@ -122,7 +122,12 @@ def _check_sources(task: AbstractTask, training: Training) -> None:
 
 
 def to_json(experiment: Experiment) -> str:
-    """One line of JSON that `from_json` reads back."""
+    """Return one line of JSON that `from_json` reads back.
+
+    Raises:
+        OptionError: if a class has the name of a registered one and is another.
+    """
+    check_own_name("experiment", experiment, {Experiment.name: Experiment})
     return json.dumps({"version": VERSION, **to_record(experiment)}, ensure_ascii=False)
 
 

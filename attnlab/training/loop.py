@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attnlab.configuration.options import AttnlabError
 from attnlab.models import AbstractModel
 from attnlab.training.changes import Change, after_change
 from attnlab.training.evaluation import Evaluation, evaluate
@@ -45,7 +46,7 @@ class Look(NamedTuple):
 Event = Progress | Look | Change
 
 
-class NotFiniteError(ValueError):
+class NotFiniteError(AttnlabError, ValueError):
     """A loss or a weight that is not a finite number; `state` is the last good one."""
 
     def __init__(self, step: int, state: TrainState, training: Training):

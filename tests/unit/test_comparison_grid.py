@@ -39,6 +39,22 @@ def test_a_preset_takes_the_place_of_the_base():
     assert setting.experiment == PRESETS[name].experiment
 
 
+def test_values_that_are_equal_are_one_setting():
+    rates = ("0.01", "0.010", "0.02", "2e-2", "1e-2")
+    grid = Grid((("learning_rate", rates), ("length", ("8", "08"))), 2, base=BASE)
+    assert [dict(setting.options) for setting in settings_of(grid)] == [
+        {"learning_rate": "0.01", "length": "8"},
+        {"learning_rate": "0.02", "length": "8"},
+    ]
+    plan = plan_of(grid, OPEN)
+    assert (len(plan.settings), len(plan.experiments)) == (2, 4)
+    # A setting that is refused is there once, too.
+    refused = settings_of(Grid((("learning_rate", ("1e9", "0.1")),), base=BASE))
+    assert [setting.experiment is None for setting in refused] == [True, False]
+    asked = from_parameters({"vary_learning_rate": ",".join(rates), "vary_days": "1,2|1 2|1,3"})
+    assert asked.options == (("learning_rate", ("0.01", "0.02")), ("days", ("1,2", "1,3")))
+
+
 def test_what_the_base_cannot_be_with_another_model_is_a_setting_with_its_reason():
     base = dataclasses.replace(BASE, training=Training(readout="first"))
     kept, refused = settings_of(Grid((("model", ("attention", "linear")),), base=base))

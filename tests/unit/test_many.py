@@ -1,20 +1,32 @@
 """Many runs: each once, here or elsewhere, with the same figures, whatever happens to workers."""
 
 import dataclasses
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import attnlab
 from attnlab.comparisons.execution.one_run import carry_out, sparse_schedule
 from attnlab.comparisons.execution.worker import by_program, carry_out_text, result_from
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.processes import Processes
+from attnlab.configuration.options import OptionError
+from attnlab.generators import PROCESSES, TASKS, Markov
 from attnlab.generators.interruption import Stopped, listening
+from attnlab.models import ALL_MODELS, SOURCE_MODELS
+from attnlab.positions import POSITIONS
 from attnlab.runs.library import Library, LibraryError
+from attnlab.runs.links import to_query
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import prepare, to_json
 from attnlab.training.limits import Limits
 from attnlab.training.loop import train
+from attnlab.training.optimisers import OPTIMISERS
 from tests.unit.small_experiments import SMALL, SMALL_LINEAR, SMALL_TASK
 from tests.unit.worker_faults import deadly_processes
 
@@ -90,6 +102,99 @@ def test_what_a_server_refuses_is_a_row_with_its_reason():
     refused, done = run_all([SMALL, SMALL_LINEAR], limits=Limits(caps={"d_attn": 1}))
     assert (refused.state, refused.experiment, done.state) == ("refused", SMALL, "done")
     assert "`d_attn` is 2" in refused.reason
+
+
+def test_an_option_error_of_a_worker_is_told_as_it_is(monkeypatch):
+    def refuse(text):
+        raise OptionError("length", 99, "too long for this worker", "Choose less")
+
+    monkeypatch.setattr("attnlab.comparisons.many.carry_out_text", refuse)
+    with ThreadPoolExecutor(1) as workers:
+        (result,) = run_all([SMALL], workers)
+    assert (result.state, result.reason) == (
+        "refused",
+        "`length` is 99: too long for this worker. Choose less.",
+    )
+
+
+class Flipped(Markov):
+    """A process with the name of a registered one, and other probabilities."""
+
+    def log_probs(self, belief):
+        return Markov.log_probs(self, belief)[::-1]
+
+
+def test_experiments_that_share_names_and_are_not_equal_have_a_result_each():
+    own = dataclasses.replace(SMALL_LINEAR, generator=Flipped())
+    one, other = run_all([SMALL_LINEAR, own])
+    assert one.evaluation == alone(SMALL_LINEAR)
+    assert other.evaluation == alone(own) != one.evaluation
+
+
+def with_class_of_ones_own(kind, **changes):
+    """The small experiment of a family with a class in it that only a script knows."""
+    own = type("Own", (kind,), changes)()
+    if kind in PROCESSES.values():
+        base = SMALL_TASK if kind in TASKS.values() else SMALL
+        return dataclasses.replace(base, generator=own)
+    if kind in POSITIONS.values():
+        return dataclasses.replace(SMALL, model=dataclasses.replace(SMALL.model, position=own))
+    if kind in OPTIMISERS.values():
+        return with_training(SMALL, optimiser=own)
+    base = SMALL_TASK if kind in SOURCE_MODELS.values() else SMALL
+    return dataclasses.replace(base, model=own)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [*PROCESSES.values(), *ALL_MODELS.values(), *POSITIONS.values(), *OPTIMISERS.values()],
+    ids=lambda kind: kind.name,
+)
+def test_a_class_that_is_not_registered_is_never_taken_for_one_that_is(kind, monkeypatch):
+    def never(*arguments):
+        raise AssertionError("it was trained")
+
+    monkeypatch.setattr("attnlab.comparisons.many.carry_out", never)
+    library = Library(None)
+    for changes in ({}, {"name": "mine"}):
+        own = with_class_of_ones_own(kind, **changes)
+        with pytest.raises(OptionError, match="is 'Own': only registered classes"):
+            run_all([SMALL, own], library=library)
+        with ThreadPoolExecutor(1) as workers, pytest.raises(OptionError, match="is 'Own'"):
+            run_all([SMALL, own], workers)
+        assert library.find(own) is None
+    own = with_class_of_ones_own(kind)
+    for write in (to_json, to_query):
+        with pytest.raises(OptionError, match=f"'{kind.name}' is that of a registered class"):
+            write(own)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("from_stdin", [False, True], ids=["no guard", "standard input"])
+def test_a_script_whose_workers_cannot_start_is_told_so_and_keeps_nothing(tmp_path, from_stdin):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from pathlib import Path\n"
+        "from attnlab import Experiment, Library, Processes, Training, run_all\n"
+        "small = Training(steps=5, train_size=100, test_size=100)\n"
+        "with Processes(2) as workers:\n"
+        "    asked = [Experiment(training=small, seed=seed) for seed in range(3)]\n"
+        f"    list(run_all(asked, workers, library=Library(Path({str(tmp_path / 'kept')!r}))))\n"
+    )
+    with open(script) as file:
+        done = subprocess.run(
+            [sys.executable, "-" if from_stdin else str(script)],
+            stdin=file,
+            env=os.environ | {"PYTHONPATH": str(Path(attnlab.__file__).parents[1])},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert (done.returncode, done.stderr.count("Traceback")) == (1, 1)
+    remedy = "Save it as a file" if from_stdin else 'if __name__ == "__main__":'
+    assert remedy in done.stderr.splitlines()[-1]
+    assert Library(tmp_path / "kept").count() == 0
 
 
 def test_a_run_that_diverges_is_a_row_with_its_reason_and_the_others_go_on(monkeypatch):

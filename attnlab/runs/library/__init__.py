@@ -6,7 +6,6 @@ from attnlab.runs.library.folder import default_library, library_folder
 from attnlab.runs.library.library import BIN_DAYS, Library, Problem
 from attnlab.runs.library.library_error import LibraryError
 from attnlab.runs.library.query import SORTS, Query
-from attnlab.runs.library.row import check_named
 from attnlab.runs.library.table import Choices
 
 __all__ = [
@@ -20,7 +19,6 @@ __all__ = [
     "Problem",
     "Query",
     "TakenIn",
-    "check_named",
     "default_library",
     "library_folder",
 ]

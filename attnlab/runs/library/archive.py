@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import AttnlabError, OptionError
 from attnlab.runs.library.description import Description
 from attnlab.runs.library.row import check_model, entry_of, row_of
 from attnlab.runs.run_file_header import RunFileError
@@ -33,7 +33,7 @@ _MOST_LINE_BYTES = 1_000_000
 MOST_RUNS = 100_000
 
 
-class ArchiveError(ValueError):
+class ArchiveError(AttnlabError, ValueError):
     """Bytes that are not a whole file of exported runs. Says what is wrong, and the remedy."""
 
     def __init__(self, problem: str):

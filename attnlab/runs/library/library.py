@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from attnlab.configuration.records import check_registered
 from attnlab.runs.library import table
 from attnlab.runs.library.archive import TakenIn, archive_of, read_archive
 from attnlab.runs.library.description import Description
@@ -13,7 +14,6 @@ from attnlab.runs.library.entry import Entry
 from attnlab.runs.library.query import Query
 from attnlab.runs.library.row import (
     check_model,
-    check_named,
     description_of,
     entry_of,
     moment,
@@ -83,10 +83,12 @@ class Library:
         its model if `result` has none. If it is gone for good, it becomes a new one. The same
         experiment kept twice is two runs.
 
-        Refused, and nothing has changed: what `check_named` refuses; and, with a `LibraryError`,
-        a disk or library that is full, one that may not be written or that another program writes.
+        Raises:
+            OptionError: if a class is not registered.
+            LibraryError: if the disk or the library is full, or it cannot be written.
+                Nothing has changed.
         """
-        check_named(result.experiment)
+        check_registered(result.experiment)
         words = Description(name, tuple(tags))
         row, old = row_of(result, self._clock()), None
         model = None if result.run is None else to_bytes(result.run)

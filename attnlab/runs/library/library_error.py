@@ -5,6 +5,8 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from attnlab.configuration.options import AttnlabError
+
 _ANOTHER = "name another folder in `ATTNLAB_LIBRARY`"
 _UNKNOWN = ("cannot be used", f"See that its disk can be read and written, or {_ANOTHER}")
 # By SQLite's primary result codes: what the library is, and the remedy.
@@ -39,12 +41,16 @@ _PROBLEMS = {
 _NUMBERS = {sqlite3.SQLITE_FULL: errno.ENOSPC, sqlite3.SQLITE_READONLY: errno.EROFS}
 
 
-class LibraryError(OSError):
+class LibraryError(AttnlabError, OSError):
     """A library that cannot be opened, read or written. Says what is wrong, and the remedy."""
 
     def __init__(self, text: str, number: int | None = None):
         super().__init__(text)
         self.errno = number
+
+    def __reduce__(self):
+        # `errno` is not among the attributes that pickling saves.
+        return type(self), (str(self), self.errno)
 
 
 def library_error(where: str, code: int) -> LibraryError:

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attnlab.configuration.options import OptionError, options_of, quoted
-from attnlab.configuration.records import from_record, to_record
+from attnlab.configuration.options import OptionError, quoted
 from attnlab.runs.history import MOST_TESTS, Curve
 from attnlab.runs.identity import identity_of
 from attnlab.runs.library.description import Description, shown
@@ -28,24 +27,6 @@ _MOST_STEP = 2**53
 
 class RowError(ValueError):
     """A row that is not that of a run. Says why."""
-
-
-def check_named(experiment: Experiment) -> None:
-    """Refuse, with an `OptionError`, what a library cannot name: classes that are not registered.
-
-    Their names and options could be written, but nobody could make the experiment of them again.
-    """
-    for part in ("generator", "model", "training"):
-        value, registry = getattr(experiment, part), options_of(Experiment)[part].registry
-        try:
-            again = from_record(registry, to_record(value), option_name=part)
-            named = dataclasses.replace(experiment, **{part: again}) == experiment
-        except (ValueError, TypeError):
-            named = False
-        if not named:
-            problem = "a library keeps registered classes only"
-            remedy = "Add the class to its registry, or save the run by `save_run`"
-            raise OptionError(part, type(value).__name__, problem, remedy)
 
 
 def check_model(result: Result, experiment: Experiment) -> None:

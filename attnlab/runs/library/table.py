@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from attnlab.configuration.options import OptionError
 from attnlab.runs.identity import identity_of
 from attnlab.runs.library.description import Description
 from attnlab.runs.library.query import Query, condition_of, order_of
@@ -50,8 +51,13 @@ def rows_like(connection: sqlite3.Connection, experiment: Experiment) -> list[di
     In a library whose settings were hashed by another attnlab, and that is only read, all that may
     have them.
     """
+    try:
+        identity = identity_of(experiment)
+    except OptionError:
+        # A class with the name of a registered one is in no library.
+        return []
     if form_of(connection) == settings_form():
-        condition, values = "settings = ? AND seed = ?", [*identity_of(experiment)]
+        condition, values = "settings = ? AND seed = ?", [*identity]
     else:
         condition = "generator = ? AND model = ? AND length = ? AND seed = ?"
         values = [experiment.generator.name, experiment.model.name, experiment.length]
