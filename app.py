@@ -21,8 +21,11 @@ else:
     from streamlit.runtime.pages_manager import PagesManager
 
     from first_paint.errors import tell_calmly
+    from first_paint.log import shorten_log
     from first_paint.policy import KnownHostsOnly, OwnServerOnly
     from first_paint.waiting import engine_is_here, engine_lock
+
+    shorten_log()
 
     # Until somebody has called `st.navigation`, Streamlit would take the files of `pages/` for
     # pages of their own, and run that of a first link without this one.

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from attnlab.configuration.options import Option, OptionError
+from attnlab.configuration.options import Option, OptionError, check_typed
 
 EMPTY_CELL = "?"
 
@@ -12,8 +12,9 @@ def read_numbers(name: str, text: str, default: tuple) -> tuple:
     """A list or a table of numbers, whichever `default` is, with its kind of numbers.
 
     Numbers stand apart by spaces or commas, rows by new lines or semicolons. Refused, with an
-    `OptionError` for `name`: text that is not numbers, or no numbers.
+    `OptionError` for `name`: text that is not numbers, no numbers, or more than 10,000 characters.
     """
+    check_typed(name, text)
     is_table = isinstance(default[0], tuple)
     number = type(default[0][0] if is_table else default[0])
     lines = text.replace(";", "\n").splitlines()
@@ -35,6 +36,7 @@ def read_matrix(name: str, text: str, *, most_rows: int, most_columns: int) -> t
     Numbers stand apart by spaces or commas, rows by new lines or semicolons; `?` stands for an
     empty cell. Refused, with an `OptionError` that names the row and column: anything else.
     """
+    check_typed(name, text)
     cells = read_cells(text)
     if not cells:
         raise OptionError(name, text, "empty", "Type a row of numbers, such as 1 0 1")
@@ -108,7 +110,8 @@ def show_measured(value: float, stderr: float, *, most_places: int = 3) -> str:
 
 
 def read_value(name: str, spec: Option, text: str, default: Any) -> Any:
-    """What a flag's text means for an option of this default."""
+    """Return what a flag's text means for an option of this default."""
+    check_typed(name, text)
     if isinstance(default, tuple):
         return read_numbers(name, text, default)
     if isinstance(default, str):

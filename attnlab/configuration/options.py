@@ -10,7 +10,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-_MOST_CHARACTERS = 200
+# Of a text option, and of any text that is read as numbers or symbols: a table may be long.
+MOST_CHARACTERS, MOST_TYPED = 200, 10_000
 _MOST_QUOTED = 60
 
 
@@ -132,13 +133,19 @@ def check_option(name: str, spec: Option, value: Any, default: Any) -> None:
         if value not in spec.choices:
             raise OptionError(name, value, "not a choice", _one_of(spec.choices))
     elif isinstance(default, str):
-        short = isinstance(value, str) and len(value) <= _MOST_CHARACTERS
+        short = isinstance(value, str) and len(value) <= MOST_CHARACTERS
         # Halves of characters, which JSON can write, have no place in a link or on a page.
         if not short or any("\ud800" <= part <= "\udfff" for part in value):
-            problem = f"not a text of at most {_MOST_CHARACTERS} characters"
+            problem = f"not a text of at most {MOST_CHARACTERS} characters"
             raise OptionError(name, value, problem, "Type a short text")
     elif isinstance(default, int | float):
         _check_number(name, spec, value, whole=isinstance(default, int))
+
+
+def check_typed(name: str, text: str, *, most: int = MOST_TYPED) -> None:
+    """Raise `OptionError` for a text of more than `most` characters. Before it is parsed."""
+    if len(text) > most:
+        raise OptionError(name, text, f"longer than {most:,} characters", "Shorten it")
 
 
 def _base_of(registry: Mapping[str, type]) -> type:

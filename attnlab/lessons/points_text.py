@@ -5,9 +5,10 @@ import math
 import numpy as np
 from jaxtyping import Float
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, check_typed
 
 FEWEST, MOST = 3, 500
+MOST_LETTERS = 20_000
 _LARGEST = 1e6
 _REMEDY = "Write one point per line: x and y separated by a space, comma or tab"
 
@@ -18,6 +19,7 @@ def read_points(name: str, text: str) -> tuple[Float[np.ndarray, " points"], ...
     Refused, with an `OptionError` that names the line: what is not two finite numbers of size up
     to a million. Refused too: fewer than 3 points, more than 500, and all x alike.
     """
+    check_typed(name, text, most=MOST_LETTERS)
     points = []
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():

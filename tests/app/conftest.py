@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
+from streamlit.elements.widgets import text_widgets
 from streamlit.testing.v1 import AppTest
 
 from attnlab.live.answers import Answers
@@ -58,6 +59,19 @@ def _nothing_prepared_to_be_seen(monkeypatch):
         raise RuntimeError
 
     monkeypatch.setattr(start, "_point", refuse)
+
+
+@pytest.fixture(autouse=True)
+def _text_fields_are_bounded(monkeypatch):
+    """Every text field that a test draws says how much it takes, which Streamlit cuts it to."""
+
+    def bounded(serde, value, max_chars):
+        assert max_chars, "a text field without `max_chars`"
+        return serde(value, max_chars)
+
+    for name in ("TextInputSerde", "TextAreaSerde"):
+        serde = getattr(text_widgets, name)
+        monkeypatch.setattr(text_widgets, name, functools.partial(bounded, serde))
 
 
 @pytest.fixture

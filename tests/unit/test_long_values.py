@@ -5,13 +5,13 @@ import json
 import pytest
 
 from attnlab.command_line.cli import main
-from attnlab.configuration.number_text import read_matrix, read_numbers
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.number_text import read_matrix, read_numbers, read_value
+from attnlab.configuration.options import OptionError, default_of, options_of
 from attnlab.configuration.records import from_record
-from attnlab.generators import GENERATORS, PROCESSES, Markov
+from attnlab.generators import GENERATORS, PROCESSES, Copy, Markov, read_source
 from attnlab.lessons.points_text import read_points
 from attnlab.optimum import next_token
-from attnlab.runs.option_texts import read_experiment, read_generator
+from attnlab.runs.option_texts import EXPERIMENT_PARTS, read_experiment, read_generator
 from attnlab.training.experiment import VERSION, Experiment, from_json
 from attnlab.training.steps import Training
 
@@ -55,6 +55,9 @@ REFUSALS = {
     "rows of two lengths": lambda long: read_matrix(
         "w", f"1 1;{long}", most_rows=3, most_columns=3
     ),
+    "valid numbers": lambda long: read_numbers("numbers", "1 " * len(long), (0.5,)),
+    "a valid source": lambda long: read_source(Copy(), "a" * len(long)),
+    "valid points": lambda long: read_points("points", "\n" * len(long) + "1 2\n2 3\n3 4"),
     "a point": lambda long: read_points("points", long),
     "a point of many numbers": lambda long: read_points("points", "1 " * len(long)),
 }
@@ -66,6 +69,14 @@ def test_a_refusal_is_short(case, length):
     with pytest.raises(ValueError, match=r"\.$") as refused:
         REFUSALS[case]("x" * length)
     assert len(str(refused.value)) < MOST
+
+
+@pytest.mark.parametrize("part", EXPERIMENT_PARTS)
+def test_no_option_is_read_from_a_text_of_megabytes(part):
+    for name, spec in options_of(part).items():
+        for text in ("1 " * 1_500_000, "1" * 3_000_000):
+            with pytest.raises(OptionError, match=f"`{name}` .* longer than 10,000 characters"):
+                read_value(name, spec, text, default_of(part, name))
 
 
 def test_the_name_that_a_refusal_is_found_by_is_whole():

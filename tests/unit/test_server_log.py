@@ -1,4 +1,7 @@
-"""What counts as a failure in the log of a server that browser tests drive."""
+"""The log of a server: how much of it a visitor can write, and what in it counts as a failure."""
+
+import subprocess
+import sys
 
 import pytest
 
@@ -47,3 +50,30 @@ def test_the_two_known_faults_of_the_server_are_not_ours(told, tmp_path):
 def test_any_other_exception_on_the_way_through_our_files_is(told, tmp_path):
     (line,) = failures("".join([*THEIRS, told, *THEIRS]), tmp_path)
     assert line == OURS.splitlines()[0]
+
+
+@pytest.mark.slow
+def test_what_a_browser_sent_is_repeated_at_most_in_part():
+    # As the server does, in a process of its own: importing the app changes all its logging.
+    program = """
+import app
+from streamlit.logger import get_logger
+log = get_logger("streamlit.error_util")
+for long in ("x" * 15_000_000, "x\\n" * 5_000_000):
+    try:
+        raise ValueError(long)
+    except ValueError as error:
+        log.error("Uncaught app execution", exc_info=error)
+    log.warning(long)
+    log.warning("%s: %s", "what was sent", long)
+log.warning("short: %d", 7)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert len(run.stderr) < 20_000
+    assert run.stderr.count("Uncaught app execution\nTraceback") == 2
+    assert run.stderr.count('File "<string>", line 7, in <module>') == 2
+    assert "ValueError: xxx" in run.stderr
+    assert "what was sent: xxx" in run.stderr
+    assert "short: 7" in run.stderr

@@ -7,7 +7,7 @@ from typing import SupportsInt
 import numpy as np
 from jaxtyping import Int
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, check_typed
 from attnlab.generators.tasks.base import AbstractTask
 
 
@@ -25,6 +25,7 @@ def read_source(task: AbstractTask, text: str) -> Int[np.ndarray, " source"]:
     [1, 0, 3]
     """
     name, thing, vocabulary = task.source_name, task.token_name, task.vocabulary
+    check_typed(name, text)
     tokens = []
     for word in text.replace(",", " ").split():
         try:

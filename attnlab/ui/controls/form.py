@@ -6,7 +6,15 @@ from typing import Any
 
 import streamlit as st
 
-from attnlab.configuration.options import Option, OptionError, default_of, label_of, options_of
+from attnlab.configuration.options import (
+    MOST_CHARACTERS,
+    MOST_TYPED,
+    Option,
+    OptionError,
+    default_of,
+    label_of,
+    options_of,
+)
 from attnlab.generators import AbstractGenerator, AbstractTask
 from attnlab.runs.links import Lesson, control_key
 from attnlab.training.experiment import Experiment
@@ -235,9 +243,11 @@ def _draw_widget(label: str, spec: Option, default: Any, common: Mapping[str, An
     if spec.choices:
         st.selectbox(label, spec.choices, **common)
     elif isinstance(default, tuple) and isinstance(default[0], tuple):
-        st.text_area(f"{label}, one row per line", height="content", **common)
+        rows = f"{label}, one row per line"
+        st.text_area(rows, height="content", max_chars=MOST_TYPED, **common)
     elif isinstance(default, str | tuple):
-        st.text_input(label, **common)
+        most = MOST_CHARACTERS if isinstance(default, str) else MOST_TYPED
+        st.text_input(label, max_chars=most, **common)
     elif isinstance(default, int) and spec.high - spec.low <= _MOST_SLIDER_VALUES:
         st.slider(label, int(spec.low), int(spec.high), **common)
     elif isinstance(default, int):

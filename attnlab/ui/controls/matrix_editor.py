@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from attnlab.configuration.number_text import EMPTY_CELL, read_cells, read_matrix, show_matrix
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import MOST_TYPED, OptionError
 from attnlab.lessons.worked_examples import Rows
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.controls.grid import begin_grid, keep_grid
@@ -63,7 +63,7 @@ def _draw_grid(name: str, text: str, key: str, *, more_rows: bool) -> None:
 
 
 def _table(text: str) -> pd.DataFrame:
-    cells = read_cells(text) or [[""]]
+    cells = read_cells(text[:MOST_TYPED]) or [[""]]
     width = min(max(map(len, cells)), MOST_COLUMNS)
     rows = [
         ["" if cell == EMPTY_CELL else cell for cell in row[:width]] + [""] * (width - len(row))

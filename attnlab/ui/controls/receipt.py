@@ -19,7 +19,8 @@ def ask_for_receipt() -> int:
 def is_behind(count: int | None = None) -> bool:
     """Whether this request was sent before the browser had heard of that count, or of the last."""
     count = _count() if count is None else count
-    return int(st.session_state.get(_FIELD, count)) < count
+    text = st.session_state.get(_FIELD, str(count))
+    return text.isdecimal() and int(text) < count
 
 
 def draw_receipt() -> None:
@@ -27,7 +28,7 @@ def draw_receipt() -> None:
     # Every time, since what was drawn last may never have reached the browser.
     st.session_state[_FIELD] = str(_count())
     with st.container(key="unseen"):
-        st.text_input("receipt", key=_FIELD)
+        st.text_input("receipt", key=_FIELD, max_chars=9)
 
 
 def _count() -> int:

@@ -42,7 +42,7 @@ _SCRIPT = """<script>
 def draw_ground_watch() -> None:
     """What has the page drawn anew on ground of another colour. Once on every page."""
     with st.container(key="unseen_ground"):
-        st.text_input("ground", key="ground")
+        st.text_input("ground", key="ground", max_chars=50)
         st.html(_SCRIPT, unsafe_allow_javascript=True)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import MOST_CHARACTERS, OptionError
 from attnlab.generators import AbstractTask, read_source, write_source
 from attnlab.ui.core.outside import as_text, draw_error
 from attnlab.ui.sequence_to_sequence.hands import change_hand, deal, has_own, put_back
@@ -40,6 +40,7 @@ def draw_hand_editor(task: AbstractTask, hand: np.ndarray, place: int, seed: int
     st.text_input(
         f"{task.source_name} {place + 1}",
         key=typed,
+        max_chars=MOST_CHARACTERS,
         on_change=_type,
         args=(task, place, typed, problem),
         help=f"{task.spelling}.",

@@ -49,7 +49,7 @@ def new_steps() -> int:
 def draw_step_counter() -> None:
     """The field and what fills it. Once in every script that draws the button, below its row."""
     with st.container(key="unseen_steps"):
-        st.text_input("steps asked for", key=_FIELD)
+        st.text_input("steps asked for", key=_FIELD, max_chars=9)
         st.html(_SCRIPT, unsafe_allow_javascript=True)
     # Behind another page it begins anew.
     st.session_state[_COUNTED] = _count()
@@ -57,4 +57,4 @@ def draw_step_counter() -> None:
 
 def _count() -> int:
     text = st.session_state.get(_FIELD, "")
-    return int(text) if text.isdecimal() and len(text) < 10 else 0
+    return int(text) if text.isdecimal() else 0

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import streamlit as st
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import MOST_CHARACTERS, OptionError
 from attnlab.generators import AbstractTask, read_source, write_source
 from attnlab.ui.core.outside import draw_error
 
@@ -43,6 +43,7 @@ def draw_source(task: AbstractTask, probes: np.ndarray, tokens: np.ndarray) -> N
     st.text_input(
         f"the {task.source_name}",
         key=_TEXT,
+        max_chars=MOST_CHARACTERS,
         on_change=_read,
         args=(task,),
         width=260,

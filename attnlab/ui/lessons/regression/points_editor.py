@@ -5,7 +5,7 @@ import functools
 import streamlit as st
 
 from attnlab.configuration.options import OptionError
-from attnlab.lessons.points_text import MOST, read_points
+from attnlab.lessons.points_text import MOST, MOST_LETTERS, read_points
 from attnlab.lessons.regression_data import Sample
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.controls.last_good import or_last_good
@@ -33,7 +33,7 @@ def _draw_field() -> str:
     control = functools.partial(
         st.text_area,
         height=180,
-        max_chars=20_000,
+        max_chars=MOST_LETTERS,
         help=f"One point per line, at most {MOST}: x and y separated by a comma, space or tab.",
     )
     if len(st.session_state.get(_KEY, "")) > _MOST_IN_ADDRESS:
