@@ -73,6 +73,7 @@ from attnlab.positions import (
 from attnlab.runs.history import History, empty_history
 from attnlab.runs.library import Library, LibraryError
 from attnlab.runs.storage import Run, RunFileError, load_run, save_run
+from attnlab.runs.versions import ATTNLAB_VERSION as __version__
 from attnlab.training.evaluation import Evaluation, evaluate, evaluate_by_position
 from attnlab.training.experiment import Experiment, Setup, from_json, prepare, to_json
 from attnlab.training.loop import Look, NotFiniteError, Progress, run, train
@@ -151,6 +152,7 @@ __all__ = [
     "Translate",
     "Vocabulary",
     "WorkersError",
+    "__version__",
     "advance",
     "attend",
     "beam_search",

@@ -11,10 +11,12 @@ from typing import Any
 from attnlab.command_line.ending import Doing
 from attnlab.command_line.numbers import whole_number
 from attnlab.configuration.number_text import show_measured
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, quoted
 from attnlab.runs.differences import label_of_change
 from attnlab.runs.library import SORTS, Entry, Library, LibraryError, Query, library_folder
+from attnlab.runs.library.archive import BEGINS, MOST_BYTES
 from attnlab.runs.result import STATES
+from attnlab.runs.whole_file import read_bytes, save_bytes
 from attnlab.training.experiment import to_json
 
 _MOST_LISTED = 1_000_000
@@ -154,12 +156,17 @@ def _restore(library: Library, parsed: dict[str, Any]) -> int:
 def _export(library: Library, parsed: dict[str, Any]) -> int:
     chosen = parsed["numbers"]
     numbers = _numbers(library, chosen) if chosen else _all_of(library)
+    data = library.export(numbers)
     try:
-        Path(parsed["file"]).write_bytes(library.export(numbers))
+        save_bytes(data, Path(parsed["file"]))
     except OSError as error:
-        raise _not_used(parsed["file"], error) from None
-    print(f"{len(numbers):,} runs written", file=sys.stderr)
-    return 0
+        print(f"attnlab: {quoted(parsed['file'])}: {error.strerror}.", file=sys.stderr)
+        return 1
+    # Each is named by `run_runs`.
+    damaged = dict(library.problems())
+    whole = f"{len(set(numbers) - damaged.keys()):,} runs written"
+    print(f"{whole}, {len(damaged):,} damaged" if damaged else whole, file=sys.stderr)
+    return 1 if damaged else 0
 
 
 def _all_of(library: Library) -> list[int]:
@@ -167,10 +174,11 @@ def _all_of(library: Library) -> list[int]:
 
 
 def _import(library: Library, parsed: dict[str, Any]) -> int:
+    file = parsed["file"]
     try:
-        data = Path(parsed["file"]).read_bytes()
+        data = read_bytes(Path(file), begins=BEGINS, most=MOST_BYTES)
     except OSError as error:
-        raise _not_used(parsed["file"], error) from None
+        raise OptionError("file", file, error.strerror or str(error), "Name another file") from None
     taken = library.take_in(data)
     for reason in taken.refused:
         print(f"attnlab: {reason}", file=sys.stderr)
@@ -185,10 +193,6 @@ def _numbers(library: Library, texts: Sequence[str]) -> list[int]:
         if library.entry(number) is None and number not in dict(library.problems()):
             raise OptionError("number", number, "no such run", "See `runs list`")
     return numbers
-
-
-def _not_used(file: str, error: OSError) -> OptionError:
-    return OptionError("file", file, error.strerror or str(error), "Name another file")
 
 
 _ACTIONS = {

@@ -21,6 +21,7 @@ from attnlab.runs.history import History, empty_history
 from attnlab.runs.option_texts import EXPERIMENT_PARTS, read_experiment, usual_experiment
 from attnlab.runs.result import result_of
 from attnlab.runs.storage import Run, load_run, save_run
+from attnlab.runs.whole_file import target_of
 from attnlab.training.changes import change_between
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, Setup, prepare, to_json
@@ -57,21 +58,32 @@ def run_train(parsed: dict[str, Any], doing: Doing) -> int:
         return 0
     file, save = parsed.pop("load", None), parsed.pop("save", None)
     begun = _from_file(file, parsed) if file else _from_options(parsed)
+    if save:
+        _check_target(save)
     doing.words = "while drawing data and compiling; nothing was saved"
     print("Drawing data and compiling …", file=sys.stderr)
     ended, figures, seconds = _train(begun, doing, whole_history=bool(save or file))
-    if save:
-        save_run(ended, Path(save))
     targets = {}
     try:
+        if save:
+            save_run(ended, Path(save))
         targets = _of_targets(ended, begun.setup)
     finally:
-        # A run that is done is kept, whatever becomes of its test.
+        # A run that is done is kept, whatever becomes of its file and its test.
         exact = targets.get("exact_match")
         keep(result_of(ended, "done", figures, seconds, exact_match=exact))
     made = int(ended.state.step) - begun.step
     _print_report(ended, targets, figures, seconds, made, as_json=as_json)
     return 0
+
+
+def _check_target(save: str) -> None:
+    """Refuse, with an `OptionError`, what cannot be saved to: before training rather than after."""
+    try:
+        target_of(Path(save))
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise OptionError("save", save, problem, "Name another file") from None
 
 
 class _Begun(NamedTuple):

@@ -13,8 +13,6 @@ and has the SHA-256, of the arrays alone.
 import hashlib
 import json
 import math
-import os
-import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,11 +28,15 @@ from attnlab.configuration.records import UnregisteredError
 from attnlab.runs.history import History
 from attnlab.runs.run_file_header import MOST_HEADER_BYTES, Header, RunFileError, read_header
 from attnlab.runs.versions import Versions, current_versions
+from attnlab.runs.whole_file import read_bytes, save_bytes
 from attnlab.training.experiment import Experiment, starting_form, to_json
 from attnlab.training.steps import TrainState
 
-_MAGIC = b"attnlab run 2\n"
-_MAGIC_OF_VERSION_1 = b"attnlab run 1\n"
+# Of all versions; the largest that attnlab writes have some tens of megabytes.
+MOST_FILE_BYTES = 1_000_000_000
+BEGINS = b"attnlab run "
+_MAGIC = BEGINS + b"2\n"
+_MAGIC_OF_VERSION_1 = BEGINS + b"1\n"
 _CHECKSUM_BYTES = len(f"{hashlib.sha256().hexdigest()}\n")
 
 
@@ -134,35 +136,17 @@ def _checksum(data: bytes | memoryview) -> bytes:
 
 
 def save_run(run: Run, path: Path) -> None:
-    """Write the run; the file is either whole or, if anything fails, as it was before.
-
-    A disk that is full, a folder that may not be written and the like raise an `OSError` that
-    names the file. A process that is killed meanwhile leaves the old file, and a part of the new
-    one beside it under a name that ends in `.part`.
-    """
+    """Write the run, as `save_bytes` does: the file is whole, or as it was before."""
     save_bytes(to_bytes(run), Path(path))
 
 
-def save_bytes(data: bytes, path: Path) -> None:
-    """Write what `to_bytes` gave, as `save_run` does."""
-    # Not by `tempfile`, whose files nobody else may read even after they are renamed.
-    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
-    try:
-        with open(part, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except OSError as error:
-        problem = f"the run was not saved, and the file is as it was: {error.strerror or error}"
-        raise OSError(error.errno, problem, str(path)) from error
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def load_run(path: Path) -> Run:
-    """The run that `save_run` wrote."""
-    return from_bytes(Path(path).read_bytes())
+    """The run that `save_run` wrote.
+
+    Refused: with an `OSError`, what is not a regular file or cannot be read; with a `RunFileError`,
+    what `from_bytes` refuses.
+    """
+    return from_bytes(read_bytes(Path(path), begins=BEGINS, most=MOST_FILE_BYTES))
 
 
 def _arrays(

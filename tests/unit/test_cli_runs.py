@@ -1,10 +1,15 @@
 """Runs from the command line: saved, gone on with, kept, listed and taken elsewhere."""
 
 import json
+import os
+import tracemalloc
 
 import pytest
 
+from attnlab.runs.library import Library
 from attnlab.runs.storage import load_run
+from tests.unit.kept_results import result_of, run_of
+from tests.unit.small_experiments import SMALL as SMALL_ATTENTION
 
 SMALL = ("--length", "4", "--batch", "20", "--train-size", "200", "--test-size", "100",
          "--d-attn", "2", "--d-model", "2")  # fmt: skip
@@ -106,3 +111,102 @@ def test_a_library_that_is_off_says_so_and_one_that_is_broken_does_not_stop_a_ru
     status, _, err = run("runs", "list")
     assert status == 1
     assert "Traceback" not in err
+
+
+posix = pytest.mark.skipif(os.name != "posix", reason="links, FIFOs and limits of POSIX")
+
+
+@posix
+def test_a_failed_export_leaves_the_earlier_file(run, library, tmp_path):
+    import resource
+
+    kept, file = Library(library), tmp_path / "all.runs"
+    for seed in range(20):
+        kept.keep(result_of(SMALL_ATTENTION, seed=seed, run=run_of(SMALL_ATTENTION, seed=seed)))
+    kept.close()
+    assert run("runs", "export", file)[0] == 0
+    before = file.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) - 1, hard))
+    try:
+        status, _, err = run("runs", "export", file)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert status == 1
+    assert "File too large" in err
+    assert "written" not in err
+    assert file.read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"all.runs", "library"}
+
+
+def test_an_export_of_a_damaged_run_says_which(run, library, tmp_path):
+    for seed in (1, 2):
+        run("train", *SMALL, "--steps", 20, "--seed", seed)
+    (first, *_) = sorted((library / "runs").iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    first.write_bytes(first.read_bytes()[:100])
+    status, _, err = run("runs", "export", tmp_path / "all.runs")
+    assert status == 1
+    assert "1 runs written, 1 damaged" in err
+    assert "Run 1 is exported without its model" in err
+
+
+def refused_files(folder):
+    """Files that nothing should be read from, with whether something can be saved to them."""
+    os.mkfifo(folder / "fifo")
+    (folder / "folder").mkdir()
+    with open(folder / "sparse", "wb") as file:
+        file.truncate(12_000_000_000)
+    with open(folder / "sparse run", "wb") as file:
+        file.write(b"attnlab run 2\n")
+        file.truncate(12_000_000_000)
+    with open(folder / "sparse runs", "wb") as file:
+        file.write(b"attnlab runs 1\n")
+        file.truncate(12_000_000_000)
+    (folder / "loop").symlink_to(folder / "loop")
+    return [folder / "fifo", folder / "folder", folder / "loop", "/dev/zero"], [
+        folder / "sparse", folder / "sparse run", folder / "sparse runs"
+    ]  # fmt: skip
+
+
+@posix
+@pytest.mark.parametrize("command", [("train", "--load"), ("runs", "import")])
+def test_what_is_no_file_of_runs_is_refused_before_it_is_read(run, library, tmp_path, command):
+    special, large = refused_files(tmp_path)
+    for file in (*special, *large):
+        tracemalloc.start()
+        status, out, err = run(*command, file)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert (status, out) == (2, ""), file
+        assert err.count("\n") == 1, err
+        assert peak < 5_000_000, file
+
+
+@posix
+@pytest.mark.parametrize("name", ["fifo", "folder", "loop", "missing/my.run"])
+def test_a_run_is_not_saved_to_what_is_no_file(run, tmp_path, name):
+    refused_files(tmp_path)
+    before = (tmp_path / name).lstat() if (tmp_path / name).is_symlink() else None
+    status, out, err = run("train", *SMALL, "--steps", 20, "--save", tmp_path / name)
+    # Before it is trained.
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "`save` is" in err
+    assert before is None or (tmp_path / name).lstat() == before
+    assert (tmp_path / "fifo").is_fifo()
+
+
+@posix
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_run_is_saved_through_links(run, library, tmp_path, is_there):
+    file, link, other = (tmp_path / name for name in ("my.run", "link", "other"))
+    if is_there:
+        file.write_text("before")
+    link.symlink_to("my.run")
+    other.symlink_to(link)
+    assert run("train", *SMALL, "--steps", 20, "--save", other)[0] == 0
+    assert link.is_symlink()
+    assert other.is_symlink()
+    assert int(load_run(file).state.step) == 20
+    assert run("runs", "export", other)[0] == 0
+    assert other.is_symlink()
+    assert file.read_bytes().startswith(b"attnlab runs 1")

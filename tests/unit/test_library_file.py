@@ -4,6 +4,7 @@ import base64
 import dataclasses
 import hashlib
 import json
+import os
 import re
 import tracemalloc
 import zlib
@@ -219,7 +220,11 @@ def test_models_of_other_runs_and_damaged_ones_are_left_out(data, library):
     swapped = {**one, "model_bytes": len(other)}
     damaged = {**three, "model_bytes": len(other) - 9}
     taken = library.take_in(joined([(swapped, other), (two, b""), (damaged, other[:-9])]))
-    assert taken.added == (1,)
+    # The rest of these runs comes in.
+    assert taken.added == (1, 2, 3)
+    assert [library.entry(number).has_model for number in taken.added] == [False] * 3
+    assert library.entry(1).name == "first"
+    assert "The model of run 1 of this file was left out." in taken.refused[0]
     assert "of another experiment" in taken.refused[0]
     assert "damaged or cut off" in taken.refused[1]
 
@@ -297,12 +302,30 @@ def test_a_library_that_is_full_takes_in_all_or_nothing(source, library, models)
     assert len(larger.take_in(data).added) == 3
 
 
-def test_a_run_whose_model_is_missing_is_exported_without_it(tmp_path, library):
+DAMAGES = {
+    "missing": lambda path: path.unlink(),
+    "empty": lambda path: path.write_bytes(b""),
+    "cut off": lambda path: path.write_bytes(path.read_bytes()[:100]),
+    "another run": lambda path: path.write_bytes(to_bytes(run_of(SMALL))),
+    "a bit flipped": lambda path: path.write_bytes(path.read_bytes()[:-1] + b"\x01"),
+    "a link": lambda path: path.replace(path.with_name("x")).parent and path.symlink_to("x"),
+    "a fifo": lambda path: path.unlink() or os.mkfifo(path),
+    "a folder": lambda path: path.unlink() or path.mkdir(),
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="FIFOs of POSIX")
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_run_whose_model_is_damaged_is_exported_without_it(tmp_path, library, damage):
     opened = Library(tmp_path)
-    opened.keep(result_of(run=run_of()))
-    for path in tmp_path.rglob("*.run"):
-        path.unlink()
-    assert library.take_in(opened.export([1])).added == (1,)
+    kept = result_of(run=run_of())
+    opened.keep(kept)
+    (path,) = tmp_path.rglob("*.run")
+    DAMAGES[damage](path)
+    data = opened.export([1])
+    assert "Run 1 is exported without its model." in opened.problems()[0].text
+    assert b"attnlab run 2" not in data
+    assert library.take_in(data) == ((1,), 0, ())
+    assert_same(dataclasses.replace(kept, run=None), library.entry(1).result)
     assert not library.entry(1).has_model
-    assert "Run 1 has no model any more" in opened.problems()[0].text
     opened.close()

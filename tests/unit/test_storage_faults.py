@@ -60,7 +60,7 @@ first, second = load_run(folder / "first"), load_run(folder / "second")
 save_run(first, folder / "target")
 die = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 if moment == "half written":
-    import attnlab.runs.storage as storage
+    import attnlab.runs.whole_file as storage
     real = storage.open if hasattr(storage, "open") else open
     def half(path, mode):
         file = real(path, mode)
@@ -118,7 +118,7 @@ def test_a_full_disk_leaves_the_old_file_and_says_so(runs, tmp_path):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, hard))
     try:
-        with pytest.raises(OSError, match="the run was not saved") as caught:
+        with pytest.raises(OSError, match="nothing was saved") as caught:
             save_run(runs[1], path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -129,7 +129,7 @@ def test_a_full_disk_leaves_the_old_file_and_says_so(runs, tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_named(runs, tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"the run was not saved.*nowhere"):
+    with pytest.raises(FileNotFoundError, match=r"nothing was saved.*nowhere"):
         save_run(runs[0], tmp_path / "nowhere" / "mine.run")
 
 

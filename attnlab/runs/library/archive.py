@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 
 from attnlab.configuration.options import AttnlabError, OptionError
 from attnlab.runs.library.description import Description
-from attnlab.runs.library.row import check_model, entry_of, row_of
+from attnlab.runs.library.entry import Entry
+from attnlab.runs.library.row import entry_of, header_of_model, row_of
 from attnlab.runs.run_file_header import RunFileError
-from attnlab.runs.storage import header_of
 
-_MAGIC = b"attnlab runs 1\n"
+BEGINS = b"attnlab runs "
+_MAGIC = BEGINS + b"1\n"
 _CHECKSUM_BYTES = len(f"{hashlib.sha256().hexdigest()}\n")
 _COLUMNS = (
     "experiment", "state", "reason", "steps", "seconds", "parameters", "nll", "nll_stderr",
@@ -31,6 +32,7 @@ _LATER = MappingProxyType({"exact_match": None, "jaxlib": "", "platform": ""})
 # The longest note and the longest tables take half of it.
 _MOST_LINE_BYTES = 1_000_000
 MOST_RUNS = 100_000
+MOST_BYTES = 8_000_000_000
 
 
 class ArchiveError(AttnlabError, ValueError):
@@ -49,7 +51,11 @@ class ArchivedRun(NamedTuple):
 
 
 class TakenIn(NamedTuple):
-    """What came of a file: the numbers of new runs, how many were there, why some were refused."""
+    """What came of a file.
+
+    The numbers of the new runs, how many were there already, and a sentence for each run, or model
+    of a run, that was left out.
+    """
 
     added: tuple[int, ...]
     known: int
@@ -59,13 +65,16 @@ class TakenIn(NamedTuple):
 def archive_of(runs: Iterable[tuple[Mapping[str, Any], bytes | None]]) -> bytes:
     """The file of these rows, each with the bytes of its model or without any.
 
-    Refused: more than `MOST_RUNS`, which nobody could take in.
+    Refused: more than `MOST_RUNS` or `MOST_BYTES`, which `read_archive` refuses.
     """
-    parts = []
+    parts, room = [], MOST_BYTES
+    remedy = "Export them in several files"
     for place, (row, model) in enumerate(runs, start=1):
         if place > MOST_RUNS:
-            remedy = "Export them in several files"
             raise OptionError("numbers", place, f"more than {MOST_RUNS:,} runs", remedy)
+        room -= 0 if model is None else len(model)
+        if room < 0:
+            raise OptionError("numbers", place, f"more than {MOST_BYTES:,} bytes", remedy)
         record = {name: row[name] for name in _COLUMNS}
         record |= {name: row.get(name, usual) for name, usual in _LATER.items()}
         record |= {name: base64.b64encode(row[name]).decode() for name in _TABLES}
@@ -100,31 +109,32 @@ def read_archive(data: bytes) -> Iterator[ArchivedRun | str]:
             raise ArchiveError(f"The model of run {place} of this file is cut off.")
         start = end + 1 + (size or 0)
         try:
-            yield _checked(record, None if size is None else data[end + 1 : start])
+            entry = _entry(record)
+            words = Description(entry.name, entry.tags, entry.note)
         except (KeyError, TypeError, ValueError) as error:
             why = str(error) if isinstance(error, ValueError) else "It lacks a part."
             yield f"Run {place} of this file was left out. {why}"
+            continue
+        model, changes = None if size is None else data[end + 1 : start], entry.changes
+        if model is not None:
+            try:
+                changes = max(changes, len(header_of_model(entry.result, model).changes))
+            except RunFileError as error:
+                model = None
+                yield f"The model of run {place} of this file was left out. {error.problem}"
+        row = row_of(entry.result, entry.date) | {"changes": changes}
+        yield ArchivedRun(row, words, model)
 
 
-def _checked(record: Mapping[str, Any], model: bytes | None) -> ArchivedRun:
-    """The run of a line. Refused: values that are none, and a model of another run.
+def _entry(record: Mapping[str, Any]) -> Entry:
+    """The run of a line, without its model. Refused: values that are none.
 
-    What can be told from the experiment is, and the tables are packed anew, so that nothing is
-    believed. The arrays of the model are looked at when it is opened.
+    Its row is made of it again, so that what follows from the experiment does, and the tables are
+    packed here.
     """
     tables = {name: base64.b64decode(record[name], validate=True) for name in _TABLES}
     given = {**_LATER, **record, **tables, "number": 0, "file": None, "deleted": None}
-    entry = entry_of({name: record[name] for name in _COLUMNS} | given)
-    changes = entry.changes
-    if model is not None:
-        try:
-            header = header_of(model)
-        except RunFileError as error:
-            raise ValueError(error.problem) from error
-        check_model(entry.result, header.experiment)
-        changes = max(changes, len(header.changes))
-    row = row_of(entry.result, entry.date) | {"changes": changes}
-    return ArchivedRun(row, Description(entry.name, entry.tags, entry.note), model)
+    return entry_of({name: record[name] for name in _COLUMNS} | given)
 
 
 def _record(line: bytes, place: int) -> dict[str, Any]:

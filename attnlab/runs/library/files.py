@@ -7,7 +7,8 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from attnlab.runs.storage import save_bytes
+from attnlab.runs.storage import BEGINS, MOST_FILE_BYTES
+from attnlab.runs.whole_file import read_bytes, save_bytes
 
 _END = ".run"
 
@@ -45,7 +46,8 @@ class FolderFiles(AbstractFiles):
         return name
 
     def read(self, name):
-        return self._path(name).read_bytes()
+        path = self._path(name)
+        return read_bytes(path, begins=BEGINS, most=MOST_FILE_BYTES, follow=False)
 
     def delete(self, name):
         # What another program has open cannot be deleted on some systems, and stays.

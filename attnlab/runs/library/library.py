@@ -16,6 +16,7 @@ from attnlab.runs.library.row import (
     check_model,
     description_of,
     entry_of,
+    header_of_model,
     moment,
     row_of,
 )
@@ -224,8 +225,9 @@ class Library:
     def export(self, numbers: Iterable[int], *, models: bool = True) -> bytes:
         """These runs in one file, which `take_in` reads, with their models or without.
 
-        Those that are not there or cannot be read are left out; of one whose model cannot be read,
-        the rest is there. Either is among the `problems`. Refused: more than `MOST_RUNS`.
+        Those that are not there or cannot be read are left out; of one whose model is missing or
+        damaged, the rest is there. Either is among the `problems`. Refused: more than `MOST_RUNS`
+        or `MOST_BYTES`.
         """
         return archive_of(self._archived(numbers, models=models))
 
@@ -235,14 +237,18 @@ class Library:
         for number in numbers:
             with self._store.reading() as connection:
                 row = table.row_at(connection, number)
-            if row is None or self._entry(row) is None:
+            entry, model = None if row is None else self._entry(row), None
+            if entry is None:
                 continue
-            model = None
-            if models and row["file"] is not None:
+            if models and entry.has_model:
                 try:
                     model = self._store.model_of(row)
+                    header_of_model(entry.result, model)
                 except RunFileError as error:
-                    self._problems[number] = f"Run {number} has no model any more. {error}"
+                    model = None
+                    self._problems[number] = (
+                        f"Run {number} is exported without its model. {error.problem}"
+                    )
             yield row, model
 
     def take_in(self, data: bytes) -> TakenIn:

@@ -15,6 +15,8 @@ from attnlab.runs.identity import identity_of
 from attnlab.runs.library.description import Description, shown
 from attnlab.runs.library.entry import Entry
 from attnlab.runs.result import Result
+from attnlab.runs.run_file_header import Header, RunFileError
+from attnlab.runs.storage import header_of
 from attnlab.runs.versions import Versions, current_versions, versions_of
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, from_json, to_json
@@ -36,6 +38,19 @@ def check_model(result: Result, experiment: Experiment) -> None:
     """
     if dataclasses.replace(experiment, training=result.experiment.training) != result.experiment:
         raise ValueError("Its model is of another experiment. Keep each with its own.")
+
+
+def header_of_model(result: Result, data: bytes) -> Header:
+    """Return the header of the run file of a result; its arrays are checked when it is opened.
+
+    Refused, with a `RunFileError`: what is no whole run file, and one of another experiment.
+    """
+    header = header_of(data)
+    try:
+        check_model(result, header.experiment)
+    except ValueError as error:
+        raise RunFileError(str(error)) from None
+    return header
 
 
 def row_of(result: Result, date: datetime) -> dict[str, Any]:

@@ -97,7 +97,9 @@ class Store:
                     again = table.row_at(connection, row["number"])
                 # It may have gone on meanwhile, and have another file.
                 if again is None or again["file"] in (None, row["file"]):
-                    raise RunFileError(f"Its file {row['file']} is missing.") from error
+                    is_missing = isinstance(error, FileNotFoundError)
+                    problem = "is missing" if is_missing else "is not a regular file"
+                    raise RunFileError(f"Its file {row['file']} {problem}.") from error
                 row = again
 
     def purge(self, by: datetime) -> None:

@@ -116,7 +116,7 @@ def _draw_taken(taken: TakenIn) -> None:
     if known:
         parts.append(f"{known:,} left as they were, being here already")
     if taken.refused:
-        parts.append(f"{len(taken.refused):,} refused")
+        parts.append(f"{len(taken.refused):,} with a problem")
     told = "".join(f"\n- {as_message(line)}" for line in taken.refused[:_MOST_TOLD])
     more = len(taken.refused) - _MOST_TOLD
     st.info(

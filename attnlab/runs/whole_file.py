@@ -1,0 +1,73 @@
+"""Regular files, read and written whole."""
+
+import errno
+import os
+import secrets
+import stat
+from pathlib import Path
+
+_NOT_REGULAR = "it is not a regular file"
+
+
+def read_bytes(path: Path, *, begins: bytes, most: int, follow: bool = True) -> bytes:
+    """Return what is in the file, or less of it if it does not begin as it should.
+
+    Nothing is read before it is known to be a regular file of at most `most` bytes. Without
+    `follow` a symbolic link is not one. Refused, with an `OSError`: all others.
+    """
+    # A FIFO is opened without waiting for a writer. Not all systems have these flags.
+    flags = getattr(os, "O_NONBLOCK", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
+    with open(path, "rb", opener=lambda name, usual: os.open(name, usual | flags)) as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, _NOT_REGULAR, str(path))
+        if found.st_size > most:
+            raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+        head = file.read(len(begins))
+        if head != begins:
+            return head
+        file.seek(0)
+        return file.read(found.st_size)
+
+
+def target_of(path: Path) -> Path:
+    """Return the file that writing to `path` replaces, behind all symbolic links.
+
+    Refused, with an `OSError`: what is there and is not a regular file, such as a device, and a
+    folder that is missing.
+    """
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise OSError(errno.EINVAL, _NOT_REGULAR, str(path))
+    except FileNotFoundError:
+        # It is new, or a link to a file that is.
+        target = Path(os.path.realpath(path))
+        os.stat(target.parent)
+        return target
+    return Path(os.path.realpath(path))
+
+
+def save_bytes(data: bytes, path: Path) -> None:
+    """Write the file; it is either whole or, if anything fails, as it was before.
+
+    A symbolic link stays, and the file that it names is written. A disk that is full, a folder that
+    may not be written, a target that `target_of` refuses and the like raise an `OSError` that names
+    the file. A process that is killed meanwhile leaves the old file, and a part of the new one
+    beside it under a name that ends in `.part`.
+    """
+    part = None
+    try:
+        target = target_of(path)
+        # Not by `tempfile`, whose files nobody else may read even after they are renamed.
+        part = target.with_name(f"{target.name}.{secrets.token_hex(8)}.part")
+        with open(part, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, target)
+    except OSError as error:
+        problem = f"nothing was saved, and the file is as it was: {error.strerror or error}"
+        raise OSError(error.errno, problem, str(path)) from error
+    finally:
+        if part is not None:
+            part.unlink(missing_ok=True)
