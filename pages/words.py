@@ -21,10 +21,10 @@ st.markdown(
     "-log p(observed next day), in nats."
 )
 st.markdown(
-    "The **floor** is the Bayes loss: the least loss that any predictor can expect, the entropy "
-    "of the true distribution. The **ceiling** is the Bayes accuracy, that of always predicting "
-    "the most probable next token. The expected loss of a model is the floor plus "
-    "KL(true ‖ model). A **uniform guess** gives every token the same probability, with loss "
+    "The **floor** is the Bayes loss: the least loss that any predictor can expect. It is the mean "
+    "entropy of the next token given the past. The **ceiling** is the Bayes accuracy, that of "
+    "always predicting the most probable next token. The expected loss of a model is the floor "
+    "plus KL(true ‖ model). A **uniform guess** gives every token the same probability, with loss "
     "log 3 = 1.099 nats for three tokens; the **majority class** is the most common token. "
     "The share **learned** is (uniform − loss) / (uniform − floor). **Baselines** are the best "
     "predictors that know less: the token frequencies, the last k days, or all days linearly."
@@ -49,10 +49,11 @@ st.markdown(
 
 st.header("Buttons of a run", anchor=False)
 st.markdown(
-    "**Start** (key S) trains to the last step. **Pause** (P) stops within a tenth of a second and "
-    "keeps everything. **Step** (N) pauses, then takes exactly one step. **Reset** (B) goes back "
-    "to step 0 with the same seed, and so the same data and weights; it also applies changed "
-    "settings. **New seed** (D) draws another seed and resets."
+    "**Start** (key S) trains to the last step. **Pause** (P) stops within a tenth of a second, or "
+    "after one step if that takes longer, and keeps everything. **Step** (N) pauses, then takes "
+    "exactly one step. **Reset** (B) goes back to step 0 with the same seed, and so the same data "
+    "and weights; it also applies changed settings. **New seed** (D) draws another seed and "
+    "resets."
 )
 
 st.header("Generators", anchor=False)

@@ -13,6 +13,7 @@ import numpy as np
 from attnlab.command_line.ending import Doing
 from attnlab.command_line.flags import add_flags
 from attnlab.command_line.keeping import keep
+from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractTask
 from attnlab.inspection.tasks.target_test import check_targets
@@ -214,7 +215,7 @@ def _print_report(
         exact, error = targets["exact_match"], targets["exact_match_stderr"]
         print(
             f"exact match {exact:.4f} ± {error:.4f} (written greedily), "
-            f"share of all sources in training {targets['share_in_training']:.2g}"
+            f"{show_percent(targets['share_in_training'])} of all sources met in training"
         )
     print(
         f"accuracy  {figures.accuracy:.4f} ± {figures.accuracy_stderr:.4f} "

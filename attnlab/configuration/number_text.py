@@ -6,6 +6,8 @@ from typing import Any
 from attnlab.configuration.options import Option, OptionError, check_typed
 
 EMPTY_CELL = "?"
+# The last digit of a percentage that is shown.
+_LEAST_PERCENT = 1e-5
 
 
 def read_numbers(name: str, text: str, default: tuple) -> tuple:
@@ -107,6 +109,30 @@ def show_measured(value: float, stderr: float, *, most_places: int = 3) -> str:
     # What rounds to nothing has no sign.
     value = round(value, places) + 0.0
     return f"{value:,.{places}f} ± {shown:,.{places}f}".replace("-", "−")
+
+
+def show_percent(share: float) -> str:
+    """Return a share in percent, never as 0 or 100 unless it is exactly that.
+
+    Two digits below 50 %; above it as many as distinguish it from 100 %.
+
+    >>> show_percent(0.0376), show_percent(0.9372), show_percent(1.037)
+    ('3.8 %', '94 %', '104 %')
+    >>> show_percent(0.00082), show_percent(0.997), show_percent(0.0), show_percent(1.0)
+    ('0.082 %', '99.7 %', '0 %', '100 %')
+    >>> show_percent(1e-12), show_percent(1 - 1e-12)
+    ('< 0.00001 %', '> 99.99999 %')
+    """
+    percent = 100 * share
+    near_zero = percent < 50
+    distance = abs(percent) if near_zero else abs(100 - percent)
+    if distance == 0 or not math.isfinite(distance):
+        places = 0
+    elif distance < _LEAST_PERCENT / 2 and 0 < percent < 100:
+        return f"< {_LEAST_PERCENT:.5f} %" if near_zero else f"> {100 - _LEAST_PERCENT:.5f} %"
+    else:
+        places = max(0, near_zero - math.floor(math.log10(distance)))
+    return f"{percent:.{places}f} %".replace("-", "−")
 
 
 def read_value(name: str, spec: Option, text: str, default: Any) -> Any:

@@ -39,7 +39,9 @@ class DotMod(AbstractGenerator):
     """
 
     name: ClassVar[str] = "dotmod"
-    summary: ClassVar[str] = "A weighted sum of the last n days, modulo 3, determines the next."
+    summary: ClassVar[str] = (
+        "A weighted sum of the last n days, modulo 3, decides the odds of the next."
+    )
     vocabulary: ClassVar[Vocabulary] = WEATHER
 
     # 3^12 windows are the most whose exact distribution is found in seconds.

@@ -64,7 +64,7 @@ class Recall(AbstractGenerator):
     """
 
     name: ClassVar[str] = "recall"
-    summary: ClassVar[str] = "The tokens of a few early days determine the final one."
+    summary: ClassVar[str] = "The tokens of a few early days decide the odds of the final one."
     vocabulary: ClassVar[Vocabulary] = WEATHER
 
     days: tuple[int, ...] = option(

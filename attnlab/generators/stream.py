@@ -114,7 +114,7 @@ def beginning_table(
 
 
 def hidden_past(deciding: Collection[int], length: int) -> Iterator[Finding]:
-    """Says how many of the tokens that determine the next lie outside the visible ones, if any do.
+    """Yield a finding if tokens that the next one depends on lie outside the visible ones.
 
     `deciding` are those tokens, counted backwards: 1 is the one before the next.
     """
@@ -122,7 +122,7 @@ def hidden_past(deciding: Collection[int], length: int) -> Iterator[Finding]:
     if hidden:
         yield Finding(
             "length",
-            f"{hidden} of the {len(deciding)} days that determine the next one "
+            f"{hidden} of the {len(deciding)} days that decide the odds of the next one "
             f"{'lie' if hidden > 1 else 'lies'} outside the {length} visible days. The "
             "Bayes loss and accuracy take that into account.",
         )

@@ -13,7 +13,7 @@ from attnlab.generators.interruption import check_in
 from attnlab.models import AbstractModel, AttentionMap, Edit, TrueAlignment, edited
 from attnlab.models.edits import in_proportion, removed, uniform
 from attnlab.models.inside import heads_of, mean_trace
-from attnlab.training.evaluation import outcomes
+from attnlab.training.evaluation import outcomes, safe_variance
 
 # Sequences whose patterns the mean pattern is of.
 _SEQUENCES = 2_000
@@ -24,7 +24,9 @@ Pattern = Float[Array, "query key"] | TrueAlignment
 class Effect(NamedTuple):
     """What edits change in loss and accuracy, on the same test sequences, and the figures after.
 
-    Changes are after less before; their errors are those of the mean difference over sequences.
+    Changes are after minus before; their errors are those of the mean difference over sequences.
+    The error of an accuracy is at least that of half a changed sequence. That of a loss is 0 where
+    no loss has changed at all.
     """
 
     nll: float
@@ -164,11 +166,16 @@ def can_align(attention: AttentionMap) -> bool:
 
 
 def _effect(before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray]) -> Effect:
-    (nll, nll_change, nll_stderr), (accuracy, accuracy_change, accuracy_stderr) = (
-        (float(new.mean()), float((new - old).mean()), _stderr(new - old))
-        for old, new in zip(before, after, strict=True)
+    (nll, right), (nll_change, right_change) = after, np.subtract(after, before)
+    least = np.sqrt(safe_variance(0.0, right.size) / right.size)
+    return Effect(
+        nll=float(nll.mean()),
+        nll_change=float(nll_change.mean()),
+        nll_change_stderr=_stderr(nll_change),
+        accuracy=float(right.mean()),
+        accuracy_change=float(right_change.mean()),
+        accuracy_change_stderr=max(_stderr(right_change), float(least)),
     )
-    return Effect(nll, nll_change, nll_stderr, accuracy, accuracy_change, accuracy_stderr)
 
 
 def _stderr(differences: Float[np.ndarray, " size"]) -> float:

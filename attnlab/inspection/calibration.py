@@ -31,7 +31,10 @@ class Calibration(NamedTuple):
 
 
 def calibration(
-    probs: Float[np.ndarray, "sequences vocab"], final: Int[np.ndarray, " sequences"], bins: int
+    probs: Float[np.ndarray, "sequences vocab"],
+    final: Int[np.ndarray, " sequences"],
+    bins: int,
+    seed: int = 0,
 ) -> Calibration:
     """Reliability of all predicted probabilities, every token's counted, in bins of equal width.
 
@@ -50,7 +53,7 @@ def calibration(
     each = (np.sign(gap)[place] * ((final[:, None] == np.arange(vocab)) - probs)).sum(axis=1)
     perfect = [
         np.abs(np.bincount(place[rows, tokens], minlength=bins) - expected).sum() / probs.size
-        for tokens in redrawn(probs, _DRAWS)
+        for tokens in redrawn(probs, _DRAWS, seed)
     ]
     return Calibration(
         predicted=expected[full] / count[full],

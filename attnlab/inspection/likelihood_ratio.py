@@ -30,6 +30,7 @@ def likelihood_ratio_test(
     model: Float[np.ndarray, "sequences vocab"],
     final: Int[np.ndarray, " sequences"],
     draws: int = 999,
+    seed: int = 0,
 ) -> LikelihoodRatioTest:
     """Test of the hypothesis that each final token comes from the model's distribution.
 
@@ -37,14 +38,16 @@ def likelihood_ratio_test(
     distribution (Neyman and Pearson 1933). With k of the draws at least as large the p-value is
     (k + 1) / (draws + 1), which keeps its level at any number of sequences (Davison and Hinkley
     1997, "Bootstrap methods and their application", section 4.2). Where both distributions are the
-    same there is nothing to test, and it is 1.
+    same there is nothing to test, and it is 1. P-values of one `seed` share the luck of its draws.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         log_ratio = np.log(true) - np.log(model)
     log_ratio = np.where((true == 0) & (model == 0), 0.0, log_ratio)
     rows = np.arange(len(true))
     observed = log_ratio[rows, final].sum()
-    as_large = sum(log_ratio[rows, tokens].sum() >= observed for tokens in redrawn(model, draws))
+    as_large = sum(
+        log_ratio[rows, tokens].sum() >= observed for tokens in redrawn(model, draws, seed)
+    )
     divergence = np.maximum((true * np.where(true > 0, log_ratio, 0.0)).sum(axis=1), 0.0)
     # The divergence of a model that rules out what can happen is infinite, and its error no number.
     with np.errstate(invalid="ignore"):

@@ -44,7 +44,7 @@ def quality(
     every_position = experiment.training.loss == "next"
     found = Quality(
         counts=confusion(probs, final),
-        reliable=calibration(probs, final, _BINS),
+        reliable=calibration(probs, final, _BINS, experiment.seed),
         by_position=evaluate_by_position(model, examples) if every_position else None,
         transitions=None,
         test=None,
@@ -53,5 +53,5 @@ def quality(
     true = predictives(experiment.generator, visible)[:, -1]
     yield found._replace(
         transitions=transitions(visible[:, -1], true, probs),
-        test=likelihood_ratio_test(true, probs, final),
+        test=likelihood_ratio_test(true, probs, final, seed=experiment.seed),
     )

@@ -7,16 +7,16 @@ from jaxtyping import Float, Int
 
 from attnlab.generators.interruption import check_in
 
-# The same model on the same sequences gets the same figures.
-_SEED = 0
-
 
 def redrawn(
-    probs: Float[np.ndarray, "sequences vocab"], times: int
+    probs: Float[np.ndarray, "sequences vocab"], times: int, seed: int = 0
 ) -> Iterator[Int[np.ndarray, " sequences"]]:
-    """`times` final tokens of all sequences, each drawn from its own row of `probs`."""
+    """Yield `times` final tokens of all sequences, each drawn from its own row of `probs`.
+
+    The same `seed` gives the same draws.
+    """
     up_to = probs.cumsum(axis=1)
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(seed)
     for _ in range(times):
         check_in()
         uniform = rng.random((len(probs), 1)) * up_to[:, -1:]

@@ -34,8 +34,12 @@ class Sweep:
     """Runs of one experiment that differ in `d_attn`, scale, init gain and seed alone.
 
     `gains` are factors on the starting weights and biases of queries and keys; scores grow with
-    their square. Each seed has one set of data, the same for every run. Refused: a model that is
-    not one attention head, no width or gain, a width above 128, steps or seeds out of bounds.
+    their square. Each seed has one set of data, the same for every run.
+
+    Raises:
+        OptionError: if the model is not one attention head with the score `dot`, there is no width
+            or gain, a width is above 128, or steps or seeds are out of bounds.
+
     """
 
     experiment: Experiment
@@ -47,6 +51,9 @@ class Sweep:
         if not isinstance(self.experiment.model, AttentionOptions):
             name = self.experiment.model.name
             raise OptionError("model", name, "has no scores", "Choose the model 'attention'")
+        if (score := self.experiment.model.score) != "dot":
+            problem = "the sweep is about the scale of dot products"
+            raise OptionError("score", score, problem, "Choose the score 'dot'")
         steps = self.experiment.training.steps
         for name, values, most in (
             ("widths", self.widths, _MOST_WIDTH),

@@ -109,10 +109,10 @@ class AttentionOptions(AbstractModelOptions):
         if self.initialisation == "ones":
             yield Finding(
                 "initialisation",
-                "With all weights 1 the components of a query are all alike, and so are those of "
-                "a key; their gradients are alike too, unless `rotary` turns them, and they stay "
-                "so: the head is no better than one of width 1. Choose the initialisation "
-                "`scaled`.",
+                "With all weights 1 all components of a query are equal, and so are those of a "
+                "key. Their gradients are equal too, unless `rotary` turns them, and they stay so. "
+                + "The head is then no better than one of width 1. " * (self.score != "additive")
+                + "Choose the initialisation `scaled`.",
             )
         yield from super().findings(loss=loss, length=length)
 

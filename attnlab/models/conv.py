@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from attnlab.configuration.finding import Finding
-from attnlab.configuration.options import option
+from attnlab.configuration.options import option, options_of
 from attnlab.models.base import KERNELS, AbstractModel, AbstractModelOptions, Trace
 from attnlab.models.initialisation import Projection, initial_projection, project
 from attnlab.models.parts.activations import ACTIVATION_HELP, ACTIVATIONS
@@ -55,14 +55,26 @@ class ConvOptions(AbstractModelOptions):
             position - back for back in reversed(self.distances(length)) if back <= position
         )
 
+    def _remedies(self, length: int) -> Iterator[str]:
+        """Yield the changes of a single option after which every day is seen."""
+        for name, more in (("kernel_size", "a larger"), ("layers", "more")):
+            values = range(getattr(self, name) + 1, options_of(self)[name].high + 1)
+            changed = (dataclasses.replace(self, **{name: value}) for value in values)
+            if any(len(each.distances(length)) == length for each in changed):
+                yield f"{more} `{name}`"
+
     def findings(self, *, loss: str, length: int) -> Iterator[Finding]:
         seen = self.distances(length)
         if len(seen) < length:
             unseen = min(set(range(length)) - set(seen))
+            one, both = (
+                " or ".join(self._remedies(length)),
+                "a larger `kernel_size` and more `layers`",
+            )
             yield Finding(
                 "kernel_size",
-                f"A prediction sees {len(seen)} of {length} days: a day that is {unseen} before "
-                "the last is not among them. Choose a larger `kernel_size` or more `layers`.",
+                f"A prediction sees {len(seen)} of {length} days: it misses the day {unseen} "
+                f"before the last. Choose {one or both}.",
             )
         yield from super().findings(loss=loss, length=length)
 

@@ -11,10 +11,10 @@ from attnlab.positions.base import AbstractInputPosition
 
 @dataclasses.dataclass(frozen=True)
 class NoPosition(AbstractInputPosition):
-    """No positional information: the tokens are a set."""
+    """Add nothing: only a causal mask, over two layers or more, still shows the order."""
 
     name: ClassVar[str] = "none"
-    summary: ClassVar[str] = "No positional information: the days are a set."
+    summary: ClassVar[str] = "No positional information: one layer sees the days as a set."
     trainable: ClassVar[bool] = False
 
     def tells_order(self, *, d_attn: int) -> bool:

@@ -1,5 +1,6 @@
 """A model tested on sequences it has not met."""
 
+import math
 from typing import NamedTuple
 
 import equinox as eqx
@@ -108,7 +109,7 @@ def evaluate_by_position(
 def _mean_figures(nll: Float[np.ndarray, " size"], share: Float[np.ndarray, " size"]) -> Evaluation:
     """Of sequences with several predictions: their mean losses, and their shares of right ones."""
     # A share of several predictions varies less than a single one.
-    error = np.sqrt(max(share.var(), _safe(0.0, share.size)) / share.size)
+    error = np.sqrt(max(share.var(), safe_variance(0.0, share.size)) / share.size)
     return _figures(nll, share)._replace(accuracy_stderr=float(error))
 
 
@@ -116,17 +117,17 @@ def _figures(nll: Float[np.ndarray, " size"], right: Float[np.ndarray, " size"])
     size, accuracy = nll.size, right.mean()
     # Of a model that has left all bounds the loss is infinite and its error no number.
     with np.errstate(invalid="ignore"):
-        nll_stderr = float(nll.std() / np.sqrt(size))
+        nll_stderr = float(nll.std(ddof=1) / np.sqrt(size)) if size > 1 else math.nan
     return Evaluation(
         nll=float(nll.mean()),
         nll_stderr=nll_stderr,
         accuracy=float(accuracy),
-        accuracy_stderr=float(np.sqrt(_safe(accuracy, size) / size)),
+        accuracy_stderr=float(np.sqrt(safe_variance(accuracy, size) / size)),
     )
 
 
-def _safe(accuracy: float, size: int) -> float:
-    """The variance of a right answer, never 0."""
+def safe_variance(accuracy: float, size: int) -> float:
+    """Return p(1-p) of a share p of `size` answers, with p moved half an answer off 0 and 1."""
     safe = np.clip(accuracy, 0.5 / size, 1 - 0.5 / size)
     return safe * (1 - safe)
 

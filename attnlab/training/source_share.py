@@ -8,19 +8,27 @@ from attnlab.training.experiment import Experiment
 
 
 def share_in_training(experiment: Experiment) -> float:
-    """The share of a task's sources that training meets; of fresh samples, the expected one.
+    """Return the expected share of a task's sources that training meets.
 
-    For fresh ones it is 1 - (1 - 1/S)^(steps × batch) with S sources, and as large is the chance
-    that training meets a given source of the test. Fixed sources of training and test all differ.
-    Refused, with an `OptionError`: a process without a source.
+    Every draw takes one of N sources: all S of the task if data are fresh, else those of the
+    training set. The N sources then meet n draws with replacement in a share of 1 - (1 - 1/N)^n.
+    A full batch meets the whole training set.
+
+    Raises:
+        OptionError: if the process has no source.
 
     >>> from attnlab.generators import Cards
     >>> round(share_in_training(Experiment(generator=Cards(hand=5))), 8)
     1.603e-05
+
     """
     task, training = experiment.generator, experiment.training
     if not isinstance(task, AbstractTask):
         raise OptionError("generator", task.name, "it has no source", "Choose a task")
-    if training.data == "fixed":
-        return training.train_size / task.sources()
-    return -math.expm1(training.steps * training.batch * math.log1p(-1 / task.sources()))
+    among = training.train_size if training.data == "fixed" else task.sources()
+    if training.batch_mode == "full":
+        met = 1.0
+    else:
+        missed_once = math.log1p(-1 / among) if among > 1 else -math.inf
+        met = -math.expm1(training.steps * training.batch * missed_once)
+    return met * among / task.sources()

@@ -55,7 +55,7 @@ def test_charts_say_in_words_what_they_show(bench):
     expect(loss).to_have_attribute(
         "aria-label", re.compile(r"Test loss \d\.\d+ ± \d\.\d+ nats at step 500")
     )
-    words = re.compile(r"10 days\. Day 10, .* \d+% of its attention to day \d+")
+    words = re.compile(r"10 days\. Day 10, .* \d+ % of its attention to day \d+")
     expect(_alternative(bench)).to_have_attribute("aria-label", words)
     assert bench.figure("test loss (nats)") in loss.get_attribute("aria-label")
 

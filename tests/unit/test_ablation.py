@@ -142,6 +142,21 @@ def test_an_effect_is_the_difference_of_two_tests():
     assert effect.nll_change_stderr == pytest.approx(differences.std(ddof=1) / 60**0.5, rel=1e-3)
 
 
+def test_an_accuracy_that_no_sequence_changes_has_an_error_and_a_loss_says_so():
+    model, rng = build(FAMILIES["attention"]), np.random.default_rng(3)
+    test = rng.integers(VOCAB, size=(400, LENGTH + 1)).astype(np.int32)
+    unused = dataclasses.replace(model, value=jax.tree.map(jnp.zeros_like, model.value))
+    effect = effect_of(unused, Edit(0, 0, uniform(CAUSAL)), test=test, readout="last")
+    assert (effect.nll_change, effect.accuracy_change) == (0, 0)
+    # Half an event among 400.
+    assert effect.accuracy_change_stderr == pytest.approx((0.5 / 400 / 400) ** 0.5, rel=1e-2)
+    found = [Ablation(0, 0, "removed", effect)]
+    assert ablation_table(found, "accuracy", WITHOUT_EARLIER).loc["head 1", "removed"] == (
+        "0.000 ± 0.002"
+    )
+    assert ablation_table(found, "nll", WITHOUT_EARLIER).loc["head 1", "removed"] == "unchanged"
+
+
 @pytest.mark.slow
 def test_every_head_is_replaced_in_every_way_and_the_figures_come_one_by_one():
     model, rng = build(FAMILIES["transformer"]), np.random.default_rng(3)

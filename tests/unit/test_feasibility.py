@@ -1,6 +1,7 @@
 """What an experiment can come to, told before it is trained."""
 
 import dataclasses
+import itertools
 import re
 
 import pytest
@@ -17,6 +18,7 @@ from attnlab.models import (
     SSMOptions,
     TransformerOptions,
 )
+from attnlab.models.parts.head_parts import SCORE_CHOICES
 from attnlab.optimum import optimum
 from attnlab.positions import NoPosition, Rotary
 from attnlab.training.evaluation import evaluate
@@ -126,11 +128,11 @@ def test_days_that_add_nothing_to_the_sum_do_not_count_as_hidden():
     assert list(DotMod(n=10).findings(9)) == []
     (finding,) = DotMod(n=10).findings(8)
     assert (
-        "1 of the 6 days that determine the next one lies outside the 8 visible days"
+        "1 of the 6 days that decide the odds of the next one lies outside the 8 visible days"
         in finding.text
     )
     (finding,) = DotMod(n=10).findings(6)
-    assert "2 of the 6 days that determine the next one lie outside" in finding.text
+    assert "2 of the 6 days that decide the odds of the next one lie outside" in finding.text
 
 
 def test_where_the_loss_can_fall_there_is_something_to_learn():
@@ -308,8 +310,30 @@ def test_a_convolution_says_which_day_it_does_not_see():
     assert model.distances(10) == (0, 1, 3, 4)
     assert model.sees(3, 10) == (0, 2, 3)
     (finding,) = model.findings(loss="last", length=10)
-    assert "sees 4 of 10 days: a day that is 2 before the last" in finding.text
+    assert "sees 4 of 10 days: it misses the day 2 before the last" in finding.text
     assert not list(ConvOptions(layers=3, kernel_size=3).findings(loss="last", length=10))
+
+
+@pytest.mark.parametrize(("kernel_size", "dilation"), [(1, 2), (2, 2), (2, 3), (3, 4), (3, 1)])
+def test_the_remedy_of_a_narrow_convolution_is_one(kernel_size, dilation):
+    """Days back that sums of one tap of each layer reach, by enumeration."""
+
+    def sees_all(kernel_size, dilation, layers):
+        taps = [[j * dilation**layer for j in range(kernel_size)] for layer in range(layers)]
+        return {sum(path) for path in itertools.product(*taps)} >= set(range(10))
+
+    model = ConvOptions(layers=1, kernel_size=kernel_size, dilation=dilation)
+    (finding,) = model.findings(loss="last", length=10)
+    more_layers = any(sees_all(kernel_size, dilation, layers) for layers in range(2, 7))
+    assert ("more `layers`" in finding.text) == more_layers
+    assert "a larger `kernel_size`" in finding.text
+
+
+def test_equal_weights_are_one_component_unless_the_score_bounds_each():
+    for score in SCORE_CHOICES:
+        model = AttentionOptions(initialisation="ones", score=score)
+        (finding,) = model.findings(loss="last", length=10)
+        assert ("no better than one of width 1" in finding.text) == (score != "additive")
 
 
 def test_a_state_space_model_without_an_mlp_is_linear():

@@ -4,7 +4,12 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.configuration.number_text import read_numbers, show_measured, show_numbers
+from attnlab.configuration.number_text import (
+    read_numbers,
+    show_measured,
+    show_numbers,
+    show_percent,
+)
 from attnlab.configuration.options import OptionError
 
 ROW, TABLE, DAYS = (0.5, 0.5), ((0.5, 0.5), (0.25, 0.75)), (1, 4, 8)
@@ -70,3 +75,14 @@ def test_other_text_is_refused_with_the_remedy(text, default, message):
 )
 def test_a_measured_number_shows_no_more_than_its_error_earns(value, stderr, text):
     assert show_measured(value, stderr) == text
+
+
+@hypothesis.given(share=st.floats(0, 1) | st.floats(0, 1e-6).map(lambda small: 1 - small))
+@hypothesis.example(0.995)
+@hypothesis.example(1 - 1e-7)
+def test_a_percentage_is_plain_and_never_rounded_to_none_or_all(share):
+    shown = show_percent(share)
+    number = float(shown.removesuffix(" %").strip("<> "))
+    assert "e" not in shown
+    assert (number == 0, number == 100) == (share == 0, share == 1)
+    assert number == pytest.approx(100 * share, rel=0.06, abs=1e-5)

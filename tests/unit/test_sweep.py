@@ -22,8 +22,9 @@ from attnlab.lessons.sweep import (
     steps_to,
     target_gap,
 )
-from attnlab.models import LinearOptions
+from attnlab.models import AttentionOptions, LinearOptions
 from attnlab.models.padded import padded
+from attnlab.models.parts.head_parts import SCORE_CHOICES
 from attnlab.optimum import next_token, optimum
 from attnlab.training.experiment import build_model, prepare
 from attnlab.training.loop import train
@@ -165,6 +166,10 @@ def test_the_target_is_a_share_of_what_can_be_learned():
     assert target_gap(SMALL, 0.9) == pytest.approx(0.1 * (np.log(3) - floor))
 
 
+def with_score(score):
+    return dataclasses.replace(SMALL, model=AttentionOptions(score=score))
+
+
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
@@ -178,6 +183,7 @@ def test_the_target_is_a_share_of_what_can_be_learned():
         ({"seeds": 17}, "17"),
         ({"experiment": small(steps=5_001)}, "5001"),
         ({"experiment": dataclasses.replace(SMALL, model=LinearOptions())}, "linear"),
+        *(({"experiment": with_score(score)}, score) for score in SCORE_CHOICES if score != "dot"),
     ],
 )
 def test_refused(changes, word):

@@ -232,7 +232,13 @@ def test_too_few_sources_are_refused():
 
 
 def test_the_share_of_sources_in_training():
-    assert share_in_training(SMALL_DECK) == 500 / 720
+    full = dataclasses.replace(SMALL_DECK.training, batch_mode="full")
+    assert share_in_training(dataclasses.replace(SMALL_DECK, training=full)) == 500 / 720
+    few = dataclasses.replace(SMALL_DECK.training, steps=10, batch=30)
+    drawn = np.random.default_rng(1).integers(500, size=(400, 300))
+    shares = np.array([len(set(row)) for row in drawn.tolist()]) / 720
+    expected = share_in_training(dataclasses.replace(SMALL_DECK, training=few))
+    assert abs(shares.mean() - expected) < SIGMAS * shares.std() / np.sqrt(len(shares))
     fresh = Training(data="fresh", steps=3, batch=100, test_size=150)
     expected = share_in_training(dataclasses.replace(SMALL_DECK, training=fresh))
     drawn = np.random.default_rng(0).integers(720, size=(400, 300))

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from attnlab.generators import NDays
+from attnlab.models import AttentionOptions
+from attnlab.models.initialisation import Projection
 from attnlab.training.evaluation import Evaluation, evaluate
 from attnlab.training.experiment import prepare
 from attnlab.training.loop import train
@@ -159,10 +161,21 @@ def test_evaluation_agrees_with_numpy():
     nll = -log_probs[np.arange(len(test)), test[:, -1]]
     accuracy = (log_probs.argmax(axis=1) == test[:, -1]).mean()
     expected = Evaluation(
-        nll.mean(), nll.std() / 10, accuracy, np.sqrt(accuracy * (1 - accuracy) / 100)
+        nll.mean(), nll.std(ddof=1) / 10, accuracy, np.sqrt(accuracy * (1 - accuracy) / 100)
     )
     found = evaluate(setup.state.model, setup.test, readout="last")
     np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_huge_scores_are_tested_as_finite_numbers():
+    """Where the compiler rounds a score differently in maximum and exponential, exp overflowed."""
+    setup = prepare(dataclasses.replace(SMALL_LINEAR, model=AttentionOptions()))
+    head = setup.state.model
+    parts = {
+        name: Projection(*(1e6 * leaf for leaf in getattr(head, name))) for name in ("query", "key")
+    }
+    huge = dataclasses.replace(head, **parts)
+    assert np.isfinite(evaluate(huge, setup.test, readout="last").nll)
 
 
 def test_a_perfect_accuracy_still_has_a_standard_error():

@@ -2,7 +2,9 @@
 
 import numpy as np
 import streamlit as st
+from jaxtyping import Bool
 
+from attnlab.configuration.number_text import show_percent
 from attnlab.inspection import Comparison
 from attnlab.optimum import Dependence, informative_positions
 from attnlab.training.experiment import Experiment
@@ -14,11 +16,16 @@ def draw_account(experiment: Experiment, found: Comparison, true: Dependence, vi
     informative = informative_positions(true)
     if not found.attention or not informative.any():
         return
-    _, attends = view.of(found.attention)
-    mass, even = float(attends[-1][informative].sum()), informative.sum() / experiment.length
+    attention, attends = view.of(found.attention)
     days = ", ".join(str(day + 1) for day in np.flatnonzero(informative))
     with st.container(key="account"):
         st.markdown(
-            f"**{mass:.0%}** of the attention that makes the prediction goes to the truly "
-            f"informative days ({days}); spread evenly it would be {even:.0%}."
+            f"**{show_percent(attends[-1][informative].sum())}** of the attention in this sequence "
+            f"goes to the days that the prediction truly depends on ({days}). By chance it would "
+            f"be {show_percent(evenly(attention.mask[-1], informative))}."
         )
+
+
+def evenly(unmasked: Bool[np.ndarray, " key"], informative: Bool[np.ndarray, " key"]) -> float:
+    """Return the share on `informative` keys of attention spread evenly over the unmasked ones."""
+    return float((informative & unmasked).sum() / max(unmasked.sum(), 1))

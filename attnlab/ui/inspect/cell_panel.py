@@ -6,6 +6,7 @@ import streamlit as st
 
 from attnlab.charts import pattern_chart, pattern_table
 from attnlab.charts.core.drawing import with_position_word_in
+from attnlab.configuration.number_text import show_percent
 from attnlab.models import AbstractModel, CellArithmetic
 from attnlab.models.inside import trace_of
 from attnlab.training.experiment import Experiment
@@ -88,7 +89,7 @@ def _draw_pattern(
             key="cell_chart",
             on_select="rerun",
             alt=f"Pattern of the sequence. {word.capitalize()} {read + 1} gives "
-            f"{pattern[read, strongest]:.0%} to {word} {strongest + 1}.",
+            f"{show_percent(pattern[read, strongest])} to {word} {strongest + 1}.",
         )
     st.caption("Click a cell for its arithmetic.")
     picked = event["selection"].get("cell") if event else None

@@ -29,15 +29,15 @@ _WORK, _MODEL = "ablations", "ablations_model"
 # Sequences whose mean patterns are drawn.
 _SEQUENCES = 256
 _TRUTH = (
-    "**Truth**: attention in proportion to what the true prediction depends on. Where that lowers "
-    "the loss, the head looked at the wrong days; it may raise it all the same where each of "
-    "several heads has a day of its own, since the readout was trained with those."
+    "**Truth**: attention in proportion to what the true prediction depends on. A lower loss means "
+    "that the head looked at the wrong days. A higher loss proves nothing: the other heads and the "
+    "readout were trained with the old pattern."
 )
 _ALIGNMENT = (
-    "**Alignment**: of every sequence its own true alignment, all attention on the source token "
-    "that the target token is taken from; – for heads that do not look from the target at the "
-    "source. Where that changes nothing, the head has found it; it may raise the loss where the "
-    "model needs more of the source to tell which token is next."
+    "**Alignment**: all attention on the source token that the target token is taken from; – for "
+    "heads that do not look from the target at the source. No change means that the head has found "
+    "it, or that the rest of the model gets by without. A higher loss means that the model needs "
+    "more of the source."
 )
 
 
@@ -127,16 +127,16 @@ def _draw(
         with st.container(key=f"edits_{figure}"):
             st.table(ablation_table(found, figure, ways))
     words = (
-        "How to read it: after less before, ± one standard error of the difference over "
-        f"{size:,} test sequences{', of all target tokens' if is_task else ''}. The head whose "
-        "removal costs the most loss comes first. "
+        "How to read it: after minus before, ± one standard error of the difference over "
+        f"{size:,} test sequences{', all target tokens' if is_task else ''}. “unchanged”: equal "
+        "for every sequence. The head whose removal costs the most comes first. "
         "**Removed**: its output is 0. **Uniform**: the same attention for every unmasked day. "
-        "**Mean**: its mean pattern over test sequences, whatever the sequence; where that "
-        "changes nothing, the head looks at days by their position alone. "
+        "**Mean**: its mean pattern over test sequences. No change means that the head looks at "
+        "fixed days, or that the model hardly uses it: see Removed. "
         f"{_ALIGNMENT if is_task else _TRUTH} "
-        "**Frozen**: its mean pattern at the earlier step; what that costs beyond the mean is by "
-        "what its mean pattern has changed since. Another "
-        "head may make up for one that is replaced: changes of several heads do not add up."
+        "**Frozen**: its mean pattern at the earlier step. What it costs more than the mean shows "
+        "how much the mean pattern has changed since. Changes of several heads do not add up, "
+        "since one head can make up for another."
     )
     st.caption(with_position_word(words, "token" if is_task else "day"))
 
@@ -147,7 +147,7 @@ def ablation_table(found: Sequence[Ablation], figure: str, ways: Sequence[str]) 
     `ways` are the replacements, which are the columns.
     """
     cells = {
-        (each.kind, each.layer, each.head, each.by): show_measured(
+        (each.kind, each.layer, each.head, each.by): _change(
             getattr(each.effect, f"{figure}_change"),
             getattr(each.effect, f"{figure}_change_stderr"),
         )
@@ -169,3 +169,7 @@ def ablation_table(found: Sequence[Ablation], figure: str, ways: Sequence[str]) 
         for kind, layer, head in heads
     ]
     return pd.DataFrame(rows, index=names, columns=list(ways))
+
+
+def _change(change: float, stderr: float) -> str:
+    return "unchanged" if stderr == 0 else show_measured(change, stderr)

@@ -14,7 +14,7 @@ from attnlab.charts import (
     confusion_chart,
     confusion_table,
 )
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_measured, show_percent
 from attnlab.generators.vocabulary import Vocabulary
 from attnlab.inspection import LikelihoodRatioTest, Quality, Transitions, quality
 from attnlab.inspection.transitions import Means
@@ -83,7 +83,8 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
                 height=_HEIGHT,
             ),
             name="Confusion matrix",
-            alt=f"Confusion matrix of {counts.sum():,} tests; {right:.1%} predicted right.",
+            alt=f"Confusion matrix of {counts.sum():,} tests; "
+            f"{show_percent(right)} predicted right.",
         )
         st.caption(
             f"How to read it: counts over {counts.sum():,} test sequences; rows are the observed "

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from attnlab.configuration.number_text import show_percent
+
 _RED = ("♥", "♦")
 # Of the heart and its like, browsers would draw a small picture in a colour of its own.
 _AS_TEXT = "\N{VARIATION SELECTOR-15}"
@@ -88,7 +90,7 @@ def next_html(
 
 
 def _bar(probability: float, kind: str) -> str:
-    words = f"{100 * probability:.1f} %"
+    words = show_percent(probability)
     return (
         f'<div class="bar {kind}"><div style="width:{100 * probability:.1f}%"></div></div>'
         f'<span class="percent">{words}</span>'

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import streamlit as st
 
+from attnlab.configuration.number_text import show_percent
 from attnlab.generators import AbstractTask
 from attnlab.ui.core.page_theme import has_large_type, on_dark
 from attnlab.ui.sequence_to_sequence.card_html import next_html
@@ -40,7 +41,7 @@ def draw_next(
     st.caption(
         f"The {_MOST} most probable under the model{heat}, given the source and what was written "
         "before; "
-        f"all others together {max(rest, 0.0):.1%}. Grey: the true probabilities."
+        f"all others together {show_percent(max(rest, 0.0))}. Grey: the true probabilities."
     )
 
 

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_measured, show_percent
 from attnlab.generators import AbstractTask
 from attnlab.inspection.tasks.target_test import TargetTest
 from attnlab.training.source_share import share_in_training
@@ -23,9 +23,9 @@ def draw_task_figures(bench: Bench) -> None:
     share = share_in_training(snapshot.experiment)
     floor, bits = task.floor(), math.log2(task.targets())
     st.caption(
-        f"{task.sources():,} sources, all equally likely; their targets take {bits:.1f} bits to "
-        f"tell apart. Training meets {_percent(share)} of the sources, and no test source is among "
-        f"fixed training ones. The floor is {floor:.3g} nats a target token"
+        f"{task.sources():,} sources, all equally likely. A code of fixed length needs {bits:.1f} "
+        f"bits for their targets. Training meets {show_percent(share)} of the sources; no test "
+        f"source is in a fixed training set. The floor is {floor:.3g} nats a target token"
         + ("." if floor else ": the target is a function of the source.")
     )
     test = bench.run.test_sequences()
@@ -34,11 +34,6 @@ def draw_task_figures(bench: Bench) -> None:
         return
     draw = partial(_draw, task=task, tested=len(test), step=snapshot.step)
     draw_target_test(task, snapshot.latest.model, np.asarray(test), draw)
-
-
-def _percent(share: float) -> str:
-    """To two digits, however small."""
-    return f"{100 * share:.2g} %"
 
 
 def _draw(found: TargetTest, *, task: AbstractTask, tested: int, step: int) -> None:

@@ -6,6 +6,7 @@ import streamlit as st
 from jaxtyping import Float
 
 from attnlab.charts import alignment_chart, alignment_table
+from attnlab.configuration.number_text import show_percent
 from attnlab.generators import AbstractTask
 from attnlab.inspection import SourceInfluence, can_align, source_influence
 from attnlab.models import AbstractModel, AttentionMap
@@ -92,7 +93,7 @@ def _on_truth(heads: np.ndarray, found: SourceInfluence, titles: list[str]) -> s
     """How much attention of one sequence is on its true alignment, of the head with most."""
     shares = (heads * (found.alignment > 0)).sum(axis=2).mean(axis=1)
     best = int(shares.argmax())
-    return f" {titles[best]} has {shares[best]:.0%} of its attention there."
+    return f" {titles[best]} has {show_percent(shares[best])} of its attention there."
 
 
 def _draw_influence(found: SourceInfluence, names: dict) -> None:

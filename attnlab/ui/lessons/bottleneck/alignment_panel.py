@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.charts import token_map_chart, token_map_table
+from attnlab.configuration.number_text import show_percent
 from attnlab.lessons.bottleneck.alignments import Looked, Truth, look, share_aligned
 from attnlab.lessons.bottleneck.small_models import (
     ALIGNED_FAMILIES,
@@ -24,7 +25,7 @@ _TITLES = ("source token →", "← target token")
 _WHAT = {
     "copy": "The same letters: token j is taken from place j, a diagonal.",
     "reverse": "Backwards: token j is taken from place n + 1 − j, the other diagonal.",
-    "sort": "In order: the place depends on all letters; equal ones are two places.",
+    "sort": "In order: the place depends on all letters; equal letters have several places.",
 }
 
 
@@ -110,8 +111,9 @@ def _draw_task(found: Looked) -> None:
         f"wrong at {', '.join(wrong)}" if wrong else "all right"
     )
     st.caption(
-        f"{said}. On the true alignment: {share_aligned(pattern, truth.alignment):.0%} of the "
-        f"attention here, {small.aligned:.0%} on all test sources, of which "
+        f"{said}. On the true alignment: "
+        f"{show_percent(share_aligned(pattern, truth.alignment))} of the attention here, "
+        f"{show_percent(small.aligned)} on all test sources, of which "
         f"{100 * small.exact_match:.1f} ± {100 * small.exact_match_stderr:.1f} % are written "
         "without a mistake."
     )

@@ -7,6 +7,7 @@ import streamlit as st
 
 from attnlab.charts import Lit, matrix_chart, matrix_table
 from attnlab.charts.core.colours import hues, share_ramp, signed_ramp
+from attnlab.configuration.number_text import show_percent
 from attnlab.lessons.bottleneck.decoder_step import DecoderStep, small_steps, written_by
 from attnlab.lessons.bottleneck.small_models import SmallModel, stepping
 from attnlab.training.source_share import share_in_training
@@ -83,7 +84,7 @@ def _draw_found(
         "three decimals; "
         f"this model writes {100 * small.exact_match:.1f} ± {100 * small.exact_match_stderr:.1f} % "
         "of test sources without a mistake, ± one standard error over 500 of them; its training "
-        f"met {100 * share_in_training(small.experiment):.2g} % of all sources."
+        f"met {show_percent(share_in_training(small.experiment))} of all sources."
     )
     with st.container(key="decoder_arithmetic"):
         st.latex(FORMULAS[stage])

@@ -6,6 +6,7 @@ import streamlit as st
 
 from attnlab.charts import exact_match_chart, exact_match_table
 from attnlab.comparisons.intervals import Interval, student_interval
+from attnlab.configuration.number_text import show_percent
 from attnlab.generators.tasks import Cards
 from attnlab.lessons.bottleneck.plan import (
     ATTENTION,
@@ -57,7 +58,7 @@ def draw_sweep() -> None:
 
 def _met(hand: int) -> str:
     """The share of the sources that a run of the sweep is expected to train on."""
-    return f"{100 * share_in_training(swept(BOTTLENECK, hand, WIDTHS[0])):.2g} %"
+    return show_percent(share_in_training(swept(BOTTLENECK, hand, WIDTHS[0])))
 
 
 def draw_bits() -> None:
@@ -164,7 +165,7 @@ def _in_words(family: str) -> str:
     said = []
     for width in (WIDTHS[0], WIDTHS[-1]):
         shares = [
-            f"{100 * found.mean:.0f} % of {hand} cards"
+            f"{show_percent(found.mean)} of {hand} cards"
             for hand in HANDS
             if (found := _of(family, hand, width)) is not None
         ]
@@ -179,7 +180,7 @@ def _sentence() -> str:
     runs = [shipped().of(swept(family, hand, width)) for family, width in cases]
     if None in runs:
         return ""
-    alone, attends, narrower = (f"**{100 * _interval(run).mean:.1f} %**" for run in runs)
+    alone, attends, narrower = (f"**{show_percent(_interval(run).mean)}**" for run in runs)
     weights = [f"{run.parameters:,} weights" for run in runs]
     return (
         f"Of hands of {hand} cards, a state of width {wide} by itself lays {alone} without a "

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from attnlab.charts import Drawing, alignment_chart, alignment_table
+from attnlab.configuration.number_text import show_percent
 from attnlab.generators import AbstractTask
 from attnlab.inspection.tasks.alignment import alignment_shares
 from attnlab.models import AttentionMap, Trace
@@ -66,9 +67,10 @@ def _on_truth_in_words(shown: Shown) -> str:
         return ""
     shares = shown.trace.values[ON_TRUTH][min(shown.choice.place, len(cross_maps(shown.trace)) - 1)]
     if len(shares) == 1:
-        return f"On the true alignment: {shares[0]:.0%} of the attention."
+        return f"On the true alignment: {show_percent(shares[0])} of the attention."
     best = int(shares.argmax())
-    return f"Most on the true alignment: head {best + 1} with {shares[best]:.0%} of its attention."
+    share = show_percent(shares[best])
+    return f"Most on the true alignment: head {best + 1} with {share} of its attention."
 
 
 def _how(shown: Shown) -> str:

@@ -15,6 +15,7 @@ from attnlab.charts import (
     overview_chart,
     overview_table,
 )
+from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.position_words import with_position_word
 from attnlab.models import KERNELS, AttentionMap
 from attnlab.models.inside import head_name, heads_of, map_name
@@ -127,7 +128,9 @@ def _attention_alternative(shown: Shown) -> str:
             row = found.pattern[min(head, len(found.pattern) - 1), shown.read]
             strongest = int(row.argmax())
             alternative += f" In head {head + 1} day" if several else " Day"
-            alternative += f" {shown.read + 1}, which is read out, gives {row[strongest]:.0%} of "
+            alternative += (
+                f" {shown.read + 1}, which is read out, gives {show_percent(row[strongest])} of "
+            )
             alternative += f"its attention to day {strongest + 1}."
     return alternative
 
@@ -171,7 +174,9 @@ def _influence_alternative(shown: Shown) -> str:
         found = shown.trace.values[INFLUENCE]
         row = found[shown.read] if len(found) == shown.length else found[-1]
         strongest = int(row.argmax())
-        alternative += f" Day {strongest + 1} moves the prediction most, by {row[strongest]:.0%}."
+        alternative += (
+            f" Day {strongest + 1} moves the prediction most, by {show_percent(row[strongest])}."
+        )
     return alternative
 
 
@@ -185,8 +190,8 @@ def _influence_how(shown: Shown) -> str:
     how += ". ▼ a day that is truly informative. There is no attention in this model."
     many = int(shown.trace.values[INFLUENCE_OF])
     if shown.at_rest and many > 1:
-        most = shown.trace.values[INFLUENCE_STDERR][-1].max()
-        how += f" Mean of {many} sequences, ± {most:.1%} at most in the last row (standard error)."
+        most = show_percent(shown.trace.values[INFLUENCE_STDERR][-1].max())
+        how += f" Mean of {many} sequences, ± {most} at most in the last row (standard error)."
     return how
 
 

@@ -15,6 +15,7 @@ from attnlab.charts import (
     weight_chart,
     weight_table,
 )
+from attnlab.configuration.number_text import show_percent
 from attnlab.models import HIDDEN_STATES, TIME_SCALES, WEIGHTS_BY_POSITION
 from attnlab.ui.train.inside.shown import INFLUENCE, INFLUENCE_STDERR, InsideView, Shown
 
@@ -98,8 +99,8 @@ def _lags_alternative(shown: Shown) -> str:
     )
     if shown.at_rest:
         influence, _ = _up_to_the_query(shown)
-        alternative += f" The last day moves it by {influence[-1]:.0%}, the first by "
-        alternative += f"{influence[0]:.0%}."
+        alternative += f" The last day moves it by {show_percent(influence[-1])}, the first by "
+        alternative += f"{show_percent(influence[0])}."
     return alternative
 
 
