@@ -1,7 +1,7 @@
 """Numbers as people type them and as they are shown."""
 
 import math
-from typing import Any
+from typing import Any, SupportsFloat
 
 from attnlab.configuration.options import Option, OptionError, check_typed
 
@@ -111,7 +111,7 @@ def show_measured(value: float, stderr: float, *, most_places: int = 3) -> str:
     return f"{value:,.{places}f} ± {shown:,.{places}f}".replace("-", "−")
 
 
-def show_percent(share: float) -> str:
+def show_percent(share: SupportsFloat) -> str:
     """Return a share in percent, never as 0 or 100 unless it is exactly that.
 
     Two digits below 50 %; above it as many as distinguish it from 100 %.
@@ -123,7 +123,7 @@ def show_percent(share: float) -> str:
     >>> show_percent(1e-12), show_percent(1 - 1e-12)
     ('< 0.00001 %', '> 99.99999 %')
     """
-    percent = 100 * share
+    percent = 100 * float(share)
     near_zero = percent < 50
     distance = abs(percent) if near_zero else abs(100 - percent)
     if distance == 0 or not math.isfinite(distance):

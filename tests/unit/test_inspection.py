@@ -22,6 +22,7 @@ from attnlab.optimum import Best, dependence, next_token, token_marginals, true_
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.learned_share import learned_share
 from attnlab.training.steps import Training
+from attnlab.ui.inspect.account_panel import evenly
 
 LENGTH = 4
 
@@ -126,3 +127,11 @@ def test_a_preset_can_be_inspected_from_end_to_end():
     true = [next_token(experiment.generator, days) for days in test[:, :-1].tolist()]
     gap = [surprise(*pair).error for pair in zip(true, probs, strict=True)]
     assert found.test.divergence == pytest.approx(np.mean(gap), rel=1e-4)
+
+
+def test_attention_spread_evenly_is_over_the_keys_that_the_query_may_see():
+    days, informative = jnp.arange(10), np.isin(np.arange(10), (0, 3, 7))
+    shares = {name: evenly(np.asarray(mask(days, days))[-1], informative)
+              for name, mask in MASKS.items()}  # fmt: skip
+    # Under the published mask the last day sees itself alone.
+    assert shares == {"causal": 0.3, "none": 0.3, "published": 0.0}

@@ -22,7 +22,7 @@ def draw_account(experiment: Experiment, found: Comparison, true: Dependence, vi
         st.markdown(
             f"**{show_percent(attends[-1][informative].sum())}** of the attention in this sequence "
             f"goes to the days that the prediction truly depends on ({days}). By chance it would "
-            f"be {show_percent(evenly(attention.mask[-1], informative))}."
+            f"be {show_percent(evenly(np.asarray(attention.mask[-1]), informative))}."
         )
 
 
