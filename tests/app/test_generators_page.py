@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnlab.configuration.number_text import show_numbers
 from attnlab.generators import GENERATORS, Cards, Custom, HiddenMarkov, Markov, Sort
+from attnlab.generators.tasks import TASKS
 from attnlab.live.answers import Answers
 from attnlab.optimum import FEW_BELIEFS, ladder, optimum
 from attnlab.training.presets import FIRST_PRESET, PRESETS
@@ -261,3 +262,11 @@ def test_the_frequencies_of_many_symbols_fill_a_few_screens(process):
     assert not page.exception
     assert sum(chart["height"] for chart in _charts(page)) < 3_000
     assert max(len(text.value) for text in page.markdown) < 400
+
+
+def test_a_task_has_no_control_for_the_length_that_follows_from_its_options(page):
+    assert page.slider(key="length")
+    for name in TASKS:
+        page.selectbox(key="generator").select(name).run()
+        assert not page.exception
+        assert "length" not in {slider.key for slider in page.slider}

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.grid import type_cell
+from tests.e2e.train_page import TrainPage
 
 pytestmark = pytest.mark.e2e
 
@@ -57,3 +58,11 @@ def test_train_on_this(generators):
     generators.go_back()
     generators.get_by_role("heading", name="Generators", exact=True).wait_for()
     expect(field).to_have_value("custom")
+    # A task is trained with the loss that suits it.
+    TrainPage(generators).choose("generator", "sort")
+    generators.get_by_role("slider", name="source length").wait_for()
+    generators.locator(".st-key-train_on_this button").click()
+    generators.get_by_role("heading", name="Train", exact=True).wait_for()
+    expect(TrainPage(generators).field("loss")).to_have_value("next")
+    expect(generators.get_by_text("Best possible from 19 tokens")).to_be_visible()
+    expect(generators.get_by_test_id("stAlert")).to_have_count(0)

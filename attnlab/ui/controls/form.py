@@ -124,8 +124,9 @@ def draw_process_form(
 ) -> tuple[type[AbstractGenerator], dict[str, Any], int]:
     """The controls of the process alone: its class, its options and the length.
 
-    Options that are probabilities have no control here and are left out. The keys are those of
-    the whole form, so that a process that is chosen in one place is chosen everywhere.
+    The length of a task follows from its options and has no control. Options that are
+    probabilities have none here and are left out. The keys are those of the whole form, so that a
+    process that is chosen in one place is chosen everywhere.
     """
     st.subheader("Process", divider="gray")
     _draw_kind(Experiment, "generator")
@@ -135,7 +136,8 @@ def draw_process_form(
             continue
         if _draw_control(kind, name, problems):
             values[name] = read_option(kind, name)
-    _draw_control(Experiment, "length", problems)
+    if _size_control() == (Experiment, "length"):
+        _draw_control(Experiment, "length", problems)
     return kind, values, read_option(Experiment, "length")
 
 

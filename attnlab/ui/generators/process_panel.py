@@ -3,13 +3,17 @@
 import streamlit as st
 
 from attnlab.configuration.options import OptionError
-from attnlab.generators import AbstractGenerator
+from attnlab.generators import AbstractGenerator, AbstractTask
+from attnlab.runs.control_keys import control_key
 from attnlab.training.limits import check_limit
+from attnlab.training.steps import Training
 from attnlab.ui.controls.form import draw_process_form, probability_options
 from attnlab.ui.controls.last_good import or_last_good
+from attnlab.ui.controls.link_bar import go_to
 from attnlab.ui.controls.table_editor import draw_process_tables
 from attnlab.ui.core.hosting import limits
 from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.shell import TRAIN_PAGE
 from attnlab.ui.generators.rule_panel import draw_formula
 
 
@@ -32,7 +36,7 @@ def draw_process() -> tuple[AbstractGenerator, int] | None:
         chosen = _checked(chosen, length)
     is_good = not isinstance(chosen, OptionError)
     with train:
-        _draw_train_button(is_good)
+        _draw_train_button(kind, is_good=is_good)
     found = (chosen, length) if is_good else None
     generator, length = or_last_good(found, (None, length), key="last_good_process")
     if type(generator) is not kind:
@@ -61,7 +65,7 @@ def _checked(
         return error
 
 
-def _draw_train_button(is_good: bool) -> None:
+def _draw_train_button(kind: type[AbstractGenerator], *, is_good: bool) -> None:
     pressed = st.button(
         "Train on this",
         key="train_on_this",
@@ -70,5 +74,14 @@ def _draw_train_button(is_good: bool) -> None:
         icon=":material/model_training:",
     )
     if pressed:
-        # With its address, which the page would otherwise write anew: one step back more.
-        st.switch_page("pages/train.py", query_params=st.query_params.to_dict())
+        if issubclass(kind, AbstractTask):
+            _suit_training(kind)
+        go_to(TRAIN_PAGE)
+
+
+def _suit_training(task: type[AbstractTask]) -> None:
+    """Set the training that suits a task, unless its loss is in use already."""
+    usual = {control_key(Training, name): value for name, value in task.usual_training.items()}
+    loss = control_key(Training, "loss")
+    if st.session_state[loss] != usual[loss]:
+        st.session_state.update(usual)
