@@ -1,20 +1,10 @@
 """attnlab: a laboratory bench for attention. See README.md; `streamlit run app.py` shows it."""
 
-import sys
-
-from attnlab.command_line.ending import Doing, end_when_interrupted, is_installed_command
-
-# The installed command, or Python while it looks for the file behind `-m`. They import this one
-# first, and with it the engine, which takes a while in which Ctrl-C may be pressed.
-if sys.argv[:1] == ["-m"] or is_installed_command():
-    end_when_interrupted(Doing())
-
 from attnlab import optimum
 from attnlab.attention.head import attend
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.processes import Processes, WorkersError
 from attnlab.comparisons.summary import summarise
-from attnlab.configuration.earlier_names import EarlierNames
 from attnlab.configuration.options import OptionError
 from attnlab.generators import (
     GENERATORS,
@@ -177,4 +167,5 @@ __all__ = [
     "train",
 ]
 
-sys.meta_path.append(EarlierNames())
+# `attnlab.options` and its like are found there: scripts of version 0.1.0 import them.
+__path__ = [*__path__, f"{__path__[0]}/earlier_names"]

@@ -32,6 +32,7 @@ LAYERS = (
     "charts",
     "command_line",
     "ui",
+    "earlier_names",
 )
 # Beside the packages; nothing below imports it.
 ENTRANCES = {"__main__"}
@@ -39,19 +40,18 @@ ENTRANCES = {"__main__"}
 RESERVED = {
     "streamlit": {"ui"},
     "altair": {"charts", "ui"},
-    "threading": {"comparisons.processes", "live", "runs.library", "command_line.ending", "ui"},
+    "threading": {"comparisons.processes", "live", "runs.library", "ui"},
     "concurrent": {"comparisons", "live", "command_line", "ui"},
     "time": {"comparisons", "live", "lessons.costs", "command_line", "ui"},
     "datetime": {"runs.library", "ui"},
     "os": {"runs.whole_file", "runs.library", "comparisons", "command_line", "ui"},
-    "signal": {"command_line.ending"},
-    "socket": {"command_line.ending"},
+    "signal": {"comparisons.processes"},
+    "socket": set(),
     "pathlib": {"runs.storage", "runs.whole_file", "command_line", "runs.library", "ui"},
     "tempfile": {"ui"},
     "argparse": {"command_line"},
     "importlib": {
         "comparisons.published.shipped",
-        "configuration.earlier_names",
         "lessons.bottleneck",
         "runs.script",
         "ui",
@@ -214,15 +214,7 @@ def test_streamlit_is_called_through_the_parts_that_wrap_it():
 def test_the_package_itself_only_exports():
     (docstring, *statements) = tree_of(ROOT / "__init__.py").body
     assert isinstance(docstring, ast.Expr)
-    # It is imported before the entry point of the command line, which Ctrl-C does not wait for.
-    (early,) = (one for one in statements if isinstance(one, ast.If))
-    assert ast.unparse(early) == (
-        "if sys.argv[:1] == ['-m'] or is_installed_command():\n    end_when_interrupted(Doing())"
-    )
-    (finder,) = (one for one in statements if isinstance(one, ast.Expr))
-    assert ast.unparse(finder) == "sys.meta_path.append(EarlierNames())"
-    rest = [one for one in statements if one not in (early, finder)]
-    assert all(isinstance(one, ast.Import | ast.ImportFrom | ast.Assign) for one in rest)
+    assert all(isinstance(one, ast.Import | ast.ImportFrom | ast.Assign) for one in statements)
     for name in attnlab.__all__:
         assert hasattr(attnlab, name)
     assert sorted(attnlab.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(),

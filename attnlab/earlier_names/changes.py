@@ -1,0 +1,3 @@
+"""Deprecated name of `attnlab.training.changes`."""
+
+from attnlab.training.changes import *

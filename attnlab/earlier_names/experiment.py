@@ -1,0 +1,3 @@
+"""Deprecated name of `attnlab.training.experiment`."""
+
+from attnlab.training.experiment import *

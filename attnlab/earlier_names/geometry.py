@@ -1,0 +1,3 @@
+"""Deprecated name of `attnlab.lessons.geometry`."""
+
+from attnlab.lessons.geometry import *

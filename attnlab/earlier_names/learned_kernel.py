@@ -1,0 +1,3 @@
+"""Deprecated name of `attnlab.lessons.learned_kernel`."""
+
+from attnlab.lessons.learned_kernel import *

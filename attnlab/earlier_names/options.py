@@ -1,0 +1,3 @@
+"""Deprecated name of `attnlab.configuration.options`."""
+
+from attnlab.configuration.options import *

@@ -1,0 +1,3 @@
+"""Deprecated name of `attnlab.lessons.regression_data`."""
+
+from attnlab.lessons.regression_data import *

@@ -1,0 +1,3 @@
+"""Deprecated name of `attnlab.lessons.saturation`."""
+
+from attnlab.lessons.saturation import *

@@ -1,0 +1,3 @@
+"""Deprecated name of `attnlab.attention.scores`."""
+
+from attnlab.attention.scores import *

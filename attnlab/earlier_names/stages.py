@@ -1,0 +1,3 @@
+"""Deprecated name of `attnlab.lessons.stages`."""
+
+from attnlab.lessons.stages import *

@@ -1,0 +1,3 @@
+"""Deprecated name of `attnlab.lessons.sweep`."""
+
+from attnlab.lessons.sweep import *

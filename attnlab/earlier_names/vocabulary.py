@@ -1,0 +1,3 @@
+"""Deprecated name of `attnlab.generators.vocabulary`."""
+
+from attnlab.generators.vocabulary import *
