@@ -53,9 +53,9 @@ def carry_out(
     """
     total, library, results = len(experiments), open_library(), []
     kept = "" if library is None else "; those that ended are in the library"
+    doing.words = f"at run 0 of {total:,}{kept}"
     print(f"{total:,} runs {what} …", file=sys.stderr)
     began = time.perf_counter()
-    doing.words = f"at run 0 of {total:,}{kept}"
     for result in _told(run_all(experiments, executor, library=library, **reuse)):
         results.append(result)
         done, seconds = len(results), time.perf_counter() - began

@@ -2,11 +2,13 @@
 
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from attnlab.configuration.options import AttnlabError
@@ -33,9 +35,10 @@ class Processes(Executor):
     """A standard pool of processes that replaces itself when it breaks.
 
     A worker that is killed breaks a standard pool for good, and all tasks in it are lost; the next
-    `submit` begins a new one. Workers are spawned, since XLA does not survive a fork, and each
+    `submit` starts a new one. Workers are spawned, since XLA does not survive a fork, and each
     computes with `threads` threads. The first `submit` waits until a worker has started, and
-    raises `WorkersError` if none can.
+    raises `WorkersError` if none can. Workers end when this process ends, however it ends, and
+    when a `with` block of the pool is left by an exception, such as that of Ctrl-C.
     """
 
     def __init__(self, workers: int, *, threads: int = 1):
@@ -46,14 +49,16 @@ class Processes(Executor):
             sys.exit(1)
         self.workers, self._threads = workers, threads
         self._lock, self._started = threading.Lock(), False
+        # The writing end is in this process alone. Workers end when it is closed.
+        self._alive, self._lifeline = multiprocessing.get_context("spawn").Pipe(duplex=False)
         self._pool = self._new_pool()
 
     def _new_pool(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
             self.workers,
             mp_context=multiprocessing.get_context("spawn"),
-            initializer=_set_threads,
-            initargs=(self._threads,),
+            initializer=_begin_worker,
+            initargs=(self._threads, self._alive),
             max_tasks_per_child=_TASKS_A_WORKER,
         )
 
@@ -62,11 +67,25 @@ class Processes(Executor):
             if not self._started:
                 self._start()
             try:
-                return self._pool.submit(function, *arguments, **named)
+                future = self._submit(function, *arguments, **named)
             except BrokenProcessPool:
                 self._pool.shutdown(wait=False)
                 self._pool = self._new_pool()
-                return self._pool.submit(function, *arguments, **named)
+                future = self._submit(function, *arguments, **named)
+        # A pool that nothing refers to is not closed before its tasks are done.
+        lifeline = self._lifeline
+        future.add_done_callback(lambda _: lifeline)
+        return future
+
+    def _submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future:
+        """Submit with Ctrl-C blocked in the workers that start: Python would print a traceback."""
+        if os.name != "posix":
+            return self._pool.submit(function, *arguments, **named)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return self._pool.submit(function, *arguments, **named)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _start(self) -> None:
         main = sys.modules["__main__"]
@@ -74,7 +93,7 @@ class Processes(Executor):
         if main.__spec__ is None and file is not None and not os.path.exists(file):
             raise WorkersError(_STDIN)
         try:
-            self._pool.submit(os.getpid).result()
+            self._submit(os.getpid).result()
         except BrokenProcessPool:
             raise WorkersError(_NO_GUARD) from None
         self._started = True
@@ -83,10 +102,27 @@ class Processes(Executor):
         with self._lock:
             self._pool.shutdown(wait, cancel_futures=cancel_futures)
 
+    def __exit__(self, kind, error, trace) -> None:
+        if kind is not None:
+            self._lifeline.close()
+        self.shutdown(wait=kind is None)
 
-def _set_threads(threads: int) -> None:
+
+def _begin_worker(threads: int, alive: Connection) -> None:
     # XLA reads it when the first program runs, later than this.
     os.environ["NPROC"] = str(threads)
+    threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        # Ctrl-C in a terminal reaches workers too, which then end without a traceback.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if os.name == "posix":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+def _end_with(alive: Connection) -> None:
+    """End this process when the other end of the pipe is closed."""
+    wait([alive])
+    os._exit(1)
 
 
 def _is_imported_by_a_worker() -> bool:

@@ -101,6 +101,46 @@ def test_ctrl_c_while_the_package_is_imported_ends_it():
     assert process.returncode in (-signal.SIGINT, 130)
 
 
+WORKERS = """
+import os, sys, time
+from attnlab import Processes
+
+if __name__ == "__main__":
+    with Processes(2) as pool:
+        for _ in range(2):
+            pool.submit(os.write, 1, b"working\\n")
+            last = pool.submit(time.sleep, 600)
+        last.result()
+"""
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_workers_end_with_the_script_that_started_them_however_it_ends(tmp_path, by):
+    script = tmp_path / "script.py"
+    script.write_text(WORKERS)
+    with started(program=(script,)) as process:
+        for _ in range(2):
+            read_until(process.stdout, "working")
+        process.send_signal(by)
+        # The pipes close when the last process that holds them has ended.
+        process.communicate(timeout=30)
+    assert process.returncode == -by
+
+
+@pytest.mark.parametrize("whole_terminal", [False, True])
+def test_ctrl_c_ends_a_comparison_and_its_workers(whole_terminal):
+    arguments = ("compare", "--model", "linear", "--steps", "100000", "--workers", "2")
+    with started(*arguments, start_new_session=True) as process:
+        read_until(process.stderr, "5 runs of")
+        if whole_terminal:
+            os.killpg(process.pid, signal.SIGINT)
+        else:
+            process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    said = "attnlab: interrupted at run 0 of 5.\n"
+    assert (process.returncode, out, err) == (130, "", said)
+
+
 def installed_program(folder):
     """A script such as pip makes of the entry point."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

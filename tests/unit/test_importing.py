@@ -32,6 +32,15 @@ print(json.dumps([before, look()]))
 """
 
 
+def printed_by(arguments, folder):
+    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
+    command = [sys.executable, *arguments]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, check=False, timeout=120
+    )
+    return done.stdout.decode()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("by", ["a module of another package", "a script of the same name"])
 def test_importing_attnlab_changes_nothing(tmp_path, by):
@@ -43,12 +52,7 @@ def test_importing_attnlab_changes_nothing(tmp_path, by):
     script = tmp_path / "attnlab"
     script.write_text(PROGRAM)
     command = ["-m", "their.module"] if by.startswith("a module") else [str(script)]
-    path = f"{tmp_path}{os.pathsep}{ROOT}"
-    done = subprocess.run(
-        [sys.executable, *command], cwd=tmp_path, env={**os.environ, "PYTHONPATH": path},
-        capture_output=True, text=True, check=True, timeout=120,
-    )  # fmt: skip
-    before, after = json.loads(done.stdout)
+    before, after = json.loads(printed_by(command, tmp_path))
     # Imported code of a library may define an option of its own.
     assert after["jax"].items() >= before["jax"].items()
     assert {**after, "jax": None} == {**before, "jax": None}
@@ -65,9 +69,4 @@ def test_a_package_that_imports_attnlab_hears_ctrl_c_itself(tmp_path):
         "try:\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(60)\n"
         "except KeyboardInterrupt:\n    print('heard')\n"
     )
-    path = f"{tmp_path}{os.pathsep}{ROOT}"
-    done = subprocess.run(
-        [sys.executable, "-m", "their.module"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": path},
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    assert done.stdout == "heard\n"
+    assert printed_by(["-m", "their.module"], tmp_path) == "heard\n"
