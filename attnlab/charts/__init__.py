@@ -1,6 +1,11 @@
 """Results as Altair charts. No Streamlit and no number crunching."""
 
-from attnlab.charts.comparisons.curves import bands_chart, bands_table, levels_table
+from attnlab.charts.comparisons.curves import (
+    bands_chart,
+    bands_table,
+    each_seed_table,
+    levels_table,
+)
 from attnlab.charts.comparisons.dots import dots_chart, means_table, references_table, seeds_table
 from attnlab.charts.comparisons.losses import losses_chart, losses_table
 from attnlab.charts.comparisons.parallel import (
@@ -129,6 +134,7 @@ __all__ = [
     "distribution_chart",
     "distribution_table",
     "dots_chart",
+    "each_seed_table",
     "encoding_lines_chart",
     "exact_match_chart",
     "exact_match_table",

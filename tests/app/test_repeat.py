@@ -22,6 +22,11 @@ def captions(app):
     return " ".join(caption.value for caption in app.caption)
 
 
+def legend(app):
+    """The series of the loss chart, which is the first."""
+    return app.get("vega_lite_chart")[0].proto.spec
+
+
 def until(app, words):
     deadline = time.monotonic() + PATIENCE
     while words not in captions(app):
@@ -35,6 +40,10 @@ def test_five_seeds_give_a_mean_with_its_interval_and_are_kept(small):
     small.button(key="run_repeat").click().run()
     until(small, "over 5 seeds accuracy")
     assert not small.exception
+    assert small.toggle(key="curve_over_seeds").value
+    assert "mean over seeds" in legend(small)
+    small.toggle(key="curve_over_seeds").set_value(False).run()
+    assert "mean over seeds" not in legend(small)
     # With the same settings nothing is left to train: the figures are those of before.
     before = captions(small)
     small.button(key="run_repeat").click().run()

@@ -49,6 +49,7 @@ def losses_chart():
 def bands_chart():
     return charts.bands_chart(
         charts.bands_table(rows(), LABELS, "loss"),
+        charts.each_seed_table(rows(), LABELS, "loss"),
         charts.levels_table(rows(), "loss"),
         measure="loss",
         labels=LABELS,
@@ -116,14 +117,16 @@ EXPECTED = {
         ],
         {"line": 6, "text": 1, "symbol": 4},
     ),
+    # Three tests each, the last of them the end of the run; two seeds have no band.
     "bands_chart": (
         [
             "rule y=value",
             "text y=value text=name",
             "area x=at y=low y2=high color=setting",
+            "line x=at y=value color=setting detail=seed",
             "line x=at y=value color=setting",
         ],
-        {"rule": 2, "text": 2, "area": 4, "line": 4, "symbol": 4},
+        {"rule": 2, "text": 2, "line": 18, "symbol": 6},
     ),
     "swept_chart": (
         ["rect x=across y=down color=value", "text x=across y=down text=value"],

@@ -7,7 +7,9 @@ import numpy as np
 from attnlab import charts
 from attnlab.comparisons.grid import Setting
 from attnlab.comparisons.summary import Row
+from attnlab.optimum import Best
 from tests.unit.comparison_charts import KNOWN, LABELS, parallel_axes, rows
+from tests.unit.made_up_results import SHORT, evaluation, row_of
 
 REFUSED = Row(Setting((("length", "0"),), None, "too short"))
 
@@ -37,6 +39,50 @@ def test_a_gap_is_the_loss_less_the_floor_and_needs_one():
     unknown = [dataclasses.replace(row, references=None) for row in rows()]
     assert charts.bands_table(unknown, LABELS, "gap").empty
     assert charts.levels_table(unknown, "gap").empty
+
+
+def three_seeds(losses, **changes):
+    """A row of three seeds with these accuracies or losses at the steps 0 and 10."""
+    row = row_of(SHORT, [1.0] * len(losses[0]))
+    tests = [
+        tuple((10 * at, evaluation(each, each)) for at, each in enumerate(of_seed))
+        for of_seed in zip(*losses, strict=True)
+    ]
+    runs = tuple(
+        dataclasses.replace(run, tests=each[:-1], evaluation=each[-1][1], steps=10)
+        for run, each in zip(row.results, tests, strict=True)
+    )
+    return dataclasses.replace(row, results=runs, references=KNOWN, **changes)
+
+
+def test_the_error_of_an_estimated_floor_widens_the_band_of_a_gap():
+    """By hand: t of 2 degrees is 4.302653, and 1.959964 · 0.004 is the floor's part."""
+    losses = [0.5, 0.6, 0.7], [0.04, 0.05, 0.06]
+    estimated = dataclasses.replace(KNOWN, best=Best(0.03, 0.9, nll_stderr=0.004))
+    row = dataclasses.replace(three_seeds(losses), references=estimated)
+    end = charts.bands_table([row], LABELS[:1], "gap").iloc[-1]
+    half = np.hypot(4.302653 * 0.01 / np.sqrt(3), 1.959964 * 0.004)
+    assert np.allclose((end.value, end.low, end.high), (0.02, 0.02 - half, 0.02 + half), atol=1e-6)
+
+
+def test_a_band_of_accuracies_ends_at_1_and_two_seeds_have_none():
+    row = three_seeds(([0.3, 0.4, 0.5], [0.99, 1.0, 1.0]))
+    table = charts.bands_table([row], LABELS[:1], "accuracy")
+    assert table.high.max() == 1.0
+    assert table.interval.iloc[-1].endswith(" to 1.0000")
+    two = three_seeds(([0.3, 0.4], [0.99, 1.0]))
+    table = charts.bands_table([two], LABELS[:1], "accuracy")
+    assert table.low.isna().all()
+    assert set(table.interval) == {"–"}
+
+
+def test_every_seed_is_a_line_where_there_are_few():
+    losses = np.linspace(0.9, 1.1, 11)
+    few, many = (three_seeds(([*losses[:n]], [*losses[:n]])) for n in (10, 11))
+    assert set(charts.each_seed_table([few], LABELS[:1], "loss").seed) == set(range(10))
+    assert charts.each_seed_table([many], LABELS[:1], "loss").empty
+    gap = charts.each_seed_table([few], LABELS[:1], "gap")
+    assert np.allclose(gap[gap.seed == 0].value, 0.9 - KNOWN.best.nll)
 
 
 def test_levels_are_drawn_where_they_are_those_of_all():

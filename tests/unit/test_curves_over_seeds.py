@@ -30,7 +30,54 @@ def test_the_mean_is_of_the_same_runs_at_every_step():
     first = curve.intervals[0]
     assert first.mean == pytest.approx(1.2)
     assert first.high - first.mean == pytest.approx(4.3027 * 0.2 / np.sqrt(3), rel=1e-4)
-    assert curve.intervals[1].low == pytest.approx(0.5)
+    # Equal losses are known as well as their tests say: 1.96 · 0.01/√3.
+    assert curve.intervals[1].low == pytest.approx(0.5 - 1.959964 * 0.01 / np.sqrt(3))
+
+
+def falling(seed, steps):
+    """A run whose test loss falls from 1.1 towards 0.94 within some hundred steps."""
+    tests = tuple(
+        (int(step), Evaluation(0.94 + 0.001 * seed + 0.16 * np.exp(-step / 80), 0.005, 0.5, 0.005))
+        for step in steps
+    )
+    experiment = dataclasses.replace(SMALL, seed=seed)
+    return Result(experiment, "done", tests[-1][1], steps=tests[-1][0], tests=tests)
+
+
+def test_runs_with_few_tested_steps_in_common_have_the_curve_that_each_of_them_has():
+    """One run is tested at 116 steps, others at 23; between 63 and 2,000 none is common."""
+    often = sorted({*range(64), *range(70, 2_000, 37), 2_000})
+    rarely = [0, 1, 2, 4, 8, 16, 32, 63, *range(126, 2_000, 126), 2_000]
+    assert [step for step in rarely if step in often and step > 63] == [2_000]
+    runs = [falling(0, often), falling(1, rarely), falling(2, rarely)]
+    curve = curve_over_seeds(runs)
+    means = [each.mean for each in curve.intervals]
+    assert curve.steps == tuple(rarely)
+    for step in (200, 500, 1_000, 1_500):
+        each = [np.interp(step, *zip(*((s, t.nll) for s, t in run.tests), strict=True))
+                for run in runs]  # fmt: skip
+        assert np.interp(step, curve.steps, means) == pytest.approx(np.mean(each), abs=0.002)
+    assert all(each.high - each.low > 0 for each in curve.intervals)
+    assert {seed: len(values) for seed, values in curve.each.items()} == dict.fromkeys(
+        range(3), len(rarely)
+    )
+
+
+def test_of_runs_that_span_different_steps_the_curve_is_where_all_of_them_are():
+    curve = curve_over_seeds([result(0, (0, 5, 20)), result(1, (5, 20))])
+    assert curve.steps == (5, 20)
+    apart = dataclasses.replace(result(2, (0, 5)), steps=5)
+    assert curve_over_seeds([result(1, (20,)), apart]).steps == ()
+
+
+def test_two_seeds_have_lines_and_no_band():
+    curve = curve_over_seeds([result(seed, (0, 5, 20)) for seed in range(2)])
+    table = loss_table(
+        empty_history(), known={}, last_step=20, latest=None, cursor=None, seeds=curve
+    )
+    assert table[table.series == "mean over seeds"].low.isna().all()
+    each = table[table.series == "each seed"]
+    assert sorted(each.nats) == sorted([1.0, 0.9, 0.5, 1.2, 1.1, 0.5])
 
 
 def test_of_no_run_there_is_no_step():
@@ -41,12 +88,12 @@ def test_the_band_stands_on_the_chart_only_where_it_is_asked_for():
     curve = curve_over_seeds([result(seed, (0, 5, 20)) for seed in range(3)])
     plain = {"known": {"floor": 0.4}, "last_step": 20, "latest": None, "cursor": None}
     with_band = loss_table(empty_history(), **plain, seeds=curve)
-    rows = with_band[with_band.series == "over seeds"]
+    rows = with_band[with_band.series == "mean over seeds"]
     np.testing.assert_allclose(rows.nats, [1.2, 0.9, 0.5])
     assert (rows.low < rows.nats + 1e-9).all()
     assert (rows.high > rows.nats - 1e-9).all()
     look = {"last_step": 20, "dark": False, "height": 100}
-    areas = [mark for mark in marks_of(loss_chart(with_band, **look, band=True)) if "area" in mark]
+    areas = [mark for mark in marks_of(loss_chart(with_band, **look, seeds=True)) if "area" in mark]
     assert len(areas) == 1
     assert "low" in areas[0]
     assert "high" in areas[0]

@@ -1,13 +1,14 @@
 """How settings learn: mean and interval over seeds against the step."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import altair as alt
 import pandas as pd
 
 from attnlab.charts.core.colours import hues, past_hue
 from attnlab.charts.core.drawing import Rows, drawn_once
-from attnlab.comparisons.curves import curve_over_seeds
+from attnlab.comparisons.curves import FEWEST_FOR_BAND, CurveOverSeeds, curve_over_seeds
+from attnlab.comparisons.intervals import Interval, widened
 from attnlab.comparisons.summary import Row
 
 MEASURES = {
@@ -19,23 +20,58 @@ MEASURES = {
 _START = 0.5
 # Of names of which two stand side by side on a phone.
 _MOST_LETTERS = 22
+# More lines of single seeds would hide the mean.
+_MOST_SEEDS = 10
 
 
 def bands_table(rows: Sequence[Row], labels: Sequence[str], measure: str) -> pd.DataFrame:
-    """A row for every setting and tested step; of a gap, where the floor is known."""
+    """A row for every setting and tested step; of a gap, where the floor is known.
+
+    `low` and `high` are empty where a setting has too few seeds for a band.
+    """
     found = []
+    for label, row, curve in _curves(rows, labels, measure):
+        for step, mean in zip(curve.steps, curve.intervals, strict=True):
+            each = _shown(mean, row, measure)
+            has_band = each.n >= FEWEST_FOR_BAND
+            ends = (each.low, each.high) if has_band else (None, None)
+            text = f"{each.low:.4f} to {each.high:.4f}" if has_band else "–"
+            found.append((label, step, max(step, _START), each.mean, *ends, text, each.n))
+    columns = ["setting", "step", "at", "value", "low", "high", "interval", "n"]
+    return pd.DataFrame(found, columns=columns).astype({"low": float, "high": float})
+
+
+def each_seed_table(rows: Sequence[Row], labels: Sequence[str], measure: str) -> pd.DataFrame:
+    """A row for every setting, seed and step of `bands_table`, where the seeds are few."""
+    found = [
+        (label, seed, max(step, _START), value - _subtracted(row, measure))
+        for label, row, curve in _curves(rows, labels, measure)
+        if 1 < len(curve.each) <= _MOST_SEEDS
+        for seed, values in curve.each.items()
+        for step, value in zip(curve.steps, values, strict=True)
+    ]
+    return pd.DataFrame(found, columns=["setting", "seed", "at", "value"])
+
+
+def _curves(
+    rows: Sequence[Row], labels: Sequence[str], measure: str
+) -> Iterator[tuple[str, Row, CurveOverSeeds]]:
     for row, label in zip(rows, labels, strict=True):
-        if measure == "gap" and row.references is None:
-            continue
-        less = row.references.best.nll if measure == "gap" else 0.0
-        curve = curve_over_seeds(row.finished, "accuracy" if measure == "accuracy" else "nll")
-        for step, each in zip(curve.steps, curve.intervals, strict=True):
-            interval = each.plus(-less)
-            low = interval.mean if interval.low is None else interval.low
-            high = interval.mean if interval.high is None else interval.high
-            found.append((label, step, max(step, _START), interval.mean, low, high, interval.n))
-    columns = ["setting", "step", "at", "value", "low", "high", "n"]
-    return pd.DataFrame(found, columns=columns)
+        if measure != "gap" or row.references is not None:
+            figure = "accuracy" if measure == "accuracy" else "nll"
+            yield label, row, curve_over_seeds(row.finished, figure)
+
+
+def _subtracted(row: Row, measure: str) -> float:
+    return row.references.best.nll if measure == "gap" else 0.0
+
+
+def _shown(interval: Interval, row: Row, measure: str) -> Interval:
+    if measure == "gap":
+        # The error of an estimated floor is the same at every step.
+        moved = interval.plus(-_subtracted(row, measure))
+        return widened(moved, row.references.best.nll_stderr)
+    return interval.within(0.0, 1.0) if measure == "accuracy" else interval
 
 
 def levels_table(rows: Sequence[Row], measure: str) -> pd.DataFrame:
@@ -56,6 +92,7 @@ def levels_table(rows: Sequence[Row], measure: str) -> pd.DataFrame:
 @drawn_once
 def bands_chart(
     table: Rows,
+    each: Rows,
     levels: Rows,
     *,
     measure: str,
@@ -65,7 +102,7 @@ def bands_chart(
     dark: bool,
     height: int,
 ) -> alt.LayerChart:
-    """A line for every setting in a band that its mean is known to; what is known in grey."""
+    """Draw the mean of every setting in its band, single seeds as thin lines, levels in grey."""
     grey = hues(dark=dark).truth
     colours = [past_hue(number, dark=dark) for number in range(len(labels))]
     x = alt.X(
@@ -98,7 +135,10 @@ def bands_chart(
     # On a log scale there is no place for what is not above 0.
     seen = base.transform_filter("datum.value > 0") if log_values else base
     floored = {"low": "max(datum.low, datum.value / 100)"} if log_values else {}
-    bands = seen.transform_calculate(**floored) if floored else seen
+    bands = seen.transform_filter("isValid(datum.low)")
+    bands = bands.transform_calculate(**floored) if floored else bands
+    singles = alt.Chart(each).encode(x=x, color=colour)
+    singles = singles.transform_filter("datum.value > 0") if log_values else singles
     return alt.layer(
         alt.Chart(levels)
         .encode(y=y("value:Q"))
@@ -109,14 +149,16 @@ def bands_chart(
             align="right", baseline="bottom", dx=-4, dy=-3, color=grey, aria=False, x="width"
         ),
         bands.encode(y=y("low:Q"), y2="high:Q").mark_area(opacity=0.18, aria=False),
+        singles.encode(y=y("value:Q"), detail="seed:N").mark_line(
+            strokeWidth=0.8, opacity=0.5, aria=False
+        ),
         seen.encode(
             y=y("value:Q"),
             tooltip=[
                 alt.Tooltip("setting:N"),
                 alt.Tooltip("step:Q", format=",d"),
                 alt.Tooltip("value:Q", title=MEASURES[measure], format=".4f"),
-                alt.Tooltip("low:Q", title="from", format=".4f"),
-                alt.Tooltip("high:Q", title="to (95 %)", format=".4f"),
+                alt.Tooltip("interval:N", title="95 % interval"),
                 alt.Tooltip("n:Q", title="seeds", format="d"),
             ],
         ).mark_line(strokeWidth=2, aria=False, point=alt.OverlayMarkDef(size=22)),

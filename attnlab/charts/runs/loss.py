@@ -10,14 +10,16 @@ import pandas as pd
 
 from attnlab.charts.core.colours import hues
 from attnlab.charts.core.drawing import Rows, drawn_once
-from attnlab.comparisons.curves import CurveOverSeeds
+from attnlab.comparisons.curves import FEWEST_FOR_BAND, CurveOverSeeds
 from attnlab.runs.history import History, loss_curve
 from attnlab.training.evaluation import Evaluation
 
 HOVER = "hover"
 _TRAIN, _TEST, _TRUTH = "training", "test", "known"
 _CURSOR, _CHANGE, _PLACE = "shown step", "change", "place"
-_SEEDS = "over seeds"
+_SEEDS, _EACH = "mean over seeds", "each seed"
+# More lines of single seeds would hide their mean.
+_MOST_SEEDS = 10
 _PAST_OPACITY = 0.4
 # Pixels in the legend: of a line with the room around it, and of a wide letter.
 _LEGEND_LINE, _LEGEND_LETTER = 30, 7
@@ -48,8 +50,7 @@ def loss_table(
     Training losses are batch means before the update of their step; test losses follow it.
     `known` are losses that do not depend on the run, such as that of a uniform guess and the
     floor, by name; `seeds` is the mean test loss of runs with these settings and other seeds. A row
-    of the series `place` holds the texts of all curves at its step, for
-    those who point at it.
+    of the series `place` holds the texts of all curves at its step, for the tooltip.
     """
     steps, values = loss_curve(history)
     tests = dict(history.tests)
@@ -63,12 +64,18 @@ def loss_table(
         at, nats = zip(*curve.tests, strict=True)
         parts.append({"series": curve.name, "step": at, "nats": nats})
     if seeds is not None:
-        means, lows, highs = zip(
-            *((each.mean, each.low, each.high) for each in seeds.intervals), strict=True
-        )
+        has_band = len(seeds.each) >= FEWEST_FOR_BAND
+        ends = [(each.low, each.high) if has_band else (None, None) for each in seeds.intervals]
+        lows, highs = zip(*ends, strict=True)
+        means = [each.mean for each in seeds.intervals]
         parts.append(
             {"series": _SEEDS, "step": seeds.steps, "nats": means, "low": lows, "high": highs}
         )
+        if len(seeds.each) <= _MOST_SEEDS:
+            parts += [
+                {"series": _EACH, "step": seeds.steps, "nats": nats, "label": f"seed {seed}"}
+                for seed, nats in seeds.each.items()
+            ]
     for name, nats in known.items():
         label = f"{name} {nats:.3f}"
         parts.append({"series": _TRUTH, "step": [0, last_step], "nats": nats, "label": label})
@@ -122,11 +129,11 @@ def loss_chart(
     height: int,
     past: tuple[tuple[str, str], ...] = (),
     logarithmic: bool = False,
-    band: bool = False,
+    seeds: bool = False,
 ) -> alt.LayerChart:
     """Training and test loss in nats; what is known dashed; the shown step as an upright line.
 
-    With a `band`, the table has a curve over seeds: its mean, and the interval around it.
+    With `seeds`, the table has a curve over seeds: each, their mean, and its interval.
 
     `past` are the names and colours of earlier runs, which are thinner and paler. Only `table` may
     change from picture to picture: everything else is fixed by the length of the run and the runs
@@ -134,9 +141,9 @@ def loss_chart(
     `hover` is the tested step nearest to the pointer.
     """
     hue, dashes = hues(dark=dark), itertools.cycle(_PAST_DASHES)
-    past = ((_SEEDS, hue.learned), *past) if band else past
+    past = ((_SEEDS, hue.query), *past) if seeds else past
     series = [_TRAIN, _TEST, _TRUTH, *(name for name, _ in past)]
-    runs = past[band:]
+    runs = past[seeds:]
     told = {_TRAIN: _TRAIN, _TEST: _TEST, **{_told(i): name for i, (name, _) in enumerate(runs)}}
     wide = _LEGEND_LINE + _LEGEND_LETTER * max(map(len, told.values()))
     colours = [hue.training, hue.learned, hue.truth, *(colour for _, colour in past)]
@@ -205,7 +212,7 @@ def loss_chart(
         )
 
     is_test, is_training = alt.datum.series == _TEST, alt.datum.series == _TRAIN
-    is_past = alt.FieldOneOfPredicate("series", [name for name, _ in past])
+    is_past = alt.FieldOneOfPredicate("series", [name for name, _ in runs])
     width = alt.when(is_test).then(alt.value(2.5)).otherwise(alt.value(1.4))
     opacity = (
         alt.when(is_past)
@@ -221,13 +228,16 @@ def loss_chart(
         .encode(detail="label:N", strokeWidth=width, opacity=opacity)
     )
     is_floor = "(indexof(datum.label, 'floor') == 0)"
-    bands = [
-        upright.transform_filter(alt.datum.series == _SEEDS)
-        .mark_area(color=hue.learned, opacity=0.2, aria=False)
-        .encode(y=loss("low:Q"), y2="high:Q")
-    ] * band
+    over_seeds = [
+        upright.transform_filter((alt.datum.series == _SEEDS) & "isValid(datum.low)")
+        .mark_area(color=hue.query, opacity=0.2, aria=False)
+        .encode(y=loss("low:Q"), y2="high:Q"),
+        upright.transform_filter(alt.datum.series == _EACH)
+        .mark_line(color=hue.query, strokeWidth=0.8, opacity=0.5, aria=False)
+        .encode(y=nats, detail="label:N"),
+    ] * seeds
     return alt.layer(
-        *bands,
+        *over_seeds,
         lines,
         # On either side of their lines, so that they can be read where the lines meet.
         labels("above", f"!{is_floor}"),

@@ -45,7 +45,7 @@ from attnlab.ui.train.loss_panel import (
     draw_reference_choice,
     draw_target,
 )
-from attnlab.ui.train.repeat import curve_of, draw_repeat, repeat_progress
+from attnlab.ui.train.repeat import draw_curve_choice, draw_repeat, repeat_progress
 from attnlab.ui.train.session_past_runs import past_runs
 from attnlab.ui.train.start import is_start_pending, with_starting_point
 from attnlab.ui.train.transport import draw_amend, draw_status, whose_figures
@@ -179,6 +179,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="large"):
             logarithmic = draw_axis_choice()
             rungs = draw_reference_choice(seen)
+            over_seeds = draw_curve_choice(seen.experiment)
             draw_target(run, seen)
     cursor = None if moment is None or moment.is_now else moment.step
     with curve:
@@ -187,7 +188,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
             rungs,
             cursor,
             past_runs(),
-            curve_of(seen.experiment),
+            over_seeds,
             logarithmic=logarithmic,
         )
     with inside:

@@ -142,7 +142,7 @@ def loss_drawing(
         height=height,
         past=names,
         logarithmic=logarithmic,
-        band=seeds is not None,
+        seeds=seeds is not None,
     )
 
 

@@ -24,6 +24,7 @@ from attnlab.ui.library.session_library import session_library
 
 SEEDS = 5
 _WORK, _OF, _KNOWN = "repeat", "repeated_experiment", "rows_over_seeds"
+_CURVE = "curve_over_seeds"
 # Of the runs of one setting that a library may hold.
 _MOST_RUNS = 100
 
@@ -76,10 +77,22 @@ def _row(library: Library, query: Query) -> Row | None:
     return row
 
 
-def curve_of(experiment: Experiment) -> CurveOverSeeds | None:
-    """The mean test loss of these settings over seeds, and its interval."""
+def draw_curve_choice(experiment: Experiment) -> CurveOverSeeds | None:
+    """Draw a switch for the curve over seeds, if there are several; return the curve if it is on.
+
+    Repeating a run turns it on. It is off at first, since the runs may be another visitor's.
+    """
     row = row_over_seeds(experiment)
-    curve = None if row is None else curve_over_seeds(row.finished)
+    if row is None:
+        return None
+    is_on = st.toggle(
+        "other seeds",
+        key=_CURVE,
+        persist_state="session",
+        help="Shows the test loss of runs with these settings and other seeds: each, their mean "
+        "and, of three or more, its 95 % interval.",
+    )
+    curve = curve_over_seeds(row.finished) if is_on else None
     return curve if curve and len(curve.steps) > 1 else None
 
 
@@ -97,6 +110,7 @@ def _start(form: Experiment) -> None:
         draw_toast(str(error))
         return
     st.session_state[_OF] = form
+    st.session_state[_CURVE] = True
     session_work().start(_WORK, partial(_carry_out, repeated(form), session_library().library))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from attnlab.charts import bands_chart, bands_table, levels_table
+from attnlab.charts import bands_chart, bands_table, each_seed_table, levels_table
 from attnlab.comparisons.summary import Row
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
@@ -52,6 +52,7 @@ def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
         draw_chart(
             bands_chart(
                 bands_table(few, shown, measure),
+                each_seed_table(few, shown, measure),
                 levels_table(few, measure),
                 measure=measure,
                 labels=tuple(shown),
@@ -65,7 +66,7 @@ def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
             f"Mean loss at the end, in nats: {', '.join(last)}.",
         )
     st.caption(
-        f"How to read it: a line is the mean over seeds, its band the {OF_SEEDS}, at about twenty "
-        "tests during training. Grey dashes: the floor or ceiling and a uniform guess, where all "
-        "settings have the same."
+        f"A strong line is the mean over seeds, a thin line one seed. The band is the {OF_SEEDS}; "
+        "it takes three seeds. Grey dashes: the best possible and a uniform guess, where all "
+        "settings share them."
     )
