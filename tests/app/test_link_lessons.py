@@ -46,6 +46,13 @@ def test_its_words_stand_on_every_page(app):
         assert "<li>one</li>" in _strip(app)
 
 
+def test_the_controls_that_a_lesson_names_are_in_no_panel(app):
+    assert "more" in {panel.label for panel in app.sidebar.expander}
+    _open(app, Lesson("Steps", hidden=all_but(("steps", "mask"))))
+    assert not app.sidebar.expander
+    assert _keys(app) & {"steps", "mask", "loss", "heads"} == {"steps", "mask"}
+
+
 def test_a_page_without_a_lesson_has_no_strip(app):
     assert "<h2>" not in _strip(app)
     assert not [button for button in app.button if button.key == "lesson_leave"]

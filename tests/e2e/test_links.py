@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from attnlab.runs.links import Lesson, from_query, to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
+from tests.e2e.browser import DESKTOP
 from tests.e2e.menu import go_to
 from tests.e2e.train_page import TrainPage
 
@@ -126,6 +127,11 @@ def test_a_lesson_speaks_and_hides(new_page, server):
     expect(train.page.get_by_role("heading", name="Which mask?")).to_be_visible()
     words = train.part("lesson_words").locator("p")
     expect(words).to_have_text("Find the mask that makes it learnable.")
+    for width in (DESKTOP["width"], 390):
+        train.page.set_viewport_size({**DESKTOP, "width": width})
+        box, buttons = (train.part(key).bounding_box() for key in ("lesson_strip", "bar"))
+        assert box["y"] + box["height"] < buttons["y"]
+    train.page.set_viewport_size(DESKTOP)
     train.open_panel("more")
     expect(train.part("mask")).to_be_visible()
     for key in lesson.hidden:

@@ -90,7 +90,7 @@ def _draw_side_by_side(controls: list[tuple[type, str]], problems: list[OptionEr
 
 
 def _draw_rest(problems: list[OptionError]) -> None:
-    """All other controls, in a panel."""
+    """Draw all other controls: in a panel, or openly where a lesson names those that are shown."""
     groups = {
         "Process": chosen_part(Experiment, "generator"),
         "Model": chosen_part(Experiment, "model"),
@@ -98,7 +98,7 @@ def _draw_rest(problems: list[OptionError]) -> None:
     }
     shown = {title: _rest_of(kind) for title, kind in groups.items()}
     # Always of one name: with another one Streamlit would close it under the hand that changed it.
-    has_more = any(shown.values())
+    has_more = any(shown.values()) and _lesson().shown is None
     panel = st.expander("more", key="more", icon=":material/tune:") if has_more else st.container()
     for title, kind in groups.items():
         with panel:
@@ -156,7 +156,11 @@ def probability_options(kind: type) -> tuple[str, ...]:
 
 
 def _hidden() -> tuple[str, ...]:
-    return st.session_state.get("lesson", Lesson()).hidden
+    return _lesson().hidden
+
+
+def _lesson() -> Lesson:
+    return st.session_state.get("lesson", Lesson())
 
 
 def _draw_preset() -> None:
