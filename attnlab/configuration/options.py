@@ -10,6 +10,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from attnlab.configuration.visible_text import invisible_letters, normal
+
 # Of a text option, and of any text that is read as numbers or symbols: a table may be long.
 MOST_CHARACTERS, MOST_TYPED = 200, 10_000
 _MOST_QUOTED = 60
@@ -80,7 +82,8 @@ class Options:
     """Base of every frozen dataclass whose fields are options: checks them when it is made.
 
     A class with more to refuse calls this `__post_init__` first. Numbers get the type of their
-    default, so that configurations that are equal are written the same.
+    default and texts Unicode's normal form C with single spaces, so that configurations that are
+    equal are written the same.
     """
 
     def __post_init__(self):
@@ -91,12 +94,12 @@ class Options:
 
 
 def _as_typed(value: Any, default: Any) -> Any:
-    """A value with floats, and no -0.0, in the places where `default` has floats."""
+    """A value with floats, and no -0.0, where `default` has floats; a text in its normal form."""
     if isinstance(default, tuple) and isinstance(value, tuple) and default:
         return tuple(_as_typed(part, default[0]) for part in value)
     if isinstance(default, float) and type(value) in (int, float):
         return float(value) + 0.0
-    return value
+    return normal(" ".join(value.split())) if isinstance(value, str) else value
 
 
 def options_of(configuration: Any) -> dict[str, Option]:
@@ -133,11 +136,11 @@ def check_option(name: str, spec: Option, value: Any, default: Any) -> None:
         if value not in spec.choices:
             raise OptionError(name, value, "not a choice", _one_of(spec.choices))
     elif isinstance(default, str):
-        short = isinstance(value, str) and len(value) <= MOST_CHARACTERS
-        # Halves of characters, which JSON can write, have no place in a link or on a page.
-        if not short or any("\ud800" <= part <= "\udfff" for part in value):
+        if not isinstance(value, str) or len(value) > MOST_CHARACTERS:
             problem = f"not a text of at most {MOST_CHARACTERS} characters"
             raise OptionError(name, value, problem, "Type a short text")
+        # White space of any kind becomes a space.
+        check_visible(name, " ".join(value.split()))
     elif isinstance(default, int | float):
         _check_number(name, spec, value, whole=isinstance(default, int))
 
@@ -146,6 +149,13 @@ def check_typed(name: str, text: str, *, most: int = MOST_TYPED) -> None:
     """Raise `OptionError` for a text of more than `most` characters. Before it is parsed."""
     if len(text) > most:
         raise OptionError(name, text, f"longer than {most:,} characters", "Shorten it")
+
+
+def check_visible(name: str, text: str) -> None:
+    """Raise `OptionError` for a text with a letter that cannot be seen."""
+    for letter in invisible_letters(text).values():
+        code = f"U+{ord(letter):04X}"
+        raise OptionError(name, text, f"{code} in it cannot be seen", "Leave it out")
 
 
 def _base_of(registry: Mapping[str, type]) -> type:

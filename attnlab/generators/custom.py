@@ -109,7 +109,7 @@ def _checked_vocabulary(text: str) -> Vocabulary:
     try:
         return Vocabulary(symbols=symbols, names=symbols)
     except ValueError as error:
-        problem = "a symbol repeats or cannot be seen"
+        problem = "a symbol repeats"
         remedy = "Write different symbols with spaces between them"
         raise OptionError("symbols", text, problem, remedy) from error
 

@@ -1,11 +1,15 @@
 """The alphabet of tokens and the way between text and indices."""
 
 import dataclasses
+import functools
+import itertools
+import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import SupportsInt
 
 from attnlab.configuration.options import quoted
+from attnlab.configuration.visible_text import invisible_letters, normal
 
 # U+FE0F asks for the emoji form of the character before it; keyboards often leave it out.
 _EMOJI_FORM = "\N{VARIATION SELECTOR-16}"
@@ -14,6 +18,9 @@ _EMOJI_FORM = "\N{VARIATION SELECTOR-16}"
 @dataclasses.dataclass(frozen=True)
 class Vocabulary:
     """Symbols, each possibly of several code points, with a plain name each.
+
+    Symbols are brought to Unicode's normal form C. Refused: equal ones, and letters that cannot be
+    seen.
 
     >>> WEATHER.parse("🌧️☁☀️")
     (0, 1, 2)
@@ -25,8 +32,9 @@ class Vocabulary:
     names: tuple[str, ...]
 
     def __post_init__(self):
-        plain = [_plain(symbol) for symbol in self.symbols]
-        if len(set(plain)) != len(plain) or not all(plain):
+        object.__setattr__(self, "symbols", tuple(map(normal, self.symbols)))
+        plain = self._plain_symbols
+        if len(set(plain)) != len(plain) or not all(plain) or any(map(invisible_letters, plain)):
             raise ValueError(
                 f"`symbols` are {quoted(self.symbols)}: every symbol must be visible and "
                 "different from the others. Rename the repeated ones."
@@ -43,22 +51,42 @@ class Vocabulary:
         return len(self.symbols)
 
     def render(self, tokens: Iterable[SupportsInt]) -> str:
-        """Text of the tokens, without separators."""
-        return "".join(self.symbols[int(token)] for token in tokens)
+        """Return the text of the tokens, which `parse` reads back.
+
+        Symbols are joined, or have spaces between them if joined ones could be misread.
+
+        >>> Vocabulary(symbols=("a", "ab", "b"), names=("x", "y", "z")).render((0, 2, 1))
+        'a b ab'
+        """
+        return self._separator.join(self.symbols[int(token)] for token in tokens)
+
+    @functools.cached_property
+    def _plain_symbols(self) -> tuple[str, ...]:
+        return tuple(map(_plain, self.symbols))
+
+    @functools.cached_property
+    def _separator(self) -> str:
+        plain = self._plain_symbols
+        pairs = list(itertools.product(plain, repeat=2))
+        # A longer symbol is read where it is, or where a shorter one and others spell it.
+        longer = (one[len(other) :] for one, other in pairs if one.startswith(other))
+        misread = any(rest and _can_begin(rest, plain) for rest in longer)
+        return " " if misread or any(itertools.starmap(_merge, pairs)) else ""
 
     def parse(self, text: str) -> tuple[int, ...]:
         """Tokens of a text of symbols; white space and commas between them are skipped.
 
         Refused: anything that is not one of the symbols.
         """
+        plain = self._plain_symbols
         # Longest first, so that a symbol which begins like another is not cut short.
-        order = sorted(range(self.size), key=lambda i: -len(_plain(self.symbols[i])))
+        order = sorted(range(self.size), key=lambda i: -len(plain[i]))
         rest, tokens = _plain(text), []
         while rest:
-            if rest[0].isspace() or rest[0] == ",":
+            found = next((i for i in order if rest.startswith(plain[i])), None)
+            if found is None and (rest[0].isspace() or rest[0] == ","):
                 rest = rest[1:]
                 continue
-            found = next((i for i in order if rest.startswith(_plain(self.symbols[i]))), None)
             if found is None:
                 name = unicodedata.name(rest[0], "unnamed character")
                 raise ValueError(
@@ -66,12 +94,33 @@ class Vocabulary:
                     f"which is not in this alphabet. Use {quoted(' '.join(self.symbols))}."
                 )
             tokens.append(found)
-            rest = rest[len(_plain(self.symbols[found])) :]
+            rest = rest[len(plain[found]) :]
         return tuple(tokens)
 
 
 def _plain(text: str) -> str:
-    return text.replace(_EMOJI_FORM, "").strip()
+    return normal(text.replace(_EMOJI_FORM, "")).strip()
+
+
+def _can_begin(text: str, symbols: Sequence[str]) -> bool:
+    """Whether some joined symbols begin with this text."""
+    return any(
+        symbol.startswith(text)
+        or (text.startswith(symbol) and _can_begin(text[len(symbol) :], symbols))
+        for symbol in symbols
+    )
+
+
+def _merge(one: str, other: str) -> bool:
+    """Whether two symbols, one after the other, are shown or read as something else."""
+    letters = re.search("[\U0001f1e6-\U0001f1ff]*$", one)[0]
+    return (
+        # Letters of flags pair up from the left.
+        (len(letters) % 2 == 1 and bool(re.match("[\U0001f1e6-\U0001f1ff]", other)))
+        # A colour of skin changes what is before it.
+        or bool(re.match("[\U0001f3fb-\U0001f3ff]", other))
+        or normal(one + other) != one + other
+    )
 
 
 WEATHER = Vocabulary(symbols=("🌧️", "☁️", "☀️"), names=("rain", "cloud", "sun"))

@@ -186,7 +186,6 @@ def test_other_files_are_refused(library, data):
         ({"reason": "x" * 3_000}, "more than 2,000 letters"),
         ({"jax": "x" * 60}, "not at most 50 letters"),
         ({"name": "x" * 300}, "more than 200 letters"),
-        ({"name": "\ud800"}, "cannot be shown"),
         ({"tags": ["a"]}, "not a text"),
         ({"note": 5}, "not a text"),
         ({"curve": "§"}, "Run 1 of this file was left out"),
@@ -205,6 +204,17 @@ def test_a_run_that_is_none_is_left_out_and_the_others_are_added(data, library, 
     (refusal,) = taken.refused
     assert refusal.startswith("Run 1 of this file was left out.")
     assert re.search(why, refusal), refusal
+
+
+def test_invisible_letters_of_words_come_in_as_question_marks(data, library):
+    hostile = "\x9b31m\u202eevil\u200b\u2066"
+    words = {"name": hostile, "tags": f"a\n{hostile}", "note": f"{hostile}\n\tb\ud800"}
+    taken = library.take_in(edited(data, **words, reason=hostile))
+    assert (len(taken.added), taken.refused) == (3, ())
+    entry = library.entry(1)
+    assert (entry.name, entry.result.reason) == ("?31m?evil??", "?31m?evil??")
+    assert entry.tags == ("?31m?evil??", "a")
+    assert entry.note == "?31m?evil??\n\tb?"
 
 
 def test_a_run_without_one_of_its_parts_is_left_out(data, library):

@@ -61,7 +61,7 @@ def test_a_whole_number_is_a_number():
         ({"name": "ndays", "m": 3}, "`m` is 3: 'ndays' has no such option. Its options: `n`"),
         ({"name": "ndays", "m" * 61: 3}, f"`{'m' * 57}[.]{{3}}` is 3: 'ndays' has no such option"),
         ({"name": "ndays", "\n": 3}, r"`\\n` is 3: 'ndays' has no such option"),
-        ({"name": "custom", "symbols": "a b \ud800"}, r"`symbols` is 'a b \\ud800': not a text"),
+        ({"name": "custom", "symbols": "a b \ud800"}, r"`symbols` is 'a b \\ud800': U\+D800 in it"),
         ({"name": "markov", "initial": ["0" * 99, 0, 1]}, "'0{56}[.]{3} is not a number"),
         ({"name": "ndays", "n": True}, "`n` is True: not a whole number"),
         ({"name": "markov", "initial": [1, 0]}, "`initial` is .*: not 3 numbers"),

@@ -62,3 +62,67 @@ def test_alphabets_that_cannot_be_read_back_are_refused(symbols, names, message)
 
 def test_the_size_is_the_number_of_symbols():
     assert WEATHER.size == len(WEATHER.symbols) == len(WEATHER.names) == 3
+
+
+# What joins, pairs up, colours or composes what is beside it.
+PIECES = [
+    "a",
+    "b",
+    "ab",
+    "é",
+    "1",
+    "10",
+    ",",
+    "👍",
+    "🏽",
+    "👩",
+    "👩‍🚀",
+    "🇩",
+    "🇪",
+    "🇫🇷",
+    "🏴",
+    "ᄀ",
+    "ᅡ",
+    "☀️",
+]
+
+
+def vocabulary_of(*symbols):
+    return Vocabulary(symbols=symbols, names=symbols)
+
+
+@hypothesis.given(data=st.data())
+def test_any_rendered_text_is_read_back(data):
+    word = st.lists(st.sampled_from(PIECES), min_size=1, max_size=3).map("".join)
+    symbols = data.draw(st.lists(word, min_size=2, max_size=5))
+    try:
+        vocabulary = vocabulary_of(*symbols)
+    except ValueError:
+        return
+    tokens = tuple(data.draw(st.lists(st.integers(0, vocabulary.size - 1), max_size=6)))
+    assert vocabulary.parse(vocabulary.render(tokens)) == tokens
+
+
+@pytest.mark.parametrize(
+    "symbols", ["a ab b", "1 10 0", "a ab bc c", "🇩 🇪 🇩🇪", "🇩 x", "👍 🏽", "ᄀ ᅡ", "a b ab"]
+)
+def test_symbols_that_could_be_misread_have_spaces_between_them(symbols):
+    vocabulary = vocabulary_of(*symbols.split())
+    assert vocabulary.render(range(vocabulary.size)) == symbols
+
+
+@pytest.mark.parametrize(
+    "symbols",
+    ["a b c", "a ab", "high low", "🇫🇷 🇩🇪", "👍🏽 👍", "👩 👩‍🚀", "1️⃣ 2️⃣ 3", "1 10 J", "🏴 🏳️‍🌈"],
+)
+def test_other_symbols_are_joined(symbols):
+    vocabulary = vocabulary_of(*symbols.split())
+    assert vocabulary.render(range(vocabulary.size)) == symbols.replace(" ", "")
+
+
+@pytest.mark.parametrize("twice", ["é e\u0301", "Å \u212b", "Ω \u2126", "K \u212a", "가 가", "❤ ❤️"])
+def test_symbols_that_look_equal_are_equal(twice):
+    with pytest.raises(ValueError, match="different from the others"):
+        vocabulary_of(*twice.split(), "x")
+    one, other = twice.split()
+    assert vocabulary_of(one, "x").parse(f"{other}x") == (0, 1)

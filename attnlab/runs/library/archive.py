@@ -110,7 +110,6 @@ def read_archive(data: bytes) -> Iterator[ArchivedRun | str]:
         start = end + 1 + (size or 0)
         try:
             entry = _entry(record)
-            words = Description(entry.name, entry.tags, entry.note)
         except (KeyError, TypeError, ValueError) as error:
             why = str(error) if isinstance(error, ValueError) else "It lacks a part."
             yield f"Run {place} of this file was left out. {why}"
@@ -123,7 +122,7 @@ def read_archive(data: bytes) -> Iterator[ArchivedRun | str]:
                 model = None
                 yield f"The model of run {place} of this file was left out. {error.problem}"
         row = row_of(entry.result, entry.date) | {"changes": changes}
-        yield ArchivedRun(row, words, model)
+        yield ArchivedRun(row, Description(entry.name, entry.tags, entry.note), model)
 
 
 def _entry(record: Mapping[str, Any]) -> Entry:

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from attnlab.configuration.options import OptionError
+from attnlab.configuration.visible_text import normal
 from attnlab.runs.result import STATES
 
 # What a list can be sorted by, and the columns that decide.
@@ -65,8 +66,8 @@ def condition_of(query: Query) -> tuple[str, list[Any]]:
             values.append(wanted)
     if query.tag:
         parts.append("runs.number IN (SELECT number FROM tags WHERE tag = ?)")
-        values.append(query.tag)
-    for word in query.text.casefold().split():
+        values.append(normal(query.tag))
+    for word in normal(query.text).casefold().split():
         parts.append("instr(runs.words, ?)")
         values.append(word)
     return " AND ".join(parts), values

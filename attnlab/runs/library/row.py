@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from attnlab.configuration.options import OptionError, quoted
+from attnlab.configuration.visible_text import visible
 from attnlab.runs.history import MOST_TESTS, Curve
 from attnlab.runs.identity import identity_of
-from attnlab.runs.library.description import Description, shown
+from attnlab.runs.library.description import NOTE_LAYOUT, Description
 from attnlab.runs.library.entry import Entry
 from attnlab.runs.result import Result
 from attnlab.runs.run_file_header import Header, RunFileError
@@ -70,7 +71,7 @@ def row_of(result: Result, date: datetime) -> dict[str, Any]:
         "model": experiment.model.name,
         "length": experiment.length,
         "state": result.state,
-        "reason": shown(result.reason[:_MOST_REASON]),
+        "reason": visible(" ".join(result.reason[:_MOST_REASON].split("\n")))[:_MOST_REASON],
         "steps": int(result.steps),
         "seconds": float(result.seconds),
         "parameters": int(result.parameters),
@@ -101,12 +102,13 @@ def entry_of(row: Mapping[str, Any]) -> Entry:
     program does not know, columns that are damaged.
     """
     try:
+        words = description_of(row)
         return Entry(
             number=_whole(row, "number"),
             result=_result(row),
-            name=_text(row, "name"),
-            tags=tags_of(row),
-            note=_text(row, "note"),
+            name=words.name,
+            tags=words.tags,
+            note=words.note,
             date=_date(row["date"]),
             changes=_whole(row, "changes"),
             has_model=row["file"] is not None,
@@ -143,7 +145,7 @@ def _result(row: Mapping[str, Any]) -> Result:
             for step, figures in zip(_steps(tests).tolist(), tests[:, 1:].tolist(), strict=True)
         ),
         curve=Curve(_steps(curve), curve[:, 1].copy()),
-        reason=_text(row, "reason", most=_MOST_REASON),
+        reason=visible(_text(row, "reason", most=_MOST_REASON)),
         exact_match=None if row.get("exact_match") is None else _share(row, "exact_match"),
         versions=_versions(row),
     )
@@ -157,13 +159,16 @@ def _versions(row: Mapping[str, Any]) -> Versions:
 
 
 def description_of(row: Mapping[str, Any]) -> Description:
-    """The words by which the user knows the run."""
-    return Description(_text(row, "name"), tags_of(row), _text(row, "note"))
+    """The words by which the user knows the run, with question marks for invisible letters.
 
-
-def tags_of(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """In the order of the alphabet."""
-    return tuple(sorted(_text(row, "tags").split("\n"))) if row["tags"] else ()
+    Older versions of attnlab let them in, and other programs may write them.
+    """
+    tags = _text(row, "tags").split("\n") if row["tags"] else ()
+    return Description(
+        visible(_text(row, "name")),
+        tuple(map(visible, tags)),
+        visible(_text(row, "note"), keep=NOTE_LAYOUT),
+    )
 
 
 def _evaluation(row: Mapping[str, Any]) -> Evaluation | None:

@@ -40,15 +40,13 @@ def draw_sample(generator: AbstractGenerator, counted: Counted | None) -> None:
     if counted is None:
         draw_gap()
         return
-    symbols = generator.vocabulary.symbols
-    # Emoji stand apart by themselves, words do not.
-    between = "" if all(len(symbol) <= 2 for symbol in symbols) else " "
+    vocabulary = generator.vocabulary
     length = counted.sequences.shape[1] - 1
     word = generator.position_word
     lines = [f"| {word}s 1 to {length} | {word} {length + 1} |", "|:---|:---:|"]
     for row in counted.sequences:
-        *seen, final = (symbols[token] for token in row)
-        lines.append(f"| {as_text(between.join(seen))} | {as_text(final)} |")
+        seen, final = vocabulary.render(row[:-1]), vocabulary.render(row[-1:])
+        lines.append(f"| {as_text(seen)} | {as_text(final)} |")
     with st.container(key="sample"):
         st.markdown("\n".join(lines))
     st.caption(

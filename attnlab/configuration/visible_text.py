@@ -1,0 +1,66 @@
+"""Text that people can see: which letters of untrusted text are invisible, and what replaces them.
+
+Symbols of processes and names, tags and notes of runs keep to it. Texts that look equal would
+otherwise differ, and a terminal obeys what it does not show as a letter.
+"""
+
+import re
+import unicodedata
+
+# Controls, marks of width and direction, halves of characters, private and unassigned ones.
+_HIDDEN_KINDS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+# Fillers, blanks and selectors, which Unicode counts among letters, marks and symbols.
+_HIDDEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
+)
+# Those of the first range are kept for emoji: a Python may be older than some of them.
+_PICTURE = "\U0001f000-\U0001faff\u2190-\u2bff"
+_EMOJI_KEPT = re.compile("[\U0001f000-\U0001faff]")
+# What is invisible alone and belongs to an emoji: joiners, its form, the letters of a flag.
+_PART_OF_EMOJI = re.compile(
+    f"(?<=[{_PICTURE}\ufe0f])\u200d(?=[{_PICTURE}])"
+    "|(?<=\\S)\ufe0f"
+    "|(?<=\U0001f3f4)[\U000e0030-\U000e007a]+\U000e007f"
+)
+
+
+def normal(text: str) -> str:
+    """Return the text in normal form C, in which letters that look equal are equal."""
+    return unicodedata.normalize("NFC", text)
+
+
+def visible(text: str, *, keep: str = "") -> str:
+    """Return the normal form, with a question mark for each invisible letter not in `keep`.
+
+    >>> visible("a" + chr(0x202E) + "b"), visible("🇫🇷 👍🏽 ☀️")
+    ('a?b', '🇫🇷 👍🏽 ☀️')
+    """
+    text, hidden = normal(text), invisible_letters(text)
+    return "".join(
+        "?" if place in hidden and letter not in keep else letter
+        for place, letter in enumerate(text)
+    )
+
+
+def invisible_letters(text: str) -> dict[int, str]:
+    """Return the invisible letters of the normal form by their places."""
+    text = normal(text)
+    # Of the same length, so that places stay.
+    plain = _PART_OF_EMOJI.sub(lambda part: "x" * len(part[0]), text)
+    return {
+        place: letter
+        for place, letter in enumerate(plain)
+        if _is_hidden(letter) or (_is_mark(letter) and plain[place - 1 : place].strip() == "")
+    }
+
+
+def _is_hidden(letter: str) -> bool:
+    if _HIDDEN.match(letter):
+        return True
+    return unicodedata.category(letter) in _HIDDEN_KINDS and not _EMOJI_KEPT.match(letter)
+
+
+def _is_mark(letter: str) -> bool:
+    """Whether it is shown on the letter before it."""
+    return unicodedata.category(letter)[0] == "M"

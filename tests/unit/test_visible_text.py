@@ -1,0 +1,119 @@
+"""Letters that cannot be seen: refused in symbols and in names of runs, never printed."""
+
+import dataclasses
+
+import pytest
+
+from attnlab.configuration.options import OptionError
+from attnlab.generators import Custom
+from attnlab.runs.library import Library
+from attnlab.training.experiment import Experiment, from_json, to_json
+from tests.unit.kept_results import result_of
+
+pytestmark = pytest.mark.usefixtures("as_users_run")
+
+INVISIBLE = {
+    "zero width": "\u200b",
+    "non-joiner": "\u200c",
+    "joiner": "\u200d",
+    "left to right": "\u200e",
+    "right to left": "\u202e",
+    "isolate": "\u2066",
+    "byte order": "\ufeff",
+    "soft hyphen": "\u00ad",
+    "Hangul filler": "\u3164",
+    "narrow filler": "\uffa0",
+    "blank of Braille": "\u2800",
+    "word joiner": "\u2060",
+    "text form": "\ufe0e",
+    "selector": "\U000e0100",
+    "tag": "\U000e0041",
+    "grapheme joiner": "\u034f",
+    "vowel separator": "\u180e",
+    "inherent vowel": "\u17b4",
+    "null": "\0",
+    "bell": "\a",
+    "escape": "\x1b",
+    "delete": "\x7f",
+    "C1 control": "\x9b",
+    "private": "\ue000",
+    "unassigned": "\u0378",
+    "half": "\ud83d",
+}
+VISIBLE = [
+    "é", "가", "日本", "ﬁ", "٣", "नि",
+    "👩‍🚀", "👩🏽‍🚀", "❤️‍🔥", "🇫🇷", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "🏳️‍🌈", "🏴‍☠️", "1️⃣", "☀️", "🙂‍↔️", "👍🏽",
+    "\U0001fae9", "a_b-c", "=HYPERLINK(1)",
+]  # fmt: skip
+SPACES = {"line": "\u2028", "next line": "\x85", "file separator": "\x1c"}
+LONE = {
+    "emoji form": "\ufe0f",
+    "a mark of nothing": "\u0301",
+    "a flag without its end": "🏴\U000e0067",
+}
+
+
+def described(**words):
+    library = Library(None)
+    try:
+        number = library.keep(result_of())
+        library.describe(number, **words)
+        return library.entry(number)
+    finally:
+        library.close()
+
+
+# Every place where untrusted text is taken as a name of something.
+PLACES = {
+    "symbols": lambda text: Custom(symbols=f"{text} 🐶 🦊"),
+    "name": lambda text: described(name=text),
+    "tags": lambda text: described(tags=[text]),
+    "note": lambda text: described(note=text),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("letter", [*INVISIBLE.values(), *LONE.values()], ids=[*INVISIBLE, *LONE])
+def test_a_letter_that_cannot_be_seen_is_refused_by_its_code(place, letter):
+    # White space around a text is left out, and a mark belongs to a letter.
+    for text in (letter,) if letter in LONE.values() else (f"x{letter}x", f"☀️{letter}x"):
+        with pytest.raises(OptionError, match=rf"`{place}` .*U\+{ord(letter[-1]):04X} "):
+            PLACES[place](text)
+
+
+@pytest.mark.parametrize("letter", SPACES.values(), ids=SPACES)
+def test_white_space_that_a_terminal_obeys_is_refused_or_a_space(letter):
+    for place in PLACES.keys() - {"symbols"}:
+        with pytest.raises(OptionError, match=rf"`{place}` .*cannot be seen"):
+            PLACES[place](f"x{letter}x")
+    assert Custom(symbols=f"x{letter}y\tz").symbols == "x y z"
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("text", VISIBLE)
+def test_letters_of_any_script_and_emoji_are_taken(place, text):
+    PLACES[place](text)
+
+
+def test_equal_letters_are_one_in_options_and_words():
+    one, other = Custom(symbols="é x y"), Custom(symbols="e\u0301 x y")
+    assert one == other
+    assert hash(one) == hash(other)
+    experiment = dataclasses.replace(Experiment(), generator=other)
+    assert from_json(to_json(experiment)) == dataclasses.replace(Experiment(), generator=one)
+    assert described(tags=["é", "e\u0301"]).tags == ("é",)
+
+
+def test_rows_that_another_program_wrote_are_printed_in_visible_letters(
+    run, library, database, tmp_path, monkeypatch
+):
+    hostile = "\x1b[2J\x9b31m\n\u202e" + "".join(set(INVISIBLE.values()) - {"\ud83d"})
+    library.keep(result_of(state="failed", reason="why"), name="kept", tags=["a"])
+    database.execute("UPDATE runs SET name = ?, reason = ?, note = ?", [hostile] * 3)
+    database.execute("UPDATE tags SET tag = ?", [hostile.replace("\n", "")])
+    library.close()
+    monkeypatch.setenv("ATTNLAB_LIBRARY", str(tmp_path / "library"))
+    for arguments in (("list",), ("list", "--json"), ("show", 1), ("show", 1, "--json")):
+        status, out, err = run("runs", *arguments)
+        assert (status, err) == (0, "")
+        assert out.replace("\n", "").isprintable()
