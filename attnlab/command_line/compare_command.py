@@ -7,7 +7,7 @@ from typing import Any
 from attnlab.command_line.ending import Doing
 from attnlab.command_line.flags import add_flags
 from attnlab.command_line.many_runs import add_reuse, carry_out, executor_of, take_reuse
-from attnlab.command_line.numbers import show_interval, whole_number
+from attnlab.command_line.numbers import result_parts, seed_lines, whole_number
 from attnlab.comparisons.grid import (
     PRESET,
     Grid,
@@ -75,15 +75,9 @@ def run_compare(parsed: dict[str, Any], doing: Doing) -> int:
 
 def _line(row: Row) -> str:
     setting = ", ".join(f"{name} {text}" for name, text in row.setting.options) or "the defaults"
-    parts = []
+    lines = []
     if row.nll is not None:
-        best = row.references.best
-        if row.exact_match is not None:
-            parts.append(f"exact match {show_interval(row.exact_match)}")
-        parts += [
-            f"accuracy {show_interval(row.accuracy)} of {best.accuracy:.4f}",
-            f"loss {show_interval(row.nll)} nats of {best.nll:.4f}",
-        ]
+        lines = ["  ".join(result_parts(row)), *seed_lines(row)]
     reasons = dict.fromkeys(each.reason for each in row.unfinished)
-    parts += [f"{len(row.unfinished) or 1} without figures: {reason}" for reason in reasons]
-    return f"{setting}\n    " + "  ".join(parts)
+    lines += [f"{len(row.unfinished) or 1} without figures: {reason}" for reason in reasons]
+    return "\n    ".join([setting, *lines])

@@ -6,7 +6,7 @@ from typing import Any
 
 from attnlab.command_line.ending import Doing
 from attnlab.command_line.many_runs import add_reuse, carry_out, executor_of, take_reuse
-from attnlab.command_line.numbers import show_interval, whole_number
+from attnlab.command_line.numbers import result_parts, seed_lines, whole_number
 from attnlab.comparisons.grid import MOST_SEEDS
 from attnlab.comparisons.published.literature import POST
 from attnlab.comparisons.published.parts import PARTS, Part, part_named, runs_of
@@ -87,11 +87,6 @@ def _shipped_seeds(part: Part, text: str | None) -> int:
 
 
 def _line(row: PublishedRow) -> str:
-    parts = []
-    if row.row.accuracy is not None:
-        best = row.row.references.best
-        parts = [
-            f"accuracy {show_interval(row.row.accuracy)} of {best.accuracy:.4f}",
-            f"loss {show_interval(row.row.nll)} nats of {best.nll:.4f}",
-        ]
-    return f"{row.process}, {row.model}\n    " + "\n    ".join([*parts, row.verdict])
+    inner = row.row
+    lines = [] if inner.accuracy is None else [*result_parts(inner), *seed_lines(inner)]
+    return "\n    ".join([f"{row.process}, {row.model}", *lines, row.verdict])

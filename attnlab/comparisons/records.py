@@ -7,19 +7,21 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from attnlab.comparisons.intervals import Interval
-from attnlab.comparisons.summary import Row
+from attnlab.comparisons.summary import Row, figures_of
 from attnlab.optimum import Best
 
 
 def to_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Every row as a JSON object.
+    """Return every row as a JSON object.
 
-    First the options that are not the same in all rows, by their names, null where the row has no
-    such option. `seeds` runs were tried and `finished` of them have figures; why the others have
-    none stands in `unfinished`. Of `test_accuracy`, `test_nll` and `learned` the `mean` over seeds
-    and its interval from `low` to `high`, null where that is not known; where any row is of a task,
-    of `exact_match`, too. `floor` and the loss of
-    the references are in nats, `seconds` those of training a run.
+    First come the options that are not the same in all rows, null where the row has no such option.
+    `seeds` runs were tried and `finished` of them have figures; `unfinished` says why the others
+    have none. `test_accuracy`, `test_nll`, `learned` and, where any row is of a task, `exact_match`
+    have the `mean` over seeds and its interval from `low` to `high`, null if unknown. `by_seed` has
+    the same figures of every seed, `doubts` the reasons why an interval may not hold (keys of
+    `intervals.DOUBTS`). `reached`: how many `runs` reached that `share` of what can be learned, or
+    of the targets of a task, and Wilson's interval of their share of all. `floor` and the loss of
+    the references are in nats, `seconds` are those of training a run.
     """
     names, has_targets = differing_options(rows), any(row.exact_match is not None for row in rows)
     return [_record(row, names, has_targets) for row in rows]
@@ -48,7 +50,9 @@ def differing_options(rows: Sequence[Row]) -> tuple[str, ...]:
 
 def _record(row: Row, names: Sequence[str], has_targets: bool) -> dict[str, Any]:
     options = dict(row.setting.options)
-    known, reached = row.references, row.to_target
+    known, reached, count = row.references, row.to_target, row.reached
+    figures = {"test_accuracy": "accuracy", "test_nll": "nll", "learned": "learned"}
+    figures |= {"exact_match": "exact_match"} if has_targets else {}
     best = known and known.best
     return {
         **{name: _value(options.get(name)) for name in names},
@@ -73,6 +77,15 @@ def _record(row: Row, names: Sequence[str], has_targets: bool) -> dict[str, Any]
             "reached": reached and reached.reached,
             "tested": reached and reached.n,
         },
+        "reached": {
+            "share": count and count.target,
+            "runs": count and count.runs,
+            "of": count and count.n,
+            "low": count and count.share.low,
+            "high": count and count.share.high,
+        },
+        "by_seed": {name: _by_seed(row, figure) for name, figure in figures.items()},
+        "doubts": {name: _doubts(row, figure) for name, figure in figures.items()},
         "unfinished": [
             {"seed": run.seed, "state": run.state, "reason": run.reason} for run in row.unfinished
         ],
@@ -97,6 +110,17 @@ def _interval(interval: Interval | None) -> dict[str, float | None]:
     return {name: interval and getattr(interval, name) for name in ("mean", "low", "high")}
 
 
+def _by_seed(row: Row, figure: str) -> dict[str, float]:
+    if getattr(row, figure) is None:
+        return {}
+    return {str(seed): value for seed, value in figures_of(row, figure).items()}
+
+
+def _doubts(row: Row, figure: str) -> str:
+    interval = getattr(row, figure)
+    return "" if interval is None else " ".join(interval.doubts)
+
+
 def _best(best: Best | None) -> dict[str, float | None]:
     return {name: best and getattr(best, name) for name in ("nll", "accuracy")}
 
@@ -104,7 +128,7 @@ def _best(best: Best | None) -> dict[str, float | None]:
 def _flattened(record: dict[str, Any]) -> Iterable[tuple[str, Any]]:
     for name, value in record.items():
         if isinstance(value, dict):
-            yield from ((f"{name}_{part}", inner) for part, inner in value.items())
+            yield from ((f"{name}_{part}", inner) for part, inner in _flattened(value))
         elif isinstance(value, list):
             yield name, "; ".join(map(_in_words, value))
         else:

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
+from attnlab.comparisons.holm import adjusted_p_values
 from attnlab.comparisons.records import differing_options
 from attnlab.comparisons.summary import Row, figures_of
 from attnlab.configuration.options import OptionError
@@ -24,12 +25,15 @@ class Share:
     That of several is what their combination adds to the sum of what fewer of them do. Without
     any it is the seed's: the spread among runs of one setting. `degrees` are those of freedom;
     where no option had an effect a share would be about `by_chance`, its part of all degrees.
+    `adjusted_p` is the probability of an effect as large if there were none, by the F-test against
+    the seed's spread, corrected by Holm for all effects; 1 for the seed itself.
     """
 
     options: tuple[str, ...]
     share: float
     degrees: int
     by_chance: float
+    adjusted_p: float = 1.0
 
 
 def shares_of(rows: Sequence[Row], figure: str = "nll") -> tuple[Share, ...]:
@@ -106,15 +110,25 @@ def variance_shares(
     parts.append(((), centred - cells))
     degrees = [math.prod(values.shape[names.index(name)] - 1 for name in part) for part, _ in parts]
     degrees[-1] = total - total // seeds
+    found = [float((effect**2).sum() * (total / effect.size) / spread) for _, effect in parts]
+    p_values = [*_effect_p_values(np.array(found), np.array(degrees)), 1.0]
     return tuple(
-        Share(
-            options=part,
-            share=float((effect**2).sum() * (total / effect.size) / spread),
-            degrees=free,
-            by_chance=free / (total - 1),
-        )
-        for (part, effect), free in zip(parts, degrees, strict=True)
+        Share(options=part, share=share, degrees=free, by_chance=free / (total - 1), adjusted_p=p)
+        for (part, _), share, free, p in zip(parts, found, degrees, p_values, strict=True)
     )
+
+
+def _effect_p_values(
+    shares: Float[np.ndarray, " parts"], degrees: Int[np.ndarray, " parts"]
+) -> list[float]:
+    """Return Holm's p-values of the F-tests of all parts but the last, which is the seed's."""
+    from scipy.special import fdtrc
+
+    if shares[-1] == 0:
+        # Of seeds without any spread nothing is known of chance.
+        return [1.0] * (len(shares) - 1)
+    ratios = (shares[:-1] / degrees[:-1]) / (shares[-1] / degrees[-1])
+    return adjusted_p_values(fdtrc(degrees[:-1], degrees[-1], ratios)).tolist()
 
 
 def _subsets(axes: int) -> Iterator[tuple[int, ...]]:

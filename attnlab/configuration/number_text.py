@@ -6,6 +6,7 @@ from typing import Any, SupportsFloat
 from attnlab.configuration.options import Option, OptionError, check_typed
 
 EMPTY_CELL = "?"
+_MOST_PLACES = 9
 # The last digit of a percentage that is shown.
 _LEAST_PERCENT = 1e-5
 
@@ -133,6 +134,17 @@ def show_percent(share: SupportsFloat) -> str:
     else:
         places = max(0, near_zero - math.floor(math.log10(distance)))
     return f"{percent:.{places}f} %".replace("-", "−")
+
+
+def show_range(low: float, high: float, *, places: int = 3) -> str:
+    """Return `low to high`, with more places than asked for where both would look equal.
+
+    >>> show_range(0.99965, 1.0), show_range(-0.2, 0.25, places=1)
+    ('0.9997 to 1.0000', '−0.2 to 0.2')
+    """
+    while low < high and f"{low:.{places}f}" == f"{high:.{places}f}" and places < _MOST_PLACES:
+        places += 1
+    return f"{low:.{places}f} to {high:.{places}f}".replace("-", "−")
 
 
 def read_value(name: str, spec: Option, text: str, default: Any) -> Any:

@@ -42,6 +42,10 @@ def progress(page) -> str:
     return " ".join(each.proto.text for each in page.get("progress"))
 
 
+def captions(page) -> str:
+    return " ".join(each.value for each in page.caption)
+
+
 def warnings(page) -> str:
     return " ".join(each.value for each in page.warning)
 
@@ -155,6 +159,13 @@ def test_runs_are_made_once_and_read(page):
     table = page.dataframe[0].value
     assert list(table["n"]) == ["2 of 2"] * 4
     assert "±" in table["accuracy"][0]
+    assert all(len(each.split()) == 2 for each in table["each seed"])
+    assert all(" of 2 (" in each or each == "–" for each in table["reached 90%"])
+    # One pair may have been chosen for its size out of the six that four settings make.
+    second = page.selectbox(key="compare_second")
+    second.set_value(second.options[1]).run()
+    assert "corrected for all 6 pairs" in captions(page)
+    assert "If all 2 seeds succeed, up to 66 % of others may still fail" in captions(page)
     for figure in ("nll", "learned"):
         page.segmented_control(key="compare_figure").set_value(figure).run()
         assert not page.exception

@@ -3,9 +3,17 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
+
+from attnlab.command_line.numbers import result_parts, seed_lines, show_interval
+from attnlab.comparisons.intervals import Interval
+from attnlab.comparisons.references import References
+from attnlab.comparisons.summary import summarise
+from attnlab.optimum import Best
+from tests.unit.made_up_results import SHORT, all_finished, row_of
 
 SMALL = ("--batch", "20", "--train-size", "200", "--test-size", "100", "--steps", "20")
 
@@ -109,3 +117,32 @@ def test_workers_give_the_same_rows(run):
     asked = ("compare", "--model", "linear", "--seeds", 2, *SMALL, "--json")
     here, there = (json.loads(run(*asked, *more)[1])["rows"] for more in ((), ("--workers", 2)))
     assert here[0]["test_nll"] == pytest.approx(there[0]["test_nll"], abs=1e-4)
+
+
+def test_for_people_a_row_has_each_seed_how_many_reached_the_level_and_what_speaks_against_it():
+    """Of five accuracies two are stuck; with a floor of its own error beside them."""
+    accuracies = (0.96, 0.73, 0.959, 0.961, 0.729)
+    losses = (0.3, 0.8, 0.31, 0.3, 0.8)
+    row = row_of(SHORT, losses)
+    runs = all_finished(SHORT, losses, accuracies=accuracies)
+    known = References(Best(0.29, 0.96, 0.0005, 0.0006), Best(float(np.log(3)), 1 / 3))
+    (row,) = summarise(runs, [row.setting], references=lambda _: known)
+    words = "  ".join(result_parts(row))
+    assert "of 0.9600 ± 0.0006" in words
+    assert "nats of 0.2900 ± 0.0005" in words
+    each, reached, *cautions = seed_lines(row)
+    assert each == "accuracy of each seed: 0.9600 0.7300 0.9590 0.9610 0.7290"
+    # By the tables of Wilson's interval: 23.1 to 88.2 %.
+    assert reached.startswith("3 of 5 seeds reached 90% learned (95% interval of that share: 23%")
+    assert any("two groups" in caution for caution in cautions)
+    assert seed_lines(row_of(SHORT, [1.0])) == []
+
+
+@pytest.mark.parametrize("accuracy", [0.0, 1.0])
+def test_seeds_that_are_all_right_or_all_wrong_have_an_interval_with_a_width(accuracy):
+    rows = summarise(all_finished(SHORT, [0.1] * 4, accuracies=[accuracy] * 4), baselines=False)
+    ends = re.search(r"\(95% (\S+) to (\S+), 4 seeds\)", show_interval(rows[0].accuracy))
+    assert float(ends[1]) < float(ends[2])
+    tiny = Interval(1.0, 1 - 1e-7, 1.0, 4)
+    assert show_interval(tiny) == "1.0000 (95% 0.9999999 to 1.0000000, 4 seeds)"
+    assert "all 4" in show_interval(Interval(1.0, 1.0, 1.0, 4))

@@ -9,9 +9,16 @@ import numpy as np
 import pytest
 
 from attnlab.comparisons.grid import Grid, Setting, experiments_of, settings_of
-from attnlab.comparisons.intervals import student_interval
+from attnlab.comparisons.intervals import student_interval, wilson_interval
 from attnlab.comparisons.records import to_csv, to_records
-from attnlab.comparisons.summary import Row, StepsToTarget, Unfinished, figures_of, summarise
+from attnlab.comparisons.summary import (
+    Row,
+    StepsToTarget,
+    Unfinished,
+    figures_of,
+    reached_of,
+    summarise,
+)
 from attnlab.configuration.options import OptionError, options_of
 from attnlab.generators import Custom
 from attnlab.models import LinearOptions
@@ -195,6 +202,42 @@ def test_the_median_counts_runs_that_never_came_there_as_late():
 
 def test_of_runs_that_were_only_tested_at_their_end_no_steps_are_known():
     assert row_of(SHORT, [1.0, 1.0]).to_target is None
+
+
+def test_the_runs_that_reached_a_level_are_counted_within_the_error_of_their_tests():
+    """Of what can be learned, from a uniform guess to the floor: 90 %; two errors short counts."""
+    floor = row_of(SHORT, [1.0]).references.best.nll
+    span = UNIFORM - floor
+    losses = [UNIFORM - share * span for share in (0.95, 0.85, 0.79, 0.3)]
+    row = row_of(SHORT, losses, stderr=0.05 * span)
+    assert (row.reached.runs, row.reached.n, row.reached.target) == (2, 4, 0.9)
+    assert row.reached.share == wilson_interval(2, 4)
+    assert reached_of(row, "nll").runs == 2
+    assert reached_of(row, "learned", 0.75).runs == 3
+    # A test that cannot tell the level from half of the way does not count.
+    assert row_of(SHORT, losses, stderr=0.3 * span).reached is None
+    # The exact match of a task has its own level.
+    runs = [finished(SHORT, 1.0, seed=seed, exact_match=share) for seed, share in
+            enumerate((0.999, 0.95, 0.2))]  # fmt: skip
+    (task,) = summarise(runs, baselines=False)
+    assert (task.reached.runs, task.reached.n) == (2, 3)
+    (unknown,) = summarise(all_finished(SHORT, [1.0, 1.1]), references=lambda _: None)
+    assert unknown.reached is None
+
+
+def test_a_record_has_every_seed_and_what_speaks_against_its_interval():
+    losses = [0.99, 1.09, 1.0, 0.99, 0.99]
+    (record,) = to_records([row_of(SHORT, losses)])
+    assert record["by_seed"]["test_nll"] == dict(zip("01234", losses, strict=True))
+    assert record["doubts"]["test_nll"] == "few split"
+    row = row_of(SHORT, losses)
+    assert record["reached"] == {
+        "share": 0.9, "runs": row.reached.runs, "of": 5,
+        "low": row.reached.share.low, "high": row.reached.share.high,
+    }  # fmt: skip
+    (line,) = csv.DictReader(io.StringIO(to_csv([row])))
+    assert float(line["by_seed_test_nll_1"]) == 1.09
+    assert line["doubts_test_nll"] == "few split"
 
 
 def rows_of_grid():

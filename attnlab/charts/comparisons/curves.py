@@ -10,6 +10,7 @@ from attnlab.charts.core.drawing import Rows, drawn_once
 from attnlab.comparisons.curves import FEWEST_FOR_BAND, CurveOverSeeds, curve_over_seeds
 from attnlab.comparisons.intervals import Interval, widened
 from attnlab.comparisons.summary import Row
+from attnlab.configuration.number_text import show_range
 
 MEASURES = {
     "loss": "test loss (nats)",
@@ -35,7 +36,7 @@ def bands_table(rows: Sequence[Row], labels: Sequence[str], measure: str) -> pd.
             each = _shown(mean, row, measure)
             has_band = each.n >= FEWEST_FOR_BAND
             ends = (each.low, each.high) if has_band else (None, None)
-            text = f"{each.low:.4f} to {each.high:.4f}" if has_band else "–"
+            text = show_range(each.low, each.high, places=4) if has_band else "–"
             found.append((label, step, max(step, _START), each.mean, *ends, text, each.n))
     columns = ["setting", "step", "at", "value", "low", "high", "interval", "n"]
     return pd.DataFrame(found, columns=columns).astype({"low": float, "high": float})

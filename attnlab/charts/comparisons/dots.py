@@ -8,6 +8,7 @@ import pandas as pd
 from attnlab.charts.core.colours import hues, inks
 from attnlab.charts.core.drawing import Rows, drawn_once
 from attnlab.comparisons.summary import Row, figures_of
+from attnlab.configuration.number_text import show_range
 from attnlab.optimum import Best
 from attnlab.training.learned_share import learned_share
 
@@ -41,15 +42,20 @@ def seeds_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.D
 
 
 def means_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.DataFrame:
-    """A row for every setting with a finished run; without an interval it ends at its mean."""
+    """A row for every setting with a finished run; of a single one the interval is empty."""
     found = []
     for place, (row, label) in enumerate(zip(rows, labels, strict=True), 1):
         if has_figure(row, figure):
-            interval = getattr(row, figure)
-            low = interval.mean if interval.low is None else interval.low
-            high = interval.mean if interval.high is None else interval.high
-            found.append((place + BELOW, label, interval.mean, low, high, len(row.finished)))
-    return pd.DataFrame(found, columns=["place", "setting", "value", "low", "high", "n"])
+            each = getattr(row, figure)
+            text = "–"
+            if each.low is not None:
+                scale, unit = (100, " %") if figure == "learned" else (1, "")
+                ends = scale * each.low, scale * each.high
+                text = show_range(*ends, places=1 if unit else 4) + unit
+            n = len(row.finished)
+            found.append((place + BELOW, label, each.mean, each.low, each.high, text, n))
+    columns = ["place", "setting", "value", "low", "high", "interval", "n"]
+    return pd.DataFrame(found, columns=columns).astype({"low": float, "high": float})
 
 
 def references_table(rows: Sequence[Row], figure: str) -> pd.DataFrame:
@@ -171,8 +177,10 @@ def dots_layers(
         )
     )
     base = alt.Chart(means)
-    spans = base.mark_rule(color=hue.learned, strokeWidth=2, opacity=0.6, aria=False).encode(
-        x=x("low:Q"), x2="high:Q", y=y("place:Q")
+    spans = (
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(color=hue.learned, strokeWidth=2, opacity=0.6, aria=False)
+        .encode(x=x("low:Q"), x2="high:Q", y=y("place:Q"))
     )
     middles = base.mark_point(
         color=hue.learned, filled=True, shape="diamond", size=110, opacity=1, aria=False
@@ -182,8 +190,7 @@ def dots_layers(
         tooltip=[
             alt.Tooltip("setting:N"),
             alt.Tooltip("value:Q", title="mean", format=number),
-            alt.Tooltip("low:Q", title="from", format=number),
-            alt.Tooltip("high:Q", title="to (95 %)", format=number),
+            alt.Tooltip("interval:N", title="95 % interval"),
             alt.Tooltip("n:Q", title="seeds", format="d"),
         ],
     )

@@ -90,7 +90,7 @@ COMPARISONS = MappingProxyType(
         ),
         "data": ComparisonPreset(
             "How much data?",
-            "Training sets from 500 to 20,000 sequences, which the larger models learn by heart.",
+            "Training sets from 500 to 20,000 sequences; the larger models learn 500 by heart.",
             Grid(
                 (
                     ("model", ("linear", "attention", "transformer")),

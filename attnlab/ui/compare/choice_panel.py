@@ -43,7 +43,8 @@ def draw_choice(base: Experiment) -> Grid | None:
             width=130,
             persist_state="session",
             help="Runs of every setting, which differ in data, starting weights and batches. All "
-            "settings have the same seeds, and with equal processes the same data.",
+            "settings have the same seeds. They meet the same data if process, length and the "
+            "sizes of the data are equal.",
         )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         _draw_more(base)

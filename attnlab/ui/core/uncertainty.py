@@ -1,6 +1,7 @@
 """How sure a figure is, in the same words on every page."""
 
-from attnlab.comparisons.intervals import LEVEL, Interval
+from attnlab.comparisons.intervals import DOUBTS, LEVEL, Interval, wilson_interval
+from attnlab.comparisons.summary import Reached
 from attnlab.configuration.number_text import show_measured
 
 # A standard error over the test set says nothing of another start or other training data.
@@ -39,6 +40,40 @@ def share_text(interval: Interval | None) -> str:
         return _of_all(f"{percent.mean:.1f} %", interval)
     half = max(percent.high - percent.mean, percent.mean - percent.low)
     return f"{show_measured(percent.mean, half, most_places=1)} %"
+
+
+def reached_text(reached: Reached | None) -> str:
+    """Return how many seeds reached a level, and the interval of Wilson of their share.
+
+    >>> reached_text(Reached(0.9, 3, wilson_interval(3, 5))), reached_text(None)
+    ('3 of 5 (23 to 88 %)', '–')
+    """
+    if reached is None:
+        return "–"
+    low, high = 100 * reached.share.low, 100 * reached.share.high
+    return f"{reached.runs} of {reached.n} ({low:.0f} to {high:.0f} %)"
+
+
+def caution_text(*intervals: Interval | None) -> str:
+    """Return why intervals may not hold, apart from there being few seeds; "" if nothing is known.
+
+    >>> caution_text(Interval(0.5, 0.2, 0.8, 5, ("few", "split")))
+    'the seeds fall into two groups'
+    """
+    found = {name for interval in intervals if interval for name in interval.doubts}
+    return "; ".join(words for name, words in DOUBTS.items() if name in found and name != "few")
+
+
+def unseen_text(seeds: int) -> str:
+    """Return what so many seeds cannot show, however well all of them do.
+
+    >>> unseen_text(5)
+    'If all 5 seeds succeed, up to 43 % of others may still fail.'
+    """
+    share = 1 - wilson_interval(seeds, seeds).low
+    return f"If all {seeds} seeds succeed, up to {share:.0%} of others may still fail.".replace(
+        "%", " %"
+    )
 
 
 def _of_all(text: str, interval: Interval) -> str:

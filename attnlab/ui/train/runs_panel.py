@@ -63,7 +63,7 @@ def draw_runs(run: LiveRun) -> None:
             "Choose a row by its box. The first pinned run is the baseline of the differences. "
             "Where both settings were run with the same seeds, a difference is the mean over "
             "these with its interval; else that of the two runs, ± the error of independent test "
-            "sets, which is larger than that of runs which share one."
+            "sets, which is as a rule larger than that of runs which share one."
         )
         rows = chosen["selection"]["rows"]
         if rows and rows[0] < len(past):

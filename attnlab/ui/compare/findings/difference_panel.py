@@ -11,7 +11,7 @@ from attnlab.comparisons.summary import Row
 from attnlab.configuration.options import OptionError
 from attnlab.ui.compare.findings.dots_panel import FIGURES, figure_shown
 from attnlab.ui.core.outside import as_message
-from attnlab.ui.core.uncertainty import interval_text
+from attnlab.ui.core.uncertainty import caution_text, interval_text, unseen_text
 
 _FIRST, _SECOND, _ALL = "compare_first", "compare_second", "all others"
 # Of which less is better.
@@ -32,15 +32,18 @@ def draw_differences(rows: Sequence[Row], labels: Sequence[str]) -> None:
     chosen = others if second == _ALL else [second]
     pairs = {label: (named[first], named[label]) for label in chosen}
     pairs = {label: pair for label, pair in pairs.items() if len(common_seeds(*pair)) > 1}
+    # Whatever is chosen was chosen after looking at all of them.
+    among = len(named) * (len(named) - 1) // 2
     try:
-        found = compare_all(list(pairs.values()), figure)
+        found = compare_all(list(pairs.values()), figure, among=among)
     except OptionError as error:
         st.caption(as_message(str(error)))
         return
     told = [_cells(label, each, first) for label, each in zip(pairs, found, strict=True)]
-    if second == _ALL:
+    if second == _ALL and told:
+        table = pd.DataFrame(told)
         st.dataframe(
-            pd.DataFrame(told),
+            table if table["caution"].any() else table.drop(columns="caution"),
             key="compare_differences",
             hide_index=True,
             column_config={"verdict": st.column_config.TextColumn(width=130)},
@@ -67,6 +70,7 @@ def _cells(label: str, found: Comparison, first: str) -> dict[str, str]:
         "p, corrected": _probability(found.adjusted_p),
         "seeds": str(found.difference.n),
         "same data": "yes" if found.same_data else "no",
+        "caution": caution_text(found.difference),
     }
 
 
@@ -87,13 +91,16 @@ def _verdict(found: Comparison) -> str:
 
 def _in_words(second: str, first: str, found: Comparison, figure: str) -> str:
     unit = " nats" if figure == "nll" else ""
-    data = "on the same data" if found.same_data else "on data of their own"
+    data = "on the same data" if found.same_data else "not on the same data"
     verdict = _verdict(found)
     told = verdict if verdict == "within the noise" else f"{second} is {verdict}"
+    corrected = f", corrected {_said(found.adjusted_p)}" if found.among > 1 else ""
+    caution = caution_text(found.difference)
     return (
-        f"{FIGURES[figure]} of {second} less that of {first}: {_difference(found)}{unit}, over "
-        f"{found.difference.n} seeds {data} (t = {found.t:.2f}, p {_said(found.p)}). Verdict: "
-        f"{told}."
+        f"Verdict: {told}. {FIGURES[figure]} of {second} minus that of {first}: "
+        f"{_difference(found)}{unit}, over {found.difference.n} seeds {data} "
+        f"(t = {found.t:.2f}, p {_said(found.p)}{corrected})."
+        + (f" Caution: {caution}." if caution else "")
     )
 
 
@@ -108,12 +115,13 @@ def _draw_caption(first: str, found: Sequence[Comparison], figure: str) -> None:
     less = "less is better" if figure in _LOSSES else "more is better"
     words = (
         f"A paired t-test over seeds; ± is half of the {LEVEL:.0%} interval of the mean "
-        f"difference, and {less}. "
+        f"difference, and {less}. Seeds count as spread by the tests' own error or more. "
     )
-    if len(found) > 1:
+    if (among := found[0].among) > 1:
         words += (
-            f"{len(found)} differences are looked at, so that some are large by chance: their p is "
-            f"corrected by Holm, and the verdict goes by that. "
+            f"The verdict goes by p corrected for all {among} pairs of settings here (Bonferroni), "
+            "since you may have chosen this one for its size. "
         )
-    words += "“Within the noise”: seeds alone may well make such a difference."
+    few = min(each.difference.n for each in found)
+    words += f"“Within the noise”: seeds alone may well make such a difference. {unseen_text(few)}"
     st.caption(words)

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 import streamlit as st
 
 from attnlab.charts import dots_chart, means_table, references_table, seeds_table
-from attnlab.comparisons.summary import Row
+from attnlab.comparisons.summary import TARGET, Row, reached_of
+from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
 from attnlab.ui.core.uncertainty import OF_SEEDS, interval_text, share_text
 
 _FIGURE, _CHANGED = "compare_figure", "compare_figure_changed"
+_MOST_TOLD = 4
 FIGURES = {
     "accuracy": "accuracy",
     "nll": "loss",
@@ -49,8 +51,8 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
             + _extremes(rows, labels, figure),
         )
     st.caption(
-        "How to read it: a small dot is a run, the diamond their mean, the bar through it the "
-        f"{OF_SEEDS}. "
+        f"A small dot is a run, the diamond the mean, the bar the {OF_SEEDS}. "
+        + _reached(rows, labels, figure)
         + (
             "Exact match is the share of the test's sources whose target is written without a "
             "mistake, each token after those that the model itself wrote."
@@ -59,6 +61,18 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
             "commonest token, the best linear rule, and the best that is possible."
         )
     )
+
+
+def _reached(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
+    """How many seeds reached the level, of settings of which some did and some did not."""
+    found = zip(labels, (reached_of(row, figure) for row in rows), strict=True)
+    mixed = [(label, each) for label, each in found if each and 0 < each.runs < each.n]
+    told = [f"{each.runs} of {each.n} seeds of {label}" for label, each in mixed[:_MOST_TOLD]]
+    told += ["…"] * (len(mixed) > _MOST_TOLD)
+    if not told:
+        return ""
+    of = "targets" if figure == "exact_match" else "the way from a guess to the best"
+    return as_message(f"Only {', '.join(told)} reached {TARGET:.0%} of {of}. ")
 
 
 def figure_shown(rows: Sequence[Row]) -> str:

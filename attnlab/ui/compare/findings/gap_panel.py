@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from attnlab.comparisons.gap import PARTS, Gap, gap_of
+from attnlab.comparisons.intervals import LEVEL
 from attnlab.comparisons.summary import Row
 from attnlab.training.feasibility import reachable_by
 from attnlab.ui.core.fragments import draw_while
@@ -56,7 +57,8 @@ def _draw_table(finished: Sequence[tuple[Row, str]], rows: Sequence[Row]) -> Non
         f"In nats: loss − floor as a sum of {'; '.join(PARTS.values())}. ± is half of the "
         f"{OF_SEEDS}. Where parts are not known by themselves, the last of them has their sum. "
         "The family's part is known where its best model can be worked out, as of the linear one; "
-        "elsewhere the bounds say what it can be, the upper one by the family's best run. What "
+        f"elsewhere it has a lower and an upper bound, each with {LEVEL:.0%}, the upper one by the "
+        "family's best run. What "
         "the training set could not tell is known where the same setting was run with fresh "
         "sequences, too: vary `data`."
     )

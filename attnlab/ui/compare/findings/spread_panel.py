@@ -1,12 +1,13 @@
 """What the spread of a figure over all runs is due to."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from attnlab.charts import share_names, shares_chart, shares_table
-from attnlab.comparisons.shares import shares_of
+from attnlab.comparisons.intervals import LEVEL
+from attnlab.comparisons.shares import Share, shares_of
 from attnlab.comparisons.summary import Row
 from attnlab.configuration.options import OptionError
 from attnlab.ui.compare.findings.dots_panel import FIGURES, figure_shown
@@ -33,15 +34,9 @@ def draw_spread(rows: Sequence[Row]) -> None:
     except OptionError as error:
         st.caption(as_message(f"It can be told of a full grid with 2 seeds or more. {error}"))
         return
-    largest = max(shares, key=lambda each: each.share)
     seed, names = shares[-1], dict(zip(shares, share_names(shares), strict=True))
     shown = [*sorted(shares[:-1], key=lambda each: -each.share)[: _MOST_BARS - 1], seed]
-    most = (
-        "Most of the spread is the seed's: the options matter less than chance does."
-        if largest is seed and seed.share > 0.5
-        else f"The largest share is that of {names[largest]}."
-    )
-    st.markdown(as_message(f"{most} The seed's is {seed.share:.0%}."))
+    st.markdown(as_message(_in_words(shares, names)))
     with st.container(key="chart_compare_shares"):
         draw_chart(
             shares_chart(shares_table(shown), parts=share_names(shown), dark=on_dark()),
@@ -51,7 +46,19 @@ def draw_spread(rows: Sequence[Row]) -> None:
             + ".",
         )
     st.caption(
-        "How to read it: the variance over all runs, divided up exactly (analysis of variance). × "
-        "is what options do together beyond what each does alone. The grey tick is about what a "
-        "share would be if options had no effect at all."
+        "The variance over all runs, divided up exactly (analysis of variance). × is what options "
+        "do together beyond what each does alone. The grey tick is about what a share would be if "
+        "options had no effect; an effect counts as real if Holm's p of its F-test is below 5 %."
     )
+
+
+def _in_words(shares: Sequence[Share], names: Mapping[Share, str]) -> str:
+    """The largest share beyond chance, and the seed's."""
+    seed = shares[-1]
+    real = [each for each in shares[:-1] if each.adjusted_p <= 1 - LEVEL]
+    if not real:
+        most = "No option has an effect beyond chance here."
+    else:
+        largest = max(real, key=lambda each: each.share)
+        most = f"Most of what options explain is due to {names[largest]}: {largest.share:.0%}."
+    return f"{most} Seeds explain {seed.share:.0%} of the spread, the options {1 - seed.share:.0%}."

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from attnlab.comparisons.intervals import LEVEL
 from attnlab.comparisons.records import differing_options
-from attnlab.comparisons.summary import TARGET, Row
+from attnlab.comparisons.summary import TARGET, Row, figures_of
 from attnlab.configuration.number_text import show_measured
 from attnlab.optimum import Best
 from attnlab.runs.result import Result
@@ -15,19 +16,26 @@ from attnlab.ui.compare.findings.words import option_label
 from attnlab.ui.controls.link_bar import go_to
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.shell import INSPECT_PAGE
-from attnlab.ui.core.uncertainty import OF_SEEDS, interval_text, share_text
+from attnlab.ui.core.uncertainty import (
+    OF_SEEDS,
+    caution_text,
+    interval_text,
+    reached_text,
+    share_text,
+    unseen_text,
+)
 
-_REASON, _EXACT = "not finished", "exact match"
+_REASON, _EXACT, _EACH, _CAUTION = "not finished", "exact match", "each seed", "caution"
+_REACHED = f"reached {TARGET:.0%}"
 # Those that a column as wide as its heading would cut off.
-_WIDE = ("accuracy", _EXACT, "loss (nats)", "learned", f"steps to {TARGET:.0%}")
+_WIDE = ("accuracy", _EXACT, "loss (nats)", "learned", _REACHED, _EACH, f"steps to {TARGET:.0%}")
 
 
 def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
     """A row a setting, of which `wanted` runs are asked for; below it what a chosen one offers."""
     names = differing_options(rows)
     table = pd.DataFrame([_cells(row, names, wanted) for row in rows])
-    if not table[_REASON].any():
-        table = table.drop(columns=_REASON)
+    table = table.drop(columns=[name for name in (_REASON, _CAUTION) if not table[name].any()])
     if all(row.exact_match is None for row in rows):
         table = table.drop(columns=_EXACT)
     chosen = st.dataframe(
@@ -40,11 +48,16 @@ def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
         alt=f"The comparison as a table, {len(rows)} settings.",
     )
     st.caption(
-        f"Means over seeds, ± half of the {OF_SEEDS}; n is the number of finished runs. Floor and "
-        "ceiling are the least loss and the greatest accuracy that any predictor can have. "
-        f"`steps to {TARGET:.0%}`: the median first test at which {TARGET:.0%} of what can be "
-        "learned was learned, or how many runs came there, if fewer than half. Choose a row by its "
-        "box to open one of its runs in Inspect."
+        f"Means over seeds, ± half of the {OF_SEEDS}; n: finished runs. "
+        f"`each seed`: its {_each_figure(rows)[1]}. `{_REACHED}`: seeds that reached {TARGET:.0%} "
+        f"of {_each_figure(rows)[2]} at the end, within the error of their test, and the "
+        f"{LEVEL:.0%} interval of that share (Wilson's). {unseen_text(wanted)}"
+    )
+    st.caption(
+        "Floor and ceiling: the least loss and the greatest accuracy that any predictor can have. "
+        f"`steps to {TARGET:.0%}`: the median step of the first test with {TARGET:.0%} learned; "
+        "where no more than half of the runs came there, their number. Select a row to open one "
+        "of its runs in Inspect."
     )
     places = chosen["selection"]["rows"]
     if places and places[0] < len(rows):
@@ -62,11 +75,26 @@ def _cells(row: Row, names: Sequence[str], wanted: int) -> dict[str, str]:
         "loss (nats)": interval_text(row.nll),
         "floor": _best(known and known.best, "nll"),
         "learned": share_text(row.learned),
+        _REACHED: reached_text(row.reached),
+        _EACH: _each(row),
         f"steps to {TARGET:.0%}": _steps(row) if reached else "–",
         "parameters": "–" if row.parameters is None else f"{row.parameters:,}",
         "seconds a run": "–" if row.seconds is None else f"{row.seconds:.1f}",
+        _CAUTION: caution_text(row.accuracy, row.exact_match, row.learned),
         _REASON: "; ".join(dict.fromkeys(each.reason for each in row.unfinished)),
     }
+
+
+def _each_figure(rows: Sequence[Row]) -> tuple[str, str, str]:
+    """The figure that a table has of each seed, its name, and what is to be reached of it."""
+    if any(row.exact_match is not None for row in rows):
+        return "exact_match", _EXACT, "the targets"
+    return "accuracy", "accuracy", "what can be learned"
+
+
+def _each(row: Row) -> str:
+    values = figures_of(row, _each_figure([row])[0]).values()
+    return " ".join(f"{value:.3f}" for value in values) or "–"
 
 
 def _best(best: Best | None, figure: str) -> str:
