@@ -21,6 +21,7 @@ from attnlab.command_line.process_commands import (
 from attnlab.command_line.reproduce_command import add_reproduce, run_reproduce
 from attnlab.command_line.runs_command import add_runs, run_runs
 from attnlab.command_line.train_command import add_train, run_train
+from attnlab.configuration.numerics import fix_numerics
 
 # More than the longest that argparse says of arguments which people write.
 _MOST_CHARACTERS = 300
@@ -47,6 +48,7 @@ _COMMANDS = MappingProxyType(
 
 def main(arguments: Sequence[str] | None = None, doing: Doing | None = None) -> int:
     """Run one command; the exit status. `doing` is told how far it came."""
+    fix_numerics()
     parsed = {
         name: value
         for name, value in vars(_parser().parse_args(arguments)).items()

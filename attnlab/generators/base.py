@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from attnlab.configuration.finding import Finding
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import Options
 from attnlab.generators.rule_table import Outline, RuleTable
 from attnlab.generators.vocabulary import Vocabulary
@@ -105,6 +106,7 @@ class AbstractGenerator(Options, abc.ABC):
         """Belief after seeing `token` next."""
 
 
+@fixed_numerics()
 def sample(
     generator: AbstractGenerator, *, key: Key[Array, ""], size: int, length: int
 ) -> Int[Array, "size length"]:
@@ -112,6 +114,7 @@ def sample(
     return _draw(generator, generator.start(), jr.split(key, size), length)
 
 
+@fixed_numerics()
 def continue_sequence(
     generator: AbstractGenerator,
     tokens: Int[Array, " length"],
@@ -125,6 +128,7 @@ def continue_sequence(
     return _sample(generator, belief, jr.split(key, size), days)
 
 
+@fixed_numerics()
 def log_predictives(
     generator: AbstractGenerator, tokens: Int[Array, " length"]
 ) -> Float[Array, "length vocab"]:

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractTask
 from attnlab.generators.interruption import check_in
 from attnlab.models import AbstractModel, AttentionMap, Edit, TrueAlignment, edited
@@ -90,6 +91,7 @@ def removals(found: Iterable[Ablation]) -> dict[tuple[int, int], Effect]:
     return dict(sorted(removed.items(), key=lambda item: item[1].nll_change, reverse=True))
 
 
+@fixed_numerics()
 def effect_of(
     model: AbstractModel,
     *edits: Edit,

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.inspection.predictions import final_probs, probs_by_query
 from attnlab.models import AbstractModel, AttentionMap
 from attnlab.models.inside import mean_trace
@@ -32,6 +33,7 @@ class Comparison(NamedTuple):
         return self.attention[-1].pattern.mean(axis=0) if self.attention else None
 
 
+@fixed_numerics()
 def compare(
     experiment: Experiment,
     model: AbstractModel,
@@ -53,6 +55,7 @@ def compare(
     return Comparison(attention, depends, stderr, truth)
 
 
+@fixed_numerics()
 def depends_on(
     experiment: Experiment,
     model: AbstractModel,

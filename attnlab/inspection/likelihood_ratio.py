@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.inspection.redrawn import redrawn
 
 
@@ -25,6 +26,7 @@ class LikelihoodRatioTest(NamedTuple):
     draws: int
 
 
+@fixed_numerics()
 def likelihood_ratio_test(
     true: Float[np.ndarray, "sequences vocab"],
     model: Float[np.ndarray, "sequences vocab"],

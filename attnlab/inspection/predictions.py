@@ -6,12 +6,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.models import AbstractModel
 from attnlab.models.readout import final_logits
 
 _BLOCK = 1_000
 
 
+@fixed_numerics()
 def final_probs(
     model: AbstractModel, sequences: Int[Array | np.ndarray, "sequences length"], readout: str
 ) -> Float[np.ndarray, "sequences vocab"]:
@@ -27,6 +29,7 @@ def _final_probs(model, sequences, readout):
     return jax.lax.map(one, sequences, batch_size=_BLOCK)
 
 
+@fixed_numerics()
 def probs_by_query(
     model: AbstractModel, sequences: Int[Array | np.ndarray, "sequences length"]
 ) -> Float[np.ndarray, "sequences query vocab"]:

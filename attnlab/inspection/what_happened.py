@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.models import AbstractModelOptions, AttentionOptions
 from attnlab.optimum import Best, Rung
 from attnlab.training.evaluation import Evaluation
@@ -54,6 +55,7 @@ class WhatHappened(NamedTuple):
     heads: int
 
 
+@fixed_numerics()
 def what_happened(
     tests: Sequence[tuple[int, Evaluation]],
     rungs: Sequence[Rung],

@@ -13,11 +13,13 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, Int, Key
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import quoted
 from attnlab.models import AbstractModel
 from attnlab.models.readout import final_logits
 
 
+@fixed_numerics()
 @eqx.filter_jit
 def generate(
     model: AbstractModel,
@@ -57,6 +59,7 @@ class Beam(NamedTuple):
     log_probs: Float[Array, " width"]
 
 
+@fixed_numerics()
 @eqx.filter_jit
 def beam_search(
     model: AbstractModel,

@@ -6,17 +6,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.models.base import AbstractModel, AttentionMap, Trace
 
 # Sequences traced together, which bounds the memory: a trace has a pattern for every head.
 _BLOCK = 8
 
 
+@fixed_numerics()
 def trace_of(model: AbstractModel, tokens: Int[Array | np.ndarray, " length"]) -> Trace:
     """The trace at every position of one sequence, as NumPy arrays."""
     return _in_numpy(_trace(model, jnp.asarray(tokens)))
 
 
+@fixed_numerics()
 def mean_trace(
     model: AbstractModel, sequences: Int[Array | np.ndarray, "sequences length"]
 ) -> Trace:

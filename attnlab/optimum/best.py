@@ -6,6 +6,7 @@ import functools
 import numpy as np
 from jaxtyping import Float
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum.levels import TooManyBeliefsError, levels
 from attnlab.optimum.sampled import mean_and_error, predictives, sampled_sequences
@@ -56,6 +57,7 @@ class Optimum:
 
 # A pure function of a frozen value and a number, asked for again with every picture of a page.
 @functools.lru_cache(maxsize=64)
+@fixed_numerics()
 def optimum(generator: AbstractGenerator, length: int, most: int | None = None) -> Optimum:
     """Floor and ceiling of predicting each token from those before it, as far as `length` + 1.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractGenerator
 from attnlab.generators.interruption import check_in
 from attnlab.optimum.best import entropy
@@ -52,6 +53,7 @@ class Dependence:
 
 # A pure function of a frozen value and a number, asked for again with every picture of a page.
 @functools.lru_cache(maxsize=64)
+@fixed_numerics()
 def dependence(generator: AbstractGenerator, length: int) -> Dependence:
     """The true dependence map of a process: exact over all sequences, or over a sample."""
     generator = generator.at_length(length)
@@ -90,6 +92,7 @@ def informative_positions(true: Dependence) -> Bool[np.ndarray, " position"]:
     return moves > max(_LEAST_MOVE, _LEAST_SHARE * moves.max())
 
 
+@fixed_numerics()
 def influence(
     predict: Predictor,
     sequences: Int[np.ndarray, "sequences length"],
@@ -128,6 +131,7 @@ def influence(
     return mean, effects.std(axis=0, ddof=1) / np.sqrt(len(sequences))
 
 
+@fixed_numerics()
 def true_influence(
     generator: AbstractGenerator,
     sequences: Int[np.ndarray, "sequences length"],
@@ -144,6 +148,7 @@ def true_influence(
     return influence(predict, sequences, marginals, possible)[0]
 
 
+@fixed_numerics()
 def possible_pasts(generator: AbstractGenerator) -> Possible:
     """Says of any sequences whether their first t + 1 tokens can happen, for each t."""
 
@@ -154,6 +159,7 @@ def possible_pasts(generator: AbstractGenerator) -> Possible:
     return possible
 
 
+@fixed_numerics()
 def token_marginals(generator: AbstractGenerator, length: int) -> Float[np.ndarray, "length vocab"]:
     """The distribution of each visible token on its own: exact, or frequencies in a sample."""
     generator = generator.at_length(length)

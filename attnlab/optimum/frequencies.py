@@ -3,10 +3,10 @@
 import dataclasses
 import functools
 
-import jax.random as jr
 import numpy as np
 from jaxtyping import Float, Int
 
+from attnlab.configuration.numerics import fixed_numerics, key_of
 from attnlab.generators import AbstractGenerator, sample
 from attnlab.optimum.levels import TooManyBeliefsError, levels
 from attnlab.optimum.sampled import sampled_sequences
@@ -60,6 +60,7 @@ class Counted:
 
 # A pure function of a frozen value and a number, asked for again with every picture of a page.
 @functools.lru_cache(maxsize=64)
+@fixed_numerics()
 def frequencies(generator: AbstractGenerator, length: int, most: int | None = None) -> Frequencies:
     """The exact frequencies; with more than `most` beliefs (3^12), those of a fixed sample.
 
@@ -101,10 +102,11 @@ def count_frequencies(sequences: Int[np.ndarray, "size positions"], vocab: int) 
     )
 
 
+@fixed_numerics()
 def counted(generator: AbstractGenerator, length: int, seed: int) -> Counted:
     """10,000 sequences of `length` visible tokens and the one to predict, drawn by `seed`."""
     generator = generator.at_length(length)
-    key = jr.key(seed)
+    key = key_of(seed)
     sequences = np.asarray(sample(generator, key=key, size=_COUNTED, length=length + 1))
     known = count_frequencies(sequences, generator.vocabulary.size)
     return Counted(sequences[:_SHOWN].copy(), _COUNTED, known)
@@ -112,6 +114,7 @@ def counted(generator: AbstractGenerator, length: int, seed: int) -> Counted:
 
 # A pure function of a frozen value and a number, asked for again with every picture of a page.
 @functools.lru_cache(maxsize=64)
+@fixed_numerics()
 def agreement(generator: AbstractGenerator, length: int) -> Agreement:
     """Agreement above chance by lag, from 1 to `length` - 1; exact over all sequences, or sampled.
 

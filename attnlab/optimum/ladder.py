@@ -5,6 +5,7 @@ import functools
 
 import numpy as np
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum.best import Best, optimum
 from attnlab.optimum.grouped import best_from_groups, best_from_sampled_groups
@@ -27,6 +28,7 @@ class Rung:
 
 # A pure function of a frozen value and a number, asked for again with every picture of a page.
 @functools.lru_cache(maxsize=64)
+@fixed_numerics()
 def ladder(generator: AbstractGenerator, length: int, most: int | None = None) -> tuple[Rung, ...]:
     """Loss and accuracy of predicting the token after `length` others with ever more knowledge.
 

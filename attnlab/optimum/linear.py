@@ -5,6 +5,7 @@ import functools
 import numpy as np
 from jaxtyping import Float, Int
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractGenerator
 from attnlab.generators.interruption import check_in
 from attnlab.optimum.best import Best
@@ -20,6 +21,7 @@ _FLAT = 1e-7
 
 # A pure function of a frozen value and a number, asked for again with every picture of a page.
 @functools.lru_cache(maxsize=64)
+@fixed_numerics()
 def best_linear(generator: AbstractGenerator, length: int) -> Best:
     """Loss and accuracy of the linear predictor with the least expected loss.
 

@@ -6,10 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import quoted
 from attnlab.generators import AbstractGenerator, log_predictives
 
 
+@fixed_numerics()
 def next_token(generator: AbstractGenerator, days: Sequence[int]) -> Float[np.ndarray, " vocab"]:
     """p(token after | `days`), the tokens of all visible positions.
 
@@ -31,6 +33,7 @@ def next_token(generator: AbstractGenerator, days: Sequence[int]) -> Float[np.nd
     return rows[-1]
 
 
+@fixed_numerics()
 def sequence_log_prob(generator: AbstractGenerator, tokens: Sequence[int]) -> float:
     """log p(tokens) in nats, where they are the visible ones; -inf for those that cannot happen."""
     rows = _rows(generator.at_length(len(tokens)), tokens)

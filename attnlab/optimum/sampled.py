@@ -7,6 +7,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from attnlab.configuration.numerics import fixed_numerics, key_of
 from attnlab.generators import AbstractGenerator, predictions_from, sample
 
 # The standard error of a loss is then a few thousandths of a nat.
@@ -23,10 +24,11 @@ def sampled_sequences(
     generator: AbstractGenerator, length: int, size: int = SAMPLES
 ) -> Int[np.ndarray, "size length"]:
     """A fixed sample of sequences, independent of those that any run draws."""
-    key = jr.fold_in(jr.key(_SEED), _REFERENCE)
+    key = jr.fold_in(key_of(_SEED), _REFERENCE)
     return np.asarray(sample(generator, key=key, size=size, length=length))
 
 
+@fixed_numerics()
 def predictives(
     generator: AbstractGenerator, sequences: Int[np.ndarray, "size length"]
 ) -> Float[np.ndarray, "size queries vocab"]:

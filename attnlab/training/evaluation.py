@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.models import AbstractModel
 from attnlab.models.readout import final_logits
 from attnlab.training.losses import logits_of
@@ -67,6 +68,7 @@ def evaluate(
     return _mean_figures(nll, right) if given else _figures(nll, right)
 
 
+@fixed_numerics()
 def outcomes(
     model: AbstractModel,
     sequences: Int[Array, "size positions"],
@@ -85,6 +87,7 @@ def outcomes(
     return nll, right
 
 
+@fixed_numerics()
 def evaluate_by_position(
     model: AbstractModel, sequences: Int[Array, "size positions"] | Example
 ) -> EvaluationByPosition:

@@ -12,6 +12,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Int, Key
 
+from attnlab.configuration.numerics import fixed_numerics, key_of
 from attnlab.configuration.options import OptionError, Options, option, options_of
 from attnlab.configuration.records import check_own_name, from_record, to_record
 from attnlab.generators import PROCESSES, TASKS, AbstractGenerator, AbstractTask, Markov
@@ -188,6 +189,7 @@ class Setup(NamedTuple):
     given: int = 0
 
 
+@fixed_numerics()
 def prepare(experiment: Experiment) -> Setup:
     """Draw data and starting weights. The same experiment always gives the same ones."""
     generator, training = experiment.generator, experiment.training
@@ -234,12 +236,14 @@ def build_model(experiment: Experiment) -> AbstractModel:
     return starting_state(experiment).model
 
 
+@fixed_numerics()
 def starting_state(experiment: Experiment) -> TrainState:
     """The model at its starting weights, before the first step."""
     # Built inside one compiled program: op by op, each would compile alone, which takes seconds.
     return _build(*_to_build(experiment))
 
 
+@fixed_numerics()
 def starting_form(experiment: Experiment) -> TrainState:
     """`starting_state` with shapes and types in place of arrays; nothing is computed."""
     options, shape, _, training = _to_build(experiment)
@@ -272,7 +276,7 @@ def _form_of(options, shape, training):
 
 
 def _root(experiment: Experiment) -> Key[Array, ""]:
-    return jr.key(experiment.seed)
+    return key_of(experiment.seed)
 
 
 def _state_of(options, shape, key, training):

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from attnlab.configuration.finding import Finding
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import options_of
 from attnlab.configuration.position_words import with_position_word
 from attnlab.generators import AbstractTask
@@ -31,6 +32,7 @@ class Verdict:
     findings: tuple[Finding, ...]
 
 
+@fixed_numerics()
 def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
     """What stands in the way of an experiment, from its settings alone; `most` as in `optimum`."""
     generator, length, model = experiment.generator, experiment.length, experiment.model
@@ -49,6 +51,7 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
     return Verdict(best, reachable, tuple(told))
 
 
+@fixed_numerics()
 def reachable_by(experiment: Experiment) -> Best | None:
     """`Verdict.reachable`.
 

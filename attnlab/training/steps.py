@@ -12,6 +12,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import (
     OptionError,
     Options,
@@ -175,6 +176,7 @@ def as_compiled(training: Training) -> Training:
     return dataclasses.replace(training, **free)
 
 
+@fixed_numerics()
 def advance(
     state: TrainState,
     source: AbstractSource,

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractTask
 from attnlab.models import AbstractModel
 
@@ -13,6 +14,7 @@ from attnlab.models import AbstractModel
 _BLOCK = 32
 
 
+@fixed_numerics()
 def alignment_shares(
     task: AbstractTask, sources: Int[Array | np.ndarray, "sequences source"]
 ) -> Float[np.ndarray, "target source"]:
@@ -26,6 +28,7 @@ def _mean_shares(task, sources):
     return (true / true.sum(axis=-1, keepdims=True)).mean(axis=0)
 
 
+@fixed_numerics()
 def on_true_alignment(
     task: AbstractTask,
     model: AbstractModel,

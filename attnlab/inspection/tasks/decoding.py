@@ -13,12 +13,14 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import quoted
 from attnlab.models import AbstractModel, AbstractSourceModel
 from attnlab.models.generation import Beam
 from attnlab.models.parts.with_source import Memory
 
 
+@fixed_numerics()
 @eqx.filter_jit
 def write_target(
     model: AbstractModel,
@@ -56,6 +58,7 @@ def write_target(
     return jax.lax.scan(step, start, jnp.arange(count))[0][0]
 
 
+@fixed_numerics()
 @eqx.filter_jit
 def write_beam(
     model: AbstractModel,

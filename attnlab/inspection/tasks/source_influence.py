@@ -9,6 +9,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractTask, is_source, true_dependence
 from attnlab.models import AbstractModel
 
@@ -38,6 +39,7 @@ class SourceInfluence(NamedTuple):
     alignment: Float[np.ndarray, "target source"]
 
 
+@fixed_numerics()
 def source_influence(
     task: AbstractTask,
     model: AbstractModel,

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractGenerator, AbstractTask
 from attnlab.inspection.tasks.decoding import write_target
 from attnlab.models import AbstractModel
@@ -31,6 +32,7 @@ class TargetTest(NamedTuple):
     tokens: EvaluationByPosition
 
 
+@fixed_numerics()
 def check_targets(
     task: AbstractTask,
     model: AbstractModel,
@@ -49,6 +51,7 @@ def check_targets(
     )
 
 
+@fixed_numerics()
 def exact_match_of(
     process: AbstractGenerator, model: AbstractModel, sequences: Int[Array, "sequences positions"]
 ) -> float | None:

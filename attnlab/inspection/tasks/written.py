@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, Int, Key
 
+from attnlab.configuration.numerics import fixed_numerics
 from attnlab.inspection.tasks.decoding import write_beam, write_target
 from attnlab.models import AbstractModel
 from attnlab.models.generation import Beam
@@ -30,6 +31,7 @@ class Written(NamedTuple):
     attention: Float[Array, "sequences layers heads target source"]
 
 
+@fixed_numerics()
 @eqx.filter_jit
 def written(
     model: AbstractModel,
@@ -61,6 +63,7 @@ def written(
     return jax.vmap(one)(sources, targets)
 
 
+@fixed_numerics()
 @eqx.filter_jit
 def write_all(
     model: AbstractModel,

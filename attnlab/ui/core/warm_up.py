@@ -2,6 +2,7 @@
 
 import importlib
 
+from attnlab.configuration.numerics import fix_numerics
 from attnlab.live.live_run import LiveRun
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.core.compile_cache import switch_on_cache
@@ -12,6 +13,7 @@ from attnlab.ui.train.loss_panel import loss_drawing
 def prepare_first_page() -> None:
     """Import what a page needs, and build the charts of the first one."""
     # Before the first program is compiled, however small.
+    fix_numerics()
     switch_on_cache()
     importlib.import_module("attnlab.ui.core.shell")
     snapshot = LiveRun(PRESETS[FIRST_PRESET].experiment).snapshot()

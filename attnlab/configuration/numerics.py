@@ -1,0 +1,45 @@
+"""The settings of JAX that numbers depend on, the same whatever the environment says."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from types import MappingProxyType
+
+import jax
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Key
+
+_KEY_KIND = "threefry2x32"
+# The defaults of JAX, all of which a user may change for other programs of the same process.
+_SETTINGS = MappingProxyType(
+    {
+        "enable_x64": False,
+        "default_prng_impl": _KEY_KIND,
+        "threefry_partitionable": True,
+        "default_matmul_precision": None,
+        "numpy_dtype_promotion": "standard",
+    }
+)
+
+
+@contextmanager
+def fixed_numerics() -> Iterator[None]:
+    """Compute in this thread as JAX does by default, whatever its configuration is.
+
+    As a decorator, `@fixed_numerics()`, it makes a function independent of the configuration.
+    """
+    with ExitStack() as stack:
+        for name, value in _SETTINGS.items():
+            stack.enter_context(getattr(jax, name)(value))
+        yield
+
+
+def fix_numerics() -> None:
+    """Let this whole process compute as JAX does by default. For programs, not for a library."""
+    for name, value in _SETTINGS.items():
+        jax.config.update(f"jax_{name}", value)
+
+
+def key_of(seed: int) -> Key[Array, ""]:
+    """Return the random key of a seed from 0 to 2^32 - 1, whatever kind JAX makes by default."""
+    return jr.wrap_key_data(np.array([0, seed], np.uint32), impl=_KEY_KIND)

@@ -1,0 +1,198 @@
+"""An experiment decides every number, whatever JAX is configured to do."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import attnlab
+from attnlab.configuration.numerics import key_of
+from attnlab.generators import (
+    PROCESSES,
+    TASKS,
+    Cards,
+    HiddenMarkov,
+    continue_sequence,
+    log_predictives,
+    sample,
+)
+from attnlab.inspection import (
+    effect_of,
+    final_probs,
+    probs_by_query,
+    quality,
+    source_influence,
+)
+from attnlab.inspection.tasks.alignment import alignment_shares, on_true_alignment
+from attnlab.inspection.tasks.decoding import write_beam, write_target
+from attnlab.models import Edit
+from attnlab.models.generation import beam_search, generate
+from attnlab.models.inside import mean_trace, trace_of
+from attnlab.optimum import (
+    agreement,
+    counted,
+    dependence,
+    frequencies,
+    ladder,
+    next_token,
+    optimum,
+    sequence_log_prob,
+)
+from attnlab.training.evaluation import evaluate, evaluate_by_position
+from attnlab.training.experiment import build_model, prepare
+from attnlab.training.feasibility import feasibility
+from attnlab.training.loop import train
+from tests.unit.small_experiments import SMALL, SMALL_MODELS, SMALL_TASK, SMALL_TRANSFORMER, small
+
+HOSTILE = {
+    "enable_x64": True,
+    "default_prng_impl": "rbg",
+    "threefry_partitionable": False,
+    "numpy_dtype_promotion": "strict",
+    "default_matmul_precision": "bfloat16",
+}
+
+
+@contextmanager
+def hostile():
+    """JAX as another program of the same process may have configured it."""
+    with ExitStack() as stack:
+        for name, value in HOSTILE.items():
+            stack.enter_context(getattr(jax, name)(value))
+        yield
+
+
+def leaves(tree):
+    found = jax.tree.leaves(tree)
+    found = [jax.random.key_data(leaf) if is_key(leaf) else leaf for leaf in found]
+    return [np.asarray(leaf) for leaf in found if isinstance(leaf, jax.Array | np.ndarray | float)]
+
+
+def is_key(leaf):
+    return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def assert_same(one, other):
+    one, other = leaves(one), leaves(other)
+    assert len(one) == len(other) > 0
+    for mine, theirs in zip(one, other, strict=True):
+        assert mine.dtype == theirs.dtype
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def trained(experiment):
+    """All that an experiment decides: its data, its losses, its last state, its test."""
+    setup = prepare(experiment)
+    *_, last = train(experiment, setup)
+    readout = experiment.training.readout
+    test = evaluate(last.state.model, setup.test, readout=readout, given=setup.given)
+    return setup, last, tuple(test)
+
+
+def with_process(kind):
+    base = SMALL_TASK if kind in TASKS.values() else SMALL
+    return dataclasses.replace(base, generator=base.generator if kind is Cards else kind())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL_MODELS)
+def test_a_run_of_every_family_is_the_same(name):
+    experiment = small(SMALL_MODELS[name], steps=3)
+    plain = trained(experiment)
+    with hostile():
+        assert_same(plain, trained(experiment))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", PROCESSES.values(), ids=PROCESSES)
+def test_a_run_of_fresh_data_of_every_process_is_the_same(kind):
+    experiment = small(with_process(kind), steps=3, data="fresh")
+    plain = trained(experiment)
+    with hostile():
+        assert_same(plain, trained(experiment))
+
+
+MODEL, TASK_MODEL = build_model(SMALL_TRANSFORMER), build_model(SMALL_TASK)
+TEST, TASK_TEST = (np.asarray(prepare(each).test[:20]) for each in (SMALL, SMALL_TASK))
+TASK, SOURCE = SMALL_TASK.generator, TASK_TEST[0, : SMALL_TASK.generator.given()]
+HIDDEN, LENGTH = HiddenMarkov(), SMALL.length
+COUNT = SMALL_TASK.length + 1 - SMALL_TASK.generator.given()
+COMPUTED = {
+    "sample": lambda: sample(HIDDEN, key=key_of(3), size=5, length=LENGTH),
+    "continue_sequence": lambda: continue_sequence(
+        HIDDEN, jnp.array([0, 1], jnp.int32), key=key_of(3), size=5, days=3
+    ),
+    "log_predictives": lambda: log_predictives(HIDDEN, jnp.asarray(TEST[0])),
+    "optimum": lambda: dataclasses.astuple(optimum.__wrapped__(HIDDEN, 3)),
+    "sampled optimum": lambda: dataclasses.astuple(optimum.__wrapped__(HIDDEN, 3, 1)),
+    "ladder": lambda: [dataclasses.astuple(r.best) for r in ladder.__wrapped__(HIDDEN, 3)],
+    "dependence": lambda: vars(dependence.__wrapped__(HIDDEN, 3)),
+    "frequencies": lambda: vars(frequencies.__wrapped__(HIDDEN, 3)),
+    "agreement": lambda: vars(agreement.__wrapped__(HIDDEN, 3)),
+    "counted": lambda: counted(HIDDEN, 3, 5).sequences,
+    "next_token": lambda: next_token(HIDDEN, [0, 1, 2]),
+    "sequence_log_prob": lambda: sequence_log_prob(HIDDEN, [0, 1, 2]),
+    "feasibility": lambda: dataclasses.astuple(feasibility(SMALL).best),
+    "generate": lambda: generate(
+        MODEL, TEST[0, :-1], readout="last", days=3, temperature=1.0, key=key_of(0)
+    ),
+    "beam_search": lambda: beam_search(MODEL, TEST[0, :-1], readout="last", days=3, width=2),
+    "trace_of": lambda: trace_of(MODEL, TEST[0, :-1]),
+    "mean_trace": lambda: mean_trace(MODEL, TEST[:, :-1]),
+    "evaluate_by_position": lambda: tuple(evaluate_by_position(MODEL, jnp.asarray(TEST))),
+    "final_probs": lambda: final_probs(MODEL, TEST[:, :-1], "last"),
+    "probs_by_query": lambda: probs_by_query(MODEL, TEST[:, :-1]),
+    "effect_of": lambda: tuple(
+        effect_of(
+            MODEL, Edit(0, 1, np.eye(LENGTH, dtype=np.float32)), test=TEST, readout="last"
+        )
+    ),
+    "quality": lambda: [vars(each) if hasattr(each, "__dict__") else tuple(each)
+                        for each in quality(SMALL_TRANSFORMER, MODEL, TEST)],
+    "alignment_shares": lambda: alignment_shares(TASK, TASK_TEST[:, : len(SOURCE)]),
+    "on_true_alignment": lambda: on_true_alignment(TASK, TASK_MODEL, TASK_TEST[:, :-1]),
+    "write_target": lambda: write_target(
+        TASK_MODEL, jnp.asarray(SOURCE), count=COUNT, temperature=1.0, key=key_of(1)
+    ),
+    "write_beam": lambda: write_beam(TASK_MODEL, jnp.asarray(SOURCE), count=COUNT, width=2),
+    "source_influence": lambda: tuple(source_influence(TASK, TASK_MODEL, TASK_TEST)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_what_a_process_or_a_model_gives_is_the_same(name):
+    plain = COMPUTED[name]()
+    with hostile():
+        assert_same(plain, COMPUTED[name]())
+
+
+def test_a_key_is_the_one_that_jax_makes_by_default():
+    for seed in (0, 1, 7, 2**31 - 1):
+        assert key_of(seed).dtype == jax.random.key(seed).dtype
+        same = map(jax.random.key_data, (key_of(seed), jax.random.key(seed)))
+        np.testing.assert_array_equal(*same)
+
+
+@pytest.mark.slow
+def test_the_command_line_gives_the_same_numbers_in_any_environment():
+    command = [sys.executable, "-m", "attnlab", "train", "--generator", "hmm", "--json",
+               "--steps", "20", "--train-size", "200", "--test-size", "200"]  # fmt: skip
+    environment = os.environ | {"PYTHONPATH": str(Path(attnlab.__file__).parents[1])}
+    changed = {f"JAX_{name.upper()}": str(value) for name, value in HOSTILE.items()}
+    changed["JAX_RANDOM_SEED_OFFSET"] = "7"
+    found = []
+    for extra in ({}, changed):
+        done = subprocess.run(
+            command, env=environment | extra, capture_output=True, text=True, check=True
+        )
+        report = json.loads(done.stdout)
+        found.append({name: report[name] for name in report if "second" not in name})
+    assert found[0] == found[1]
