@@ -1,17 +1,19 @@
-"""`python -m attnlab`: sample sequences, train models, compare them, and tell the best possible.
+"""`python -m attnlab`: sample sequences, train models, compare them, and show the best possible.
 
 Results go to standard output, progress to standard error. A bad argument ends with status 2 and
 one line that says what to do; `ending` has the other ways to end before the time.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 from attnlab.command_line.compare_command import add_compare, run_compare
 from attnlab.command_line.ending import Doing, is_installed_command
+from attnlab.command_line.parser import Parser
 from attnlab.command_line.process_commands import (
     add_optimum,
     add_sample,
@@ -21,10 +23,9 @@ from attnlab.command_line.process_commands import (
 from attnlab.command_line.reproduce_command import add_reproduce, run_reproduce
 from attnlab.command_line.runs_command import add_runs, run_runs
 from attnlab.command_line.train_command import add_train, run_train
+from attnlab.configuration.environment import check_devices
 from attnlab.configuration.numerics import fix_numerics
-
-# More than the longest that argparse says of arguments which people write.
-_MOST_CHARACTERS = 300
+from attnlab.runs.library import library_folder
 
 
 class _Command(NamedTuple):
@@ -49,39 +50,24 @@ _COMMANDS = MappingProxyType(
 def main(arguments: Sequence[str] | None = None, doing: Doing | None = None) -> int:
     """Run one command; the exit status. `doing` is told how far it came."""
     fix_numerics()
-    parsed = {
-        name: value
-        for name, value in vars(_parser().parse_args(arguments)).items()
-        if value is not None
-    }
-    command = _COMMANDS[parsed.pop("command")]
+    values = vars(_parser().parse_args(arguments))
+    # Python before 3.13 gives an empty list for the value of `--length=--`.
+    values |= {name: "--" for name, value in values.items() if value == [] and name != "numbers"}
+    parsed = {name: value for name, value in values.items() if value is not None}
+    name = parsed.pop("command")
     try:
-        return command.run(parsed, doing or Doing())
+        # Before anything is computed: a run that is done could not be kept otherwise.
+        library_folder(os.environ)
+        if name != "runs":
+            check_devices()
+        return _COMMANDS[name].run(parsed, doing or Doing())
     except ValueError as error:
         print(f"attnlab: {error}", file=sys.stderr)
         return 2
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str):
-        print(f"attnlab: {_cut(message)}. See `{self.prog} --help`.", file=sys.stderr)
-        raise SystemExit(2)
-
-    def print_help(self, file: TextIO | None = None):
-        # argparse's own is silent about a write that fails.
-        print(self.format_help(), end="", file=file or sys.stdout)
-
-
-def _cut(message: str) -> str:
-    """One line of bounded length: a message may repeat arguments of any length."""
-    if len(message) > _MOST_CHARACTERS:
-        # The end of it may say what could be chosen instead.
-        message = f"{message[:150]} … {message[-147:]}"
-    return " ".join(message.split())
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="attnlab" if is_installed_command() else "python -m attnlab",
         description=(
             "Train small attention models on processes whose best possible prediction is known."

@@ -5,7 +5,6 @@ import json
 from typing import Any
 
 from attnlab.command_line.ending import Doing
-from attnlab.command_line.flags import add_flags
 from attnlab.command_line.many_runs import add_reuse, carry_out, executor_of, take_reuse
 from attnlab.command_line.numbers import result_parts, seed_lines, whole_number
 from attnlab.comparisons.grid import (
@@ -24,6 +23,7 @@ def add_compare(commands: argparse._SubParsersAction) -> None:
     """The command `compare`."""
     comparing = commands.add_parser(
         "compare",
+        add_help=False,
         help="train every combination of some options over seeds, and compare them",
         description=(
             "Any option may have several values, between commas or, if it is a list of numbers "
@@ -40,7 +40,7 @@ def add_compare(commands: argparse._SubParsersAction) -> None:
     shown = comparing.add_mutually_exclusive_group()
     shown.add_argument("--json", action="store_true", help="one JSON object")
     shown.add_argument("--csv", action="store_true", help="a table of comma-separated values")
-    add_flags(comparing, EXPERIMENT_PARTS, leave_out=("seed",))
+    comparing.add_options(EXPERIMENT_PARTS, leave_out=("seed",))
 
 
 def run_compare(parsed: dict[str, Any], doing: Doing) -> int:
@@ -64,13 +64,14 @@ def run_compare(parsed: dict[str, Any], doing: Doing) -> int:
     rows = summarise(results, settings)
     if as_json:
         record = {"seeds": seeds, "rows": to_records(rows)}
-        print(json.dumps(record, ensure_ascii=False))
+        print(json.dumps(record))
     elif as_csv:
         print(to_csv(rows), end="")
     else:
         for row in rows:
             print(_line(row))
-    return 0
+    # As many a script asks: whether there is any result.
+    return 0 if any(row.finished for row in rows) else 1
 
 
 def _line(row: Row) -> str:

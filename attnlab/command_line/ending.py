@@ -1,5 +1,7 @@
 """The exit status of a command that ends early: by Ctrl-C, a closed pipe or a failed write.
 
+Output is UTF-8 in every environment.
+
 Ctrl-C: one line that says how far the command came, and status 130 = 128 + SIGINT. Python hears it
 between two calls of compiled code, so it waits for a compilation or a chunk of steps to end.
 A closed pipe, such as that to `head -1`: silence, and status 141 = 128 + SIGPIPE, as shells report
@@ -34,6 +36,9 @@ def status_of(command: Callable[[Doing], int]) -> int:
     if sys.stderr is None:
         # Closed by the user; `print` would take None for standard output.
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        # Whatever the environment says: many encodings lack the symbols of processes.
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     doing = Doing()
     try:
         if sys.stdout is None:

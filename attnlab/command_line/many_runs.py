@@ -98,6 +98,10 @@ def _client(address: str) -> Any:
         raise OptionError("dask", address, "Dask is not installed here", remedy) from None
     try:
         return Client(address)
+    except TypeError:
+        problem = "a TLS address needs certificates"
+        remedy = "Set `distributed.comm.tls` in Dask's configuration, or name a tcp:// address"
+        raise OptionError("dask", address, problem, remedy) from None
     except (OSError, TimeoutError, ValueError) as error:
         remedy = "Name the address of a scheduler that runs, such as tcp://127.0.0.1:8786"
         raise OptionError("dask", address, f"no answer from there ({error})", remedy) from None

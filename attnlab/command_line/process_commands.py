@@ -10,7 +10,6 @@ import jax.random as jr
 import numpy as np
 
 from attnlab.command_line.ending import Doing
-from attnlab.command_line.flags import add_flags
 from attnlab.command_line.numbers import show_estimate, whole_number
 from attnlab.configuration.options import default_of, options_of
 from attnlab.configuration.records import to_record
@@ -24,24 +23,26 @@ _MOST_SEQUENCES = 1_000_000
 
 def add_sample(commands: argparse._SubParsersAction) -> None:
     """The command `sample`."""
-    drawing = commands.add_parser("sample", help="print sequences from a generator")
+    drawing = commands.add_parser("sample", add_help=False, help="print sequences from a generator")
     drawing.add_argument("generator", choices=list(PROCESSES), help="the process")
     drawing.add_argument("--size", default="10", help="how many sequences (default 10)")
     drawing.add_argument("--length", help="visible days; the day after them is printed too")
     drawing.add_argument("--seed", default="0", help="draws the sequences (default 0)")
     drawing.add_argument("--json", action="store_true", help="one JSON object")
-    add_flags(drawing, PROCESSES.values())
+    drawing.add_options(PROCESSES.values())
 
 
 def add_optimum(commands: argparse._SubParsersAction) -> None:
     """The command `optimum`."""
     best = commands.add_parser(
-        "optimum", help="print the Bayes accuracy and loss, and those of the baselines"
+        "optimum",
+        add_help=False,
+        help="print the Bayes accuracy and loss, and those of the baselines",
     )
     best.add_argument("generator", choices=list(PROCESSES), help="the process")
     best.add_argument("--length", help="visible days; the day after them is predicted")
     best.add_argument("--json", action="store_true", help="one JSON object")
-    add_flags(best, PROCESSES.values())
+    best.add_options(PROCESSES.values())
 
 
 def run_sample(parsed: dict[str, Any], doing: Doing) -> int:
@@ -62,8 +63,7 @@ def run_sample(parsed: dict[str, Any], doing: Doing) -> int:
                     "seed": seed,
                     "symbols": vocabulary.symbols,
                     "sequences": tokens.tolist(),
-                },
-                ensure_ascii=False,
+                }
             )
         )
     else:
@@ -119,7 +119,7 @@ def run_optimum(parsed: dict[str, Any], doing: Doing) -> int:
             },
         },
     }
-    print(json.dumps(report, ensure_ascii=False))
+    print(json.dumps(report))
     return 0
 
 

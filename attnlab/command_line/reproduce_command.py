@@ -58,17 +58,18 @@ def run_reproduce(parsed: dict[str, Any], doing: Doing) -> int:
             reuse = take_reuse(parsed)
             results = carry_out(runs_of(part, seeds), executor, doing, what=what, **reuse)
         rows = rows_of(part, results)
+    status = 0 if any(row.row.finished for row in rows) else 1
     if parsed["json"]:
         made = vars(shipped().made) if is_shipped else None
         record = {"part": part.name, "seeds": seeds, "published_in": POST, "shipped": made}
         record["rows"] = [to_record(row) for row in rows]
-        print(json.dumps(record, ensure_ascii=False))
-        return 0
+        print(json.dumps(record))
+        return status
     if is_shipped:
         print(made_in_words())
     for row in rows:
         print(_line(row))
-    return 0
+    return status
 
 
 def made_in_words() -> str:

@@ -80,7 +80,7 @@ def _list(library: Library, parsed: dict[str, Any]) -> int:
     entries = library.entries(query, most=most)
     if parsed["json"]:
         rows = [_record(entry) for entry in entries]
-        print(json.dumps({"count": library.count(query), "rows": rows}, ensure_ascii=False))
+        print(json.dumps({"count": library.count(query), "rows": rows}))
         return 0
     for entry in entries:
         print(_line(entry))
@@ -133,10 +133,10 @@ def _show(library: Library, parsed: dict[str, Any]) -> int:
     if entry is None:
         return 1
     if parsed["json"]:
-        print(json.dumps(_record(entry), ensure_ascii=False))
+        print(json.dumps(_record(entry)))
     else:
         print(_line(entry))
-        print(json.dumps(_record(entry), ensure_ascii=False, indent=2))
+        print(json.dumps(_record(entry), indent=2))
     return 0
 
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attnlab.command_line.ending import Doing
-from attnlab.command_line.flags import add_flags
 from attnlab.command_line.keeping import keep
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError
@@ -37,7 +36,9 @@ _STEPS_A_CHUNK, _STEPS_A_LINE = 100, 500
 
 def add_train(commands: argparse._SubParsersAction) -> None:
     """The command `train`."""
-    training = commands.add_parser("train", help="train a model and print its test figures")
+    training = commands.add_parser(
+        "train", add_help=False, help="train a model and print its test figures"
+    )
     training.add_argument("--preset", metavar="NAME", help="start from this named experiment")
     training.add_argument("--list-presets", action="store_true", help="print the presets and end")
     training.add_argument("--save", metavar="FILE", help="write a run file, which the pages open")
@@ -47,7 +48,7 @@ def add_train(commands: argparse._SubParsersAction) -> None:
         help="go on with the run of a file; only steps, batch and learning rate may be others",
     )
     training.add_argument("--json", action="store_true", help="one JSON object")
-    add_flags(training, EXPERIMENT_PARTS)
+    training.add_options(EXPERIMENT_PARTS)
 
 
 def run_train(parsed: dict[str, Any], doing: Doing) -> int:
@@ -209,7 +210,7 @@ def _print_report(
             "parameters": parameters,
             "experiment": json.loads(to_json(experiment)),
         }
-        print(json.dumps(report, ensure_ascii=False))
+        print(json.dumps(report))
         return
     if targets:
         exact, error = targets["exact_match"], targets["exact_match_stderr"]

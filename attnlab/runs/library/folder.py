@@ -6,26 +6,26 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 
+from attnlab.configuration.environment import read_folder
 from attnlab.runs.library.library import Library
 
 SWITCH = "ATTNLAB_LIBRARY"
-_OFF = ("off", "0", "no", "false")
 
 
 def library_folder(environment: Mapping[str, str]) -> Path | None:
-    """The folder that `ATTNLAB_LIBRARY` names, else the user's own; None if it says "off".
+    """Return the folder that `ATTNLAB_LIBRARY` names, else the user's own; None if it is off.
+
+    Raises:
+        OptionError: if the name begins with `~` and a user that does not exist.
 
     >>> print(library_folder({"ATTNLAB_LIBRARY": "off"}))
     None
     >>> library_folder({"ATTNLAB_LIBRARY": "runs of May"}).name
     'runs of May'
     """
-    wanted = environment.get(SWITCH, "").strip()
-    if wanted.lower() in _OFF:
-        return None
-    return Path(wanted).expanduser() if wanted else user_data_path("attnlab") / "library"
+    return read_folder(SWITCH, user_data_path("attnlab") / "library", environment)
 
 
 def default_library() -> Library:
-    """The user's library, opened; one in memory, which nobody finds again, if it is off."""
+    """Return the user's library, opened; if it is off, one in memory for this process alone."""
     return Library(library_folder(os.environ))

@@ -1,11 +1,13 @@
 """Compiled programs kept on disk, so that they are there when the app starts again."""
 
-import os
+import logging
 from pathlib import Path
 
 import jax
 from platformdirs import user_cache_path
 
+from attnlab.configuration.environment import read_folder
+from attnlab.configuration.options import OptionError
 from attnlab.ui.core.hosting import hosted
 
 SWITCH = "ATTNLAB_CACHE"
@@ -15,12 +17,15 @@ def switch_on_cache() -> Path | None:
     """Keep compiled programs in the user's cache folder; the folder, or None if switched off.
 
     `ATTNLAB_CACHE=off` switches it off, another value names the folder; a shared server writes
-    nothing to disk. Before the first program is compiled.
+    nothing to disk. Call it before the first program is compiled.
     """
-    wanted = os.environ.get(SWITCH, "")
-    if hosted() or wanted.lower() in ("off", "0", "no"):
+    try:
+        folder = read_folder(SWITCH, user_cache_path("attnlab") / "programs")
+    except OptionError as error:
+        logging.getLogger(__name__).warning("%s Compiled programs are not kept.", error)
         return None
-    folder = Path(wanted) if wanted else user_cache_path("attnlab") / "programs"
+    if hosted() or folder is None:
+        return None
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:

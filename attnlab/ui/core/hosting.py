@@ -10,9 +10,20 @@ import os
 
 import streamlit as st
 
+from attnlab.configuration.environment import check_devices, read_count
 from attnlab.live.queueing import WorkQueue
 from attnlab.training.limits import HOSTED, OPEN, Limits
 from first_paint.hosting import hosted
+
+
+def environment_problem() -> str:
+    """Return what of the server's environment stops every page, or nothing."""
+    try:
+        _places()
+        check_devices()
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def limits() -> Limits:
@@ -27,9 +38,5 @@ def work_queue() -> WorkQueue:
 
 
 def _places() -> float:
-    text = os.environ.get("ATTNLAB_TRAININGS", "")
-    if not text:
-        return max(1, (os.cpu_count() or 1) - 1) if hosted() else math.inf
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"`ATTNLAB_TRAININGS` is {text!r}. Set it to a whole number from 1.")
-    return int(text)
+    usual = max(1, (os.cpu_count() or 1) - 1) if hosted() else math.inf
+    return read_count("ATTNLAB_TRAININGS") or usual

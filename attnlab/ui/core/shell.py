@@ -14,6 +14,8 @@ from attnlab.ui.controls.form_state import keep_form
 from attnlab.ui.controls.link_bar import complete_address, draw_lesson, follow_address
 from attnlab.ui.core.chart_files import draw_pictures
 from attnlab.ui.core.fragments import delivered
+from attnlab.ui.core.hosting import environment_problem
+from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import forget_charts
 from attnlab.ui.core.page_theme import draw_ground_watch, draw_type_switch
 from attnlab.ui.sequence_to_sequence import hands
@@ -51,6 +53,9 @@ def run_shell() -> None:
     with delivered():
         _configure()
         page, is_lesson = _navigation()
+        if problem := environment_problem():
+            draw_error(problem)
+            return
         if st.session_state.get(_PAGE_BEFORE, page.url_path) != page.url_path:
             keep_form()
         follow_address(has_own_settings=is_lesson, **_OF_ADDRESS.get(page.url_path, {}))

@@ -6,12 +6,16 @@ from attnlab.configuration.numerics import fix_numerics
 from attnlab.live.live_run import LiveRun
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.core.compile_cache import switch_on_cache
+from attnlab.ui.core.hosting import environment_problem
 from attnlab.ui.core.session_run import shared_programs
 from attnlab.ui.train.loss_panel import loss_drawing
 
 
 def prepare_first_page() -> None:
     """Import what a page needs, and build the charts of the first one."""
+    if environment_problem():
+        # Pages say what it is.
+        return
     # Before the first program is compiled, however small.
     fix_numerics()
     switch_on_cache()
@@ -23,4 +27,5 @@ def prepare_first_page() -> None:
 
 def compile_first_experiment() -> None:
     """Begin to compile what everybody meets first."""
-    shared_programs().want(PRESETS[FIRST_PRESET].experiment)
+    if not environment_problem():
+        shared_programs().want(PRESETS[FIRST_PRESET].experiment)

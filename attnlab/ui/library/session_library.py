@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from attnlab.configuration.options import OptionError
 from attnlab.runs.library import Library, LibraryError, Query, library_folder
 from attnlab.ui.core.hosting import hosted
 
@@ -31,7 +32,10 @@ class SessionLibrary(NamedTuple):
 
 def session_library() -> SessionLibrary:
     """The user's library; one in memory on a shared server, where it is off or cannot be opened."""
-    folder = None if hosted() else library_folder(os.environ)
+    try:
+        folder = None if hosted() else library_folder(os.environ)
+    except OptionError as error:
+        return SessionLibrary(_own_library(), None, str(error))
     if folder is None:
         return SessionLibrary(_own_library(), None)
     opened = _opened(folder)

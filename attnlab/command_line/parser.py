@@ -1,0 +1,101 @@
+"""The parser of a command: errors of one line, and help grouped by process and model."""
+
+import argparse
+import sys
+from collections.abc import Collection, Iterable
+from types import MappingProxyType
+from typing import NoReturn, TextIO
+
+from attnlab.configuration.options import options_of
+from attnlab.generators import PROCESSES
+from attnlab.models import ALL_MODELS
+from attnlab.positions import POSITIONS
+from attnlab.training.optimisers import OPTIMISERS
+
+# More than the longest of argparse's own messages about usual arguments.
+_MOST_CHARACTERS = 300
+# A second name of an option's flag: a task is a process like any other.
+_ALSO = MappingProxyType({"generator": ("task",)})
+_KINDS = MappingProxyType(
+    {"process": PROCESSES, "model": ALL_MODELS, "position": POSITIONS, "optimiser": OPTIMISERS}
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that takes no prefixes of flags and says in one line what is wrong."""
+
+    def __init__(self, **named):
+        super().__init__(**named, allow_abbrev=False)
+        self._parts: dict[str, list[tuple[type, dict]]] = {}
+
+    def error(self, message: str) -> NoReturn:
+        print(f"attnlab: {_cut(message)}. See `{self.prog} --help`.", file=sys.stderr)
+        raise SystemExit(2)
+
+    def print_help(self, file: TextIO | None = None) -> None:
+        # argparse's own is silent about a write that fails.
+        print(self.format_help(), end="", file=file or sys.stdout)
+
+    def format_help(self) -> str:
+        sections = map(self.help_of, self._parts)
+        return "\n".join([super().format_help(), *sections])
+
+    def help_of(self, name: str) -> str:
+        """Return the help of the flags of one process, model or other part."""
+        return "\n".join(_section(part, options) for part, options in self._parts[name])
+
+    def add_options(self, parts: Iterable[type], *, leave_out: Collection[str] = ()) -> None:
+        """Add a flag for every option of the parts, and `--help NAME` for each part.
+
+        Parts that have an option of the same name share its flag.
+        """
+        names: dict[str, None] = {}
+        for part in parts:
+            # All training options are flags themselves.
+            own = {
+                name: spec
+                for name, spec in options_of(part).items()
+                if name not in {"training", *leave_out}
+            }
+            names |= dict.fromkeys(own)
+            self._parts.setdefault(part.name, []).append((part, own))
+        self.add_argument(
+            "-h", "--help", nargs="?", action=_Help, metavar="NAME", choices=list(self._parts),
+            help="print this help, or that of one process, model, position or optimiser",
+        )  # fmt: skip
+        for name in names:
+            self.add_argument(*_flags(name), dest=name, help=argparse.SUPPRESS)
+
+
+class _Help(argparse.Action):
+    def __call__(self, parser, namespace, values, option_string=None) -> NoReturn:
+        if values is None:
+            parser.print_help()
+        else:
+            print(parser.help_of(values), end="")
+        raise SystemExit(0)
+
+
+def _section(part: type, options: dict) -> str:
+    """Return the help of the flags of one part, under its name."""
+    kinds = [kind for kind, registry in _KINDS.items() if registry.get(part.name) is part]
+    section = argparse.ArgumentParser(add_help=False, usage=argparse.SUPPRESS)
+    title = " ".join([*kinds, part.name])
+    group = section.add_argument_group(title, getattr(part, "summary", None))
+    for name, spec in options.items():
+        names = list(spec.registry or spec.choices)
+        shown = "{" + ",".join(names) + "}" if names else name.upper()
+        group.add_argument(*_flags(name), metavar=shown, help=spec.help.replace("%", "%%"))
+    return section.format_help().lstrip("\n") or f"{title}: no flags\n"
+
+
+def _flags(name: str) -> list[str]:
+    return [f"--{flag.replace('_', '-')}" for flag in (name, *_ALSO.get(name, ()))]
+
+
+def _cut(message: str) -> str:
+    """Return one line of bounded length: a message may repeat arguments of any length."""
+    if len(message) > _MOST_CHARACTERS:
+        # The end of it may say what could be chosen instead.
+        message = f"{message[:150]} … {message[-147:]}"
+    return " ".join(message.split())

@@ -1,0 +1,61 @@
+"""Environment variables, all read here, so that each understands the same words."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import jax
+
+from attnlab.configuration.options import OptionError
+
+_YES = ("on", "true", "yes", "1")
+_NO = ("off", "false", "no", "0")
+
+
+def read_folder(name: str, usual: Path, environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Return the folder that a variable names, `usual` if it is on or not set, None if off.
+
+    Raises:
+        OptionError: if it begins with `~` and a user that does not exist.
+
+    >>> read_folder("ATTNLAB_CACHE", Path("here"), {"ATTNLAB_CACHE": "false"}) is None
+    True
+    """
+    text = environment.get(name, "").strip()
+    if text.lower() in _NO:
+        return None
+    if text.lower() in (*_YES, ""):
+        return usual
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        remedy = "Name a folder without `~`, or set it to off"
+        raise OptionError(name, text, "this user has no home folder", remedy) from None
+
+
+def read_count(name: str, environment: Mapping[str, str] = os.environ) -> int | None:
+    """Return the whole number from 1 that a variable has, or None if it is not set.
+
+    Raises:
+        OptionError: if its value is another one.
+    """
+    text = environment.get(name, "")
+    if not text:
+        return None
+    if not text.isdecimal() or not int(text[:9]) >= 1 or len(text) > 9:
+        raise OptionError(name, text, "not a whole number from 1", "Set it to one")
+    return int(text)
+
+
+def check_devices() -> None:
+    """Find the devices that JAX computes on.
+
+    Raises:
+        OptionError: if `JAX_PLATFORMS` names one that is not there.
+    """
+    try:
+        jax.devices()
+    except (AssertionError, RuntimeError):
+        name = "JAX_PLATFORMS"
+        problem, remedy = "JAX has no such device here", "Unset it, or set it to cpu"
+        raise OptionError(name, os.environ.get(name, ""), problem, remedy) from None
