@@ -17,9 +17,9 @@ st.markdown(
 st.markdown(
     "The post could not know how much there was to learn. Here the processes are known exactly, "
     "and with them the **ceiling**, the best possible accuracy, and the **floor**, the least "
-    "possible loss. They turn the question around. On `markov` and `ndays` the linear model is "
-    "next to the ceiling: nothing is left that attention could add. On `recall` and `dotmod` much "
-    "is left, and what keeps the attention layer from it can be switched off, one thing at a time."
+    "possible loss. They turn the question around. On `markov` and `ndays` no predictor is more "
+    "accurate than the best linear one, so attention cannot win there. On `recall` and `dotmod` "
+    "it can, and what keeps the attention layer from it can be switched off, one thing at a time."
 )
 
 st.header("The table, made again", anchor=False, divider="gray")
@@ -51,9 +51,8 @@ st.header("The same processes, other models", anchor=False, divider="gray")
 st.markdown(
     "Nine families with their usual settings, trained alike: 1,500 steps of 128 fresh sequences, "
     "with a learning rate that falls from 0.01. The attention head here has a causal mask and "
-    "learned positions. What a process asks for decides. Where one day or a count of days is "
-    "enough, nearly every family is at the ceiling. Where days must be combined, a linear model "
-    "and a single head stay far from it, and an MLP, a convolution or a recurrent network does not."
+    "learned positions. Where one day or a count of days is enough, nearly every family is as "
+    "accurate as is possible. Where days must be combined, families differ."
 )
 draw_zoo_part()
 

@@ -252,8 +252,11 @@ MUTATIONS = (
     Mutation("comparisons/paired.py", "stdtr(n - 1,", "stdtr(2 * n - 2,", "paired"),
     Mutation("comparisons/paired.py", "self.adjusted_p > 1 -", "self.p > 1 -", "paired"),
     Mutation("comparisons/published/literature.py", "(1 - accuracy)", "1", "published"),
-    Mutation("comparisons/published/verdicts.py", "(1 + 1 / ours.size)", "1", "published"),
-    Mutation("comparisons/published/verdicts.py", "gap <= NEAR and", "gap < AT and", "published"),
+    Mutation("comparisons/published/verdicts.py", "* (1 + 1 / ours.size)", "", "published"),
+    Mutation(
+        "comparisons/published/verdicts.py", "abs(gap) <= NEAR and",
+        "abs(gap) < AT and", "published",
+    ),
     Mutation(
         "comparisons/published/verdicts.py", "_NEARLY_ALL = 0.8", "_NEARLY_ALL = 0.0", "published",
     ),

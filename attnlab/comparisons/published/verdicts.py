@@ -5,23 +5,25 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from attnlab.comparisons.intervals import LEVEL, Interval, normal_quantile, t_quantile
 from attnlab.comparisons.paired import Comparison
 from attnlab.comparisons.published.literature import Published, standard_error
 from attnlab.comparisons.summary import Row, figures_of
+from attnlab.configuration.number_text import show_range
 
 _NOTHING = Published()
 # In accuracy. A test of 10,000 sequences has a standard error of half a hundredth.
 AT, NEAR, FAR = 0.005, 0.02, 0.1
 # Of the way from the commonest token to the ceiling: below, a small difference is not small.
 _NEARLY_ALL = 0.8
-# Standard errors within which two figures agree.
-_AGREE = 2.0
+# Of what can be learned: nothing was left if no less is within the interval.
+_LEARNED = 0.9
 
 
 def verdict_of(row: Row, published: Published = _NOTHING) -> str:
-    """How near its ceiling a row comes, what else it equals, and whether published figures agree.
+    """Return how near a row is to the ceiling and the floor, and whether published figures agree.
 
-    Without a finished run: why there is none.
+    Without a finished run, return why there is none.
     """
     if row.accuracy is None:
         reasons = dict.fromkeys(run.reason for run in row.unfinished)
@@ -60,36 +62,72 @@ def share_of_way(row: Row) -> float | None:
 
 
 def standard_errors_off(row: Row, figure: float) -> float:
-    """How far a published accuracy lies above ours, in standard errors of the difference.
+    """Return how far a published accuracy lies above ours, in standard errors of the difference.
 
     The error of the published one is that of its test and, since it is one run, the standard
     deviation s between seeds; that of our mean is s/√n: √(p (1 - p)/1,000 + s² (1 + 1/n)).
     """
     ours = np.array(list(figures_of(row, "accuracy").values()))
-    spread = float(ours.var(ddof=1)) * (1 + 1 / ours.size)
-    return (figure - float(ours.mean())) / math.hypot(standard_error(figure), math.sqrt(spread))
+    return (figure - float(ours.mean())) / math.sqrt(sum(_variances(row, figure)))
+
+
+def disagrees(row: Row, figure: float) -> bool:
+    """Return whether a published accuracy differs from ours by more than 95 % of equal ones do.
+
+    The limit adds in squares z times the error of the published test and t s √(1 + 1/n), t being
+    Student's with n - 1 degrees of freedom: two standard errors would be too few for few seeds.
+    """
+    of_test, of_seeds = np.sqrt(_variances(row, figure))
+    ours = np.mean(list(figures_of(row, "accuracy").values()))
+    z, t = normal_quantile((1 + LEVEL) / 2), t_quantile(LEVEL, len(row.finished) - 1)
+    return bool(abs(figure - ours) > math.hypot(z * of_test, t * of_seeds))
+
+
+def _variances(row: Row, figure: float) -> tuple[float, float]:
+    """Return the published figure's variance over its test, and that over seeds of both."""
+    ours = np.array(list(figures_of(row, "accuracy").values()))
+    return standard_error(figure) ** 2, float(ours.var(ddof=1)) * (1 + 1 / ours.size)
+
+
+def learned_in_words(learned: Interval) -> str:
+    """Return `78 % learned (64 to 92 %)`."""
+    mean = f"{100 * learned.mean:.0f} % learned"
+    if learned.low is None:
+        return mean
+    return f"{mean} ({show_range(100 * learned.low, 100 * learned.high, places=0)} %)"
 
 
 def _nearness(row: Row) -> Iterator[str]:
     mean, best, least = row.accuracy.mean, row.references.best, row.references.majority
     gap, share = best.accuracy - mean, share_of_way(row)
-    of = f"{mean:.3f} of {best.accuracy:.3f}"
-    if share is None:
-        yield "The commonest weather is the best that anybody can name."
-    elif gap <= AT and share >= _NEARLY_ALL:
-        yield f"At the ceiling to within {AT}: nothing was left to learn."
-    elif gap <= NEAR and share >= _NEARLY_ALL:
-        within = math.ceil(gap * 1_000) / 1_000
-        yield f"Within {within:.3f} of the ceiling: little was left to learn."
-    else:
-        yield f"{'Far below' if gap > FAR else 'Below'} the ceiling: {of}."
-        if mean <= least.accuracy:
-            yield f"No better than always naming the commonest weather ({least.accuracy:.3f})."
-        elif row.accuracy.low is not None and row.accuracy.low <= least.accuracy:
-            naming = f"always naming the commonest weather ({least.accuracy:.3f})"
-            yield f"These seeds do not tell it apart from {naming}."
+    learned = None if row.learned is None else learned_in_words(row.learned)
+    if share is None or learned is None:
+        yield "No predictor does better than always naming the most common weather."
+    elif abs(gap) <= AT and share >= _NEARLY_ALL:
+        at = f"At the ceiling to within {AT}"
+        low, high = row.learned.low, row.learned.high
+        if low is None:
+            yield f"{at}: {learned} by one seed."
+        elif high < 1:
+            yield f"{at}, but the loss is above the floor: {learned}."
+        elif low < _LEARNED:
+            yield f"{at}: {learned}. These seeds do not show whether anything was left."
         else:
-            yield f"{share:.0%} of the way there from always naming the commonest weather."
+            yield f"{at}, and the loss is at the floor: nothing was left to learn."
+    elif abs(gap) <= NEAR and share >= _NEARLY_ALL:
+        side = "below" if gap > 0 else "above"
+        yield f"{abs(gap):.3f} {side} the ceiling: {learned}."
+    else:
+        far = "Far below" if gap > FAR else "Below"
+        yield f"{far} the ceiling: {mean:.3f} of {best.accuracy:.3f}."
+        naming = f"always naming the most common weather ({least.accuracy:.3f})"
+        if mean <= least.accuracy:
+            yield f"No better than {naming}."
+        elif row.accuracy.low is not None and row.accuracy.low <= least.accuracy:
+            yield f"These seeds do not distinguish it from {naming}."
+        else:
+            yield f"{share:.0%} of the way there from always naming the most common weather."
+        yield f"By the loss, {learned}."
         linear = row.references.linear
         if linear is not None and row.setting.experiment.model.name == "linear":
             yield f"The linear predictor of least loss has {linear.accuracy:.3f}."
@@ -102,7 +140,7 @@ def _agreement(row: Row, published: Published) -> Iterator[str]:
         yield "One seed does not say how far others lie from the published figure."
         return
     off = {figure: standard_errors_off(row, figure) for figure in published.figures}
-    agree = [figure for figure, errors in off.items() if abs(errors) <= _AGREE]
+    agree = [figure for figure in off if not disagrees(row, figure)]
     if agree:
         figures = " and ".join(f"{figure:.3f}" for figure in agree)
         which = "figure" if len(agree) == 1 else "figures"

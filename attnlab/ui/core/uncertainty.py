@@ -3,6 +3,7 @@
 from attnlab.comparisons.intervals import DOUBTS, LEVEL, Interval, wilson_interval
 from attnlab.comparisons.summary import Reached
 from attnlab.configuration.number_text import show_measured
+from attnlab.optimum import Best
 
 # A standard error over the test set says nothing of another start or other training data.
 OVER_TEST_SEQUENCES = "± one standard error over the test sequences only"
@@ -40,6 +41,14 @@ def share_text(interval: Interval | None) -> str:
         return _of_all(f"{percent.mean:.1f} %", interval)
     half = max(percent.high - percent.mean, percent.mean - percent.low)
     return f"{show_measured(percent.mean, half, most_places=1)} %"
+
+
+def known_text(best: Best | None, figure: str) -> str:
+    """Return the accuracy or loss of a known predictor, with its error where it is estimated."""
+    if best is None:
+        return "–"
+    value, error = getattr(best, figure), getattr(best, f"{figure}_stderr")
+    return show_measured(value, error) if error else f"{value:.3f}"
 
 
 def reached_text(reached: Reached | None) -> str:

@@ -26,6 +26,7 @@ from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
 from attnlab.ui.core.uncertainty import OF_SEEDS
 from attnlab.ui.published.words import (
+    families_in_words,
     full_label_of,
     label_of,
     short_label_of,
@@ -133,7 +134,7 @@ def _draw_conclusion(rows: tuple[PublishedRow, ...]) -> None:
         words = show_measured(each.difference.mean, half)
         told.append(f"{process} {words}" + (" (within the noise)" if each.within_noise else ""))
     st.markdown(
-        "**Linear less attention**, in accuracy, paired by seed with the same data, ± half of the "
+        "**Linear minus attention**, in accuracy, paired by seed with the same data, ± half of the "
         f"95 % interval, {len(found)} comparisons at once: {'; '.join(told)}."
     )
 
@@ -214,9 +215,11 @@ def _draw_zoo(part: Part, process: str) -> None:
             + " ".join(f"{label}: {row.verdict}" for row, label in zip(rows, labels, strict=True)),
         )
     st.caption(
-        "How to read it: at the left (uniform guess − loss) / (uniform guess − floor): 100% for "
-        f"the best predictor there is, a little more where the tests had luck. {_DOTS}"
+        "At the left: (uniform guess − loss) / (uniform guess − floor). 100% is the best possible; "
+        f"a mean above it is luck of the tests, within the interval of the table. {_DOTS}"
     )
+    if words := families_in_words(found.rows):
+        st.markdown(words)
     _draw_verdicts(rows, labels, published=False)
 
 

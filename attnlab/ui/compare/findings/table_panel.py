@@ -8,8 +8,6 @@ import streamlit as st
 from attnlab.comparisons.intervals import LEVEL
 from attnlab.comparisons.records import differing_options
 from attnlab.comparisons.summary import TARGET, Row, figures_of
-from attnlab.configuration.number_text import show_measured
-from attnlab.optimum import Best
 from attnlab.runs.result import Result
 from attnlab.ui.compare.findings.opening import open_result, was_opened
 from attnlab.ui.compare.findings.words import option_label
@@ -20,6 +18,7 @@ from attnlab.ui.core.uncertainty import (
     OF_SEEDS,
     caution_text,
     interval_text,
+    known_text,
     reached_text,
     share_text,
     unseen_text,
@@ -71,9 +70,9 @@ def _cells(row: Row, names: Sequence[str], wanted: int) -> dict[str, str]:
         "n": f"{len(row.finished)} of {wanted}" if row.setting.experiment else "–",
         "accuracy": interval_text(row.accuracy),
         _EXACT: interval_text(row.exact_match),
-        "ceiling": _best(known and known.best, "accuracy"),
+        "ceiling": known_text(known and known.best, "accuracy"),
         "loss (nats)": interval_text(row.nll),
-        "floor": _best(known and known.best, "nll"),
+        "floor": known_text(known and known.best, "nll"),
         "learned": share_text(row.learned),
         _REACHED: reached_text(row.reached),
         _EACH: _each(row),
@@ -95,13 +94,6 @@ def _each_figure(rows: Sequence[Row]) -> tuple[str, str, str]:
 def _each(row: Row) -> str:
     values = figures_of(row, _each_figure([row])[0]).values()
     return " ".join(f"{value:.3f}" for value in values) or "–"
-
-
-def _best(best: Best | None, figure: str) -> str:
-    if best is None:
-        return "–"
-    value, error = getattr(best, figure), getattr(best, f"{figure}_stderr")
-    return show_measured(value, error) if error else f"{value:.3f}"
 
 
 def _steps(row: Row) -> str:
