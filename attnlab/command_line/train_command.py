@@ -25,7 +25,7 @@ from attnlab.runs.whole_file import target_of
 from attnlab.training.changes import change_between
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, Setup, prepare, to_json
-from attnlab.training.loop import Look, Progress, run
+from attnlab.training.loop import Look, Progress, divergence, run
 from attnlab.training.presets import PRESETS
 from attnlab.training.schedule import Schedule, schedule
 from attnlab.training.source_share import share_in_training
@@ -152,6 +152,8 @@ def _train(begun: _Begun, doing: Doing, *, whole_history: bool) -> tuple[Run, Ev
         doing.words = f"at step {step:,} of {steps:,}; nothing was saved"
         if step % _STEPS_A_LINE == 0 or step == steps:
             print(f"step {step:,} of {steps:,}, training loss {nll:.3f} nats", file=sys.stderr)
+    if reason := divergence(experiment, setup, state, figures):
+        print(f"attnlab: {reason}", file=sys.stderr)
     return Run(experiment, state, history), figures, seconds
 
 

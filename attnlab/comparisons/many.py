@@ -75,7 +75,7 @@ def run_all(
     def find(experiment: Experiment) -> Entry | None:
         if library is None or again:
             return None
-        return library.find(experiment, any_version=any_version)
+        return library.find(experiment, any_version=any_version, diverged=True)
 
     return _run_all(unique, find, executor, library, limits)
 
@@ -114,7 +114,8 @@ def _run_all(
 def _with_exact_match(entry: Entry, library: Library) -> Result:
     """The result of an entry; of a task that was kept without its exact match, with that."""
     result, process = entry.result, entry.result.experiment.generator
-    if result.exact_match is not None or not isinstance(process, AbstractTask):
+    known = result.exact_match is not None or result.state != "done"
+    if known or not isinstance(process, AbstractTask):
         return result
     # A file that is missing or damaged is told where the run is opened.
     with suppress(RunFileError):

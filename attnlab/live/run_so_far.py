@@ -15,7 +15,7 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.runs.storage import Run
 from attnlab.training.changes import REFUSAL, change_between
 from attnlab.training.experiment import Experiment, Setup
-from attnlab.training.loop import Event, Look, NotFiniteError, Progress
+from attnlab.training.loop import Event, Look, NotFiniteError, Progress, divergence
 from attnlab.training.schedule import schedule
 from attnlab.training.steps import TrainState
 
@@ -93,6 +93,8 @@ class RunSoFar:
                 self.message = ""
                 self.state = self.state or self.setup.state
             self.latest = event
+            if self.at_end:
+                self.failure = divergence(self.experiment, self.setup, self.state, event.evaluation)
             self._tested = self.stored()
             if self.pace:
                 self.pace.looked()

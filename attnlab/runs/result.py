@@ -11,12 +11,13 @@ from attnlab.runs.storage import Run
 from attnlab.runs.versions import Versions
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
+from attnlab.training.loop import LOWER_RATE
 
 STATES = MappingProxyType(
     {
         "done": "all steps made",
         "interrupted": "not all steps made; it can be continued",
-        "failed": "stopped by an error",
+        "failed": "diverged, or stopped by an error",
         "refused": "not begun",
     }
 )
@@ -47,6 +48,11 @@ class Result:
     run: Run | None = None
     exact_match: float | None = None
     versions: Versions | None = None
+
+    @property
+    def diverged(self) -> bool:
+        """Whether the run failed by its loss, as it would again, and not by a fault around it."""
+        return self.state == "failed" and LOWER_RATE in self.reason
 
     def __post_init__(self):
         if self.state not in STATES:

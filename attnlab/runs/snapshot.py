@@ -17,7 +17,7 @@ STATES = MappingProxyType(
         "running": "training",
         "paused": "waiting, everything kept",
         "done": "all steps made",
-        "failed": "stopped by an error",
+        "failed": "diverged, or stopped by an error",
     }
 )
 

@@ -1,5 +1,6 @@
 """A run as an iterator of what happens in it: the one loop over steps. No threads, no clock."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from attnlab.training.changes import Change, after_change
 from attnlab.training.evaluation import Evaluation, evaluate
 from attnlab.training.experiment import Experiment, Setup, prepare
 from attnlab.training.schedule import NO_TESTS, Schedule, schedule
-from attnlab.training.sources import AbstractSource
+from attnlab.training.sources import AbstractSource, FreshSource
 from attnlab.training.steps import (
     CHUNK_CAPACITY,
     Losses,
@@ -20,6 +21,9 @@ from attnlab.training.steps import (
     advance,
     is_finite,
 )
+
+# What the reasons of all runs that diverged say.
+LOWER_RATE = "The likely remedy: lower `learning_rate`"
 
 
 class Progress(NamedTuple):
@@ -53,9 +57,37 @@ class NotFiniteError(AttnlabError, ValueError):
         self.state = state
         super().__init__(
             f"The loss is not a finite number at step {step:,}; the weights of step "
-            f"{int(state.step):,} are kept. The likely remedy: lower `learning_rate`, which is "
-            f"{training.learning_rate:g}, then begin again."
+            f"{int(state.step):,} are kept. {_remedy(training)}"
         )
+
+
+def _remedy(training: Training) -> str:
+    return f"{LOWER_RATE}, which is {training.learning_rate:g}, then begin again."
+
+
+def divergence(experiment: Experiment, setup: Setup, state: TrainState, test: Evaluation) -> str:
+    """Return why a run counts as failed at its last step, or an empty text if it does not.
+
+    A run has diverged if its loss is more than twice that of a uniform guess, by more than two
+    standard errors, both on the `test` sequences and on those that it was trained on. A model that
+    knows its training set by heart is bad on the test sequences alone, and has not diverged.
+    """
+    training, uniform = experiment.training, math.log(experiment.generator.vocabulary.size)
+
+    def is_far(found: Evaluation) -> bool:
+        return found.nll - 2 * found.nll_stderr > 2 * uniform
+
+    if not is_far(test):
+        return ""
+    if not isinstance(setup.source, FreshSource):
+        trained_on = setup.source.sequences[: training.test_size]
+        found = evaluate(state.model, trained_on, readout=training.readout, given=setup.given)
+        if not is_far(found):
+            return ""
+    return (
+        f"The run diverged: its loss ended at {test.nll:,.3f} nats, where a uniform guess has "
+        f"{uniform:.3f}. {_remedy(training)}"
+    )
 
 
 class _Moment(NamedTuple):

@@ -21,6 +21,22 @@ PATIENCE = 60.0
 BAD_STEP = 7
 LONG = small(steps=100_000)
 
+
+def test_a_run_that_ends_far_above_a_uniform_guess_has_failed():
+    run = LiveRun(small(learning_rate=100.0))
+    run.start()
+    assert run.wait(PATIENCE)
+    seen = run.snapshot()
+    assert (seen.state, seen.step) == ("failed", 60)
+    assert "`learning_rate`, which is 100" in seen.message
+    # The model is there to be looked at, and when its file is opened it has failed as well.
+    assert seen.latest.evaluation.nll > 10
+    again = LiveRun(small())
+    again.resume(run.stored())
+    assert again.wait(PATIENCE)
+    assert (again.snapshot().state, again.snapshot().message) == ("failed", seen.message)
+
+
 REAL_ADVANCE = attnlab.training.loop.advance
 
 

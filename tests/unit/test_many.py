@@ -15,6 +15,7 @@ from attnlab.comparisons.execution.one_run import carry_out, sparse_schedule
 from attnlab.comparisons.execution.worker import by_program, carry_out_text, result_from
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.processes import Processes
+from attnlab.comparisons.summary import summarise
 from attnlab.configuration.options import OptionError
 from attnlab.generators import PROCESSES, TASKS, Markov
 from attnlab.generators.interruption import Stopped, listening
@@ -22,10 +23,10 @@ from attnlab.models import ALL_MODELS, SOURCE_MODELS
 from attnlab.positions import POSITIONS
 from attnlab.runs.library import Library, LibraryError
 from attnlab.runs.links import to_query
-from attnlab.training.evaluation import evaluate
+from attnlab.training.evaluation import Evaluation, evaluate
 from attnlab.training.experiment import prepare, to_json
 from attnlab.training.limits import Limits
-from attnlab.training.loop import train
+from attnlab.training.loop import divergence, train
 from attnlab.training.optimisers import OPTIMISERS
 from tests.unit.small_experiments import SMALL, SMALL_LINEAR, SMALL_TASK
 from tests.unit.worker_faults import deadly_processes
@@ -205,6 +206,50 @@ def test_a_run_that_diverges_is_a_row_with_its_reason_and_the_others_go_on(monke
     assert failed.state == "failed"
     assert "not a finite number at step" in failed.reason
     assert failed.steps == int(failed.run.state.step)
+
+
+def test_a_run_that_ends_far_above_a_uniform_guess_has_diverged_and_is_not_made_again():
+    library, hopeless = Library(None), with_training(SMALL, learning_rate=100.0)
+    (failed,) = run_all([hopeless], library=library)
+    assert (failed.state, failed.steps) == ("failed", 60)
+    assert "`learning_rate`, which is 100" in failed.reason
+    assert failed.evaluation.nll > 10
+    assert failed.diverged
+    (row,) = summarise([failed], baselines=False)
+    assert (row.nll, row.unfinished[0].reason) == (None, failed.reason)
+    (again,) = run_all([hopeless], library=library)
+    assert (again.evaluation, again.reason) == (failed.evaluation, failed.reason)
+    assert library.count() == 1
+    assert library.find(hopeless) is None
+
+
+def test_a_model_that_knows_its_training_set_by_heart_has_not_diverged():
+    setup = prepare(SMALL)
+    bad = Evaluation(nll=50.0, nll_stderr=1.0, accuracy=0.3, accuracy_stderr=0.01)
+    assert divergence(SMALL, setup, setup.state, bad) == ""
+    # Of fresh data, of which nothing is known by heart, the test alone decides; and its error.
+    fresh = with_training(SMALL, data="fresh")
+    setup = prepare(fresh)
+    assert "50.000 nats, where a uniform guess has 1.099" in divergence(
+        fresh, setup, setup.state, bad
+    )
+    assert divergence(fresh, setup, setup.state, bad._replace(nll_stderr=24.0)) == ""
+    assert divergence(fresh, setup, setup.state, bad._replace(nll=2.2, nll_stderr=0.01)) == ""
+
+
+@pytest.mark.parametrize("library", [Library(None), None])
+def test_a_fault_of_the_machine_is_not_kept_and_is_tried_again(library, monkeypatch):
+    def full(experiment):
+        raise MemoryError("no room")
+
+    plain = carry_out
+    monkeypatch.setattr("attnlab.comparisons.many.carry_out", full)
+    (failed,) = run_all([SMALL_LINEAR], library=library)
+    assert (failed.state, failed.diverged) == ("failed", False)
+    monkeypatch.setattr("attnlab.comparisons.many.carry_out", plain)
+    (done,) = run_all([SMALL_LINEAR], library=library)
+    assert done.state == "done"
+    assert library is None or library.count() == 1
 
 
 def test_a_stop_is_heard_within_a_run():

@@ -11,7 +11,7 @@ from attnlab.runs.history import empty_history
 from attnlab.runs.result import Result, result_of
 from attnlab.runs.storage import Run
 from attnlab.training.experiment import Experiment, prepare
-from attnlab.training.loop import Look, NotFiniteError, Progress, look_at, run
+from attnlab.training.loop import Look, NotFiniteError, Progress, divergence, look_at, run
 from attnlab.training.schedule import Schedule
 
 _TESTS = 24
@@ -28,9 +28,9 @@ def sparse_schedule(steps: int) -> Schedule:
 def carry_out(experiment: Experiment) -> Result:
     """Train to the last step, with the tests of the `sparse_schedule` on the way.
 
-    The result of a run that meets a number that is not finite has the state "failed", its reason,
-    and the last good weights. Its seconds begin with the first step, when all is compiled but the
-    steps themselves.
+    The result of a run that diverges has the state "failed" and its reason; where a number is not
+    finite, it has the last good weights. Its seconds begin with the first step, when all is
+    compiled but the steps themselves.
     """
     setup, plan = prepare(experiment), sparse_schedule(experiment.training.steps)
     state, history, evaluation = setup.state, empty_history(), None
@@ -54,6 +54,8 @@ def carry_out(experiment: Experiment) -> Result:
         return result_of(kept, "failed", evaluation, seconds, reason=str(error))
     seconds = time.perf_counter() - began
     check_in()
-    exact = exact_match_of(experiment.generator, state.model, setup.test)
     kept = Run(experiment, state, history)
+    if reason := divergence(experiment, setup, state, evaluation):
+        return result_of(kept, "failed", evaluation, seconds, reason=reason)
+    exact = exact_match_of(experiment.generator, state.model, setup.test)
     return result_of(kept, "done", evaluation, seconds, exact_match=exact)

@@ -106,18 +106,21 @@ class Library:
             self._store.forget([old["file"]])
         return number
 
-    def find(self, experiment: Experiment, *, any_version: bool = False) -> Entry | None:
+    def find(
+        self, experiment: Experiment, *, any_version: bool = False, diverged: bool = False
+    ) -> Entry | None:
         """Return the newest run of this experiment that is done, as it began, or None.
 
         Runs that went on with other settings on the way do not count. Nor do runs that other
         versions of attnlab, JAX or jaxlib made, or another platform: the same experiment may give
         other numbers there. `any_version` takes those too, and runs whose versions were not
-        recorded.
+        recorded. With `diverged` a run counts too that failed by its loss, as it would again.
         """
         with self._store.reading() as connection:
             rows = table.rows_like(connection, experiment)
         # A class that is not registered may have the name of one that is.
         found = (e for e in map(self._entry, rows) if e and e.result.experiment == experiment)
+        found = (e for e in found if e.result.state == "done" or (diverged and e.result.diverged))
         wanted = current_versions()
         return next((e for e in found if any_version or e.result.versions == wanted), None)
 

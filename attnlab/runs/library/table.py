@@ -46,7 +46,7 @@ def count_of(connection: sqlite3.Connection, query: Query) -> int:
 
 
 def rows_like(connection: sqlite3.Connection, experiment: Experiment) -> list[dict[str, Any]]:
-    """Those that are done, as they began, with these settings and this seed; the newest first.
+    """Those that ended, as they began, with these settings and this seed; the newest first.
 
     In a library whose settings were hashed by another attnlab, and that is only read, all that may
     have them.
@@ -64,7 +64,7 @@ def rows_like(connection: sqlite3.Connection, experiment: Experiment) -> list[di
         values.append(experiment.seed)
     return _whole_rows(
         connection,
-        f"WHERE {condition} AND state = 'done' AND changes = 0 AND deleted IS NULL "
+        f"WHERE {condition} AND state IN ('done', 'failed') AND changes = 0 AND deleted IS NULL "
         "ORDER BY date DESC, number DESC",
         values,
     )

@@ -75,7 +75,7 @@ def compare(
 
 def _found(experiment: Experiment, library: Library) -> Result | None:
     try:
-        entry = library.find(experiment)
+        entry = library.find(experiment, diverged=True)
     except LibraryError:
         # What cannot be read is made again; whether it can be kept is told then.
         return None

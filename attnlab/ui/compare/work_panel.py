@@ -119,7 +119,7 @@ def _found(runs: Mapping[Identity, Experiment]) -> set[Identity]:
     try:
         library = session_library().library
         for identity in runs.keys() - found:
-            if library.find(runs[identity]) is not None:
+            if library.find(runs[identity], diverged=True) is not None:
                 found.add(identity)
     except LibraryError:
         # Start says what is wrong with it.
