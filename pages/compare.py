@@ -12,17 +12,15 @@ from attnlab.ui.compare.findings.spread_panel import draw_spread
 from attnlab.ui.compare.findings.words import setting_labels
 from attnlab.ui.compare.results_panel import draw_results
 from attnlab.ui.compare.work_panel import draw_start
-from attnlab.ui.controls.form import draw_form
+from attnlab.ui.controls.form import draw_form, draw_form_problem
 from attnlab.ui.controls.link_bar import draw_notices
 from attnlab.ui.core.fragments import fragment
 from attnlab.ui.core.in_code import draw_in_code
-from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.shell import ensure_shell
 
 ensure_shell()
-problems: list[OptionError] = []
 with st.sidebar:
-    form = draw_form(problems)
+    form = draw_form()
 
 st.title("Compare", anchor=False)
 st.markdown(
@@ -34,7 +32,7 @@ st.markdown(
 draw_notices()
 grid = None
 if isinstance(form, OptionError):
-    draw_error(f"The settings of the sidebar cannot run. {form}")
+    draw_form_problem(form)
 else:
     grid = draw_choice(form)
     draw_start(grid)

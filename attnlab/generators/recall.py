@@ -24,6 +24,7 @@ from attnlab.generators.rule_table import (
 from attnlab.generators.vocabulary import WEATHER, Vocabulary
 
 _MOST_DAYS = 4
+_HORIZON = 10
 
 
 class RecallBelief(NamedTuple):
@@ -57,7 +58,8 @@ class Recall(AbstractGenerator):
     (i, j, k)/10, drawn uniformly by `table_seed` from the 36 triples of positive whole numbers
     with i + j + k = 10. `horizon` is the number of days before the one that the table decides, the
     first `hidden` of which nobody sees: they are marginalised. A length shorter than the last of
-    the recalled days shows the end of the process, so that early recalled days are hidden.
+    the recalled days shows the end of the process, so that early recalled days are hidden. Without
+    a `horizon` it is 10, or the last of the recalled days where that is later.
 
     Refused: days that repeat, that are not from 1 to 64, or more than four of them; a horizon
     before the last of them; no visible day.
@@ -76,7 +78,7 @@ class Recall(AbstractGenerator):
         "described: the recalled days are independent; published: days one later are.",
         choices=("described", "published"),
     )
-    horizon: int = dataclasses.field(default=10)
+    horizon: int = dataclasses.field(default=0)
     hidden: int = dataclasses.field(default=0)
 
     def __post_init__(self):
@@ -89,6 +91,8 @@ class Recall(AbstractGenerator):
         if not 1 <= len(self.days) <= _MOST_DAYS or sorted(set(self.days)) != list(self.days):
             problem = f"not 1 to {_MOST_DAYS} different days in order"
             raise OptionError("days", self.days, problem, "Try 1, 4, 8")
+        if not self.horizon:
+            object.__setattr__(self, "horizon", max(_HORIZON, *self.days))
         if self.horizon < max(self.days):
             problem = f"before day {max(self.days)}, which the table reads"
             raise OptionError("horizon", self.horizon, problem, f"Choose {max(self.days)} or more")

@@ -52,13 +52,13 @@ def test_days_that_cannot_be_recalled(app):
 def test_a_full_batch_of_fresh_samples(app):
     app.selectbox(key="batch_mode").select("full").run()
     app.selectbox(key="data").select("fresh").run()
-    _assert_refused(app, "batch_mode", "full")
+    _assert_refused(app, "batch mode", "full")
 
 
 def test_a_full_batch_above_the_cap(app):
     app.selectbox(key="batch_mode").select("full").run()
     app.number_input(key="train_size").set_value(50_000).run()
-    _assert_refused(app, "train_size", "50000")
+    _assert_refused(app, "data set size", "50000")
 
 
 def test_a_loss_that_the_model_does_not_have(app):
@@ -93,13 +93,41 @@ def test_a_problem_is_told_once(app):
     )
     for page in ("pages/train.py", "pages/generators.py"):
         app.switch_page(page).run()
+        is_train = page == "pages/train.py"
         for generator, key, text in cases:
             app.selectbox(key="generator").select(generator).run()
             before = app.session_state[key]
             app.session_state[key] = text
             app.run()
-            told = [error.value for error in app.error if " is " in error.value]
-            assert len(told) == 1, told
-            # The place of the buttons points to what is said at the control.
-            assert len(app.error) == 1 + (page == "pages/train.py")
+            by_control = [error.value for error in (app.sidebar if is_train else app.main).error]
+            assert len(by_control) == 1, by_control
+            # The place of the buttons says it too, and the control is marked.
+            assert len(app.error) == 1 + is_train
+            if is_train:
+                assert by_control[0] in app.main.error[0].value
+                assert any(f".st-key-{key} " in each.proto.body for each in app.get("html"))
             app.session_state[key] = before
+
+
+def test_the_error_beside_the_buttons_has_the_words_of_the_control(app):
+    app.selectbox(key="data").select("fixed").run()
+    app.number_input(key="train_size").set_value(100).run()
+    app.selectbox(key="generator").select("sort").run()
+    app.slider(key="sort_letters").set_value(2).run()
+    app.slider(key="sort_source_length").set_value(2).run()
+    (error,) = (each.value for each in app.main.error)
+    assert error.startswith("These settings cannot run. `test size` is ")
+    # Nothing tells a visitor to press a button that is grey.
+    assert not any("Press **Start**" in each.value for each in app.markdown)
+    app.selectbox(key="generator").select("markov").run()
+    assert not app.error
+    assert any("Press **Start**" in each.value for each in app.markdown)
+
+
+@pytest.mark.parametrize("length", [12, 10])
+def test_days_may_be_recalled_beyond_the_usual_ones(app, length):
+    app.selectbox(key="generator").select("recall").run()
+    app.slider(key="length").set_value(length).run()
+    app.text_input(key="recall_days").set_value("1 4 12").run()
+    assert _errors(app) == ""
+    assert not app.button(key="run_start").disabled

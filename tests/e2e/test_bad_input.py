@@ -12,10 +12,13 @@ _ROWS = "0.6  0.3  0.1\n0.3  0.4  0.3\n0.2  0.3  0.5"
 
 def test_a_row_that_does_not_sum_to_one(bench):
     bench.fill("markov_transition", _ROWS.replace("0.6", "0.5"))
-    message = bench.message("transition row 1").first
-    expect(message).to_be_visible()
+    main = bench.page.get_by_test_id("stMain")
+    message = main.get_by_test_id("stAlert").filter(has_text="transition row 1")
+    # Beside the buttons that are grey for it.
+    expect(message).to_be_in_viewport()
     expect(message).to_contain_text("0.9")
     expect(bench.button("start")).to_be_disabled()
+    expect(bench.part("markov_transition")).to_have_css("border-left-width", "3px")
     bench.fill("markov_transition", _ROWS)
     expect(bench.message("transition row 1")).to_have_count(0)
     expect(bench.button("start")).to_be_enabled()

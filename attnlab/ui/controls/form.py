@@ -1,7 +1,7 @@
 """The sidebar: an experiment as controls, drawn from the registries."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import streamlit as st
@@ -34,14 +34,16 @@ from attnlab.ui.core.outside import draw_error
 
 # Wider ranges are typed: a slider could not hit one value of thousands.
 _MOST_SLIDER_VALUES = 200
+# How a control looks whose value is refused.
+_MARKED = "{ border-left: 3px solid #d9364f; padding-left: 0.5rem; }"
 
 
-def draw_form(problems: list[OptionError]) -> Experiment | OptionError:
+def draw_form() -> Experiment | OptionError:
     """Draw the controls; the experiment they describe, or what is wrong with it.
 
-    Those of `_at_first_sight` are seen at once, the others under “more”. What is said at the
-    controls is added to `problems`.
+    Those of `_at_first_sight` are seen at once, the others under “more”.
     """
+    problems: list[OptionError] = []
     # Each has a place of its own: if the number of controls above “more” changed, it would be made
     # anew, and closed.
     at_first_sight, rest = st.container(), st.container()
@@ -50,6 +52,38 @@ def draw_form(problems: list[OptionError]) -> Experiment | OptionError:
     with rest:
         _draw_rest(problems)
     return read_form()
+
+
+def draw_form_problem(error: OptionError) -> None:
+    """Draw why the controls describe no experiment, and mark the control that it is about."""
+    draw_error(f"These settings cannot run. {in_control_words(error)}")
+    if control := _control_of(error):
+        st.html(f"<style>.st-key-{control_key(*control)} {_MARKED}</style>")
+
+
+def in_control_words(error: OptionError) -> str:
+    """Return the message of an error, with the label of a control in place of an option's name."""
+    control = _control_of(error)
+    if control is None:
+        return str(error)
+    kind, name = control
+    label = label_of(name, dataclasses.replace(options_of(kind)[name], unit=""))
+    # Behind the name there may be the row of a table.
+    return str(error).replace(f"`{name}", f"`{label}", 1)
+
+
+def _control_of(error: OptionError) -> tuple[type, str] | None:
+    """The class and the name of the option that an error is about, if it has a control."""
+    name, *_ = error.name.split()
+    parts = _chosen_parts(Experiment)
+    return next(((kind, name) for kind in parts if name in options_of(kind)), None)
+
+
+def _chosen_parts(kind: type) -> Iterator[type]:
+    yield kind
+    for name, spec in options_of(kind).items():
+        if spec.registry is not None:
+            yield from _chosen_parts(chosen_part(kind, name))
 
 
 def _draw_first(problems: list[OptionError]) -> None:
@@ -224,7 +258,7 @@ def _draw_options(kind: type, problems: list[OptionError]) -> None:
 
 
 def _tell(error: OptionError, problems: list[OptionError]) -> None:
-    draw_error(str(error))
+    draw_error(in_control_words(error))
     problems.append(error)
 
 

@@ -11,7 +11,7 @@ from attnlab.configuration.number_text import read_numbers, show_numbers
 from attnlab.configuration.options import OptionError, default_of, label_of, options_of
 from attnlab.generators import AbstractGenerator, Outline
 from attnlab.runs.control_keys import control_key
-from attnlab.ui.controls.form import probability_options
+from attnlab.ui.controls.form import in_control_words, probability_options
 from attnlab.ui.controls.grid import begin_grid, keep_grid
 from attnlab.ui.controls.number_field import number_field
 from attnlab.ui.core.outside import as_text, draw_error
@@ -36,7 +36,7 @@ def draw_process_tables(
     except OptionError as error:
         # The name of a row begins with that of its table.
         with places.get(error.name.split()[0], st.container()):
-            draw_error(str(error))
+            draw_error(in_control_words(error))
         return error
 
 

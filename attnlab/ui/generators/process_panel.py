@@ -7,7 +7,7 @@ from attnlab.generators import AbstractGenerator, AbstractTask
 from attnlab.runs.control_keys import control_key
 from attnlab.training.limits import check_limit
 from attnlab.training.steps import Training
-from attnlab.ui.controls.form import draw_process_form, probability_options
+from attnlab.ui.controls.form import draw_process_form, in_control_words, probability_options
 from attnlab.ui.controls.last_good import or_last_good
 from attnlab.ui.controls.link_bar import go_to
 from attnlab.ui.controls.table_editor import draw_process_tables
@@ -61,7 +61,7 @@ def _checked(
         check_limit("length", length, limits())
         return generator.at_length(length)
     except OptionError as error:
-        draw_error(str(error))
+        draw_error(in_control_words(error))
         return error
 
 

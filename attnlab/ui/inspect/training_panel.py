@@ -7,6 +7,7 @@ from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import label_of_change
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
+from attnlab.ui.controls.form import draw_form_problem
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import as_text, draw_error
 from attnlab.ui.core.shell import TRAIN_PAGE
@@ -25,7 +26,7 @@ def draw_training(run: LiveRun, form: Experiment | OptionError, snapshot: Snapsh
     untrained = snapshot.step == 0 and not snapshot.active
     if isinstance(form, OptionError):
         if untrained:
-            draw_error(f"These settings cannot run. {form}")
+            draw_form_problem(form)
             st.page_link(TRAIN_PAGE, label="Change them on the Train page", icon=":material/tune:")
         return
     differs = untrained or form != snapshot.experiment

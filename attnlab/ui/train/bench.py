@@ -9,10 +9,9 @@ from attnlab.live.live_run import LiveRun
 from attnlab.runs.script import to_script
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
-from attnlab.ui.controls.form import draw_form
+from attnlab.ui.controls.form import draw_form, draw_form_problem
 from attnlab.ui.controls.link_bar import draw_link_panel, draw_notices
 from attnlab.ui.core.in_code import draw_in_code
-from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.session_run import get_ready_for, session_run
 from attnlab.ui.library.continue_offer import draw_library_problem
 from attnlab.ui.train.files_panel import draw_files
@@ -36,9 +35,8 @@ def draw_bench(title: str, *, about: str = "") -> Bench:
     A page that says what it is `about` has its title above the buttons, else it stands beside them.
     """
     run = session_run()
-    problems: list[OptionError] = []
     with st.sidebar:
-        form = draw_form(problems)
+        form = draw_form()
 
     obey(run, form)
     get_ready_for(form, run)
@@ -54,17 +52,14 @@ def draw_bench(title: str, *, about: str = "") -> Bench:
         draw_transport(run, form, snapshot)
     # Places that are always there: what comes and goes in one must not move the fragments behind
     # it.
-    notices, live, problem = st.container(), st.container(), st.container()
+    notices, live = st.container(), st.container()
     with notices:
+        if isinstance(form, OptionError):
+            draw_form_problem(form)
         draw_notices()
         draw_library_problem()
     with live:
         draw_live(run, form, snapshot)
-    with problem:
-        if isinstance(form, OptionError):
-            draw_error(
-                f"These settings cannot run. {'The controls say why.' if problems else form}"
-            )
     draw_step_counter()
     return Bench(run, form, snapshot)
 

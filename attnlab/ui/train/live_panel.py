@@ -170,7 +170,10 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
             trace = trace_shown(moment.model, seen, sequence)
             choice = Choice(sequence, *draw_inside_choice(trace))
     with sentence:
-        _draw_words(snapshot, seen, moment, informative, trace if choice.sequence == MEAN else None)
+        # The error beside the buttons says what is to be done first.
+        if isinstance(form, Experiment) or snapshot.state != "idle":
+            mean = trace if choice.sequence == MEAN else None
+            _draw_words(snapshot, seen, moment, informative, mean)
     with below:
         reading = st.container()
         draw_findings(form)
