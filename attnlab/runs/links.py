@@ -103,14 +103,20 @@ def from_query(query: Mapping[str, str]) -> Link:
     """
     if query.get(_VERSION) not in DEFAULTS:
         notice = f"This attnlab reads links up to version {LINK_VERSION}; the settings are its own."
-        return Link(Experiment(), Lesson(), (notice,))
+        return Link(Experiment(), Lesson(), (notice,), _no_settings(query))
     if sum(map(len, query.values())) > _MOST_CHARACTERS:
         notice = f"A link has at most {_MOST_CHARACTERS:,} characters; this one has more."
-        return Link(Experiment(), Lesson(), (notice,))
+        return Link(Experiment(), Lesson(), (notice,), _no_settings(query))
     reading = _Reading(query)
     experiment = reading.part(Experiment)
     lesson = reading.lesson(experiment)
     return Link(experiment, lesson, tuple(reading.notices), reading.unknown())
+
+
+def _no_settings(query: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the keys that are no setting of any experiment."""
+    settings = {_VERSION, _TITLE, _TEXT, _HIDDEN, _SHOWN, *all_but(())}
+    return tuple(key for key in query if key not in settings)
 
 
 class _Reading:

@@ -18,6 +18,7 @@ from attnlab.ui.core.outside import draw_lesson_words, draw_warning
 from attnlab.ui.core.session_run import session_run
 
 _WRITTEN, _NOTICES = "link_written", "link_notices"
+_MOST_NOTICES = 10
 _BARE, _OWN, _ALL = "address_is_bare", "link_own", "link_all"
 # The controls of a lesson may have put theirs there meanwhile.
 _COMPLETE = """
@@ -158,9 +159,11 @@ def draw_notices() -> None:
     """What of the link was not understood, until it is dismissed by the next link."""
     notices = st.session_state.get(_NOTICES, ())
     if notices:
+        further = len(notices) - _MOST_NOTICES
         draw_warning(
             "Not everything in the link was understood; the rest was kept.",
-            *notices,
+            *notices[:_MOST_NOTICES],
+            *([f"{further:,} more parts have problems."] if further > 0 else []),
             icon=":material/link_off:",
         )
 

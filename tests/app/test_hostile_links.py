@@ -1,0 +1,117 @@
+"""Every parameter of every page with values that nobody should send.
+
+The parameters are found by drawing the pages, so that a new one is covered without a line here.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnlab.configuration.options import options_of
+from attnlab.runs.control_keys import control_key
+from attnlab.runs.link_defaults import LINK_VERSION
+from attnlab.runs.links import from_query
+from attnlab.runs.option_texts import EXPERIMENT_PARTS
+from tests.pages import PAGES
+
+pytestmark = pytest.mark.slow
+
+_APP = Path(__file__).resolve().parents[2] / "app.py"
+_HOSTILE = (
+    "",
+    "inf",
+    "nan",
+    "-1e999",
+    "\0",
+    "9" * 10_000,
+    "-1",
+    "1.5",
+    "🔬",
+    "<b>**x**</b>](http://example.com)",
+    "None",
+)
+_OPTIONS = {control_key(part, name): name for part in EXPERIMENT_PARTS for name in options_of(part)}
+# Of a link to settings, to a comparison and to a hand.
+_SETTINGS = (
+    *_OPTIONS,
+    *("title", "text", "hide", "show", "seeds", "source"),
+    *(f"vary_{name}" for name in dict.fromkeys(("preset", *_OPTIONS.values()))),
+)
+
+
+def _opened(page: str, parameters: Mapping[str, str]) -> AppTest:
+    app = AppTest.from_file(_APP, default_timeout=120).run()
+    for key, text in parameters.items():
+        app.query_params[key] = text
+    app.switch_page(f"pages/{page}.py").run()
+    return app
+
+
+def _bound(app: AppTest) -> dict[str, tuple[str, ...]]:
+    """The parameters of the controls that are drawn, and their choices where they are few."""
+
+    def walk(block) -> Iterator[tuple[str, tuple[str, ...]]]:
+        for child in getattr(block, "children", {}).values():
+            proto = getattr(child, "proto", None)
+            if key := getattr(proto, "query_param_key", ""):
+                choices = getattr(proto, "options", ())
+                yield key, tuple(getattr(each, "content", each) for each in choices)
+            yield from walk(child)
+
+    return dict(walk(app._tree))
+
+
+def _ways_to_draw(page: str) -> dict[str, dict[str, str]]:
+    """Parameters that a page has, each with those that must be set for it to be drawn."""
+    at_first = _bound(_opened(page, {}))
+    ways = {key: {} for key in at_first}
+    for key, choices in at_first.items():
+        for choice in choices if len(choices) <= 12 else ():
+            for further in _bound(_opened(page, {key: choice})):
+                ways.setdefault(further, {key: choice})
+    return ways
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_parameter_of_a_page_breaks_it(page):
+    ways = _ways_to_draw(page)
+    assert ways or page not in ("step_by_step", "the_bottleneck")
+    for number, _ in enumerate(_HOSTILE):
+        for needed in {tuple(needed.items()) for needed in ways.values()}:
+            drawn = [key for key, way in ways.items() if tuple(way.items()) == needed]
+            # Each control gets another value, and in the end all of them.
+            asked = {
+                key: _HOSTILE[(number + place) % len(_HOSTILE)] for place, key in enumerate(drawn)
+            }
+            app = _opened(page, asked | dict(needed))
+            assert not app.exception, (asked, needed, app.exception[0].stack_trace)
+            assert len(app.title) == 1
+            assert not app.run().exception, (asked, needed)
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("text", ["", "inf", "\0", "🔬", "<b>**x**</b>](http://example.com)"])
+def test_no_link_to_settings_breaks_a_page(page, text):
+    app = _opened(page, {"v": LINK_VERSION} | dict.fromkeys(_SETTINGS, text))
+    assert not app.exception
+    assert len(app.title) == 1
+    # What was wrong is said, and no more of it than a screen holds.
+    assert all(len(warning.value) < 5_000 for warning in app.warning)
+
+
+@pytest.mark.parametrize("key", _SETTINGS)
+def test_no_setting_of_a_link_breaks_it(key):
+    for text in _HOSTILE:
+        link = from_query({"v": LINK_VERSION, key: text})
+        assert all(len(notice) < 400 for notice in link.notices)
+
+
+def test_a_link_with_a_thousand_faults_names_some_and_counts_the_others():
+    hidden = ",".join(f"k{number}" for number in range(1_600))
+    app = AppTest.from_file(_APP, default_timeout=120)
+    app.query_params.update({"v": LINK_VERSION, "hide": hidden})
+    (warning,) = app.run().warning
+    assert warning.value.count("no control here") == 10
+    assert "1,590 more parts have problems" in warning.value
