@@ -17,7 +17,7 @@ from attnlab.comparisons.intervals import (
     widened,
 )
 from attnlab.comparisons.paired import common_seeds
-from attnlab.comparisons.summary import Row, figures_of
+from attnlab.comparisons.summary import Row, errors_of, figures_of
 from attnlab.configuration.options import OptionError, default_of
 from attnlab.optimum import Best
 from attnlab.training.experiment import Experiment
@@ -96,9 +96,12 @@ def gap_of(row: Row, rows: Iterable[Row] = (), level: float = LEVEL) -> Gap:
     fresh = _fresh_counterpart(row, rows) if fixed else row
     seeds = common_seeds(row, row if fresh is None else fresh)
     losses = _losses(row, seeds)
+    of_tests = errors_of(row if fresh is None else fresh, "nll")
+    errors = [of_tests[seed] for seed in seeds]
 
     def above_floor(values: Float[np.ndarray, " seeds"]) -> Interval:
-        return widened(student_interval(values, level).plus(-floor.nll), floor.nll_stderr, level)
+        over_seeds = student_interval(values, level, errors=errors)
+        return widened(over_seeds.plus(-floor.nll), floor.nll_stderr, level)
 
     reachable = reachable_by(experiment)
     least = None
@@ -111,7 +114,7 @@ def gap_of(row: Row, rows: Iterable[Row] = (), level: float = LEVEL) -> Gap:
         terms = [Term(("family", *parts), above_floor(trained))]
     else:
         of_family = widened(exactly(least - floor.nll), floor.nll_stderr, level)
-        beyond = student_interval(trained, level).plus(-least)
+        beyond = student_interval(trained, level, errors=errors).plus(-least)
         terms = [Term(("family",), of_family), Term(parts, beyond)]
     if not fixed:
         terms.append(Term(("data",), exactly(0.0)))

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from attnlab.configuration.options import OptionError
+from attnlab.training.evaluation import safe_variance
 
 LEVEL = 0.95
 # Why a t interval may not hold what it promises.
@@ -178,10 +179,9 @@ def wilson_interval(count: int, n: int, level: float = LEVEL) -> Interval:
     return Interval(share, 0.0 if count == 0 else low, 1.0 if count == n else high, n)
 
 
-def share_error(share: float, size: float) -> float:
+def share_error(share: float, size: int) -> float:
     """Return √(p (1 − p)/n), with p moved half an event away from 0 and 1 so that it is above 0."""
-    safe = min(max(share, 0.5 / size), 1 - 0.5 / size)
-    return math.sqrt(safe * (1 - safe) / size)
+    return math.sqrt(safe_variance(share, size) / size)
 
 
 def widened(interval: Interval, stderr: float, level: float = LEVEL) -> Interval:

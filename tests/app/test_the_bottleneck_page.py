@@ -1,5 +1,6 @@
 """The bottleneck page without a browser."""
 
+import re
 import time
 from urllib.parse import parse_qsl, urlsplit
 
@@ -54,6 +55,20 @@ def test_a_point_of_the_sweep_opens_elsewhere(page):
     link = from_query(dict(parse_qsl(address.query)))
     assert link.experiment == swept("rnn-attention", 10, 64)
     assert not link.notices
+
+
+@pytest.mark.parametrize(("hand", "width", "end"), [("3", "128", "100.00"), ("10", "8", "0.00")])
+def test_seeds_that_are_all_right_or_all_wrong_have_an_interval_with_a_width(
+    page, hand, width, end
+):
+    """Of 2,000 hands each, four seeds: 1.96 √(0.5 / 2,000 / 2,000 / 4) is 0.03 %."""
+    page.selectbox(key="match_family").select("rnn-attention").run()
+    page.segmented_control(key="match_hand").set_value(hand).run()
+    page.segmented_control(key="match_width").set_value(width).run()
+    (line,) = [each.value for each in page.markdown if "Open this setting" in each.value]
+    low, high = re.search(r"% \((\S+) to (\S+)\); each seed", line).groups()
+    assert float(high) - float(low) == pytest.approx(0.03, abs=0.011)
+    assert end in (low, high)
 
 
 def test_every_stage_of_a_step_is_written_out(page):

@@ -9,6 +9,7 @@ import pandas as pd
 
 from attnlab.charts.core.colours import hues, inks
 from attnlab.charts.core.drawing import Rows, drawn_once
+from attnlab.configuration.number_text import show_range
 
 # Between the marks of two widths at one length, on the axis of lengths.
 _APART = 0.14
@@ -23,7 +24,7 @@ def exact_match_table(
     place = table["width"].map({width: at for at, width in enumerate(widths)})
     table["at"] = table["length"] + (place - (len(widths) - 1) / 2) * _APART
     table["interval"] = [
-        f"{100 * low:.1f} to {100 * high:.1f} %"
+        f"{show_range(100 * low, 100 * high, places=1)} %"
         for low, high in zip(table["low"], table["high"], strict=True)
     ]
     return table

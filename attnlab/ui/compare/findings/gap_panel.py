@@ -8,6 +8,7 @@ import streamlit as st
 from attnlab.comparisons.gap import PARTS, Gap, gap_of
 from attnlab.comparisons.intervals import LEVEL
 from attnlab.comparisons.summary import Row
+from attnlab.configuration.number_text import show_range
 from attnlab.training.feasibility import reachable_by
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.process_figures import is_answered
@@ -76,5 +77,5 @@ def _cells(label: str, gap: Gap) -> dict[str, str]:
         "setting": label,
         "loss − floor": interval_text(gap.total),
         **{part: parts[part] for part in PARTS},
-        "family's, bounds": f"{least:.3f} to {most:.3f}",
+        "family's, bounds": show_range(least, most),
     }

@@ -2,11 +2,19 @@
 
 from urllib.parse import urlencode
 
+import numpy as np
 import streamlit as st
 
 from attnlab.charts import exact_match_chart, exact_match_table
-from attnlab.comparisons.intervals import Interval, student_interval
-from attnlab.configuration.number_text import show_percent
+from attnlab.comparisons.intervals import (
+    Interval,
+    share_error,
+    student_interval,
+    wilson_interval,
+)
+from attnlab.comparisons.paired import least_spread_of_shares, paired_interval
+from attnlab.comparisons.summary import TARGET, Reached
+from attnlab.configuration.number_text import show_percent, show_range
 from attnlab.generators.tasks import Cards
 from attnlab.lessons.bottleneck.plan import (
     ATTENTION,
@@ -26,7 +34,7 @@ from attnlab.training.source_share import share_in_training
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
-from attnlab.ui.core.uncertainty import OF_SEEDS
+from attnlab.ui.core.uncertainty import OF_SEEDS, reached_text
 
 TITLES = {BOTTLENECK: "The last state alone", ATTENTION: "Attention to all states"}
 # Of the page's folder: a link opens the settings in a tab of their own.
@@ -92,30 +100,32 @@ def draw_reversed() -> None:
     experiment = without.experiment
     rows = [(f"{TITLES[family]} (`{family}`)", _interval(run)) for family, run in
             zip(FAMILIES, runs, strict=True)]  # fmt: skip
-    lines = ["| model | exact match | each seed (%) |", "|---|---|---|"]
+    lines = [f"| model | exact match | each seed (%) | reached {TARGET:.0%} |", "|---|---|---|---|"]
     lines += [
-        f"| {name} | {percent_text(found)} | {_each(run)} |"
+        f"| {name} | {percent_text(found)} | {_each(run)} | {_reached(run)} |"
         for (name, found), run in zip(rows, runs, strict=True)
     ]
-    difference = student_interval(_differences(without, with_attention))
-    lines.append(
-        f"| **the second less the first**, paired by seed | **{points_text(difference)}** | – |"
-    )
+    difference = points_text(_difference(without, with_attention))
+    lines.append(f"| **the second minus the first**, paired by seed | **{difference}** | – | – |")
     with st.container(key="match_reversed"):
         st.markdown("\n".join(lines))
     st.caption(
         f"{REVERSED.source_length} of {REVERSED.letters} letters, {bits_of(REVERSED):.1f} bits. "
-        f"{_training_of(experiment)}. In brackets the {OF_SEEDS}; runs of one seed met "
-        "the same letters."
+        f"{_training_of(experiment)}. In brackets the {OF_SEEDS}, and Wilson's of the share of "
+        f"seeds that reached {TARGET:.0%}. Runs of one seed met the same letters."
     )
 
 
 def percent_text(interval: Interval) -> str:
-    """A share and its interval in percent; `–` where a single run has none."""
+    """A share and its interval in percent; a single run has none.
+
+    >>> percent_text(Interval(1.0, 0.99966, 1.0, 4)), percent_text(Interval(-0.5, None, None, 1))
+    ('100.0 % (99.97 to 100.00)', '−50.0 %')
+    """
+    mean = f"{100 * interval.mean:.1f} %".replace("-", "−")
     if interval.low is None:
-        return f"{100 * interval.mean:.1f} %"
-    low, high = (_signed(100 * end) for end in (interval.low, interval.high))
-    return f"{_signed(100 * interval.mean)} % ({low} to {high})"
+        return mean
+    return f"{mean} ({show_range(100 * interval.low, 100 * interval.high, places=1)})"
 
 
 def points_text(interval: Interval) -> str:
@@ -147,18 +157,29 @@ def _draw_family(family: str, bits: dict[int, float]) -> None:
 
 def _of(family: str, hand: int, width: int) -> Interval | None:
     written = shipped().of(swept(family, hand, width))
-    return None if written is None else _interval(written).within(0.0, 1.0)
+    return None if written is None else _interval(written)
 
 
 def _interval(written: SettingFigures) -> Interval:
-    return student_interval(written.exact_match)
+    size = written.experiment.training.test_size
+    errors = [share_error(share, size) for share in written.exact_match]
+    return student_interval(written.exact_match, errors=errors, share=True).within(0.0, 1.0)
 
 
-def _differences(first: SettingFigures, second: SettingFigures) -> list[float]:
+def _difference(first: SettingFigures, second: SettingFigures) -> Interval:
+    """The mean difference, paired by seed: runs of one seed were tested on the same letters."""
     before, after = (
         dict(zip(each.seeds, each.exact_match, strict=True)) for each in (first, second)
     )
-    return [after[seed] - before[seed] for seed in sorted(before.keys() & after.keys())]
+    found = np.array([after[seed] - before[seed] for seed in sorted(before.keys() & after.keys())])
+    least = least_spread_of_shares(found, first.experiment.training.test_size)
+    return paired_interval(found, float(least))
+
+
+def _reached(written: SettingFigures) -> str:
+    count = sum(share >= TARGET for share in written.exact_match)
+    found = wilson_interval(count, len(written.exact_match))
+    return reached_text(Reached(TARGET, count, found))
 
 
 def _in_words(family: str) -> str:
@@ -217,7 +238,10 @@ def _draw_link() -> None:
         )  # fmt: skip
     setting = swept(family, int(hand), int(width))
     found = _of(family, int(hand), int(width))
-    measured = "" if found is None else f"Exact match {percent_text(found)}. "
+    measured = ""
+    if found is not None:
+        run = shipped().of(setting)
+        measured = f"Exact match {percent_text(found)}; each seed: {_each(run)} %. "
     st.markdown(
         f"{measured}[Open this setting in Sequence to sequence]"
         f"({_PAGE}?{urlencode(to_query(setting))}), to train it and watch its cards."
@@ -243,7 +267,3 @@ def _each(written: SettingFigures) -> str:
 
 def _grouped(number: int) -> str:
     return f"{number:,}".replace(",", r"\,")
-
-
-def _signed(number: float) -> str:
-    return f"{number:.1f}".replace("-", "−")
