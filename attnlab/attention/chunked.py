@@ -85,7 +85,8 @@ def _with_chunk(
     # As long as nothing was unmasked, there is nothing to shift.
     shift = jnp.where(jnp.isfinite(largest), largest, 0.0)
     below = jnp.where(unmasked, scores - shift[:, None], -jnp.inf)
-    # The compiler may round huge scores differently here and in the maximum: see `masked_softmax`.
+    # The compiler may round huge scores differently here and in the maximum; exp then
+    # overflows.
     excess = jax.lax.stop_gradient(jnp.maximum(below.max(axis=1), 0.0))
     weights = jnp.exp(below - excess[:, None])
     earlier = jnp.exp(sums.largest - shift - excess)
