@@ -22,10 +22,10 @@ from attnlab.ui.lessons.encodings.encoding_sections import (
 ensure_shell()
 st.title("Positional encodings", anchor=False)
 st.markdown(
-    "Attention sees a **set** of days: without information on order, shuffled days give "
-    "shuffled outputs. A positional encoding supplies it. Most give each position a vector of "
-    "features beside the token's own; `rotary` and `alibi` change the scores of queries and "
-    "keys instead. Compare two side by side."
+    "Without a mask, attention sees a **set** of days: shuffled days give shuffled outputs. A "
+    "positional encoding supplies their order. Most give each position a vector of features beside "
+    "the token's own; `rotary` and `alibi` change the scores of queries and keys instead. Compare "
+    "two side by side."
 )
 draw_presets()
 left, right = st.columns(2, gap="medium")
@@ -42,10 +42,10 @@ draw_pictures(one, other)
 st.header("A shift is a rotation", anchor=False, divider="gray")
 st.latex(r"PE(t + k) = M(k)\, PE(t) \quad \text{with one matrix for all } t")
 st.markdown(
-    "For sinusoidal encodings of even d each pair (sin, cos) turns by a fixed angle, whatever "
-    "t is, so that “k days ago” is one linear map that a head can learn; with odd d the last "
-    "sine has no cosine to turn with. A scalar grows and a learned encoding is free: no single "
-    "matrix does it for them, and even the best one has an error."
+    "For sinusoidal encodings of even d, each pair (sin, cos) turns by a fixed angle, whatever "
+    "t is: “k days ago” is one linear map that a head can learn. With odd d the last sine has no "
+    "cosine to turn with. A scalar grows by adding, which is no matrix. Learned rows are free: one "
+    "matrix fits them only if d is at least the number of pairs k apart."
 )
 draw_shifts(one, other)
 

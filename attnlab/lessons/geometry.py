@@ -17,6 +17,8 @@ from attnlab.positions.base import AbstractScorePosition
 
 # Two rows nearer than this share of the typical distance are hard to tell apart.
 TOO_ALIKE = 0.05
+# Tables are float32, and the angle of a sine at position 64 is off by 64 roundings.
+_ROUNDING = 1e-5
 
 # Tables so small are sooner computed than a fast program for them is found.
 _compiled = partial(
@@ -106,7 +108,7 @@ class Shift(NamedTuple):
     """One matrix that should take the row of any position to the row `shift` positions on.
 
     `error` is the largest |entry| of row(t) Mᵀ - row(t + shift) over all t. `determined` is
-    False where there are no more rows than features: some matrix then fits any rows whatever.
+    False where all row(t) are linearly independent: some matrix then fits whatever follows them.
     """
 
     matrix: Float[np.ndarray, "features features"]
@@ -119,7 +121,7 @@ def fit_shift(rows: Rows, shift: int) -> Shift:
     before, after = rows[: len(rows) - shift], rows[shift:]
     matrix = np.linalg.lstsq(before, after, rcond=None)[0].T
     error = float(np.abs(before @ matrix.T - after).max())
-    return Shift(matrix, error, determined=len(before) > rows.shape[1])
+    return Shift(matrix, error, determined=bool(np.linalg.matrix_rank(before) < len(before)))
 
 
 def shift_rotation(position: Sinusoidal, rows: Rows, shift: int) -> Shift:
@@ -148,22 +150,38 @@ def wavelengths(position: AbstractPosition, width: int) -> Float[np.ndarray, " w
 
 
 class Closest(NamedTuple):
-    """The two positions that an encoding tells apart least, and how far its rows usually lie."""
+    """The two positions that an encoding tells apart least, and how far its rows usually lie.
+
+    `ties` is how many pairs are as close, up to rounding; `one` and `other` are the first of them.
+    `lag` is how far apart the positions of each such pair are, where these are all pairs so far
+    apart and more than one; else None.
+    """
 
     one: int
     other: int
     distance: float
     typical: float
+    ties: int
+    lag: int | None
 
 
 def closest_pair(rows: Rows) -> Closest:
-    """The two rows of least distance; `typical` is the root mean square distance of two rows."""
+    """Return the two rows of least distance; `typical` is the root mean square distance of two."""
     apart = distances(rows)
     one, other = np.triu_indices(len(rows), 1)
     pairs = apart[one, other]
-    least = int(pairs.argmin())
     typical = float(np.sqrt((pairs**2).mean()))
-    return Closest(int(one[least]), int(other[least]), float(pairs[least]), typical)
+    (closest,) = np.nonzero(pairs <= pairs.min() + _ROUNDING * typical)
+    first, lags = closest[0], np.unique(other[closest] - one[closest])
+    is_lag = len(closest) > 1 and len(lags) == 1 and len(closest) == len(rows) - lags[0]
+    return Closest(
+        int(one[first]),
+        int(other[first]),
+        float(pairs[first]),
+        typical,
+        len(closest),
+        int(lags[0]) if is_lag else None,
+    )
 
 
 def novelty(rows: Rows, trained: int) -> Float[np.ndarray, " length"]:

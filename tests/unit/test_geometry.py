@@ -99,6 +99,13 @@ def test_too_few_rows_fit_anything(length, determined):
     assert (found.error < 1e-9) == (not determined)
 
 
+def test_few_rows_that_are_dependent_fit_nothing():
+    # The first row is sin 0 = 0, of which no matrix makes sin 1.
+    found = fit_shift(rows_of(Sinusoidal(), length=2, width=1), 1)
+    assert found.error == pytest.approx(math.sin(1), rel=1e-6)
+    assert found.determined
+
+
 @pytest.mark.parametrize("name", FEATURED)
 def test_similarities_and_distances_of_pairs(name):
     rows = rows_of(POSITIONS[name](), length=9, width=6)
@@ -165,6 +172,23 @@ def test_the_closest_pair():
     found = closest_pair(rows)
     assert (found.one, found.other, found.distance) == (1, 2, 1.0)
     assert found.typical == pytest.approx(math.sqrt((25 + 36 + 100 + 1 + 25 + 16) / 6))
+    assert (found.ties, found.lag) == (1, None)
+
+
+@pytest.mark.parametrize(("length", "width"), [(40, 8), (64, 2), (30, 4), (64, 16)])
+def test_pairs_equally_far_apart_in_time_are_equally_alike(length, width):
+    # |row(t + k) - row(t)|² is the sum of 2 - 2 cos(k ω) over the pairs of components, for every t.
+    speeds = [10_000.0 ** (-2 * i / width) for i in range(width // 2)]
+    squares = [sum(2 - 2 * math.cos(k * w) for w in speeds) for k in range(1, length)]
+    lag = 1 + squares.index(min(squares))
+    found = closest_pair(rows_of(Sinusoidal(), length=length, width=width))
+    assert (found.lag, found.ties) == (lag, length - lag)
+    assert found.distance == pytest.approx(math.sqrt(min(squares)), rel=1e-4)
+
+
+def test_ties_that_are_not_all_pairs_of_one_distance_have_no_lag():
+    found = closest_pair(np.array([[0.0], [1.0], [5.0], [6.0]]))
+    assert (found.one, found.other, found.ties, found.lag) == (0, 1, 2, None)
 
 
 def test_two_components_come_round_after_44_positions():

@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from attnlab.charts import encoding_lines_chart
-from attnlab.lessons.geometry import TOO_ALIKE, closest_pair, novelty, wavelengths
+from attnlab.lessons.geometry import TOO_ALIKE, Closest, closest_pair, novelty, wavelengths
 from attnlab.ui.core.outside import draw_warning
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
@@ -39,16 +39,24 @@ def draw_waves(shown: ShownEncoding) -> None:
         return
     pair = closest_pair(shown.rows)
     text = (
-        f"`{shown.name}`: days {pair.one + 1} and {pair.other + 1} are the most alike, "
-        f"{pair.distance:.3f} apart; two rows are typically {pair.typical:.3f} apart."
+        f"`{shown.name}`: {_closest_in_words(pair)}, with a distance of {pair.distance:.3f}. "
+        f"Two rows typically have a distance of {pair.typical:.3f}."
     )
     if pair.distance < TOO_ALIKE * pair.typical:
         draw_warning(
-            f"{text} That is under {TOO_ALIKE:.0%} of it: a model can hardly tell these two.",
+            f"{text} Below {TOO_ALIKE:.0%} of the typical distance, a model needs large weights "
+            "to tell two positions apart.",
             icon=":material/blur_on:",
         )
     else:
         st.markdown(text)
+
+
+def _closest_in_words(pair: Closest) -> str:
+    if pair.lag is not None:
+        return f"all {pair.ties} pairs of days {pair.lag} apart are the most alike"
+    words = f"days {pair.one + 1} and {pair.other + 1} are the most alike"
+    return words + f", as are {pair.ties - 1} other pairs" * (pair.ties > 1)
 
 
 def draw_beyond(shown: tuple[ShownEncoding, ...], trained: int) -> None:

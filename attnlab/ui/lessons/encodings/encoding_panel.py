@@ -146,8 +146,8 @@ def draw_shift(shown: ShownEncoding, shift: int) -> None:
     )
     if not found.determined:
         st.info(
-            f"There are {length - shift} pairs of rows for {width} components: some matrix fits "
-            "any rows exactly. Take a longer sequence or a smaller d.",
+            f"There are only {length - shift} pairs of rows for {width} components, so a matrix "
+            "fits them exactly, whatever they are. Take a longer sequence or a smaller d.",
             icon=":material/info:",
         )
 
