@@ -49,11 +49,11 @@ st.markdown(
 
 st.header("Buttons of a run", anchor=False)
 st.markdown(
-    "**Start** (key S) trains to the last step. **Pause** (P) stops within a tenth of a second, or "
-    "after one step if that takes longer, and keeps everything. **Step** (N) pauses, then takes "
-    "exactly one step. **Reset** (B) goes back to step 0 with the same seed, and so the same data "
-    "and weights; it also applies changed settings. **New seed** (D) draws another seed and "
-    "resets."
+    "**Start** (key S) trains to the last step; after a pause it is called **Continue**. "
+    "**Pause** (P) stops within a tenth of a second, or after one step if that takes longer, and "
+    "keeps everything. **Step** (N) pauses, then takes exactly one step. **Reset** (B) goes back "
+    "to step 0 with the same seed, and so the same data and weights; it also applies changed "
+    "settings. **New seed** (D) draws another seed and resets."
 )
 
 st.header("Generators", anchor=False)

@@ -19,7 +19,7 @@ from attnlab.runs.storage import Run
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.loop import Event, Look, NotFiniteError, look_at, run
 
-_REMEDY = ": press Start to go on"
+_REMEDY = ": press Continue"
 
 
 class LiveRun:

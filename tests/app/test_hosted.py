@@ -173,11 +173,13 @@ def test_who_waits_reads_their_place_and_can_pause(hosted_app, monkeypatch):
     status = " ".join(text.value for text in hosted_app.markdown)
     assert "waiting: place 1 in the queue, 1 computation at a time" in status
     assert "Waiting in the queue" in status
+    assert "compiling" not in status
     hosted_app.button(key="run_pause").click().run()
     assert run.wait(120.0)
     assert not hosted_app.run().exception
     assert run.snapshot().state == "paused"
     assert "Paused before the first step" in " ".join(text.value for text in hosted_app.markdown)
+    assert hosted_app.button(key="run_start").label == "Continue"
     other.leave()
     hosted_app.button(key="run_start").click().run()
     assert run.wait(120.0)

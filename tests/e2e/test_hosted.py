@@ -81,7 +81,7 @@ def _start_behind(train, place):
     train.press("start")
     status = train.part("run_status")
     expect(status).to_contain_text(f"waiting: place {place} in the queue, 1 computation at a time")
-    assert train.wait_for("compiling").step == 0
+    assert train.wait_for("waiting").step == 0
 
 
 def test_visitors_train_in_turn(visitor):

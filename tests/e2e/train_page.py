@@ -8,9 +8,9 @@ from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from tests.e2e.grid import ROW
 
-STATES = ("idle", "compiling", "running", "paused", "done", "failed")
+STATES = ("idle", "waiting", "compiling", "running", "paused", "done", "failed")
 # States in which the page is drawn again and again.
-_ACTIVE = frozenset({"compiling", "running"})
+_ACTIVE = frozenset({"waiting", "compiling", "running"})
 # Seconds that a cold compilation may take while the machine is busy with something else.
 _PATIENCE = 180
 _LONG = 100_000

@@ -173,7 +173,7 @@ def test_a_turn_that_is_over_pauses_the_run_which_can_go_on(sharing):
     seen = run.snapshot()
     assert (seen.state, seen.message) == (
         "paused",
-        "its turn of 120 s is over: press Start to go on",
+        "its turn of 120 s is over: press Continue",
     )
     assert 0 < seen.step == seen.latest.step
     run.start()
@@ -190,7 +190,7 @@ def test_a_run_that_nobody_watches_pauses(sharing):
     seen = run.snapshot()
     assert (seen.state, seen.message) == (
         "paused",
-        "nobody watched for 60 s: press Start to go on",
+        "nobody watched for 60 s: press Continue",
     )
 
 

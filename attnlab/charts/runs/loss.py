@@ -120,6 +120,10 @@ def _text_at(points: Sequence[tuple[int, float]], step: int) -> str | None:
     return f"{nats:.4f}" if at == step else f"{nats:.4f} (step {at:,})"
 
 
+# While one loss alone is known, Vega labels it with all its digits.
+_NATS = "length(datum.label) > 6 ? format(datum.value, '.4r') : datum.label"
+
+
 @drawn_once
 def loss_chart(
     table: Rows,
@@ -190,7 +194,8 @@ def loss_chart(
     )
 
     def loss(field: str) -> alt.Y:
-        return alt.Y(field, title="loss (nats)", scale=alt.Scale(zero=False, nice=True))
+        axis = alt.Axis(labelExpr=_NATS)
+        return alt.Y(field, title="loss (nats)", scale=alt.Scale(zero=False, nice=True), axis=axis)
 
     nats = loss("nats:Q")
     upright = alt.Chart(table).encode(x=step)

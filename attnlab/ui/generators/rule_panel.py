@@ -36,5 +36,5 @@ def draw_rule_tables(generator: AbstractGenerator) -> None:
             )
     st.caption(
         "How to read it: a row is what is known, and sums to 1; the stronger the colour of a "
-        "cell, the more probable its column. Hover for the numbers."
+        "cell, the more probable its column."
     )

@@ -265,7 +265,7 @@ def _instructions(snapshot: Snapshot) -> str:
             "once per model shape."
         )
     if snapshot.state == "paused":
-        return ":material/pause_circle: Paused before the first step. Press **Start** to go on."
+        return ":material/pause_circle: Paused before the first step. Press **Continue**."
     return (
         ":material/play_circle: Press **Start** (key S) and watch: the charts show the untrained "
         "model at step 0."

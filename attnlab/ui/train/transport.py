@@ -100,7 +100,7 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
     # No help texts here: Streamlit draws a button with one twice, for the mouse and for touch.
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="transport"):
         _button(
-            _start_label(form, snapshot) if differs else "Start",
+            _start_label(form, snapshot) if differs else start_word(state),
             "start",
             "play_arrow",
             "s",
@@ -135,6 +135,11 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
             on_change=lambda: run.set_speed(_SPEEDS[st.session_state["run_speed"]]),
             width=124,
         )
+
+
+def start_word(state: str) -> str:
+    """Return what the button is called that starts a run, or continues a paused one."""
+    return "Continue" if state == "paused" else "Start"
 
 
 def _button(label: str, name: str, icon: str, shortcut: str, **more: object) -> None:
@@ -207,8 +212,10 @@ def whose_figures(form: Experiment | OptionError, snapshot: Snapshot) -> tuple[s
 def draw_status(snapshot: Snapshot) -> None:
     """State, step, speed and time left, in digits that keep their places."""
     total = snapshot.experiment.training.steps
+    # One that waits for its turn compiles nothing yet.
+    named = "waiting" if snapshot.in_queue else snapshot.state
     parts = [
-        f":{_COLOURS[snapshot.state]}-badge[{_ICONS[snapshot.state]} {snapshot.state}]",
+        f":{_COLOURS[snapshot.state]}-badge[{_ICONS[snapshot.state]} {named}]",
         f"`step {snapshot.step:07,}` of {total:,}",
     ]
     if snapshot.state == "running" and snapshot.seconds_left is not None:
