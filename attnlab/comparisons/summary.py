@@ -279,19 +279,22 @@ def _learned(row: Row, level: float) -> Interval | None:
     over_seeds = _over_seeds(row, "learned", level)
     best = row.references.best
     span = row.references.uniform.nll - best.nll
-    return widened(over_seeds, abs(over_seeds.mean) * best.nll_stderr / span, level)
+    # Of an excess the floor is no part, only of the span that it is divided by.
+    paired = all(run.evaluation.excess is not None for run in row.finished)
+    moved = abs(1 - over_seeds.mean) if paired else abs(over_seeds.mean)
+    return widened(over_seeds, moved * best.nll_stderr / span, level)
 
 
 def _steps_to(row: Row, target: float) -> StepsToTarget | None:
     tested = [run for run in row.finished if run.tests]
     if row.references is None or not tested or _share(tested[0].evaluation, row) is None:
         return None
-    uniform, floor = row.references.uniform.nll, row.references.best.nll
-    loss = uniform - target * (uniform - floor)
     steps = []
     for run in tested:
         tests = sorted({**dict(run.tests), run.steps: run.evaluation}.items())
-        steps.append(next((step for step, test in tests if test.nll <= loss), np.inf))
+        steps.append(
+            next((step for step, test in tests if _share(test, row).share >= target), np.inf)
+        )
     median = float(np.median(steps))
     count = int(np.isfinite(steps).sum())
     return StepsToTarget(target, median if np.isfinite(median) else None, count, len(tested))

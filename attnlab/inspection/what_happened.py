@@ -1,4 +1,4 @@
-"""What a run came to: what it passed and when, what it attends to, and what is missing."""
+"""What came of a run: which baselines it beats, what it attends to, and what is missing."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -6,25 +6,34 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.models import AbstractModelOptions, AttentionOptions
+from attnlab.models import AbstractModelOptions, AttentionOptions, TransformerOptions
 from attnlab.optimum import Best, Rung
 from attnlab.training.evaluation import Evaluation
-from attnlab.training.learned_share import learned_share
+from attnlab.training.learned_share import above_floor, is_at_floor, learned_share
 
-# Of the attention, to say that a model has found the informative positions; and of what can be
-# learned, to say that it is learned.
+# Shares from which on a model has found the positions that matter, and has learned the process.
 _FOUND, _LEARNED = 0.8, 0.95
-# So many standard errors from the floor nobody can tell a loss from it.
+# A difference of two losses counts from this many standard errors on.
 _ERRORS = 2.0
-# Little enough above what the linear predictor of least loss learns to be explained by it.
+# Little enough above what the best linear predictor learns to be explained by it.
 _LIKE_LINEAR = 0.1
-# Baselines that are named, of those that were passed.
-_MOST_PASSED = 2
+# A loss still falls if it fell by this share of what can be learned in the last third of the run.
+_STILL_FALLING = 0.03
+# A loss that was once this many times that of the start, or of a uniform guess, shot up.
+_SHOT_UP = 1.2
+# The training loss is the mean over this share of the steps, and over 50 steps at least.
+_RECENT, _FEWEST_STEPS = 0.1, 50
+# Baselines that are named, of those that were passed; and positions whose heads are.
+_MOST_PASSED, _MOST_POSITIONS = 2, 4
+
+# What stands in the way of a run, where its course shows it.
+DIVERGES, OVERFITS, STILL_FALLING = "diverges", "overfits", "still falling"
 
 
 class RungPassed(NamedTuple):
-    """A reference predictor, and the first test whose loss was below its own, to stay there."""
+    """A baseline, and the first test from which on the loss was measurably below its own."""
 
     name: str
     step: int
@@ -33,26 +42,35 @@ class RungPassed(NamedTuple):
 class WhatHappened(NamedTuple):
     """A run up to one test.
 
-    `passed` are the reference predictors that it left behind, in the order of their losses, of
-    those that are more than two standard errors of the test above the floor.
-    `learned` is the share of what can be learned, and `linear` that of the linear predictor of
-    least loss; None where nothing can be. `at_floor`: the loss is within two standard errors of
-    the floor.
-    `informative` are the truly informative days, from 1.
-    `attended` is the share of the attention of the row that predicts, in the mean over the heads
-    of one layer, which falls on them; `own` is, for each of these days, the largest share that a
-    single head gives it. Both are None without attention, which then has 0 `heads`.
+    `passed` are the baselines that it beats by two standard errors, in the order of their losses.
+    `against_guess` is how the loss compares with a uniform guess: "better", "worse", or "like it"
+    within two errors. `against_others` is how it compares with the easiest other baseline, and
+    `too_small` says that the test can distinguish the loss neither from that one nor from the
+    floor.
+    `learned` is the share of what can be learned and `linear` that of the best linear predictor;
+    None where nothing can be. `at_floor` is the `is_at_floor` of the test.
+    `problem` is what the losses show to be wrong: `DIVERGES`, `OVERFITS`, `STILL_FALLING` or "".
+    `informative` are the positions that the prediction truly depends on, from 1. `attended` is the
+    share of the attention of the row that predicts, in the mean over the heads of one layer, on
+    these positions; `own` is, for each of them, the largest share that a single head gives it. Both
+    are None without attention and where every position is informative. `layer` is the number of
+    that layer, from 1, or None if there is only one.
     """
 
     step: int
     passed: tuple[RungPassed, ...]
+    against_guess: str
+    against_others: str
+    too_small: bool
     linear: float | None
     learned: float | None
+    below_linear: bool
     at_floor: bool
+    problem: str
     informative: tuple[int, ...]
     attended: float | None
     own: tuple[float, ...] | None
-    heads: int
+    layer: int | None
 
 
 @fixed_numerics()
@@ -63,115 +81,204 @@ def what_happened(
     vocab: int,
     informative: Bool[np.ndarray, " position"],
     row: Float[np.ndarray, "heads position"] | None,
+    layer: int | None = None,
+    tokens: int = 10_000,
+    losses: Sequence[float] | Float[np.ndarray, " steps"] = (),
+    last_step: int | None = None,
 ) -> WhatHappened:
-    """A run by its `tests` so far, the last of which is the one spoken of.
+    """Describe a run by its `tests` so far, the last of which is the one in question.
 
-    `rungs` is the ladder of its process, from the uniform guess to the optimum; `row` the pattern
-    of the query that predicts, by head.
+    Args:
+        tests: Steps and their tests, in order.
+        rungs: The baselines of the process, from the uniform guess to the optimum.
+        vocab: Size of the vocabulary.
+        informative: The positions that the prediction truly depends on.
+        row: The pattern of the query that predicts, by head.
+        layer: The number of the layer of `row`, from 1, if the model has several.
+        tokens: How many tokens a test predicts.
+        losses: The training loss of every step so far.
+        last_step: The step at which the run is to end.
+
     """
     step, now = tests[-1]
-    floor: Best = rungs[-1].best
-    # To be below a reference that this test cannot tell from the floor would mean nothing.
-    least = floor.nll + _ERRORS * now.nll_stderr
-    told_apart = [rung for rung in rungs[1:-1] if rung.best.nll > least]
-    below = sorted(told_apart, key=lambda rung: -rung.best.nll)
-    passed = [
-        RungPassed(rung.name, _since(tests, rung.best.nll))
-        for rung in below
-        if now.nll < rung.best.nll
-    ]
+    floor, others = rungs[-1].best, sorted(rungs[1:-1], key=lambda rung: -rung.best.nll)
     share = learned_share(now, floor, vocab)
-    linear = [learned_share(rung.best, floor, vocab) for rung in rungs if rung.name == "linear"]
-    error = np.hypot(now.nll_stderr, floor.nll_stderr)
+    linear = next((rung.best for rung in rungs if rung.name == "linear"), None)
+    of_linear = None if linear is None else learned_share(linear, floor, vocab)
     positions = np.flatnonzero(informative)
+    if row is not None and positions.size == informative.size:
+        row = None
+    easiest = others[0].best if others else floor
     return WhatHappened(
         step=step,
-        passed=tuple(passed),
-        linear=linear[0].share if linear and linear[0] else None,
+        passed=tuple(
+            RungPassed(rung.name, _since(tests, rung.best, floor))
+            for rung in others
+            if _compared(now, rung.best, floor) == "better"
+        ),
+        against_guess=_compared(now, rungs[0].best, floor),
+        against_others=_compared(now, easiest, floor),
+        too_small=_compared(now, easiest, floor) == _compared(now, floor, floor) == "like it",
+        linear=None if of_linear is None else of_linear.share,
         learned=None if share is None else share.share,
-        at_floor=bool(now.nll - floor.nll <= _ERRORS * error),
+        below_linear=linear is not None and _compared(now, linear, floor) == "worse",
+        at_floor=is_at_floor(now, floor, tokens),
+        problem=_problem(tests, np.asarray(losses)[:step], floor, vocab, ended=step == last_step),
         informative=tuple(int(position) + 1 for position in positions),
-        attended=None if row is None else float(row.mean(axis=0)[positions].sum()),
+        # Sums of float32 shares miss 1 by their rounding.
+        attended=None if row is None else round(float(row.mean(axis=0)[positions].sum()), 5),
         own=None if row is None else tuple(float(share) for share in row[:, positions].max(axis=0)),
-        heads=0 if row is None else len(row),
+        layer=layer,
     )
 
 
-def _since(tests: Sequence[tuple[int, Evaluation]], nll: float) -> int:
-    """The first test from which on all losses were below `nll`."""
+def _compared(test: Evaluation, other: Best, floor: Best) -> str:
+    """Return whether the loss is "better" or "worse" than another by two errors, or "like it"."""
+    above = above_floor(test, floor)
+    error = _ERRORS * np.hypot(above.stderr, other.nll_stderr)
+    difference = above.nll - (other.nll - floor.nll)
+    return "better" if difference < -error else "worse" if difference > error else "like it"
+
+
+def _since(tests: Sequence[tuple[int, Evaluation]], other: Best, floor: Best) -> int:
+    """Return the first test from which on all losses were better."""
     first = tests[-1][0]
     for step, test in reversed(tests):
-        if test.nll >= nll:
+        if _compared(test, other, floor) != "better":
             break
         first = step
     return first
 
 
-def in_words(happened: WhatHappened, model: AbstractModelOptions) -> str:
-    """The sentence on a run of a model of that family."""
-    parts = [*_passed(happened), *_attended(happened), *_missing(happened, model)]
-    text = "; ".join(parts)
-    return text[:1].upper() + text[1:] + ("." if text else "")
+def _problem(
+    tests: Sequence[tuple[int, Evaluation]],
+    losses: Float[np.ndarray, " steps"],
+    floor: Best,
+    vocab: int,
+    *,
+    ended: bool,
+) -> str:
+    """Return what the losses prove to be wrong, or nothing."""
+    (_, first), (step, now) = tests[0], tests[-1]
+    uniform, peak = np.log(vocab), max(test.nll for _, test in tests)
+    if step and losses.size:
+        recent = losses[-max(_FEWEST_STEPS, int(_RECENT * losses.size)) :]
+        training = recent.mean()
+        error = _ERRORS * recent.std(ddof=1) / np.sqrt(recent.size) if recent.size > 1 else np.inf
+        # Small steps would never have raised the loss; a poor start alone is no divergence.
+        shot_up = peak > _SHOT_UP * max(uniform, first.nll)
+        if shot_up and now.nll > uniform and training - error > uniform:
+            return DIVERGES
+        if training + error < floor.nll and _compared(now, floor, floor) == "worse":
+            return OVERFITS
+    earlier = [test for before, test in tests if before <= 2 * step / 3]
+    if ended and earlier and now.nll < uniform:
+        then, at_end = above_floor(earlier[-1], floor), above_floor(now, floor)
+        fallen = then.nll - at_end.nll
+        error = _ERRORS * np.hypot(then.stderr, at_end.stderr)
+        if fallen > max(error, _STILL_FALLING * (uniform - floor.nll)):
+            return STILL_FALLING
+    return ""
+
+
+def in_words(
+    happened: WhatHappened, model: AbstractModelOptions, *, learning_rate: float | None = None
+) -> str:
+    """Return a few sentences on a run of a model of that family."""
+    parts = [*_passed(happened), *_attended(happened), *_missing(happened, model, learning_rate)]
+    return " ".join(parts)
 
 
 def _passed(happened: WhatHappened) -> Iterator[str]:
     if happened.step == 0:
-        yield "not trained yet"
+        yield "Not trained yet."
     elif happened.passed:
-        yield "below " + ", ".join(
-            f"{rung.name} since step {rung.step:,}" for rung in happened.passed[-_MOST_PASSED:]
+        beaten = (
+            f"{_baseline(rung.name)} from step {rung.step:,}"
+            for rung in happened.passed[-_MOST_PASSED:]
         )
-    elif happened.learned is not None:
+        yield f"Beats {' and '.join(beaten)}."
+    elif happened.against_guess == "worse":
+        yield "Worse than a uniform guess."
+    elif happened.against_guess == "like it":
         yield (
-            "better than a uniform guess, but no better than any other baseline"
-            if happened.learned > 0
-            else ("worse than a uniform guess")
+            "This test is too small to distinguish the model from a uniform guess or the floor."
+            if happened.too_small
+            else "No better than a uniform guess, within the error of the test."
         )
+    elif happened.too_small:
+        yield (
+            "Better than a uniform guess; the test is too small to distinguish it from any "
+            "baseline."
+        )
+    elif happened.against_others == "worse":
+        yield "Better than a uniform guess, but worse than every other baseline."
+    else:
+        yield "Better than a uniform guess, but not measurably better than any other baseline."
+
+
+def _baseline(name: str) -> str:
+    if name.startswith("order-"):
+        days = name.removeprefix("order-")
+        return "the best predictor from the last " + ("day" if days == "1" else f"{days} days")
+    return {"unigram": "the token frequencies", "linear": "the best linear predictor"}[name]
 
 
 def _attended(happened: WhatHappened) -> Iterator[str]:
-    if happened.attended is None or not happened.informative or happened.own is None:
+    if happened.attended is None or happened.own is None or not happened.informative:
         return
-    heads = ""
-    if happened.heads > 1:
-        shares = ", ".join(f"{share:.0%}" for share in happened.own)
-        heads = f" (largest share of one head: {shares})"
-    yield f"{happened.attended:.0%} of the attention is on {_days(happened)}{heads}"
+    where = "" if happened.layer is None else f" of layer {happened.layer}"
+    heads, days = "", happened.informative
+    if len(days) <= _MOST_POSITIONS and max(happened.own) > happened.attended + 0.005:
+        shares = zip(days, happened.own, strict=True)
+        most = (f"day {day}: {show_percent(share)}" for day, share in shares)
+        heads = f" (most from a single head: {', '.join(most)})"
+    share = show_percent(happened.attended)
+    yield f"{share} of the attention{where} is on {_days(happened)}{heads}."
 
 
-def _missing(happened: WhatHappened, model: AbstractModelOptions) -> Iterator[str]:
+def _missing(
+    happened: WhatHappened, model: AbstractModelOptions, learning_rate: float | None
+) -> Iterator[str]:
     learned, linear = happened.learned, happened.linear
-    if learned is None or linear is None or happened.step == 0:
+    if learned is None or happened.step == 0:
         return
-    if happened.at_floor:
-        yield "the loss is within its error of the floor: no further gain can be measured"
-    elif learned >= _LEARNED or happened.attended is None or not happened.informative:
+    if happened.problem == DIVERGES:
+        rate = "" if learning_rate is None else f", which is {learning_rate:g}"
+        yield f"Training makes the loss worse: lower the `learning_rate`{rate}."
+    elif happened.at_floor:
+        # Of a test that shows nothing at all it has been said.
+        if happened.passed:
+            yield "As good as possible, within the error of this test."
+    elif happened.problem == OVERFITS:
+        yield (
+            "The training loss is below the floor: the model learns its training sequences by "
+            "heart. More or fresh data would help."
+        )
+    elif learned >= _LEARNED:
         return
-    elif happened.attended < _FOUND:
-        yield f"what is missing: the rest of the attention is not on {_days(happened)}"
-    elif isinstance(model, AttentionOptions) and learned < linear + _LIKE_LINEAR < _LEARNED:
+    elif happened.problem == STILL_FALLING:
+        yield "The loss was still falling at the end: try more `steps`."
+    elif linear is not None and _adds_up(model) and learned < linear + _LIKE_LINEAR < _LEARNED:
         yield (
-            f"yet {learned:.0%} is learned: the prediction is a weighted mean of what each day "
-            f"says by itself (the linear predictor of least loss learns {linear:.0%}), and the "
-            "days act jointly"
+            f"The best linear predictor learns {show_percent(linear)}. To learn more, a model "
+            "must combine days, for example in an MLP, which this one lacks."
         )
-    elif happened.heads < len(happened.informative):
-        yield (
-            f"yet {learned:.0%} is learned: {_heads(happened.heads)} of a layer "
-            f"{'mixes' if happened.heads == 1 else 'mix'} the tokens of {_days(happened)}, so that "
-            "which token stood on which day is partly lost"
-        )
-    else:
-        yield (
-            f"yet {learned:.0%} is learned: attention is on the right days, but how they "
-            "determine the next is not fully learned"
-        )
+    elif happened.attended is None or not happened.informative:
+        return
+    elif happened.attended >= _FOUND:
+        yield "It looks at the right days; what remains is how to combine them."
+    elif happened.below_linear:
+        yield f"Missing: only {show_percent(happened.attended)} of the attention is on these days."
+
+
+def _adds_up(model: AbstractModelOptions) -> bool:
+    """Return whether all that a single layer of heads does with the values is to add them up."""
+    if isinstance(model, TransformerOptions):
+        return model.layers == 1 and model.mlp_width == 0
+    return isinstance(model, AttentionOptions)
 
 
 def _days(happened: WhatHappened) -> str:
-    days = happened.informative
-    return ("day " if len(days) == 1 else "days ") + ", ".join(map(str, days))
-
-
-def _heads(heads: int) -> str:
-    return "the one head" if heads == 1 else f"the {heads} heads"
+    *first, last = map(str, happened.informative)
+    return f"days {', '.join(first)} and {last}" if first else f"day {last}"

@@ -31,6 +31,6 @@ def to_csv(history: History) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for step in sorted(training.keys() | tests.keys()):
-        figures = map(float, tests[step]) if step in tests else [""] * 4
+        figures = map(float, tests[step][:4]) if step in tests else [""] * 4
         writer.writerow([step, training.get(step, ""), *figures])
     return text.getvalue()

@@ -53,7 +53,10 @@ def to_bytes(run: Run) -> bytes:
     state, history = run.state, run.history
     header = {
         "experiment": json.loads(to_json(run.experiment)),
-        "tests": [[step, *evaluation] for step, evaluation in history.tests],
+        "tests": [
+            [step, *(figure for figure in test if figure is not None)]
+            for step, test in history.tests
+        ],
         "checkpoints": [step for step, _ in history.checkpoints],
         "changes": [[change.step, *change.options] for change in history.changes],
         "versions": history.versions or current_versions(),

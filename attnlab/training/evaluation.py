@@ -10,8 +10,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics
+from attnlab.generators import AbstractGenerator, predictions_from
 from attnlab.models import AbstractModel
 from attnlab.models.readout import final_logits
+from attnlab.training.compilation import QUICKLY
 from attnlab.training.losses import logits_of
 from attnlab.training.sources import Example, as_examples
 
@@ -20,12 +22,19 @@ _EVALUATION_BLOCK = 1_000
 
 
 class Evaluation(NamedTuple):
-    """Test figures with their standard errors over the test sequences."""
+    """Test results with their standard errors over the test sequences.
+
+    `excess` is the loss minus that of the exact predictions on the same sequences, in nats. It
+    estimates KL(true ‖ model), what is left to learn, with a far smaller error than the loss has:
+    what is hard to predict is hard for both. None if the exact losses are not known.
+    """
 
     nll: float
     nll_stderr: float
     accuracy: float
     accuracy_stderr: float
+    excess: float | None = None
+    excess_stderr: float | None = None
 
 
 class EvaluationByPosition(NamedTuple):
@@ -54,18 +63,36 @@ def evaluate(
     *,
     readout: str,
     given: int = 0,
+    exact: Float[np.ndarray, " size"] | None = None,
 ) -> Evaluation:
-    """Loss and accuracy of predicting the final token, at the readout, on test sequences.
+    """Return loss and accuracy of predicting the final token, at the readout, on test sequences.
 
     Where the first `given` tokens are there before, as the source of a task is, all tokens behind
     them count instead, each predicted from those before it: the figures are means over them, and
-    their errors those over sequences.
+    their errors those over sequences. `exact` are the `exact_losses` of the sequences; with them
+    there is an `excess`.
 
     The standard error of an accuracy p over n sequences is √(p(1-p)/n) with p moved half a sequence
     away from 0 and 1, so that it is never zero.
     """
     nll, right = outcomes(model, sequences, readout=readout, given=given)
-    return _mean_figures(nll, right) if given else _figures(nll, right)
+    found = _mean_figures(nll, right) if given else _figures(nll, right)
+    if exact is None:
+        return found
+    excess, stderr = _mean_and_error(nll - exact)
+    return found._replace(excess=excess, excess_stderr=stderr)
+
+
+@fixed_numerics()
+def exact_losses(
+    generator: AbstractGenerator, sequences: Int[Array | np.ndarray, "size positions"]
+) -> Float[np.ndarray, " size"]:
+    """Return the loss, in nats, that the exact predictions have on each sequence of a test.
+
+    It is -log p(final token | all before it); for a task the mean of that over its target.
+    """
+    losses = _exact_losses(generator, generator.start(), jnp.asarray(sequences))
+    return np.asarray(losses, dtype=np.float64)
 
 
 @fixed_numerics()
@@ -104,7 +131,7 @@ def evaluate_by_position(
     nll, right = (np.asarray(part, dtype=np.float64) for part in found)
     asked = np.asarray(examples.asked)[:, 1:]
     positions = np.flatnonzero(asked.any(axis=0))
-    each = [_figures(nll[asked[:, t], t], right[asked[:, t], t]) for t in positions]
+    each = [_figures(nll[asked[:, t], t], right[asked[:, t], t])[:4] for t in positions]
     counted = asked.any(axis=1)
     nlls, shares = (part[counted].mean(axis=1, where=asked[counted]) for part in (nll, right))
     mean = _mean_figures(nlls, shares)
@@ -119,16 +146,22 @@ def _mean_figures(nll: Float[np.ndarray, " size"], share: Float[np.ndarray, " si
 
 
 def _figures(nll: Float[np.ndarray, " size"], right: Float[np.ndarray, " size"]) -> Evaluation:
-    size, accuracy = nll.size, right.mean()
-    # Of a model that has left all bounds the loss is infinite and its error no number.
-    with np.errstate(invalid="ignore"):
-        nll_stderr = float(nll.std(ddof=1) / np.sqrt(size)) if size > 1 else math.nan
+    size, accuracy = right.size, right.mean()
+    mean, stderr = _mean_and_error(nll)
     return Evaluation(
-        nll=float(nll.mean()),
-        nll_stderr=nll_stderr,
+        nll=mean,
+        nll_stderr=stderr,
         accuracy=float(accuracy),
         accuracy_stderr=float(np.sqrt(safe_variance(accuracy, size) / size)),
     )
+
+
+def _mean_and_error(values: Float[np.ndarray, " size"]) -> tuple[float, float]:
+    if values.size == 1:
+        return float(values[0]), math.nan
+    # Of a model that has left all bounds the loss is infinite and its error no number.
+    with np.errstate(invalid="ignore"):
+        return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
 
 
 def safe_variance(accuracy: float, size: int) -> float:
@@ -149,6 +182,20 @@ def _tested(test, *arguments):
         with jax.disable_jit():
             nll, right = test(*arguments)
     return nll, right
+
+
+def _exact_losses_of(generator, start, sequences):
+    given = generator.given()
+
+    def one(tokens):
+        log_probs = predictions_from(generator, start, tokens)
+        of_token = jnp.take_along_axis(log_probs, tokens[:, None], axis=1)[:, 0]
+        return -(of_token[given:].mean() if given else of_token[-1])
+
+    return jax.lax.map(one, sequences, batch_size=_EVALUATION_BLOCK)
+
+
+_exact_losses = eqx.filter_jit(_exact_losses_of, compiler_options=dict(QUICKLY))
 
 
 @eqx.filter_jit

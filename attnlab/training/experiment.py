@@ -10,7 +10,7 @@ import equinox as eqx
 import jax
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
 from attnlab.configuration.options import OptionError, Options, option, options_of
@@ -19,6 +19,7 @@ from attnlab.generators import PROCESSES, TASKS, AbstractGenerator, AbstractTask
 from attnlab.models import ALL_MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
 from attnlab.models.readout import readout_position
 from attnlab.training.compilation import QUICKLY
+from attnlab.training.evaluation import exact_losses
 from attnlab.training.optimisers import Adam
 from attnlab.training.sources import AbstractSource, FreshSource, FullSource, MinibatchSource
 from attnlab.training.steps import Training, TrainState, initial_state
@@ -177,8 +178,9 @@ class Setup(NamedTuple):
     """An experiment made ready: the state before step 1 and all the data it will meet.
 
     Sequences of `test` are visible tokens and the one to predict; `probes` are visible ones alone,
-    a small fixed set whose patterns are watched. `given` are the leading tokens that nobody
-    predicts; of a task, the source: no two sequences of all the data have the same one.
+    a small fixed set whose patterns are watched. `given` is the length of the prompt, which is not
+    predicted; of a task, the source: no two sequences of all the data have the same one. `exact`
+    are the `exact_losses` of the test.
     """
 
     state: TrainState
@@ -187,6 +189,7 @@ class Setup(NamedTuple):
     probes: Int[Array, "probes length"]
     key: Key[Array, ""]
     given: int = 0
+    exact: Float[np.ndarray, " test"] | None = None
 
 
 @fixed_numerics()
@@ -207,6 +210,7 @@ def prepare(experiment: Experiment) -> Setup:
         probes=jax.device_put(probes[:, :-1]),
         key=jr.fold_in(_root(experiment), 2),
         given=generator.given(),
+        exact=exact_losses(generator, test),
     )
 
 

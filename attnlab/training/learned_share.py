@@ -9,6 +9,10 @@ from attnlab.training.evaluation import Evaluation
 
 # A process whose floor is this near to a uniform guess has nothing in it to learn.
 _NOTHING = 1e-4
+# Within this many standard errors a loss counts as equal to the floor.
+_ERRORS = 2.0
+# Of a standard normal, 95 % lie below.
+_LEVEL = 1.645
 
 
 class LearnedShare(NamedTuple):
@@ -18,15 +22,54 @@ class LearnedShare(NamedTuple):
     stderr: float
 
 
-def learned_share(test: Evaluation | Best, floor: Best, vocab: int) -> LearnedShare | None:
-    """(uniform - loss) / (uniform - floor), or None where a uniform guess is the optimum.
+class AboveFloor(NamedTuple):
+    """The distance of a loss from the floor in nats, and its standard error over the test."""
 
-    The error is that of the test loss, and of the floor where that is estimated.
+    nll: float
+    stderr: float
+
+
+def above_floor(test: Evaluation | Best, floor: Best) -> AboveFloor:
+    """Return the `excess` of a test, or without one its loss minus the floor.
+
+    Both estimate the same; the error of the `excess` is far smaller, since it is that of a
+    difference on the same sequences, and an estimated floor adds nothing to it.
     """
-    uniform = np.log(vocab)
-    span = uniform - floor.nll
+    if getattr(test, "excess", None) is not None:
+        return AboveFloor(test.excess, test.excess_stderr)
+    stderr = np.hypot(test.nll_stderr, floor.nll_stderr)
+    return AboveFloor(test.nll - floor.nll, float(stderr))
+
+
+def learned_share(test: Evaluation | Best, floor: Best, vocab: int) -> LearnedShare | None:
+    """Return 1 - above_floor / (uniform - floor), or None where a uniform guess is the optimum.
+
+    The error is that of the test, and of the floor where that is estimated.
+    """
+    span = np.log(vocab) - floor.nll
     if span < _NOTHING:
         return None
-    share = (uniform - test.nll) / span
-    stderr = np.hypot(test.nll_stderr, share * floor.nll_stderr) / span
-    return LearnedShare(float(share), float(stderr))
+    above = above_floor(test, floor).nll
+    share = 1 - above / span
+    if getattr(test, "excess", None) is not None:
+        stderr = np.hypot(test.excess_stderr, (1 - share) * floor.nll_stderr)
+    else:
+        stderr = np.hypot(test.nll_stderr, share * floor.nll_stderr)
+    return LearnedShare(float(share), float(stderr / span))
+
+
+def is_at_floor(test: Evaluation, floor: Best, tokens: int) -> bool:
+    """Return whether the `tokens` that were tested cannot distinguish the model from the process.
+
+    With an `excess` that is the likelihood-ratio test at 5 %. Could the tokens have come from the
+    model? Near the true distribution the sum of their n log ratios is then normal, with variance
+    nσ² and mean -nσ²/2 (van der Vaart 1998, "Asymptotic statistics", example 7.3); σ²/n is the
+    squared error of the excess. Without one it is whether the loss is within two errors of the
+    floor.
+    """
+    above = above_floor(test, floor)
+    if test.excess is None:
+        return bool(above.nll <= _ERRORS * above.stderr)
+    if above.stderr == 0:
+        return above.nll <= 0
+    return bool(above.nll / above.stderr + tokens * above.stderr / 2 <= _LEVEL)

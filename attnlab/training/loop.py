@@ -184,7 +184,9 @@ def _advance(moment: _Moment, setup: Setup, steps: int) -> tuple[TrainState, Los
 def look_at(state: TrainState, setup: Setup, training: Training, plan: Schedule) -> Look:
     """A state tested. Weights may be finite and yet too large for that."""
     step = int(state.step)
-    evaluation = evaluate(state.model, setup.test, readout=training.readout, given=setup.given)
+    evaluation = evaluate(
+        state.model, setup.test, readout=training.readout, given=setup.given, exact=setup.exact
+    )
     return Look(step, evaluation, state.model, step in plan.tests, step in plan.checkpoints)
 
 

@@ -74,7 +74,7 @@ def assert_same(one, other):
                 assert x.dtype == y.dtype
                 np.testing.assert_array_equal(x, y)
         elif field.name == "evaluation" and a is not None:
-            np.testing.assert_array_equal(a, b)
+            np.testing.assert_array_equal(np.array(a, float), np.array(b, float))
         elif field.name != "run":
             assert a == b, field.name
 

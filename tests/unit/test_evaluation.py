@@ -6,11 +6,19 @@ import numpy as np
 import pytest
 
 from attnlab.models import AttentionOptions
-from attnlab.training.evaluation import Evaluation, evaluate, evaluate_by_position
+from attnlab.training.evaluation import (
+    Evaluation,
+    evaluate,
+    evaluate_by_position,
+    exact_losses,
+)
 from attnlab.training.experiment import prepare, source_of
 from attnlab.training.sources import Example, as_examples
 from tests.unit.model_oracles import as_float64, attention_forward, log_softmax
+from tests.unit.process_cases import CASES as PROCESS_CASES
 from tests.unit.small_experiments import SMALL, small
+from tests.unit.task_oracles import CASES as TASK_CASES
+from tests.unit.task_oracles import joint_of
 
 SIZE, DAYS = 40, 5
 TOKENS = np.random.default_rng(0).integers(0, 3, (SIZE, DAYS + 1)).astype(np.int32)
@@ -40,8 +48,9 @@ def error(values):
 
 
 def assert_figures(found, nll, right):
-    wanted = [nll.mean(), error(nll), right.mean(), error(right)]
-    np.testing.assert_allclose(np.array(found), wanted, atol=1e-6)
+    nll_error = nll.std(ddof=1) / np.sqrt(nll.size)
+    wanted = [nll.mean(), nll_error, right.mean(), error(right)]
+    np.testing.assert_allclose(found[:4], wanted, atol=1e-6)
 
 
 def test_every_position_has_its_own_figures(model, expected):
@@ -82,7 +91,7 @@ def test_the_final_position_is_what_is_read_out_last(model):
     final = evaluate_by_position(model, jnp.asarray(TOKENS)).final
     assert isinstance(final, Evaluation)
     readout = evaluate(model, jnp.asarray(TOKENS), readout="last")
-    np.testing.assert_allclose(final, readout, atol=1e-6)
+    np.testing.assert_allclose(final[:4], readout[:4], atol=1e-6)
 
 
 def test_no_accuracy_has_an_error_of_zero(model):
@@ -112,3 +121,36 @@ def test_a_batch_asks_for_everything_today():
     examples = as_examples(setup.test, given=1)
     found = evaluate_by_position(setup.state.model, examples)
     np.testing.assert_array_equal(found.positions, [1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("name", PROCESS_CASES)
+def test_exact_losses_are_those_of_the_enumerated_law(name):
+    case, length = PROCESS_CASES[name], 4
+    law = case.joint(length)
+    sequences = np.array([index for index in np.ndindex(law.shape) if law[index] > 0])
+    expected = [-np.log(law[tuple(row)] / law[tuple(row[:-1])].sum()) for row in sequences]
+    np.testing.assert_allclose(exact_losses(case.generator, sequences), expected, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", TASK_CASES)
+def test_exact_losses_of_a_task_are_means_over_its_target(name):
+    case = TASK_CASES[name]
+    task, law = case.task, joint_of(case)
+    sequences = np.array([index for index in np.ndindex(law.shape) if law[index] > 0])
+    source = task.source_length
+    expected = [
+        -np.log(law[tuple(row)] / law[tuple(row[:source])].sum()) / source for row in sequences
+    ]
+    np.testing.assert_allclose(exact_losses(task, sequences), expected, atol=2e-6)
+
+
+def test_the_excess_is_the_mean_difference_on_the_same_sequences_and_much_more_exact():
+    setup = prepare(SMALL)
+    found = evaluate(setup.state.model, setup.test, readout="last", exact=setup.exact)
+    nll = np.array([evaluate(setup.state.model, row[None], readout="last").nll
+                    for row in setup.test])  # fmt: skip
+    true = exact_losses(SMALL.generator, np.asarray(setup.test))
+    assert found.excess == pytest.approx((nll - true).mean(), abs=1e-6)
+    assert found.excess_stderr == pytest.approx((nll - true).std(ddof=1) / nll.size**0.5, rel=1e-4)
+    plain = evaluate(setup.state.model, setup.test, readout="last")
+    assert plain == found._replace(excess=None, excess_stderr=None)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from attnlab.inspection.likelihood_ratio import likelihood_ratio_test
 from attnlab.optimum import Best
 from attnlab.training.evaluation import Evaluation
-from attnlab.training.learned_share import learned_share
+from attnlab.training.learned_share import is_at_floor, learned_share
 
 UNIFORM = float(np.log(3))
 
@@ -41,3 +42,35 @@ def test_the_error_spreads_as_the_share_does():
 def test_with_an_exact_floor_the_error_is_of_the_test_alone():
     found = learned_share(figures_of(0.7, stderr=0.01), Best(0.4, 0.8), 3)
     assert found.stderr == pytest.approx(0.01 / (UNIFORM - 0.4))
+
+
+def test_an_excess_takes_the_place_of_the_distance_to_the_floor():
+    """By luck of its sequences the loss is below the floor; that of the truth was, too."""
+    test = Evaluation(0.39, 0.01, 0.5, 0.005, excess=0.02, excess_stderr=0.001)
+    found = learned_share(test, Best(0.4, 0.8), 3)
+    assert found.share == pytest.approx(1 - 0.02 / (UNIFORM - 0.4))
+    assert found.stderr == pytest.approx(0.001 / (UNIFORM - 0.4))
+
+
+@pytest.mark.parametrize("distance", [0.0, 0.01, 0.03, 0.1])
+def test_the_floor_is_reached_where_the_likelihood_ratio_test_finds_no_difference(distance):
+    """The p-value is of drawn tokens; here it is of a normal law, from two numbers of each test."""
+    rng, size, agreed, reached = np.random.default_rng(5), 2_000, 0, 0
+    for _ in range(60):
+        true = rng.dirichlet(np.full(3, 5.0), size)
+        model = true * np.exp(distance * rng.standard_normal(true.shape))
+        model /= model.sum(axis=1, keepdims=True)
+        final = (rng.random((size, 1)) > true.cumsum(axis=1)).sum(axis=1)
+        rows = np.arange(size)
+        excess = np.log(true[rows, final] / model[rows, final])
+        error = excess.std(ddof=1) / np.sqrt(size)
+        test = Evaluation(1.0, 0.01, 0.5, 0.01, float(excess.mean()), float(error))
+        at_floor = is_at_floor(test, Best(0.9, 0.6), size)
+        p = likelihood_ratio_test(true, model, final, draws=199).p_value
+        reached += at_floor
+        agreed += at_floor == (p > 0.05) or abs(p - 0.05) < 0.03
+    assert agreed >= 59
+    # KL is about d²/2 · (1 - Σp²): √(2 nKL) is 0.4, 1.1 and 3.7 standard deviations.
+    assert {0.0: reached == 60, 0.01: reached > 45, 0.03: 20 < reached < 58, 0.1: reached < 12}[
+        distance
+    ]

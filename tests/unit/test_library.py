@@ -55,6 +55,7 @@ def run_files(folder):
     "result",
     [
         result_of(exact_match=0.75),
+        result_of(evaluation=Evaluation(1.0, 0.1, 0.4, 0.02, -0.003, 0.001)),
         result_of(SMALL, seed=7, state="interrupted", steps=20, tests=()),
         result_of(
             state="failed",

@@ -33,7 +33,7 @@ def test_every_loss_and_test_of_a_short_run_reads_back_exactly(live):
         for row in rows
         if row["test_loss_nats"]
     )
-    assert tests == history.tests
+    assert tests == tuple((step, Evaluation(*test[:4])) for step, test in history.tests)
     assert tests[0][0] == 0
     assert tests[-1][0] == 40
     # The loss before update i + 1 stands at step i; at the last step there is none.

@@ -49,7 +49,8 @@ def alone(experiment):
     """Loss and accuracy by the plain loop."""
     setup = prepare(experiment)
     *_, last = train(experiment, setup)
-    return evaluate(last.state.model, setup.test, readout=experiment.training.readout)
+    readout = experiment.training.readout
+    return evaluate(last.state.model, setup.test, readout=readout, exact=setup.exact)
 
 
 def test_the_schedule_ends_with_the_last_step_and_keeps_it_alone():

@@ -211,7 +211,8 @@ def test_the_largest_run_that_a_history_can_hold_is_read_again(version):
     )
     state = starting_state(experiment)
     first, last = 100_000 - MOST_TESTS, 100_000
-    evaluation = Evaluation(1.2345678901234567e-05, 1.2345678901234567e-05, *share[:2])
+    longest = 1.2345678901234567e-05
+    evaluation = Evaluation(longest, longest, *share[:2], -longest, longest)
     there = (("learning_rate", 0.0012345678901234567, 0.0022345678901234567),
              ("batch", 4_999, 4_998), ("steps", 100_000, 100_000))  # fmt: skip
     back = tuple((name, new, old) for name, old, new in there)

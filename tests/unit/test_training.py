@@ -164,7 +164,7 @@ def test_evaluation_agrees_with_numpy():
         nll.mean(), nll.std(ddof=1) / 10, accuracy, np.sqrt(accuracy * (1 - accuracy) / 100)
     )
     found = evaluate(setup.state.model, setup.test, readout="last")
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_allclose(found[:4], expected[:4], atol=1e-6)
 
 
 def test_huge_scores_are_tested_as_finite_numbers():

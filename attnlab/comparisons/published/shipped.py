@@ -17,6 +17,7 @@ from attnlab.training.experiment import Experiment, from_json, to_json
 
 FILE = "shipped.json"
 _DIGITS = 6
+_FIGURES = Evaluation._fields[:4]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +111,7 @@ def _record(experiment: Experiment, runs: Iterable[Result]) -> dict[str, Any]:
         "seconds": [round(run.seconds, 2) for run in done],
         **{
             name: [round(getattr(run.evaluation, name), _DIGITS) for run in done]
-            for name in Evaluation._fields
+            for name in _FIGURES
         },
         "unfinished": [
             [run.experiment.seed, run.state, run.reason] for run in ordered if run not in done
@@ -120,7 +121,7 @@ def _record(experiment: Experiment, runs: Iterable[Result]) -> dict[str, Any]:
 
 def _results(record: Mapping[str, Any]) -> Iterable[Result]:
     experiment = from_json(json.dumps(record["experiment"]))
-    columns = [record[name] for name in Evaluation._fields]
+    columns = [record[name] for name in _FIGURES]
     for seed, seconds, *figures in zip(record["seeds"], record["seconds"], *columns, strict=True):
         yield Result(
             dataclasses.replace(experiment, seed=seed),

@@ -28,7 +28,9 @@ _COLUMNS = (
 )  # fmt: skip
 _TABLES = ("tests", "curve")
 # What came later: a file may lack it.
-_LATER = MappingProxyType({"exact_match": None, "jaxlib": "", "platform": ""})
+_LATER = MappingProxyType(
+    {"exact_match": None, "jaxlib": "", "platform": "", "excess": None, "excess_stderr": None}
+)
 # The longest note and the longest tables take half of it.
 _MOST_LINE_BYTES = 1_000_000
 MOST_RUNS = 100_000

@@ -80,7 +80,7 @@ def row_of(result: Result, date: datetime) -> dict[str, Any]:
         **(result.versions or current_versions())._asdict(),
         "date": moment(date),
         "experiment": to_json(experiment),
-        "tests": packed([[step, *figures] for step, figures in result.tests], columns=5),
+        "tests": packed([[step, *test[:4]] for step, test in result.tests], columns=5),
         "curve": packed(np.column_stack([curve.steps, curve.values]), columns=2),
     }
 
@@ -175,8 +175,15 @@ def _evaluation(row: Mapping[str, Any]) -> Evaluation | None:
     # An accuracy is a share of sequences: it is a number whenever there was a test.
     if row["accuracy"] is None:
         return None
-    figures = (math.nan if row[name] is None else _number(row, name) for name in _FIGURES)
-    return Evaluation(*figures)
+    names, of_excess = _FIGURES[:4], _FIGURES[4:]
+    found = Evaluation(*(math.nan if row[n] is None else _number(row, n) for n in names))
+    # An excess may be below 0, by luck; runs of earlier versions have none.
+    excess, stderr = (row.get(name) for name in of_excess)
+    if excess is None or stderr is None:
+        return found
+    if type(excess) not in (int, float) or not math.isfinite(excess):
+        raise RowError(f"Its excess is {quoted(excess)}, which is not a number.")
+    return found._replace(excess=float(excess), excess_stderr=_number(row, "excess_stderr"))
 
 
 def _steps(table: np.ndarray) -> np.ndarray:

@@ -69,6 +69,11 @@ _STEPS = (
         "ALTER TABLE runs ADD COLUMN jaxlib TEXT NOT NULL DEFAULT ''",
         "ALTER TABLE runs ADD COLUMN platform TEXT NOT NULL DEFAULT ''",
     ),
+    # The loss minus that of the exact predictions.
+    (
+        "ALTER TABLE runs ADD COLUMN excess REAL",
+        "ALTER TABLE runs ADD COLUMN excess_stderr REAL",
+    ),
 )
 VERSION = len(_STEPS)
 # The oldest that can be read as it is, where it may not be written: later ones have columns more.

@@ -234,14 +234,20 @@ def _happened(
     if rungs is None or informative is None:
         return ""
     tests = [test for test in seen.history.tests if test[0] < moment.step]
+    training, given = experiment.training, experiment.generator.given()
+    trace = mean or mean_trace(moment.model, seen.probes)
     happened = what_happened(
         [*tests, (moment.step, moment.evaluation)],
         rungs,
         vocab=experiment.generator.vocabulary.size,
         informative=informative,
-        row=_row(mean or mean_trace(moment.model, seen.probes), experiment),
+        row=_row(trace, experiment),
+        layer=trace.attention[-1].layer + 1 if len(trace.attention) > 1 else None,
+        tokens=training.test_size * (experiment.length + 1 - given if given else 1),
+        losses=seen.history.losses,
+        last_step=training.steps,
     )
-    words = in_words(happened, experiment.model)
+    words = in_words(happened, experiment.model, learning_rate=training.learning_rate)
     return as_message(with_position_word(words, experiment.generator.position_word))
 
 
