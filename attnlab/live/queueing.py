@@ -13,8 +13,9 @@ class WorkQueue:
     """At most `places` computations go on at once; the others wait, and who came first is next.
 
     A computation is a run that trains, or any other work that takes long. `seconds` is how long
-    one may hold a place, and `patience` how many seconds it keeps it with
-    nobody watching. `clock` counts seconds and never goes back, as `time.monotonic`.
+    one may hold a place, and `patience` how many seconds it keeps it with nobody watching. While
+    `is_full` is true, all of them pause. `clock` counts seconds and never goes back, as
+    `time.monotonic`.
     """
 
     def __init__(
@@ -23,11 +24,13 @@ class WorkQueue:
         *,
         seconds: float = math.inf,
         patience: float = math.inf,
+        is_full: Callable[[], bool] = lambda: False,
         clock: Clock = time.monotonic,
     ):
         if places < 1:
             raise ValueError(f"`places` is {places!r}: nobody could compute. Choose 1 or more.")
         self.places, self.seconds, self.patience, self.clock = places, seconds, patience, clock
+        self.is_full = is_full
         self.changed = threading.Condition()
         # In the order of their coming: those at work, and behind them those who wait.
         self.line: collections.deque[Place] = collections.deque()
@@ -86,6 +89,8 @@ class Place:
     def reason_to_end(self) -> str:
         """Why the computation must make way now, or nothing."""
         now, queue = self._queue.clock(), self._queue
+        if queue.is_full():
+            return "the server's memory is full"
         if now - self._seen > queue.patience:
             return f"nobody watched for {queue.patience:.0f} s"
         if self._began is not None and now - self._began > queue.seconds:

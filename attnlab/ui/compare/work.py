@@ -39,8 +39,8 @@ def compare(
 ) -> Iterator[ComparisonProgress]:
     """Carry out what neither the library nor `held` has, and tell of each result as it comes.
 
-    New results go into the library or, where that cannot be written, stay in `held` with their
-    models; every result is there, so that whoever begins again with it goes on.
+    New results go into the library or, where that cannot be written, stay in `held` without their
+    models, of which there may be many. A call with the same `held` resumes.
     """
     unique = {identity_of(experiment): experiment for experiment in plan.experiments}
     for identity, experiment in unique.items():
@@ -83,9 +83,10 @@ def _found(experiment: Experiment, library: Library) -> Result | None:
 
 
 def _kept(result: Result, library: Library) -> tuple[Result, str]:
-    """The result without its model, once the library has that; or else why it has not."""
+    """Return the result without its model, and why the library does not keep it, or nothing."""
+    problem = ""
     try:
         library.keep(result)
     except LibraryError as error:
-        return result, str(error)
-    return dataclasses.replace(result, run=None), ""
+        problem = str(error)
+    return dataclasses.replace(result, run=None), problem

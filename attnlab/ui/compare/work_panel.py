@@ -170,7 +170,7 @@ def draw_progress(work: Background | None) -> ComparisonProgress:
             told.append("compiling" if left is None else f"about {duration(left)} left")
         if progress.problem:
             draw_warning(
-                f"{progress.problem} Results that could not be kept are lost with this session.",
+                f"{progress.problem} Further runs have numbers but no model.",
                 icon=":material/save:",
             )
         st.progress(1.0 if state.done else min(1.0, progress.share), " · ".join(told))

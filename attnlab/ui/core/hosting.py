@@ -13,6 +13,7 @@ import streamlit as st
 from attnlab.configuration.environment import check_devices, read_count
 from attnlab.live.queueing import WorkQueue
 from attnlab.training.limits import HOSTED, OPEN, Limits
+from attnlab.ui.core.memory import memory
 from first_paint.hosting import hosted
 
 
@@ -34,7 +35,12 @@ def limits() -> Limits:
 @st.cache_resource(show_spinner=False)
 def work_queue() -> WorkQueue:
     """The one queue in which all runs of this server stand."""
-    return WorkQueue(_places(), seconds=limits().seconds, patience=limits().patience)
+    return WorkQueue(
+        _places(),
+        seconds=limits().seconds,
+        patience=limits().patience,
+        is_full=(lambda: memory().is_full) if hosted() else (lambda: False),
+    )
 
 
 def _places() -> float:

@@ -15,6 +15,7 @@ from attnlab.ui.controls.link_bar import complete_address, draw_lesson, follow_a
 from attnlab.ui.core.chart_files import draw_pictures
 from attnlab.ui.core.fragments import delivered
 from attnlab.ui.core.hosting import environment_problem
+from attnlab.ui.core.memory import note_session
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import forget_charts
 from attnlab.ui.core.page_theme import draw_ground_watch, draw_type_switch
@@ -51,6 +52,7 @@ if (window.innerWidth < 768)
 def run_shell() -> None:
     """Set the page up, draw the navigation and run the chosen page. For app.py alone."""
     with delivered():
+        note_session()
         _configure()
         page, is_lesson = _navigation()
         if problem := environment_problem():

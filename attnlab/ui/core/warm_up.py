@@ -1,5 +1,6 @@
 """What the server does when it starts, before anybody has asked for a page."""
 
+import gc
 import importlib
 
 from attnlab.configuration.numerics import fix_numerics
@@ -29,3 +30,6 @@ def compile_first_experiment() -> None:
     """Begin to compile what everybody meets first."""
     if not environment_problem():
         shared_programs().want(PRESETS[FIRST_PRESET].experiment)
+    # Modules and what they hold stay: later collections need not look at them.
+    gc.collect()
+    gc.freeze()

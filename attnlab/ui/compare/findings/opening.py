@@ -4,25 +4,20 @@ import streamlit as st
 
 from attnlab.runs.library import Entry, LibraryError
 from attnlab.runs.result import Result
-from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.core.outside import draw_toast
 from attnlab.ui.core.session_run import session_run
 from attnlab.ui.library.opening import open_run
 from attnlab.ui.library.session_library import session_library
-from attnlab.ui.train.session_past_runs import shelve_run
 
 _OPENED = "compare_opened"
 
 
 def open_result(result: Result) -> None:
     """Put the run in the place of the present one, which is shelved. For callbacks."""
-    run, entry = session_run(), _entry_of(result)
-    if entry is not None:
-        opened = open_run(run, session_library().library, entry.number)
-    elif opened := result.run is not None:
-        shelve_run(run)
-        run.resume(result.run)
-        fill_form(result.run.experiment)
+    entry = _entry_of(result)
+    opened = entry is not None
+    if opened:
+        opened = open_run(session_run(), session_library().library, entry.number)
     else:
         draw_toast("This run has no model to look into. Your present run is kept.")
     st.session_state[_OPENED] = opened

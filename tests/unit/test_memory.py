@@ -1,0 +1,95 @@
+"""When a hosted server gives memory back, and when it is full."""
+
+import gc
+import weakref
+
+import pytest
+
+from attnlab.live.queueing import WorkQueue
+from attnlab.ui.core.memory import Memory, give_memory_back
+
+MEGA = 1_000_000
+
+
+class Server:
+    """A clock, and how much a process holds of which how much can be freed."""
+
+    def __init__(self, held, spare=0):
+        self.now, self.held, self.spare, self.times = 0.0, held * MEGA, spare * MEGA, 0
+        self.memory = Memory(
+            used=lambda: self.held + self.spare, give_back=self.free, clock=lambda: self.now
+        )
+
+    def free(self):
+        self.spare, self.times = 0, self.times + 1
+
+    def looks(self, *, seconds):
+        for _ in range(seconds):
+            self.now += 1
+            self.memory.look()
+
+
+def test_a_session_is_collected_once_it_is_forgotten():
+    server = Server(600, spare=50)
+    server.looks(seconds=300)
+    assert server.times == 0
+    server.memory.session_ended()
+    server.looks(seconds=120)
+    assert server.times == 0
+    server.looks(seconds=10)
+    assert server.times == 1
+    server.looks(seconds=600)
+    assert server.times == 1
+
+
+def test_visitors_who_come_and_go_do_not_put_it_off():
+    server = Server(600)
+    for _ in range(100):
+        server.memory.session_ended()
+        server.looks(seconds=10)
+    assert server.times in (6, 7)
+
+
+def test_a_server_that_holds_much_frees_it_at_once_and_only_when_it_has_grown():
+    server = Server(700, spare=600)
+    server.looks(seconds=1)
+    assert (server.times, server.memory.is_full) == (1, False)
+    server.held = 1_200 * MEGA
+    server.looks(seconds=100)
+    assert server.times == 2
+    server.spare = 50 * MEGA
+    server.looks(seconds=100)
+    assert server.times == 2
+    server.spare = 150 * MEGA
+    server.looks(seconds=1)
+    assert server.times == 3
+
+
+def test_a_server_that_has_nothing_to_free_begins_no_long_work():
+    server = Server(1_500)
+    queue = WorkQueue(1, is_full=lambda: server.memory.is_full)
+    place = queue.join()
+    assert place.wait()
+    assert place.reason_to_end() == ""
+    server.looks(seconds=1)
+    assert place.reason_to_end() == "the server's memory is full"
+    server.held = 700 * MEGA
+    server.looks(seconds=1)
+    assert place.reason_to_end() == ""
+
+
+class _Cycle:
+    def __init__(self):
+        self.itself = self
+
+
+@pytest.mark.slow
+def test_what_hangs_together_in_a_cycle_is_freed():
+    gc.disable()
+    try:
+        lost = weakref.ref(_Cycle())
+        assert lost() is not None
+        give_memory_back()
+        assert lost() is None
+    finally:
+        gc.enable()
