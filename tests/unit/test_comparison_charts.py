@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pytest
 
 from attnlab import charts
 from attnlab.comparisons.grid import Setting
@@ -21,6 +22,21 @@ def test_a_row_without_figures_has_its_line_and_no_marks():
     assert list(charts.means_table(some, labels, "nll").setting) == list(LABELS)
     assert set(charts.references_table(some, "nll").place) == {1, 2}
     assert len(charts.swept_table(some, "length", "batch", "nll")) == 2
+
+
+@pytest.mark.parametrize("count", [1, 2, 20])
+def test_every_setting_has_its_line_however_few_there_are(count):
+    """Legends and axes stand beside the height of the lines; else two would have 7 pixels each."""
+    some, labels = [rows()[0]] * count, tuple(map(str, range(count)))
+    tables = (
+        charts.seeds_table(some, labels, "nll"),
+        charts.means_table(some, labels, "nll"),
+        charts.references_table(some, "nll"),
+    )
+    drawing = charts.dots_chart(*tables, figure="nll", labels=labels, dark=False)
+    form = drawing.specification()
+    assert form["autosize"] == {"type": "fit-x", "contains": "padding"}
+    assert form["height"] / count >= 30
 
 
 def test_references_in_learned_share_go_from_nothing_to_all():

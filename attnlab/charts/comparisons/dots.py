@@ -25,7 +25,7 @@ TITLES = {
     "learned": "learned, of what can be learned",
     "exact_match": "exact match",
 }
-_ROW, _AROUND = 38, 92
+_ROW = 38
 # Of a line its dots, under the name: the share of its height by which they are below its middle.
 BELOW = 0.14
 
@@ -98,12 +98,14 @@ def dots_chart(
 ) -> alt.LayerChart:
     """A line for every setting: its runs as small dots, their mean with its interval."""
     layers = dots_layers(seeds, means, references, figure=figure, labels=labels, dark=dark)
-    return alt.layer(*layers).properties(height=height_of(labels), padding={"right": 16})
+    return with_rows(alt.layer(*layers), labels)
 
 
-def height_of(labels: Sequence[str]) -> int:
-    """Pixels of a chart with a line for each of these."""
-    return _ROW * len(labels) + _AROUND
+def with_rows(chart: alt.LayerChart, labels: Sequence[str]) -> alt.LayerChart:
+    """Give each label a line of the same height, whatever room legends and axes take."""
+    # By default they would take it from the lines, of which few would be left nothing.
+    sizes = alt.AutoSizeParams(type="fit-x", contains="padding")
+    return chart.properties(height=_ROW * len(labels), autosize=sizes, padding={"right": 16})
 
 
 def place_axis(field: str, labels: Sequence[str]) -> alt.Y:

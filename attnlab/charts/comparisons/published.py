@@ -9,18 +9,17 @@ from attnlab.charts.comparisons.dots import (
     BELOW,
     TITLES,
     dots_layers,
-    height_of,
     names_layer,
     place_axis,
+    with_rows,
 )
 from attnlab.charts.core.colours import hues
 from attnlab.charts.core.drawing import Rows, drawn_once
 from attnlab.comparisons.published.rows import PublishedRow
+from attnlab.configuration.number_text import show_range
 
 ENGLISH, JAPANESE = "published (English)", "published (Japanese)"
 BEYOND_NOISE, WITHIN_NOISE = "beyond the noise", "within the noise"
-# Pixels more than a chart of one figure has, for a second legend.
-_SECOND_LEGEND = 40
 
 
 def published_table(rows: Sequence[PublishedRow]) -> pd.DataFrame:
@@ -43,13 +42,14 @@ def gains_table(rows: Sequence[PublishedRow], labels: Sequence[str]) -> pd.DataF
             row.gain.difference.mean,
             row.gain.difference.low,
             row.gain.difference.high,
+            show_range(row.gain.difference.low, row.gain.difference.high, places=4),
             WITHIN_NOISE if row.gain.within_noise else BEYOND_NOISE,
             row.gain.difference.n,
         )
         for place, (row, label) in enumerate(zip(rows, labels, strict=True), 1)
         if row.gain is not None
     ]
-    columns = ["place", "setting", "gain", "low", "high", "noise", "n"]
+    columns = ["place", "setting", "gain", "low", "high", "interval", "noise", "n"]
     return pd.DataFrame(found, columns=columns)
 
 
@@ -92,8 +92,7 @@ def published_chart(
             ],
         )
     )
-    height = height_of(labels) + _SECOND_LEGEND
-    return alt.layer(*layers, marks).properties(height=height, padding={"right": 16})
+    return with_rows(alt.layer(*layers, marks), labels)
 
 
 @drawn_once
@@ -111,9 +110,7 @@ def climb_chart(
             order=alt.Order("place:Q"),
         )
     )
-    return alt.layer(layers[0], path, *layers[1:]).properties(
-        height=height_of(labels), padding={"right": 16}
-    )
+    return with_rows(alt.layer(layers[0], path, *layers[1:]), labels)
 
 
 @drawn_once
@@ -144,11 +141,8 @@ def gains_chart(table: Rows, *, labels: Sequence[str], dark: bool) -> alt.LayerC
         tooltip=[
             alt.Tooltip("setting:N", title="switch"),
             alt.Tooltip("gain:Q", title="mean gain", format="+.4f"),
-            alt.Tooltip("low:Q", title="from", format="+.4f"),
-            alt.Tooltip("high:Q", title="to (95 %)", format="+.4f"),
+            alt.Tooltip("interval:N", title="95 % interval"),
             alt.Tooltip("n:Q", title="seeds", format="d"),
         ],
     )
-    return alt.layer(none, spans, points, names_layer(labels, dark=dark)).properties(
-        height=height_of(labels), padding={"right": 16}
-    )
+    return with_rows(alt.layer(none, spans, points, names_layer(labels, dark=dark)), labels)

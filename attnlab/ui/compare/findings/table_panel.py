@@ -27,7 +27,7 @@ from attnlab.ui.core.uncertainty import (
 _REASON, _EXACT, _EACH, _CAUTION = "not finished", "exact match", "each seed", "caution"
 _REACHED = f"reached {TARGET:.0%}"
 # Those that a column as wide as its heading would cut off.
-_WIDE = ("accuracy", _EXACT, "loss (nats)", "learned", _REACHED, _EACH, f"steps to {TARGET:.0%}")
+_WIDE = ("accuracy", _EXACT, "loss (nats)", "learned", f"steps to {TARGET:.0%}")
 
 
 def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
@@ -39,7 +39,11 @@ def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
         table = table.drop(columns=_EXACT)
     chosen = st.dataframe(
         table,
-        column_config={name: st.column_config.TextColumn(width=130) for name in _WIDE},
+        column_config={
+            **{name: st.column_config.TextColumn(width=130) for name in _WIDE},
+            _REACHED: st.column_config.TextColumn(width=150),
+            _EACH: st.column_config.TextColumn(width=min(24 + 44 * wanted, 460)),
+        },
         key="compare_table",
         hide_index=True,
         on_select="rerun",
