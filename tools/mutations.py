@@ -178,8 +178,8 @@ MUTATIONS = (
         "_ROUNDED", "chain",
     ),
     Mutation(
-        "optimum/sampled.py", "jr.fold_in(jr.key(_SEED), _REFERENCE)",
-        "jr.key(_SEED)", "sampled",
+        "optimum/sampled.py", "jr.fold_in(key_of(_SEED), _REFERENCE)",
+        "key_of(_SEED)", "sampled",
     ),
     Mutation(
         "optimum/dependence.py", "max(_LEAST_MOVE, _LEAST_SHARE * moves.max())",
@@ -209,7 +209,14 @@ MUTATIONS = (
         "training/losses.py", "-log_probs[:, final].sum()",
         "-log_probs[:, final].mean()", "losses",
     ),
-    Mutation("training/evaluation.py", "nll.std() / np.sqrt(size)", "nll.std()", "evaluation"),
+    Mutation(
+        "training/evaluation.py", "values.std(ddof=1) / np.sqrt(values.size)",
+        "values.std(ddof=1)", "evaluation",
+    ),
+    Mutation(
+        "training/evaluation.py", "_mean_and_error(nll - exact)",
+        "_mean_and_error(nll)", "evaluation",
+    ),
     Mutation("training/evaluation.py", "0.5 / size, 1 - 0.5 / size", "0.0, 1.0", "evaluation"),
     Mutation(
         "training/evaluation.py", "positions + 1, *np.transpose(each)",
@@ -224,6 +231,9 @@ MUTATIONS = (
     Mutation(
         "training/learned_share.py", "np.hypot(test.nll_stderr, share * floor.nll_stderr)",
         "test.nll_stderr", "learned",
+    ),
+    Mutation(
+        "training/learned_share.py", " + tokens * above.stderr / 2", "", "learned what_happened",
     ),
     Mutation("training/schedule.py", "{0, *np.round(spaced)", "{*np.round(spaced)", "loop history"),
     Mutation(
@@ -268,12 +278,12 @@ MUTATIONS = (
     ),
     Mutation("comparisons/shares.py", "total - total // seeds", "total - 1", "shares"),
     Mutation(
-        "comparisons/summary.py", "uniform - target * (",
-        "uniform - (1 - target) * (", "summary",
+        "comparisons/summary.py", "_share(test, row).share >= target",
+        "_share(test, row).share >= 1 - target", "summary",
     ),
     Mutation("comparisons/summary.py", 'result.state == "done" and', "", "summary"),
     Mutation(
-        "comparisons/summary.py", "abs(over_seeds.mean) * best.nll_stderr",
+        "comparisons/summary.py", "moved * best.nll_stderr",
         "best.nll_stderr", "summary",
     ),
     Mutation(

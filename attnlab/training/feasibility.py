@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from attnlab.configuration.finding import Finding
+from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import options_of
 from attnlab.configuration.position_words import with_position_word
@@ -99,9 +100,15 @@ def _about_process(experiment: Experiment, best: Best, most: int | None) -> list
     gains = best.accuracy - unigram.accuracy, unigram.nll - best.nll
     if max(gains) < _NOTHING_TO_LEARN:
         words = (
-            "There is next to nothing to learn: how common each token is gives accuracy "
-            f"{unigram.accuracy:.3f} and loss {unigram.nll:.3f} nats, the best prediction "
-            f"{best.accuracy:.3f} and {best.nll:.3f}."
+            "There is next to nothing to learn beyond how common each token is: that alone gives "
+            f"{_figures(unigram)}, the best prediction {_figures(best)}."
         )
         findings.append(Finding("generator", words))
     return findings
+
+
+def _figures(best: Best) -> str:
+    if best.exact:
+        return f"accuracy {best.accuracy:.3f} and loss {best.nll:.3f} nats"
+    accuracy = show_measured(best.accuracy, best.accuracy_stderr)
+    return f"accuracy {accuracy} and loss {show_measured(best.nll, best.nll_stderr)} nats"

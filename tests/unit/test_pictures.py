@@ -21,6 +21,7 @@ from attnlab.charts import (
     weight_table,
 )
 from attnlab.generators.vocabulary import WEATHER, Vocabulary
+from attnlab.optimum import Best
 from attnlab.runs.history import empty_history
 from attnlab.training.evaluation import Evaluation
 
@@ -33,6 +34,16 @@ def loss():
     history = history.with_test(0, Evaluation(1.2, 0.01, 0.3, 0.01))
     table = loss_table(history, known={"floor": 0.8}, last_step=30, latest=None, cursor=None)
     return loss_chart(table, last_step=30, dark=False, height=200)
+
+
+def test_an_estimated_loss_is_labelled_with_its_error():
+    known = {
+        "floor (estimated)": Best(0.9913, 0.54, 0.0005, 0.0006),
+        "uniform": Best(1.0986, 1 / 3),
+    }
+    table = loss_table(empty_history(), known=known, last_step=30, latest=None, cursor=None)
+    labels = set(table.label.dropna())
+    assert labels == {"floor (estimated) 0.991 ± 0.001", "uniform 1.099"}
 
 
 def pattern():

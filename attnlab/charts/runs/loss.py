@@ -2,6 +2,7 @@
 
 import bisect
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,6 +12,8 @@ import pandas as pd
 from attnlab.charts.core.colours import hues
 from attnlab.charts.core.drawing import Rows, drawn_once
 from attnlab.comparisons.curves import FEWEST_FOR_BAND, CurveOverSeeds
+from attnlab.configuration.number_text import show_measured
+from attnlab.optimum import Best
 from attnlab.runs.history import History, loss_curve
 from attnlab.training.evaluation import Evaluation
 
@@ -38,7 +41,7 @@ class PastCurve(NamedTuple):
 def loss_table(
     history: History,
     *,
-    known: Mapping[str, float],
+    known: Mapping[str, float | Best],
     last_step: int,
     latest: tuple[int, Evaluation] | None,
     cursor: int | None,
@@ -49,8 +52,9 @@ def loss_table(
 
     Training losses are batch means before the update of their step; test losses follow it.
     `known` are losses that do not depend on the run, such as that of a uniform guess and the
-    floor, by name; `seeds` is the mean test loss of runs with these settings and other seeds. A row
-    of the series `place` holds the texts of all curves at its step, for the tooltip.
+    floor, by name; those that are estimated are labelled with their errors. `seeds` is the mean
+    test loss of runs with these settings and other seeds. A row of the series `place` holds the
+    texts of all curves at its step, for the tooltip.
     """
     steps, values = loss_curve(history)
     tests = dict(history.tests)
@@ -76,8 +80,10 @@ def loss_table(
                 {"series": _EACH, "step": seeds.steps, "nats": nats, "label": f"seed {seed}"}
                 for seed, nats in seeds.each.items()
             ]
-    for name, nats in known.items():
-        label = f"{name} {nats:.3f}"
+    for name, value in known.items():
+        best = value if isinstance(value, Best) else Best(value, math.nan)
+        nats, error = best.nll, best.nll_stderr
+        label = f"{name} {show_measured(nats, error) if error else f'{nats:.3f}'}"
         parts.append({"series": _TRUTH, "step": [0, last_step], "nats": nats, "label": label})
     if cursor is not None:
         parts.append({"series": _CURSOR, "step": [cursor]})

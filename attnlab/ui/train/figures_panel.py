@@ -82,9 +82,12 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             unigram = next(rung for rung in rungs if rung.name == "unigram").best
             st.metric(
                 "majority class",
-                f"{unigram.accuracy:.3f}",
+                f"{unigram.accuracy:.3f}"
+                if unigram.exact
+                else show_measured(unigram.accuracy, unigram.accuracy_stderr),
                 width="content",
-                help="Accuracy of always predicting the most common token.",
+                help="Accuracy of always predicting the most common token: "
+                + ("exact." if unigram.exact else "estimated, ± one standard error."),
             )
         st.metric(
             "test loss (nats)",

@@ -128,7 +128,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
             gap="xsmall",
             key="state",
         ):
-            draw_status(snapshot)
+            draw_status(snapshot, None if moment is None or moment.is_now else moment.step)
             if snapshot.state == "idle":
                 draw_continue_offer(run)
             elif moment is not None:

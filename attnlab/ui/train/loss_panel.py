@@ -10,7 +10,7 @@ from attnlab.comparisons.curves import CurveOverSeeds
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.position_words import with_position_word
 from attnlab.live.live_run import LiveRun
-from attnlab.optimum import ladder, optimum
+from attnlab.optimum import Best, ladder, optimum
 from attnlab.runs.past_runs import PastRun
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
@@ -47,9 +47,20 @@ def draw_reference_choice(snapshot: Snapshot) -> Sequence[str]:
 
 
 def target_of(snapshot: Snapshot) -> float | None:
-    """The test loss that is near enough to the floor, or None while the floor is not known."""
+    """Return the test loss that is near enough to the floor, or None while that is not known.
+
+    The floor is that of the test sequences, the loss of the exact predictions on them: their luck
+    has no part in the distance from it.
+    """
     known = answer_or_none(optimum, snapshot.experiment.generator, snapshot.experiment.length)
-    return None if known is None else max(TARGET * known.final.nll, _LEAST_TARGET)
+    if known is None:
+        return None
+    floor = of_test = known.final.nll
+    test = None if snapshot.latest is None else snapshot.latest.evaluation
+    if test is not None and test.excess is not None:
+        # The same at every test, but for rounding.
+        of_test = round(test.nll - test.excess, 9)
+    return of_test + max((TARGET - 1) * floor, _LEAST_TARGET - floor)
 
 
 def draw_target(run: LiveRun, snapshot: Snapshot) -> None:
@@ -58,22 +69,23 @@ def draw_target(run: LiveRun, snapshot: Snapshot) -> None:
         "stop within 1 % of the floor",
         key="stop_at_target",
         persist_state="session",
-        help="Pauses the run at the first test whose loss is at most 1.01 times the floor, or at "
-        f"most {_LEAST_TARGET} nats where that is more.",
+        help="Pauses the run at the first test whose loss is at most 1 % above that of the exact "
+        "predictions on the same sequences. A floor below 0.01 nats counts as that.",
     )
     run.stop_at(target_of(snapshot) if wanted else None)
 
 
-def known_losses(experiment: Experiment, rungs: Sequence[str]) -> dict[str, float]:
-    """Losses in nats that do not depend on the run, by name: the floor and others."""
-    known = {"uniform guess": float(np.log(experiment.generator.vocabulary.size))}
+def known_losses(experiment: Experiment, rungs: Sequence[str]) -> dict[str, Best]:
+    """Return the predictors that do not depend on the run, by name: the floor and others."""
+    vocab = experiment.generator.vocabulary.size
+    known = {"uniform guess": Best(float(np.log(vocab)), 1 / vocab)}
     for rung in answer_or_none(ladder, experiment.generator, experiment.length) or ():
         if rung.name in rungs:
-            known[rung.name] = rung.best.nll
+            known[rung.name] = rung.best
     best = answer_or_none(optimum, experiment.generator, experiment.length)
     if best is not None:
-        known["floor" if best.final.exact else "floor (estimated)"] = best.final.nll
-    return known
+        known["floor"] = best.final
+    return {n if each.exact else f"{n} (estimated)": each for n, each in known.items()}
 
 
 def draw_axis_choice() -> bool:
@@ -159,9 +171,15 @@ def loss_in_words(snapshot: Snapshot, past: Sequence[PastCurve] = ()) -> str:
     test = show_measured(latest.evaluation.nll, latest.evaluation.nll_stderr)
     figures = [f"Test loss {test} nats at step {latest.step:,}."]
     if best is not None:
-        figures.append(f"The floor is {best.final.nll:.3f} nats.")
+        figures.append(f"The floor is {_floor_text(best.final)}.")
     figures += [f"Before: {curve.name}, {curve.tests[-1][1]:.3f} nats." for curve in past]
     return " ".join([subject, *figures])
+
+
+def _floor_text(floor: Best) -> str:
+    if floor.exact:
+        return f"{floor.nll:.3f} nats"
+    return f"{show_measured(floor.nll, floor.nll_stderr)} nats (estimated)"
 
 
 def _curve(run: PastRun) -> PastCurve:

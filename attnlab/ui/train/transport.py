@@ -209,14 +209,19 @@ def whose_figures(form: Experiment | OptionError, snapshot: Snapshot) -> tuple[s
     )
 
 
-def draw_status(snapshot: Snapshot) -> None:
-    """State, step, speed and time left, in digits that keep their places."""
-    total = snapshot.experiment.training.steps
+def draw_status(snapshot: Snapshot, shown_step: int | None = None) -> None:
+    """Draw state, step, speed and time left, in digits that keep their places.
+
+    `shown_step` is the earlier step that all panels show, if they do not show the newest.
+    """
+    total, step, word = snapshot.experiment.training.steps, snapshot.step, "step"
+    if shown_step is not None:
+        step, word = shown_step, "showing step"
     # One that waits for its turn compiles nothing yet.
     named = "waiting" if snapshot.in_queue else snapshot.state
     parts = [
         f":{_COLOURS[snapshot.state]}-badge[{_ICONS[snapshot.state]} {named}]",
-        f"`step {snapshot.step:07,}` of {total:,}",
+        f"`{word} {step:07,}` of {total:,}",
     ]
     if snapshot.state == "running" and snapshot.seconds_left is not None:
         parts.append(f"{_two_digits(snapshot.steps_per_second)} a second")
