@@ -60,6 +60,19 @@ def test_words_have_a_colour_of_their_own(name):
         assert mark["type"] != "text" or "color" in mark | encoding
 
 
+@pytest.mark.parametrize("name", EXPECTED)
+def test_channels_of_one_field_share_a_legend_or_have_none(name):
+    # Vega makes one legend of both, and warns of each chart where they disagree.
+    for _, encoding in layers_of(EXPECTED[name].draw().specification()):
+        has_legend: dict[str, bool] = {}
+        for channel in encoding.keys() & {"color", "shape", "strokeDash", "opacity", "size"}:
+            if (field := encoding[channel].get("field")) is not None:
+                is_there = encoding[channel].get("legend", {}) is not None
+                assert has_legend.setdefault(field, is_there) == is_there
+            # What is ordered has no form of its own.
+            assert (channel, encoding[channel].get("type")) != ("shape", "ordinal")
+
+
 # The letters in the cells of a matrix are as large as their cells.
 @pytest.mark.parametrize("name", sorted(EXPECTED.keys() - {"matrix_chart"}))
 def test_large_type_enlarges_all_letters_and_nothing_else(name):

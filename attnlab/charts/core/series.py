@@ -80,10 +80,11 @@ def series_chart(
         "series:N",
         title=None,
         scale=alt.Scale(domain=list(series), range=[colours[name] for name in series]),
-        legend=alt.Legend(orient="top", symbolType="circle", symbolOpacity=1),
+        legend=alt.Legend(orient="top", symbolOpacity=1),
     )
     # By its form, too, for those who see no difference of colour.
-    shapes = alt.Scale(domain=[SCALED, UNSCALED], range=["circle", "square"])
+    forms = {SCALED: "circle", UNSCALED: "square"}
+    shapes = alt.Scale(domain=list(series), range=[forms[name] for name in series])
     base = alt.Chart(table).encode(x=x, color=colour)
     layers = []
     if known is not None:
@@ -111,7 +112,7 @@ def series_chart(
     layers.append(
         base.encode(
             y=y("value:Q"),
-            shape=alt.Shape("series:N", scale=shapes, legend=None),
+            shape=alt.Shape("series:N", title=None, scale=shapes),
             tooltip=[
                 alt.Tooltip("series:N", title="scores"),
                 alt.Tooltip("at:Q", title=x_title, format="d"),

@@ -85,7 +85,7 @@ def exact_match_chart(
         base.encode(
             y=y("share:Q"),
             shape=alt.Shape(
-                "width:O",
+                "width:N",
                 title="width of the state",
                 scale=alt.Scale(domain=list(widths), range=list(_SHAPES[: len(widths)])),
             ),

@@ -54,14 +54,14 @@ def cost_chart(
         scale=alt.Scale(
             domain=list(series), range=[past_hue(number, dark=dark) for number in numbers]
         ),
-        legend=alt.Legend(orient="top", symbolType="circle", symbolOpacity=1, columns=_COLUMNS),
+        legend=alt.Legend(orient="top", symbolOpacity=1, columns=_COLUMNS),
     )
     shape = alt.Shape(
         "series:N",
+        title=None,
         scale=alt.Scale(
             domain=list(series), range=[_SHAPES[number % len(_SHAPES)] for number in numbers]
         ),
-        legend=None,
     )
     tooltip = [
         alt.Tooltip("series:N", title=" "),

@@ -147,7 +147,7 @@ def encoding_lines_chart(
             color=alt.Color(
                 "series:N", title=None, scale=scale, legend=alt.Legend(orient="top", labelLimit=240)
             ),
-            strokeDash=alt.StrokeDash("series:N", scale=alt.Scale(domain=list(names)), legend=None),
+            strokeDash=alt.StrokeDash("series:N", title=None, scale=alt.Scale(domain=list(names))),
             tooltip=[
                 alt.Tooltip("series:N", title="encoding"),
                 alt.Tooltip("at:Q", title=x_title),

@@ -75,8 +75,8 @@ def training_chart(
             ),
             strokeDash=alt.StrokeDash(
                 "series:N",
+                title=None,
                 scale=alt.Scale(domain=[SCALED, UNSCALED], range=[[1, 0], [6, 3]]),
-                legend=None,
             ),
             opacity=alt.Opacity(
                 "d_attn:O",
