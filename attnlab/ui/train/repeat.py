@@ -9,7 +9,7 @@ import streamlit as st
 from attnlab.comparisons.curves import CurveOverSeeds, curve_over_seeds
 from attnlab.comparisons.intervals import LEVEL
 from attnlab.comparisons.many import run_all
-from attnlab.comparisons.summary import Row, summarise
+from attnlab.comparisons.summary import Row, figures_of, summarise
 from attnlab.configuration.options import OptionError, options_of
 from attnlab.optimum import FEW_BELIEFS
 from attnlab.runs.identity import identity_of
@@ -19,7 +19,13 @@ from attnlab.training.limits import check_work
 from attnlab.ui.core.hosting import limits
 from attnlab.ui.core.outside import draw_toast
 from attnlab.ui.core.session_work import session_work
-from attnlab.ui.core.uncertainty import OF_SEEDS, interval_text
+from attnlab.ui.core.uncertainty import (
+    OF_SEEDS,
+    caution_text,
+    interval_text,
+    reached_text,
+    unseen_text,
+)
 from attnlab.ui.library.session_library import session_library
 
 SEEDS = 5
@@ -131,8 +137,18 @@ def _in_words(row: Row) -> str:
 
 
 def _help(row: Row) -> str:
-    seeds, nll = ", ".join(str(run.experiment.seed) for run in row.finished), row.nll
-    return (
-        f"Mean over runs of these settings, ± half of the {OF_SEEDS}; loss {interval_text(nll)} "
-        f"nats. The band on the loss chart is the same at each step. Seeds: {seeds}."
+    each = ", ".join(
+        f"{value:.3f} (seed {seed})" for seed, value in figures_of(row, "accuracy").items()
     )
+    reached, caution = row.reached, caution_text(row.accuracy, row.learned)
+    told = [
+        f"Mean over runs of these settings, ± half of the {OF_SEEDS}.",
+        f"Accuracy of each: {each}.",
+        f"Loss {interval_text(row.nll)} nats.",
+    ]
+    if reached is not None:
+        told.append(
+            f"Reached {reached.target:.0%} of what can be learned: {reached_text(reached)}."
+        )
+    told += [f"Caution: {caution}."] if caution else []
+    return " ".join([*told, unseen_text(row.accuracy.n)])
