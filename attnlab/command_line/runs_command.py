@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -100,9 +101,7 @@ def _line(entry: Entry) -> str:
         )
     about = f"{label_of_change(None, result.experiment)}, seed {result.experiment.seed}"
     words = " ".join((entry.name, *(f"#{tag}" for tag in entry.tags))).strip()
-    return (
-        f"{entry.number:>6}  {entry.date:%Y-%m-%d %H:%M}  {about:<36} {figures}  {words}".rstrip()
-    )
+    return f"{entry.number:>6}  {entry.kept_at()}  {about:<36} {figures}  {words}".rstrip()
 
 
 def _record(entry: Entry) -> dict[str, Any]:
@@ -118,12 +117,20 @@ def _record(entry: Entry) -> dict[str, Any]:
         "steps": result.steps,
         "seconds": result.seconds,
         "parameters": result.parameters,
-        "test": None if result.evaluation is None else result.evaluation._asdict(),
+        "test": None if result.evaluation is None else _finite(result.evaluation._asdict()),
         "attnlab_version": result.versions.attnlab,
         "jax_version": result.versions.jax,
         "jaxlib_version": result.versions.jaxlib,
         "platform": result.versions.platform,
         "experiment": json.loads(to_json(result.experiment)),
+    }
+
+
+def _finite(figures: dict[str, float | None]) -> dict[str, float | None]:
+    """Return the numbers for JSON, which has none that are not finite."""
+    return {
+        name: None if each is None or not math.isfinite(each) else each
+        for name, each in figures.items()
     }
 
 

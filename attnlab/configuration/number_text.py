@@ -7,6 +7,8 @@ from attnlab.configuration.options import Option, OptionError, check_typed
 
 EMPTY_CELL = "?"
 _MOST_PLACES = 9
+# Of a measured number, such as the loss of a run that diverged.
+_MOST_IN_FULL = 1e9
 # The last digit of a percentage that is shown.
 _LEAST_PERCENT = 1e-5
 
@@ -101,7 +103,11 @@ def show_measured(value: float, stderr: float, *, most_places: int = 3) -> str:
     '0.506 ± 0.005'
     >>> show_measured(-0.00002, 0.0012)
     '0.000 ± 0.001'
+    >>> show_measured(2.5e30, 0.0)
+    '2.5e+30 ± 0'
     """
+    if abs(value) >= _MOST_IN_FULL:
+        return f"{value:.3g} ± {stderr:.2g}"
     places = most_places
     if stderr > 0 and math.isfinite(stderr):
         places = min(most_places, max(0, 1 - math.floor(math.log10(stderr))))

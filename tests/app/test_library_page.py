@@ -13,6 +13,8 @@ from attnlab.ui.core.hosting import work_queue
 from attnlab.ui.library.travel_panel import _taken_in
 from tests.app.conftest import APP
 from tests.unit.kept_results import result_of, run_of
+from tests.unit.test_hostile_fields import HOSTILE, RECORD
+from tests.unit.test_library_file import joined
 
 _PAGE = "pages/library.py"
 
@@ -318,3 +320,31 @@ def test_why_a_run_is_not_kept_is_told_once(folder, app):
     app.session_state["run_keeper"].problem = "The disk is *full*."
     assert "The disk is \\*full\\*." in app.run().toast[0].value
     assert not app.run().toast
+
+
+@pytest.mark.slow
+def test_whatever_an_import_accepts_is_drawn(folder, library, page):
+    plain = {**RECORD, "model_bytes": None}
+    taken = library.take_in(
+        joined(
+            [
+                (
+                    {**plain, "date": f"2026-01-01T00:{minute:02}:{second:02}+00:00", field: value},
+                    b"",
+                )
+                for minute, field in enumerate(sorted(plain.keys() - {"model_bytes"}))
+                for second, value in enumerate(HOSTILE)
+            ]
+        )
+    )
+    assert len(taken.added) > 100
+    assert len(taken.refused) > 100
+    app = page()
+    assert not library.problems()
+    pages = (library.count() - 1) // 25 + 1
+    for number in range(2, pages + 1):
+        app.session_state["library_page"] = number
+        app.run()
+        assert not app.exception
+    for number in taken.added[::10]:
+        _tick(app, number)

@@ -30,6 +30,9 @@ class Database:
         self._lock = threading.RLock()
         self.writable = path is None or _may_be_written(path)
         with explained(self.where):
+            if path is not None and path.exists() and not path.is_file():
+                # SQLite would wait for ever for the other end of a FIFO.
+                raise library_error(self.where, sqlite3.SQLITE_NOTADB)
             self._connection = self._connect(patience)
             self.close = weakref.finalize(self, self._connection.close)
             self._connection.row_factory = sqlite3.Row

@@ -1,7 +1,7 @@
 """A run as a library has it."""
 
 import dataclasses
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from attnlab.runs.result import Result
 
@@ -25,3 +25,7 @@ class Entry:
     changes: int
     has_model: bool
     deleted: datetime | None
+
+    def kept_at(self, zone: tzinfo | None = None) -> str:
+        """Return the date with its offset from UTC, by default in this machine's time zone."""
+        return self.date.astimezone(zone).isoformat(" ", "minutes")

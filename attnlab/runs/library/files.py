@@ -1,6 +1,8 @@
 """Where a library has the models of its runs: in a folder or in memory."""
 
 import abc
+import errno
+import re
 import secrets
 from collections.abc import Set
 from contextlib import suppress
@@ -11,6 +13,7 @@ from attnlab.runs.storage import BEGINS, MOST_FILE_BYTES
 from attnlab.runs.whole_file import read_bytes, save_bytes
 
 _END = ".run"
+_NAME = re.compile(rf"[0-9a-f]+{re.escape(_END)}")
 
 
 class AbstractFiles(abc.ABC):
@@ -61,8 +64,10 @@ class FolderFiles(AbstractFiles):
                     path.unlink()
 
     def _path(self, name: str) -> Path:
-        # A database that was tampered with may name a file elsewhere.
-        return self._folder / Path(name).name
+        # A database that was tampered with may name anything.
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise FileNotFoundError(errno.ENOENT, "no name of a run file", str(name))
+        return self._folder / name
 
 
 class MemoryFiles(AbstractFiles):

@@ -264,11 +264,14 @@ class Library:
         refused = tuple(run for run in runs if isinstance(run, str))
         runs = [run for run in runs if not isinstance(run, str)]
         with self._store.adding((run.row, run.model) for run in runs) as connection:
-            numbers = [table.add(connection, run.row, run.words) for run in runs]
-        known = [run for run, number in zip(runs, numbers, strict=True) if number is None]
-        self._store.forget(run.row["file"] for run in known if run.model is not None)
+            numbers = table.add_all(connection, ((run.row, run.words) for run in runs))
+            named = table.files_of(connection)
+        # Those of runs that had their models.
+        self._store.forget(
+            run.row["file"] for run in runs if run.model and run.row["file"] not in named
+        )
         added = tuple(number for number in numbers if number is not None)
-        return TakenIn(added, len(known), refused)
+        return TakenIn(added, len(runs) - len(added), refused)
 
     def size(self) -> int:
         """The bytes that it takes, on disk or in memory; runs in the bin count."""

@@ -67,6 +67,9 @@ def explained(where: str) -> Iterator[None]:
     except (sqlite3.ProgrammingError, sqlite3.InterfaceError):
         # Mistakes of whoever calls it, such as using what was closed.
         raise
+    except UnicodeDecodeError as error:
+        # A name in the schema, or a message about it.
+        raise library_error(where, sqlite3.SQLITE_CORRUPT) from error
     except sqlite3.Error as error:
         # The lower byte; the rest of the code says more than anybody can act on.
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF

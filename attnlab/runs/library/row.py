@@ -25,7 +25,10 @@ from attnlab.training.experiment import Experiment, from_json, to_json
 MOST_CURVE_POINTS = 1_000
 _MOST_REASON = 2_000
 _FIGURES = Evaluation._fields
-_MOST_STEP = 2**53
+# Of whole numbers: larger ones are not exact as floats, and SQLite ends at 2**63.
+_MOST_WHOLE = 2**53
+# Dates that every time zone can show.
+_YEARS = range(2000, 2200)
 
 
 class RowError(ValueError):
@@ -91,8 +94,8 @@ def moment(date: datetime) -> str:
 
 
 def _real(figure: float | None) -> float | None:
-    """As SQLite has it, which has NULL for what is no number."""
-    return None if figure is None or math.isnan(figure) else float(figure)
+    """Return a number as a row has it: NULL where it is missing or not finite."""
+    return None if figure is None or not math.isfinite(figure) else float(figure)
 
 
 def entry_of(row: Mapping[str, Any]) -> Entry:
@@ -109,10 +112,10 @@ def entry_of(row: Mapping[str, Any]) -> Entry:
             name=words.name,
             tags=words.tags,
             note=words.note,
-            date=_date(row["date"]),
+            date=_date(row, "date"),
             changes=_whole(row, "changes"),
             has_model=row["file"] is not None,
-            deleted=None if row["deleted"] is None else _date(row["deleted"]),
+            deleted=None if row["deleted"] is None else _date(row, "deleted"),
         )
     except (OptionError, RowError):
         raise
@@ -133,6 +136,9 @@ def entry_of(row: Mapping[str, Any]) -> Entry:
 def _result(row: Mapping[str, Any]) -> Result:
     tests = unpacked(row["tests"], columns=5, most=MOST_TESTS)
     curve = unpacked(row["curve"], columns=2, most=MOST_CURVE_POINTS)
+    # What is not a number is less than nothing else: a run that diverged may have it.
+    if (tests < 0).any() or (tests[:, 3] > 1).any() or (curve < 0).any():
+        raise RowError("One of its tables has numbers that no test has.")
     return Result(
         experiment=from_json(_text(row, "experiment")),
         state=_text(row, "state"),
@@ -175,6 +181,7 @@ def _evaluation(row: Mapping[str, Any]) -> Evaluation | None:
     # An accuracy is a share of sequences: it is a number whenever there was a test.
     if row["accuracy"] is None:
         return None
+    _share(row, "accuracy")
     names, of_excess = _FIGURES[:4], _FIGURES[4:]
     found = Evaluation(*(math.nan if row[n] is None else _number(row, n) for n in names))
     # An excess may be below 0, by luck; runs of earlier versions have none.
@@ -188,8 +195,10 @@ def _evaluation(row: Mapping[str, Any]) -> Evaluation | None:
 
 def _steps(table: np.ndarray) -> np.ndarray:
     steps = table[:, 0]
-    if not ((steps >= 0) & (steps <= _MOST_STEP) & (steps == np.floor(steps))).all():
+    if not ((steps >= 0) & (steps <= _MOST_WHOLE) & (steps == np.floor(steps))).all():
         raise RowError("One of its tables has steps that are none.")
+    if (np.diff(steps) <= 0).any():
+        raise RowError("The steps in one of its tables are not in order.")
     return steps.astype(int)
 
 
@@ -202,14 +211,15 @@ def _text(row: Mapping[str, Any], name: str, *, most: int | None = None) -> str:
 
 
 def _whole(row: Mapping[str, Any], name: str) -> int:
-    if type(row[name]) is not int or row[name] < 0:
-        raise RowError(f"Its {name} is {quoted(row[name])}, which is not a whole number.")
+    if type(row[name]) is not int or not 0 <= row[name] <= _MOST_WHOLE:
+        bounds = f"a whole number from 0 to {_MOST_WHOLE:,}"
+        raise RowError(f"Its {name} is {quoted(row[name])}, which is not {bounds}.")
     return row[name]
 
 
 def _number(row: Mapping[str, Any], name: str) -> float:
-    if type(row[name]) not in (int, float) or row[name] < 0:
-        raise RowError(f"Its {name} is {quoted(row[name])}, which is not a positive number.")
+    if type(row[name]) not in (int, float) or not 0 <= row[name] < math.inf:
+        raise RowError(f"Its {name} is {quoted(row[name])}, which is not a finite number from 0.")
     return float(row[name])
 
 
@@ -219,10 +229,15 @@ def _share(row: Mapping[str, Any], name: str) -> float:
     return share
 
 
-def _date(text: str) -> datetime:
+def _date(row: Mapping[str, Any], name: str) -> datetime:
+    text = _text(row, name)
     date = datetime.fromisoformat(text)
     if date.tzinfo is None:
-        raise RowError(f"Its date is {quoted(text)}, which is not in UTC.")
+        raise RowError(f"Its {name} is {quoted(text)}, which is not in UTC.")
+    if date.year not in _YEARS:
+        raise RowError(
+            f"Its date is {quoted(text)}, which is not from {_YEARS[0]} to {_YEARS[-1]}."
+        )
     return date.astimezone(UTC)
 
 

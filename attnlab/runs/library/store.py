@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from attnlab.configuration.visible_text import visible
 from attnlab.runs.identity import identity_of
 from attnlab.runs.library import table
 from attnlab.runs.library.database import Database
@@ -21,6 +22,7 @@ from attnlab.training.experiment import from_json
 
 # Far longer than from the file of a model to the row that names it.
 _LEFTOVER = timedelta(days=1)
+_MOST_CHARACTERS = 60
 
 
 class Store:
@@ -99,7 +101,8 @@ class Store:
                 if again is None or again["file"] in (None, row["file"]):
                     is_missing = isinstance(error, FileNotFoundError)
                     problem = "is missing" if is_missing else "is not a regular file"
-                    raise RunFileError(f"Its file {row['file']} {problem}.") from error
+                    file = visible(str(row["file"])[:_MOST_CHARACTERS])
+                    raise RunFileError(f"Its file {file} {problem}.") from error
                 row = again
 
     def purge(self, by: datetime) -> None:
@@ -136,7 +139,7 @@ class Store:
         settings = []
         for number, text in experiments:
             # Those that cannot be read are told where they are listed.
-            with suppress(ValueError, TypeError, KeyError, AttributeError):
+            with suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
                 settings.append((identity_of(from_json(text)).settings, number))
         with self.writing() as connection:
             table.put_settings(connection, settings, form)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from attnlab.configuration.options import OptionError
 from attnlab.runs.identity import identity_of
-from attnlab.runs.library.description import Description
+from attnlab.runs.library.description import MOST_NAME, Description
 from attnlab.runs.library.query import Query, condition_of, order_of
 from attnlab.runs.library.row import description_of
 from attnlab.runs.library.settings_form import settings_form
@@ -19,6 +19,7 @@ _WHOLE = """
     FROM runs LEFT JOIN details USING (number)
 """
 _DELETED = "WHERE deleted <= ?"
+_MARKS = ("date", "seed", "state", "steps", "seconds")
 
 
 def row_at(connection: sqlite3.Connection, number: int | None) -> dict[str, Any] | None:
@@ -83,31 +84,56 @@ def choices_of(connection: sqlite3.Connection) -> Choices:
 
     def found(column: str, source: str) -> tuple[str, ...]:
         statement = f"SELECT DISTINCT {column} FROM {source} WHERE deleted IS NULL ORDER BY 1"
-        return tuple(value for (value,) in connection.execute(statement))
+        return tuple(
+            value
+            for (value,) in connection.execute(statement)
+            if isinstance(value, str) and 0 < len(value) <= MOST_NAME
+        )
 
     tagged = "tags JOIN runs USING (number)"
     return Choices(found("generator", "runs"), found("model", "runs"), found("tag", tagged))
 
 
-def add(connection: sqlite3.Connection, row: Mapping[str, Any], words: Description) -> int | None:
-    """A new row, or one that was in the bin or had no model; None if all of it is there."""
-    there = _same_row(connection, row)
-    if there is None:
-        return insert(connection, row, words)
-    has_new_file = "file" in row and not there["file"]
-    if there["deleted"] is None and not has_new_file:
-        return None
-    file = {name: row[name] for name in ("file", "file_bytes") if has_new_file}
-    change(connection, "runs", there["number"], {"deleted": None} | file)
-    return there["number"]
+class _Known(NamedTuple):
+    """What an import needs of a row that is there, in the bin or not."""
+
+    number: int
+    is_deleted: bool
+    has_file: bool
 
 
-def _same_row(connection: sqlite3.Connection, row: Mapping[str, Any]) -> sqlite3.Row | None:
-    """The one that was kept at the same moment with the same figures, in the bin or not."""
-    marks = ("date", "seed", "state", "steps", "seconds")
-    where = " AND ".join(f"{mark} = ?" for mark in marks)
-    statement = f"SELECT number, deleted, file FROM runs WHERE {where}"
-    return connection.execute(statement, [row[mark] for mark in marks]).fetchone()
+def add_all(
+    connection: sqlite3.Connection, runs: Iterable[tuple[Mapping[str, Any], Description]]
+) -> list[int | None]:
+    """Add the rows that are not there; return the number of each.
+
+    A row that was kept at the same moment with the same figures is the same run. It comes out of
+    the bin and gets the model that it lacked, or else its number is None.
+    """
+    rows = connection.execute(f"SELECT number, deleted, file, {', '.join(_MARKS)} FROM runs")
+    known = {
+        tuple(marks): _Known(number, deleted is not None, file is not None)
+        for number, deleted, file, *marks in rows
+    }
+    numbers = []
+    for row, words in runs:
+        marks, has_file = tuple(row[mark] for mark in _MARKS), "file" in row
+        there = known.get(marks)
+        if there is None:
+            numbers.append(insert(connection, row, words))
+        elif there.is_deleted or (has_file and not there.has_file):
+            changed = {"deleted": None}
+            if has_file and not there.has_file:
+                changed |= {name: row[name] for name in ("file", "file_bytes")}
+            change(connection, "runs", there.number, changed)
+            numbers.append(there.number)
+        else:
+            numbers.append(None)
+            continue
+        known[marks] = _Known(
+            numbers[-1], False, has_file or (there is not None and there.has_file)
+        )
+    return numbers
 
 
 def _whole_rows(
@@ -162,12 +188,21 @@ def files_of(connection: sqlite3.Connection) -> frozenset[str]:
 
 def bytes_of_files(connection: sqlite3.Connection) -> int:
     """Of all of them together."""
-    return connection.execute("SELECT coalesce(sum(file_bytes), 0) FROM runs").fetchone()[0]
+    # What another program wrote there may be no number, or too large for a sum.
+    condition = f"typeof(file_bytes) = 'integer' AND file_bytes BETWEEN 0 AND {2**53}"
+    statement = f"SELECT total(file_bytes) FROM runs WHERE {condition}"
+    return int(connection.execute(statement).fetchone()[0])
 
 
 def form_of(connection: sqlite3.Connection) -> str:
     """The `settings_form` by which settings were hashed."""
-    return connection.execute("SELECT form FROM about").fetchone()[0]
+    found = connection.execute("SELECT form FROM about").fetchall()
+    if len(found) != 1:
+        # As SQLite reports what does not fit together.
+        error = sqlite3.DatabaseError("no single form of settings")
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
+    return found[0][0]
 
 
 def remove(connection: sqlite3.Connection, by: str) -> None:
@@ -195,7 +230,8 @@ def put_settings(
 def _searched(row: Mapping[str, Any], words: Description) -> str:
     """All that a text is looked for in."""
     parts = (words.name, words.note, *words.tags, row["generator"], row["model"], row["reason"])
-    return "\n".join(parts).casefold()
+    # Another program may have written what is no text.
+    return "\n".join(map(str, parts)).casefold()
 
 
 def _add(connection: sqlite3.Connection, table: str, values: Mapping[str, Any]) -> int:

@@ -2,8 +2,8 @@
 
 import functools
 import math
-from datetime import datetime, timedelta
-from zoneinfo import ZoneInfo
+from datetime import timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 import streamlit as st
@@ -89,10 +89,12 @@ def _vocab(experiment: Experiment) -> int:
     return experiment.generator.vocabulary.size
 
 
-def date_of(date: datetime) -> str:
-    """Where the browser is."""
-    zone = st.context.timezone
-    return f"{date.astimezone(ZoneInfo(zone) if zone else None):%Y-%m-%d %H:%M}"
+def browser_zone() -> ZoneInfo | None:
+    """Return the time zone of the browser, or None if it names none that is known here."""
+    try:
+        return ZoneInfo(st.context.timezone or "")
+    except (ZoneInfoNotFoundError, ValueError):
+        return None
 
 
 def ago(past: timedelta) -> str:

@@ -8,7 +8,7 @@ from attnlab.runs.library import Entry
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.process_figures import is_answered
 from attnlab.ui.library.entry_texts import (
-    date_of,
+    browser_zone,
     figures_of,
     name_of,
     own_settings,
@@ -76,5 +76,5 @@ def _row(entry: Entry) -> dict[str, object]:
         "other settings": own_settings(experiment),
         "tags": ", ".join(entry.tags),
         "note": entry.note.partition("\n")[0],
-        "kept": date_of(entry.date),
+        "kept": entry.kept_at(browser_zone()),
     }

@@ -1,0 +1,269 @@
+"""Hostile values in every field of an archive, of a library's tables and of a run file's header.
+
+What is read is either right or refused by name, the other runs are there, and nothing that was
+accepted can be drawn on no page or printed by no command.
+"""
+
+import contextlib
+import json
+import math
+import random
+import shutil
+import sqlite3
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from attnlab.configuration.options import OptionError
+from attnlab.runs.library import SORTS, ArchiveError, Library, LibraryError, Query
+from attnlab.runs.library.row import RowError
+from attnlab.runs.run_file_header import RunFileError
+from attnlab.runs.storage import from_bytes, to_bytes
+from tests.unit.kept_results import Clock, result_of, run_of
+from tests.unit.run_file_edits import joined as joined_run
+from tests.unit.run_file_edits import parts_of as parts_of_run
+from tests.unit.test_library_file import joined, parts_of
+
+# Without the type checks, which would refuse some damage before attnlab has to.
+pytestmark = pytest.mark.usefixtures("as_users_run")
+
+HOSTILE = [
+    None, True, -1, 2, 7.5, -0.5, 2**53 + 1, 2**63 - 1, 2**63, -(2**63), 10**400, 1e308,
+    math.nan, math.inf, -math.inf, "", "x", "1", "nan", "a" * 100_000, "\0", "\ud800",
+    "\x1b[2J\u202e",
+    "9999-12-31T23:59:59+00:00", "0001-01-01T00:00:00+00:00", "2026-01-01T00:00:00+23:59",
+    "../../x.run", "[" * 100_000, [], [[]], {}, {"name": []}, [None] * 9, [1e400], ["x"] * 4,
+]  # fmt: skip
+# The ends of the day.
+ZONES = [ZoneInfo("Etc/GMT-14"), ZoneInfo("Etc/GMT+12"), UTC]
+
+
+def source():
+    library = Library(None, clock=Clock())
+    library.keep(result_of(run=run_of(), exact_match=0.5), name="hostile", tags=("a",))
+    library.keep(result_of(seed=1), name="good")
+    return library
+
+
+def whole_archive():
+    library = source()
+    try:
+        return library.export([1, 2])
+    finally:
+        library.close()
+
+
+ARCHIVE = whole_archive()
+(RECORD, MODEL), GOOD = parts_of(ARCHIVE)
+
+
+def assert_can_be_shown(entry):
+    """Every number of an entry is finite and possible, and its date is one in every zone."""
+    result = entry.result
+    for zone in ZONES:
+        assert datetime.fromisoformat(entry.kept_at(zone)).tzinfo
+    for whole in (result.steps, result.parameters, entry.changes, entry.number):
+        assert 0 <= whole <= 2**53
+    assert 0 <= result.seconds < math.inf
+    for evaluation in filter(None, (result.evaluation, *(test for _, test in result.tests))):
+        assert all(math.isnan(each) or each >= 0 for each in evaluation[:4])
+        assert evaluation.excess is None or math.isfinite(evaluation.excess)
+        assert not evaluation.accuracy > 1
+    if result.evaluation is not None:
+        assert all(each < math.inf or math.isnan(each) for each in result.evaluation[:4])
+    for text in (entry.name, *entry.tags, result.reason, *result.versions):
+        assert text == "" or text.isprintable()
+
+
+@pytest.mark.parametrize("field", sorted(RECORD.keys()))
+def test_a_hostile_field_of_an_archive_is_refused_by_name_and_the_others_come_in(field):
+    for value in HOSTILE:
+        library = Library(None)
+        try:
+            taken = library.take_in(joined([({**RECORD, field: value}, MODEL), GOOD]))
+        except ArchiveError:
+            # The size of the model says where the next run begins.
+            assert field == "model_bytes"
+            continue
+        finally_named = {entry.name for entry in library.entries()}
+        assert "good" in finally_named, value
+        assert library.problems() == ()
+        assert len(taken.added) == 2 or "Run 1 of this file was left out." in taken.refused[0], (
+            value
+        )
+        for entry in library.entries():
+            assert_can_be_shown(entry)
+        again = Library(None)
+        assert len(again.take_in(library.export(taken.added)).added) == len(taken.added)
+        again.close()
+        library.close()
+
+
+SQL_VALUES = [
+    "NULL", "''", "'x'", "x'00ff'", "CAST(x'ff41' AS TEXT)", "'a' || char(0) || 'b'", "char(10)",
+    "9223372036854775807", "-9223372036854775807", "-1", "7.5", "9e999", "-9e999", "1e308",
+    "hex(zeroblob(100000))", "zeroblob(100000)", "'0001-01-01T00:00:00+00:00'", "'[[[['",
+    "'9999-12-31T23:59:59+00:00'", "'../../../etc/passwd'",
+]  # fmt: skip
+
+
+def columns(path):
+    connection = sqlite3.connect(path)
+    tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+    found = [
+        (table, column)
+        for (table,) in connection.execute(tables).fetchall()
+        for _, column, *_ in connection.execute(f"PRAGMA table_info({table})").fetchall()
+    ]
+    connection.close()
+    return found
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory):
+    """A library of a run that stays good and one for every hostile value, each with a model."""
+    folder = tmp_path_factory.mktemp("pristine")
+    library = Library(folder, clock=Clock())
+    library.keep(result_of(seed=1), name="good", tags=("a",))
+    for seed, _ in enumerate(SQL_VALUES, start=2):
+        library.keep(result_of(seed=seed, run=run_of(seed=seed)), name="hostile", tags=("b",))
+    library.close()
+    return folder
+
+
+def use_all(folder):
+    """Do all that pages and commands do; the names of the runs that can be listed."""
+    library = Library(folder)
+
+    def attempt(action):
+        with contextlib.suppress(LibraryError, OptionError, RunFileError, RowError):
+            action()
+
+    try:
+        for query in (Query(), Query(deleted=True), Query(text="x"), Query(tag="b"),
+                      *(Query(sort=sort) for sort in SORTS)):  # fmt: skip
+            attempt(lambda query=query: library.count(query))
+            for entry in library.entries(query):
+                assert_can_be_shown(entry)
+        for choice in library.choices():
+            assert all(isinstance(each, str) for each in choice)
+        assert 0 <= library.size() < 2**63
+        numbers = range(1, len(SQL_VALUES) + 2)
+        for number in numbers:
+            attempt(lambda number=number: library.find(result_of(seed=number).experiment))
+            attempt(lambda number=number: library.run_of(number))
+            attempt(lambda number=number: library.describe(number, note="new"))
+        taken_in = Library(None)
+        assert taken_in.take_in(library.export(numbers)).refused == ()
+        taken_in.close()
+        attempt(lambda: library.take_in(ARCHIVE))
+        attempt(lambda: library.keep(result_of(seed=2), number=2))
+        named = {entry.name for entry in library.entries(most=1_000)}
+        library.delete(numbers[1:])
+        library.restore([2])
+        library.empty_bin()
+        return named
+    finally:
+        library.close()
+
+
+@pytest.mark.slow
+def test_hostile_values_in_any_column_of_a_library_poison_nothing(pristine, tmp_path):
+    written = 0
+    for table, column in columns(pristine / "library.sqlite"):
+        folder = tmp_path / f"{table}.{column}"
+        shutil.copytree(pristine, folder)
+        connection = sqlite3.connect(folder / "library.sqlite", isolation_level=None)
+        for number, value in enumerate(SQL_VALUES, start=2):
+            where = "" if table == "about" else f"WHERE number = {number}"
+            # What SQLite itself does not let in.
+            with contextlib.suppress(sqlite3.IntegrityError):
+                connection.execute(f"UPDATE {table} SET {column} = {value} {where}")
+                written += 1
+        connection.close()
+        assert "good" in use_all(folder), (table, column)
+    assert written > 500
+
+
+DAMAGE = {
+    "no form": "DELETE FROM about",
+    "two forms": "INSERT INTO about VALUES ('x')",
+    "no about": "DROP TABLE about",
+    "no tags": "DROP TABLE tags",
+    "no details": "DROP TABLE details",
+    "no runs": "DROP TABLE runs",
+    "a view": "ALTER TABLE runs RENAME TO others; CREATE VIEW runs AS SELECT 1 AS number",
+    "a name that is no text": "schema",
+    "all of another encoding": "encoding",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_database_is_refused_in_words(pristine, tmp_path, damage):
+    path = tmp_path / "library.sqlite"
+    content = (pristine / "library.sqlite").read_bytes()
+    if damage == "a name that is no text":
+        content = content.replace(b"CREATE TABLE runs", b"CREATE TABLE r\xc1ns")
+    elif damage == "all of another encoding":
+        content = content.replace(b"experiment", b"exper\xff\xfeent")
+    path.write_bytes(content)
+    if " " in DAMAGE[damage]:
+        connection = sqlite3.connect(path)
+        connection.executescript(DAMAGE[damage])
+        connection.close()
+    with pytest.raises(LibraryError, match=r"is damaged|does not have the parts|cannot be"):
+        Library(tmp_path).find(result_of(seed=1).experiment)
+
+
+@pytest.mark.slow
+def test_changed_bytes_of_a_database_are_refused_in_words(pristine, tmp_path):
+    content, path = (pristine / "library.sqlite").read_bytes(), tmp_path / "library.sqlite"
+    refused = 0
+    for seed in range(30):
+        chance, changed = random.Random(seed), bytearray(content)
+        for _ in range(chance.choice([1, 8, 64])):
+            # The first pages have the schema.
+            changed[chance.randrange(chance.choice([4_096, len(content)]))] = chance.randrange(256)
+        path.write_bytes(changed)
+        try:
+            use_all(tmp_path)
+        except LibraryError:
+            refused += 1
+        for left in tmp_path.glob("library.sqlite-*"):
+            left.unlink()
+    assert 5 < refused < 30
+
+
+RUN_FILE = to_bytes(run_of())
+VERSION, HEADER, PAYLOAD = parts_of_run(RUN_FILE)
+
+
+def places(value, path=()):
+    """Every place in a JSON value that may have another one."""
+    yield path
+    if isinstance(value, dict | list):
+        parts = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, part in parts:
+            yield from places(part, (*path, key))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("field", sorted(HEADER))
+def test_a_hostile_field_of_a_run_file_is_refused_or_harmless(field):
+    refused = 0
+    for path in places(HEADER[field]):
+        for value in HOSTILE:
+            header = json.loads(json.dumps(HEADER))
+            target, *rest = header, field, *path
+            *down, last = rest
+            for key in down:
+                target = target[key]
+            target[last] = value
+            try:
+                run = from_bytes(joined_run(VERSION, header, PAYLOAD))
+            except RunFileError:
+                refused += 1
+                continue
+            assert from_bytes(to_bytes(run)).history.tests == run.history.tests
+    assert refused > 10
