@@ -98,7 +98,7 @@ def test_what_was_exported_is_taken_in(source, data, library):
     assert library.export([2, 3, 4]) == data
 
 
-LATER = {"exact_match", "jaxlib", "platform"}
+LATER = {"exact_match", "jaxlib", "platform", "excess", "excess_stderr"}
 
 
 def test_a_file_of_an_older_attnlab_lacks_what_came_later(data, library):
@@ -303,8 +303,8 @@ def test_more_runs_than_a_file_may_have_are_refused(source, data, library, monke
 @pytest.mark.parametrize("models", [True, False])
 def test_a_library_that_is_full_takes_in_all_or_nothing(source, library, models):
     data = source.export([1, 2, 3], models=models)
-    # Room for any of them alone.
-    small_one = Library(None, most_bytes=library.size() + len(data) * 2 // 3)
+    # Room for the rows of some of them.
+    small_one = Library(None, most_bytes=library.size() + len(data) // 2)
     with pytest.raises(LibraryError, match="is full"):
         small_one.take_in(data)
     assert small_one.count() == 0
