@@ -22,7 +22,7 @@ from attnlab.runs.option_texts import EXPERIMENT_PARTS, read_experiment, usual_e
 from attnlab.runs.result import result_of
 from attnlab.runs.storage import Run, load_run, save_run
 from attnlab.runs.whole_file import target_of
-from attnlab.training.changes import change_between
+from attnlab.training.changes import change_between, rescheduled
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, Setup, prepare, to_json
 from attnlab.training.loop import Look, Progress, divergence, run
@@ -128,6 +128,8 @@ def _from_file(file: str, parsed: dict[str, Any]) -> _Begun:
     history, setup = stored.history, prepare(experiment)
     if after != before:
         history = history.after(change_between(before, after, step=step))
+    if note := rescheduled(before, after, step=step):
+        print(f"attnlab: {note}", file=sys.stderr)
     return _Begun(experiment, setup, stored.state, history)
 
 

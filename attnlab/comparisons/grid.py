@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Hashable, Iterable, Mapping
 
 from attnlab.configuration.number_text import read_value
@@ -57,6 +58,13 @@ class Grid:
         if not 1 <= self.seeds <= MOST_SEEDS:
             remedy = f"Choose a whole number from 1 to {MOST_SEEDS}"
             raise OptionError("seeds", self.seeds, "out of bounds", remedy)
+        combinations = math.prod(len(texts) for _, texts in self.options)
+        if combinations > _MOST_SETTINGS:
+            name, texts = max(self.options, key=lambda option: len(option[1]))
+            problem = (
+                f"{combinations:,} combinations in all, more than the cap of {_MOST_SETTINGS:,}"
+            )
+            raise OptionError(name, ",".join(texts), problem, "Give fewer values")
 
 
 def alternatives(name: str, text: str) -> tuple[str, ...]:
@@ -113,7 +121,7 @@ def settings_of(grid: Grid) -> tuple[Setting, ...]:
     found: dict[Hashable, Setting] = {}
     unused = set(names)
     combinations = itertools.product(*(texts for _, texts in grid.options))
-    for texts in itertools.islice(combinations, _MOST_SETTINGS):
+    for texts in combinations:
         given = dict(zip(names, texts, strict=True))
         setting, used = _setting(given, grid.base)
         unused -= used

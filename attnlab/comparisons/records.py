@@ -30,9 +30,12 @@ def to_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def to_csv(rows: Sequence[Row]) -> str:
     """The same as a table with a heading; a cell that is not known is empty.
 
-    What is nested in a record has a column each, such as `test_nll_low`.
+    What is nested in a record has a column each, such as `test_nll_low`. A text that a spreadsheet
+    would compute as a formula has an apostrophe before it.
     """
-    flat = [dict(_flattened(record)) for record in to_records(rows)]
+    flat = [
+        {name: _as_text(value) for name, value in _flattened(record)} for record in to_records(rows)
+    ]
     columns = list(dict.fromkeys(name for record in flat for name in record))
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
@@ -133,6 +136,12 @@ def _flattened(record: dict[str, Any]) -> Iterable[tuple[str, Any]]:
             yield name, "; ".join(map(_in_words, value))
         else:
             yield name, value
+
+
+def _as_text(value: Any) -> Any:
+    """Return a cell that spreadsheets do not compute. Numbers are left as they are."""
+    is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{value}" if is_formula else value
 
 
 def _in_words(run: dict[str, Any]) -> str:

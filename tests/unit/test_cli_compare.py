@@ -146,3 +146,29 @@ def test_seeds_that_are_all_right_or_all_wrong_have_an_interval_with_a_width(acc
     tiny = Interval(1.0, 1 - 1e-7, 1.0, 4)
     assert show_interval(tiny) == "1.0000 (95% 0.9999999 to 1.0000000, 4 seeds)"
     assert "all 4" in show_interval(Interval(1.0, 1.0, 1.0, 4))
+
+
+def test_more_settings_than_can_be_compared_are_refused_at_once(run):
+    many = {name: ",".join(map(str, range(100, 420))) for name in ("steps", "train-size")}
+    flags = [part for name, text in many.items() for part in (f"--{name}", text)]
+    status, out, err = run("compare", "--model", "linear", *flags)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "102,400 combinations in all, more than 100,000" in err
+
+
+@pytest.mark.parametrize("more", [(), ("--json",), ("--csv",)])
+def test_without_a_single_result_the_status_is_1(run, monkeypatch, more):
+    def fails(experiment):
+        raise MemoryError("none left")
+
+    monkeypatch.setattr("attnlab.comparisons.many.carry_out", fails)
+    status, out, _ = run("compare", "--model", "linear", "--length", "3,4", "--seeds", 2, *more)
+    assert status == 1
+    assert out.count("none left") == 4 if more else 2
+
+
+def test_an_address_with_tls_and_no_certificate_is_refused_in_one_line(run):
+    pytest.importorskip("distributed")
+    status, out, err = run("compare", "--model", "linear", "--dask", "tls://127.0.0.1:1")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "`dask` is 'tls://127.0.0.1:1': a TLS address needs certificates" in err

@@ -1,6 +1,7 @@
 """Runs from the command line: saved, gone on with, kept, listed and taken elsewhere."""
 
 import json
+import math
 import os
 import tracemalloc
 
@@ -209,3 +210,33 @@ def test_a_run_is_saved_through_links(run, library, tmp_path, is_there):
     assert run("runs", "export", other)[0] == 0
     assert other.is_symlink()
     assert file.read_bytes().startswith(b"attnlab runs 1")
+
+
+@pytest.mark.parametrize("flag", ["text", "generator", "model", "tag"])
+@pytest.mark.parametrize("value", ["x " * 1_001, "\udcff"])
+def test_what_cannot_be_looked_for_is_refused_in_one_line(run, library, flag, value):
+    status, out, err = run("runs", "list", f"--{flag}", value)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"attnlab: `{flag}` is ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("warm_up", [0.1, 0.5])
+def test_a_scheduled_rate_that_moves_back_is_reported(run, library, tmp_path, warm_up):
+    file = tmp_path / "half.run"
+    scheduled = ("--schedule", "warm-up-cosine", "--warm-up", warm_up, "--learning-rate", "0.02")
+    run("train", *SMALL, *scheduled, "--steps", 20, "--save", file)
+    err = run("train", "--load", file, "--steps", 80)[2]
+    (line,) = [line for line in err.splitlines() if "warm-up-cosine" in line]
+
+    def rate(made, steps):
+        """Linear to 1 at `warm_up`, then half a cosine to 0."""
+        done = (made + 1) / (steps + 1)
+        if done < warm_up:
+            return 0.02 * done / warm_up
+        return 0.01 * (1 + math.cos(math.pi * (done - warm_up) / (1 - warm_up)))
+
+    assert f"from {rate(19, 20):.3g} to {rate(20, 80):.3g} at step 20" in line
+    # The same settings without a schedule change nothing.
+    run("train", *SMALL, "--steps", 20, "--save", file)
+    assert "learning rate" not in run("train", "--load", file, "--steps", 40)[2]

@@ -318,3 +318,11 @@ def test_as_csv_it_is_the_same_table():
     assert table[2]["unfinished"] == "seed 1 failed: the disk, which is full"
     assert table[1]["unfinished"].startswith("refused: `d_attn` is 999")
     assert to_csv([]).strip() == ""
+
+
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r"])
+def test_no_text_of_a_table_is_a_formula_for_a_spreadsheet(begin):
+    formula = f'{begin}HYPERLINK("http://a.example") b'
+    settings = [Setting((("symbols", text),), None, "no") for text in (formula, "b c", "-1.5")]
+    lines = csv.DictReader(io.StringIO(to_csv(summarise([], settings))))
+    assert [line["symbols"] for line in lines] == [f"'{formula}", "b c", "-1.5"]

@@ -4,7 +4,7 @@ import dataclasses
 from types import MappingProxyType
 from typing import Any
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import MOST_CHARACTERS, OptionError, check_typed
 from attnlab.configuration.visible_text import normal
 from attnlab.runs.result import STATES
 
@@ -36,7 +36,8 @@ class Query:
     reason. `generator` and `model` are registered names, `tag` is a whole tag, `state` one of
     `STATES`, `settings` that of an `Identity`. `deleted` asks for those in the bin instead of the
     others. `sort` is one of `SORTS`; runs that have no such figure come last, and equals are in the
-    order of their numbers. Refused, with an `OptionError`: another state or order.
+    order of their numbers. Refused, with an `OptionError`: another state or order, and a text of
+    more than 200 characters or that is not UTF-8.
     """
 
     text: str = ""
@@ -55,6 +56,11 @@ class Query:
                 listed = ", ".join(f"'{choice}'" for choice in choices)
                 remedy = f"Choose one of {listed}"
                 raise OptionError(name, getattr(self, name), "not a choice", remedy)
+        for name in ("text", "generator", "model", "tag"):
+            check_typed(name, getattr(self, name), most=MOST_CHARACTERS)
+            # What Python makes of bytes of the command line that are not UTF-8.
+            if any("\ud800" <= letter <= "\udfff" for letter in getattr(self, name)):
+                raise OptionError(name, getattr(self, name), "not UTF-8", "Type it in UTF-8")
 
 
 def condition_of(query: Query) -> tuple[str, list[Any]]:

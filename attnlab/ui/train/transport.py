@@ -9,6 +9,7 @@ from attnlab.configuration.options import OptionError
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import changes_between
 from attnlab.runs.snapshot import STATES, Snapshot
+from attnlab.training.changes import rescheduled
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import AMENDABLE
 from attnlab.ui.core.outside import as_text, draw_toast
@@ -75,11 +76,14 @@ def _amend(run: LiveRun, form: Experiment) -> None:
     if form == run.experiment:
         # The click came twice.
         return
+    before, step = run.experiment.training, run.snapshot().step
     try:
         run.amend(form)
     except ValueError as error:
         draw_toast(str(error))
     else:
+        if note := rescheduled(before, form.training, step=step):
+            draw_toast(note)
         run.start()
 
 
