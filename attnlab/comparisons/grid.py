@@ -61,9 +61,7 @@ class Grid:
         combinations = math.prod(len(texts) for _, texts in self.options)
         if combinations > _MOST_SETTINGS:
             name, texts = max(self.options, key=lambda option: len(option[1]))
-            problem = (
-                f"{combinations:,} combinations in all, more than the cap of {_MOST_SETTINGS:,}"
-            )
+            problem = f"{combinations:,} combinations in all, more than {_MOST_SETTINGS:,}"
             raise OptionError(name, ",".join(texts), problem, "Give fewer values")
 
 
