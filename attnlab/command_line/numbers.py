@@ -22,8 +22,10 @@ def whole_number(name: str, text: str, low: int, high: int) -> int:
     return value
 
 
-def show_estimate(value: float, stderr: float) -> str:
-    """A figure with its standard error, or that it is exact."""
+def show_estimate(value: float, stderr: float, *, bounded: bool = False) -> str:
+    """Return a number with its standard error, or how it was found."""
+    if bounded:
+        return f"{known_value(value, stderr)} (search stopped early)"
     return known_value(value, stderr) if stderr else f"{value:.4f} (exact)"
 
 

@@ -84,10 +84,14 @@ def run_optimum(parsed: dict[str, Any], doing: Doing) -> int:
     if not parsed["json"]:
         for rung in rungs:
             best = rung.best
-            print(
-                f"{rung.name:9} accuracy {show_estimate(best.accuracy, best.accuracy_stderr)}  "
-                f"loss {show_estimate(best.nll, best.nll_stderr)} nats"
+            accuracy, loss = (
+                show_estimate(value, stderr, bounded=best.bounded)
+                for value, stderr in (
+                    (best.accuracy, best.accuracy_stderr),
+                    (best.nll, best.nll_stderr),
+                )
             )
+            print(f"{rung.name:9} accuracy {accuracy}  loss {loss} nats")
         return 0
     maps = dependence(generator, length)
     report = {

@@ -16,18 +16,20 @@ from attnlab.optimum.sampled import mean_and_error, predictives, sampled_sequenc
 class Best:
     """Least possible -log p(token), in nats, and best possible accuracy, of predicting one token.
 
-    The standard errors are 0 where the figures are exact.
+    The standard errors are 0 where the numbers are exact. Where `bounded`, the search for the best
+    predictor was stopped before it converged: its loss may still be a little lower.
     """
 
     nll: float
     accuracy: float
     nll_stderr: float = 0.0
     accuracy_stderr: float = 0.0
+    bounded: bool = False
 
     @property
     def exact(self) -> bool:
-        """Whether the figures are enumerated rather than estimated."""
-        return self.nll_stderr == 0 and self.accuracy_stderr == 0
+        """Whether the numbers are enumerated, neither estimated nor bounded."""
+        return self.nll_stderr == 0 and self.accuracy_stderr == 0 and not self.bounded
 
 
 @dataclasses.dataclass(frozen=True)

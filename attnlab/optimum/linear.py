@@ -13,6 +13,11 @@ from attnlab.optimum.sampled import SAMPLES, mean_and_error
 from attnlab.optimum.sequences import weighted_sequences
 
 _MOST_ROUNDS = 2_000
+# Where tokens are impossible, weights grow without bound and each round gains less. Others converge
+# in about this many, after which the loss was within 2e-4 nats of its limit.
+_MOST_TO_INFINITY = 60
+# SciPy's status of a search that was stopped before it converged.
+_OUT_OF_ROUNDS = 1
 # The share of the loss that a round gains when the minimum of the convex loss counts as found.
 _CONVERGED = 1e-11
 # Or no slope is steeper, in nats.
@@ -28,7 +33,8 @@ def best_linear(generator: AbstractGenerator, length: int) -> Best:
     The predictor is softmax(x W + b) of the flattened one-hot visible tokens x; its loss is convex
     in W and b and is minimised by L-BFGS, over all sequences where they can be
     enumerated and else over one half of a sample, then measured on the other half. It need not be
-    the most accurate of all linear rules.
+    the most accurate of all linear rules. Where some tokens are impossible the search is stopped
+    after 60 rounds, and the result is `bounded` if it had not converged.
     """
     generator = generator.at_length(length)
     sequences = weighted_sequences(generator, length, sampled=2 * SAMPLES)
@@ -37,18 +43,19 @@ def best_linear(generator: AbstractGenerator, length: int) -> Best:
     if sequences.exact:
         possible = sequences.weight > 0
         features, target, weight = (part[possible] for part in (features, target, sequences.weight))
-        log_probs = _log_probs(features, _minimise(features, target, weight))
+        weights, converged = _minimise(features, target, weight)
+        log_probs = _log_probs(features, weights)
         loss = -(target * log_probs).sum(axis=1)
         right = np.take_along_axis(target, log_probs.argmax(axis=1)[:, None], axis=1)[:, 0]
-        return Best(float(weight @ loss), float(weight @ right))
+        return Best(float(weight @ loss), float(weight @ right), bounded=not converged)
     half = len(features) // 2
-    weights = _minimise(features[:half], target[:half], np.full(half, 1 / half))
+    weights, converged = _minimise(features[:half], target[:half], np.full(half, 1 / half))
     log_probs = _log_probs(features[half:], weights)
     loss = -(target[half:] * log_probs).sum(axis=1)
     right = np.take_along_axis(target[half:], log_probs.argmax(axis=1)[:, None], axis=1)[:, 0]
     nll, nll_stderr = mean_and_error(loss)
     accuracy, accuracy_stderr = mean_and_error(right)
-    return Best(nll, accuracy, nll_stderr, accuracy_stderr)
+    return Best(nll, accuracy, nll_stderr, accuracy_stderr, bounded=not converged)
 
 
 def _features(
@@ -72,8 +79,11 @@ def _minimise(
     features: Float[np.ndarray, "sequences features"],
     target: Float[np.ndarray, "sequences vocab"],
     weight: Float[np.ndarray, " sequences"],
-) -> Float[np.ndarray, "features free"]:
-    """argmin of Σ weight · -Σ target log softmax(features W), by L-BFGS."""
+) -> tuple[Float[np.ndarray, "features free"], bool]:
+    """Return the argmin of Σ weight · -Σ target log softmax(features W), by L-BFGS.
+
+    The second value says whether it converged.
+    """
     # It takes half a second to import, which only this predictor needs.
     from scipy.optimize import minimize
 
@@ -86,11 +96,12 @@ def _minimise(
         surplus = weight[:, None] * (np.exp(log_probs) - target)[:, : shape[1]]
         return loss, (features.T @ surplus).ravel()
 
+    rounds = _MOST_ROUNDS if target.all() else _MOST_TO_INFINITY
     found = minimize(
         loss_and_gradient,
         np.zeros(shape[0] * shape[1]),
         jac=True,
         method="L-BFGS-B",
-        options={"maxcor": 20, "maxiter": _MOST_ROUNDS, "ftol": _CONVERGED, "gtol": _FLAT},
+        options={"maxcor": 20, "maxiter": rounds, "ftol": _CONVERGED, "gtol": _FLAT},
     )
-    return found.x.reshape(shape)
+    return found.x.reshape(shape), found.status != _OUT_OF_ROUNDS

@@ -141,3 +141,12 @@ def test_bad_arguments_end_with_status_2_and_one_line(capsys, case):
     assert (status, seen.out) == (2, "")
     assert named in seen.err
     assert seen.err.count("\n") == 1
+
+
+def test_a_search_that_was_stopped_early_is_not_called_exact(capsys):
+    zero = "0.8,0.2,0; 0.3,0.3,0.4; 0.1,0.4,0.5"
+    assert main(("optimum", "markov", "--length", "7", "--transition", zero)) == 0
+    *others, linear, optimal = capsys.readouterr().out.splitlines()
+    assert linear.startswith("linear")
+    assert linear.count("(search stopped early)") == 2
+    assert all(line.count("(exact)") == 2 for line in (*others, optimal))

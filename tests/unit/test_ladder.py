@@ -6,6 +6,7 @@ import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+import scipy.optimize
 
 from attnlab.generators import Custom, HiddenMarkov, Markov
 from attnlab.optimum import ladder, optimum
@@ -147,3 +148,30 @@ def test_the_optimum_of_any_table_agrees_with_enumeration(order, data):
         so_far = oracles.first_days(joint, day)
         assert best.nll == pytest.approx(oracles.floor(so_far), abs=CLOSE)
         assert best.accuracy == pytest.approx(oracles.ceiling(so_far), abs=CLOSE)
+
+
+# No linear predictor is right, and the weights of one that avoids the impossible grow for ever.
+IMPOSSIBLE = Markov(transition=((0.8, 0.2, 0.0), (0.3, 0.3, 0.4), (0.1, 0.4, 0.5)))
+
+
+def test_a_search_that_weights_leave_to_infinity_is_stopped_and_says_so(monkeypatch):
+    rounds = []
+    minimize = scipy.optimize.minimize
+
+    def counted(*arguments, **named):
+        found = minimize(*arguments, **named)
+        rounds.append(found.nit)
+        return found
+
+    monkeypatch.setattr("scipy.optimize.minimize", counted)
+    rungs = {rung.name: rung.best for rung in ladder(IMPOSSIBLE, 7)}
+    assert rounds[0] <= 60
+    assert rungs["linear"].bounded
+    assert not rungs["linear"].exact
+    assert_in_order(rungs, optimum(IMPOSSIBLE, 7).final)
+    assert not any(best.bounded for name, best in rungs.items() if name != "linear")
+
+
+@pytest.mark.parametrize("generator", [Markov(), Custom()], ids=["markov", "custom"])
+def test_a_search_without_impossible_tokens_converges(generator):
+    assert best_linear(generator, 4).exact

@@ -99,6 +99,10 @@ def _draw_days(
     )
 
 
+# Its loss falls for ever where tokens are impossible.
+_STOPPED = "≈ and ≤: the search was stopped early, since some tokens are impossible."
+
+
 def draw_ladder(rungs: tuple[Rung, ...] | None, word: str = "day") -> None:
     """Reference predictors, each knowing more than the one before it."""
     if rungs is None:
@@ -110,12 +114,13 @@ def draw_ladder(rungs: tuple[Rung, ...] | None, word: str = "day") -> None:
         figures = f"{_accuracy(rung.best)} | {_nll(rung.best)}"
         knows = with_position_word(_knowledge(rung.name), word)
         lines.append(f"| **{rung.name}** · {knows} | {figures} |")
+    stopped = any(rung.best.bounded for rung in rungs)
     with st.container(key="ladder"):
         st.markdown("\n".join(lines))
     st.caption(
         "How to read it: each row is the predictor of least loss with that knowledge; another "
         "linear one may be more accurate, at a greater loss. Where the loss drops from one row to "
-        "the next, that knowledge is useful."
+        "the next, that knowledge is useful." + (f" {_STOPPED}" if stopped else "")
     )
 
 
@@ -196,11 +201,13 @@ def _knowledge(name: str) -> str:
 
 
 def _accuracy(best: Best) -> str:
-    return _figure(best.accuracy, best.accuracy_stderr, exact=best.exact)
+    figure = _figure(best.accuracy, best.accuracy_stderr, exact=best.accuracy_stderr == 0)
+    return f"≈ {figure}" if best.bounded else figure
 
 
 def _nll(best: Best) -> str:
-    return _figure(best.nll, best.nll_stderr, exact=best.exact)
+    figure = _figure(best.nll, best.nll_stderr, exact=best.nll_stderr == 0)
+    return f"≤ {figure}" if best.bounded else figure
 
 
 def _figure(value: float, stderr: float, *, exact: bool) -> str:
