@@ -21,11 +21,18 @@ else:
     from streamlit.runtime.pages_manager import PagesManager
 
     from first_paint.errors import tell_calmly
+    from first_paint.hosting import hosted
     from first_paint.log import shorten_log
     from first_paint.policy import KnownHostsOnly, OwnServerOnly
     from first_paint.waiting import engine_is_here, engine_lock
 
     shorten_log()
+
+    try:
+        hosted()
+    except ValueError as error:
+        # Whether strangers share it must be known before anything is answered.
+        raise SystemExit(f"attnlab: {error}") from None
 
     # Until somebody has called `st.navigation`, Streamlit would take the files of `pages/` for
     # pages of their own, and run that of a first link without this one.
