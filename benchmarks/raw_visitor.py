@@ -51,8 +51,8 @@ class RawVisitor:
             answer = ForwardMsg()
             answer.ParseFromString(self._socket.recv(timeout=_PATIENCE))
             kind = answer.WhichOneof("type")
-            if kind == "new_session":
-                self._script = answer.new_session.page_script_hash
+            if kind == "navigation":
+                self._script = answer.navigation.page_script_hash
             elif kind == "delta":
                 parts.append(str(answer.delta))
                 self._note(answer.delta.new_element)

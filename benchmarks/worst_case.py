@@ -4,6 +4,11 @@
 to the slowest settings that are allowed, each on a server that was just started, and prints the
 seconds until the page stands and until its last figure is there, and the megabytes of memory that
 the server took beyond what it had before. The browser runs on the same machine.
+
+`python -m benchmarks.worst_case --sessions 20` opens so many sessions of one server, without a
+browser. In turn they compare a hundred of the largest models, train the largest one, and ask for
+the numbers of the largest process. All stay open until the last has had its turn. It prints the
+server's memory on the way, and after all have left.
 """
 
 import argparse
@@ -11,6 +16,8 @@ import dataclasses
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import urlencode
 
 import numpy as np
@@ -23,11 +30,15 @@ from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import HOSTED, check_limits, work
 from attnlab.training.steps import Training
+from benchmarks.raw_visitor import RawVisitor
 from benchmarks.visitors import Visitor, server_and_browser
 from tests.e2e.menu import go_to
 from tests.e2e.server import AppServer
 
 _HOSTED = {"ATTNLAB_HOSTED": "1"}
+# As the container of 2 GB that the README names.
+_CONTAINER = _HOSTED | {"ATTNLAB_TRAININGS": "1", "ATTNLAB_MEMORY": "2000", "MALLOC_ARENA_MAX": "2"}
+_TURN_SECONDS, _FORGOTTEN_SECONDS = 125.0, 160.0
 _MEGA = 1e6
 _POLL_MILLISECONDS = 100
 # Longer than the pause between two questions that a page asks itself.
@@ -39,6 +50,7 @@ _WORKING_WORDS: Mapping[str, re.Pattern] = {
     '[class*="_status"]': re.compile(r"\b(running|waiting|compiling)\b"),
     '[data-testid="stProgress"]': re.compile(r"\b(running|waiting)\b"),
 }
+_WORKING = r'text: "(running|waiting)|badge[^\n]*(running|waiting|compiling)|hourglass_top'
 _SCRIPT_ENDED = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 
 
@@ -245,6 +257,60 @@ def _measured(ask: Ask, cap: float) -> str:
         )
 
 
+def _worst_of_sessions() -> list[tuple[str, str, Mapping[str, object], str]]:
+    """What sessions ask in turn: in words, the page, the settings and the button that begins it."""
+    stack = _largest_stack()
+    small = Training(batch=1, steps=1, train_size=100, test_size=100)
+    many = Experiment(model=stack, length=HOSTED.caps["length"], training=small)
+    compared = {**to_query(many), "seeds": int(HOSTED.runs), "vary_length": many.length}
+    trained = to_query(_slowest_experiment(DotMod(n=12, noise=0.01), model=stack))
+    figures = to_query(Experiment(generator=NDays(n=15), length=HOSTED.caps["length"]))
+    return [
+        ("compares", "compare", compared, "compare_start"),
+        ("trains", "", trained, "run_start"),
+        ("asks for figures", "generators", figures, ""),
+    ]
+
+
+def _many_sessions(number: int) -> None:
+    with TemporaryDirectory() as folder:
+        server = AppServer(Path(folder) / "log", _CONTAINER)
+        server.start()
+        try:
+            visitors = [RawVisitor(server.url, "words", {})]
+            _highest(server, visitors, 30.0)
+            print(f"{'before':24} {server.memory() / _MEGA:6.0f} MB", flush=True)
+            for place in range(number):
+                what, page, query, button = _worst_of_sessions()[place % 3]
+                visitors.append(RawVisitor(server.url, page, query))
+                if button:
+                    visitors[-1].press(button)
+                most = _highest(server, visitors[-1:], _TURN_SECONDS)
+                now = server.memory() / _MEGA
+                print(f"{place + 1:3} {what:20} {now:6.0f} MB, at most {most:6.0f} MB", flush=True)
+            for visitor in visitors:
+                visitor.leave()
+            _highest(server, [], _FORGOTTEN_SECONDS)
+            print(f"{'all have left':24} {server.memory() / _MEGA:6.0f} MB")
+        finally:
+            server.stop()
+
+
+def _highest(server: AppServer, watching: list[RawVisitor], seconds: float) -> float:
+    """The most megabytes until those who watch see no more work, for so many seconds at most."""
+    most, end, look = 0.0, time.monotonic() + seconds, time.monotonic() + 5.0
+    while time.monotonic() < end:
+        most = max(most, server.memory() / _MEGA)
+        time.sleep(0.1)
+        if watching and time.monotonic() > look:
+            look = time.monotonic() + 5.0
+            for visitor in watching:
+                visitor.look()
+            if not any(re.search(_WORKING, visitor.text) for visitor in watching):
+                break
+    return most
+
+
 def _is_growing(server: AppServer, page: Page) -> bool:
     before = server.memory(), server.processor_seconds()
     page.wait_for_timeout(500)
@@ -264,7 +330,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.worst_case", description=__doc__)
     parser.add_argument("--cap", type=float, default=300.0, help="seconds a page (default 300)")
     parser.add_argument("pages", nargs="*", metavar="PAGE", help="their titles; all by default")
+    parser.add_argument("--sessions", type=int, help="open so many at once, without a browser")
     arguments = parser.parse_args()
+    if arguments.sessions:
+        _many_sessions(arguments.sessions)
+        return
     titles = {ask.page for ask in _asks()}
     if unknown := set(arguments.pages) - titles:
         parser.error(f"no page {', '.join(unknown)}. Choose of: {', '.join(sorted(titles))}.")

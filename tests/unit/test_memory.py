@@ -6,7 +6,7 @@ import weakref
 import pytest
 
 from attnlab.live.queueing import WorkQueue
-from attnlab.ui.core.memory import Memory, give_memory_back
+from attnlab.ui.core.memory import Memory, bytes_of_server, give_memory_back
 
 MEGA = 1_000_000
 
@@ -17,7 +17,10 @@ class Server:
     def __init__(self, held, spare=0):
         self.now, self.held, self.spare, self.times = 0.0, held * MEGA, spare * MEGA, 0
         self.memory = Memory(
-            used=lambda: self.held + self.spare, give_back=self.free, clock=lambda: self.now
+            most=2_000 * MEGA,
+            used=lambda: self.held + self.spare,
+            give_back=self.free,
+            clock=lambda: self.now,
         )
 
     def free(self):
@@ -54,7 +57,7 @@ def test_a_server_that_holds_much_frees_it_at_once_and_only_when_it_has_grown():
     server = Server(700, spare=600)
     server.looks(seconds=1)
     assert (server.times, server.memory.is_full) == (1, False)
-    server.held = 1_200 * MEGA
+    server.held = 1_300 * MEGA
     server.looks(seconds=100)
     assert server.times == 2
     server.spare = 50 * MEGA
@@ -66,7 +69,7 @@ def test_a_server_that_holds_much_frees_it_at_once_and_only_when_it_has_grown():
 
 
 def test_a_server_that_has_nothing_to_free_begins_no_long_work():
-    server = Server(1_500)
+    server = Server(1_750)
     queue = WorkQueue(1, is_full=lambda: server.memory.is_full)
     place = queue.join()
     assert place.wait()
@@ -76,6 +79,18 @@ def test_a_server_that_has_nothing_to_free_begins_no_long_work():
     server.held = 700 * MEGA
     server.looks(seconds=1)
     assert place.reason_to_end() == ""
+
+
+def test_the_operator_may_say_how_much_a_server_holds(monkeypatch):
+    monkeypatch.delenv("ATTNLAB_MEMORY", raising=False)
+    of_the_machine = bytes_of_server()
+    assert of_the_machine > 500 * MEGA
+    monkeypatch.setenv("ATTNLAB_MEMORY", "2000")
+    assert bytes_of_server() == 2_000 * MEGA
+    for text in ("0", "-1", "2g"):
+        monkeypatch.setenv("ATTNLAB_MEMORY", text)
+        with pytest.raises(ValueError, match="`ATTNLAB_MEMORY`"):
+            bytes_of_server()
 
 
 class _Cycle:

@@ -13,7 +13,7 @@ import streamlit as st
 from attnlab.configuration.environment import check_devices, read_count
 from attnlab.live.queueing import WorkQueue
 from attnlab.training.limits import HOSTED, OPEN, Limits
-from attnlab.ui.core.memory import memory
+from attnlab.ui.core.memory import bytes_of_server, memory
 from first_paint.hosting import hosted
 
 
@@ -21,6 +21,7 @@ def environment_problem() -> str:
     """Return what of the server's environment stops every page, or nothing."""
     try:
         _places()
+        bytes_of_server()
         check_devices()
     except ValueError as error:
         return str(error)

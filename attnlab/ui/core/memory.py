@@ -13,18 +13,25 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import jax
 import streamlit as st
 
+from attnlab.configuration.environment import read_count
 from first_paint.hosting import hosted
 
 # Streamlit forgets a session two minutes after its tab was closed.
 _SECONDS_UNTIL_FORGOTTEN = 125.0
 _SECONDS = 5.0
-# Of the container of 2 GB that the README names. Above the first what can be spared is freed; above
-# the second even after that, no long computation begins.
-_PLENTY, _MOST = 1_100_000_000, 1_400_000_000
+# Shares of what the server may hold. Above the first what can be spared is freed; above the second
+# long computations pause.
+_PLENTY, _FULL = 0.6, 0.85
+# Where a container says how much it has, by versions of Linux's control groups.
+_CONTAINER_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
 # Freed again only when this much more is held than after the last time.
 _GROWTH = 100_000_000
 
@@ -32,19 +39,20 @@ _GROWTH = 100_000_000
 class Memory:
     """Collects what sessions leave behind, and says when the server is full.
 
-    `used` returns the bytes that the process holds, `give_back` frees what nothing needs, and
-    `clock` counts seconds.
+    `most` is how many bytes the process may hold, and `used` returns how many it does. `give_back`
+    frees what nothing needs, and `clock` counts seconds.
     """
 
     def __init__(
         self,
         *,
+        most: float,
         used: Callable[[], int] | None = None,
         give_back: Callable[[], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ):
         self._used, self._give_back = used or _resident_bytes, give_back or give_memory_back
-        self._clock = clock
+        self._most, self._clock = most, clock
         # When the state of the first of the sessions that ended since the last time is forgotten.
         self._due = math.inf
         self._held = 0
@@ -59,10 +67,10 @@ class Memory:
         is_due = self._clock() >= self._due
         if is_due:
             self._due = math.inf
-        if is_due or self._used() > max(_PLENTY, self._held + _GROWTH):
+        if is_due or self._used() > max(_PLENTY * self._most, self._held + _GROWTH):
             self._give_back()
             self._held = self._used()
-        self.is_full = self._used() > _MOST
+        self.is_full = self._used() > _FULL * self._most
 
     def watch(self) -> None:
         """Look again and again. For a thread that does nothing else."""
@@ -84,6 +92,17 @@ def give_memory_back() -> None:
             trim(0)
 
 
+def bytes_of_server() -> float:
+    """Return `ATTNLAB_MEMORY`, or what the container or machine has; infinite if unknown."""
+    if megabytes := read_count("ATTNLAB_MEMORY"):
+        return megabytes * 1e6
+    found = [math.inf]
+    if hasattr(os, "sysconf"):
+        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    limits = [limit.read_text().strip() for limit in _CONTAINER_LIMITS if limit.exists()]
+    return min(*found, *(int(text) for text in limits if text.isdecimal()), math.inf)
+
+
 def _resident_bytes() -> int:
     """Return how much memory the process holds; 0 where the system does not say."""
     try:
@@ -96,7 +115,7 @@ def _resident_bytes() -> int:
 @st.cache_resource(show_spinner=False)
 def memory() -> Memory:
     """Return that of this server; its thread runs as long as the process."""
-    made = Memory()
+    made = Memory(most=bytes_of_server())
     threading.Thread(target=made.watch, name="attnlab-memory", daemon=True).start()
     return made
 

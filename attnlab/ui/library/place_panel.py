@@ -27,8 +27,8 @@ def draw_place(place: SessionLibrary) -> None:
         where = f"in `{place.folder}`. Every run that is paused or done is kept."
     elif hosted():
         where = (
-            "in memory. This server keeps nothing: the library is of this session, with the runs "
-            "that are done, and ends with it. Take it along by Export, and bring it by Import."
+            "in memory. This server keeps finished runs until you close or reload the page. "
+            "Use Export to download them and Import to restore them."
         )
     else:
         where = "in memory, until the session ends: the library of this machine is not used."

@@ -10,9 +10,9 @@ from attnlab.configuration.options import OptionError
 from attnlab.runs.library import Library, LibraryError, Query, library_folder
 from attnlab.ui.core.hosting import hosted
 
-# Of a stranger's session: some fifty runs of the largest models that a server allows, and
-# thousands of small ones.
-_HOSTED_BYTES = 32_000_000
+# Of a stranger's session: a few runs of the largest models that a server allows, and hundreds of
+# small ones.
+_HOSTED_BYTES = 16_000_000
 # A page waits no longer for another program that writes.
 _PATIENCE = 3.0
 _OWN = "own_library"
