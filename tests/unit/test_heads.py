@@ -127,3 +127,8 @@ def test_rows_without_part_in_the_loss_are_paler_and_the_shares_of_the_other_are
     assert list(table.loc[last, "number"]) == ["25"] * 4
     assert set(table.loc[~last, "number"]) == {""}
     assert (heads_table(patterns, mask, trained=True, **rows)["strength"] == 1).all()
+    # Of several layers only the last has such rows.
+    two = rows | {"heads": (0, 0), "words": _words(2)}
+    of_each = heads_table(patterns, mask, trained=(True, False), **two)
+    assert (of_each["strength"][of_each["place"] == 0] == 1).all()
+    assert (of_each["strength"][of_each["place"] == 1] < 1).any()

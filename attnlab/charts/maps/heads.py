@@ -41,15 +41,16 @@ def heads_table(
     heads: Sequence[int],
     words: MapWords,
     read: int,
-    trained: bool,
+    trained: bool | Sequence[bool],
     symbols: Sequence[str] | None = None,
 ) -> pd.DataFrame:
     """A row for every unmasked cell of the `heads`, which count from 0; days count from 1.
 
     `words` name the heads in the same order.
 
-    `read` is the query, from 0, that makes the prediction; where the others are not `trained` they
-    are paler. `symbols` are the tokens of the days, or None for a mean over sequences.
+    `read` is the query, from 0, that makes the prediction; where the others are not `trained`, of
+    all heads or of each, they are paler. `symbols` are the tokens of the days, or None for a mean
+    over sequences.
     """
     query, key = np.nonzero(unmasked)
     days = np.arange(1, max(unmasked.shape) + 1).astype(str)
@@ -65,15 +66,21 @@ def heads_table(
                 "top": top[query],
                 "high": np.where(query == read, READ_HEIGHT, 1.0),
                 "share": patterns[head][query, key].astype(float),
-                "strength": np.where((query == read) | trained, 1.0, _UNTRAINED),
+                "strength": np.where((query == read) | whole, 1.0, _UNTRAINED),
                 "number": np.where(query == read, percent(patterns[head][query, key]), ""),
                 "query_day": days[query],
                 "key_day": days[key],
             }
         )
-        for place, (head, name) in enumerate(zip(heads, words.names, strict=True))
+        for place, (head, name, whole) in enumerate(
+            zip(heads, words.names, _each(trained, words), strict=True)
+        )
     ]
     return pd.concat(parts, ignore_index=True)
+
+
+def _each(trained: bool | Sequence[bool], words: MapWords) -> Bool[np.ndarray, " heads"]:
+    return np.broadcast_to(trained, len(words.names))
 
 
 def informative_table(days: Sequence[int], heads: int) -> pd.DataFrame:
@@ -90,7 +97,7 @@ def heads_chart(
     words: MapWords,
     shape: tuple[int, int],
     read: int,
-    trained: bool,
+    trained: bool | tuple[bool, ...],
     symbols: tuple[str, ...] | None,
     dark: bool,
     height: int,
@@ -138,7 +145,8 @@ def heads_chart(
     numbers = numbers_in(table, grid, dark=dark).encode(tooltip=tooltip)
     around = surroundings(grid, words.names, words.cell, f"key: {words.key}", colour, dark=dark)
     # Above the diagonal there is room, unless the row that predicts is up there.
-    note = [] if trained or not read else [_note(names, grid, keys, hue.truth)]
+    pale = [name for name, whole in zip(names, _each(trained, words), strict=True) if not whole]
+    note = [_note(pale, grid, keys, hue.truth)] if pale and read else []
     marks = alt.Chart(informative).mark_text(
         aria=False,
         text="▼",

@@ -46,7 +46,7 @@ def _maps(
     *,
     heads: Sequence[int],
     marked: bool = True,
-    trained: bool | None = None,
+    trained: bool | tuple[bool, ...] | None = None,
     **look: object,
 ) -> Drawing:
     trained = not shown.is_untrained if trained is None else trained
@@ -101,7 +101,10 @@ def _attention_drawing(shown: Shown, **look: object) -> Drawing:
     )
     patterns = np.stack([attention[place].pattern[head] for place, head in heads])
     words = MapWords(names, _ATTENTION, "day attended to")
-    rows = {"heads": range(len(heads)), "marked": found.kind == "self"}
+    # Of earlier layers all rows are trained: the last one reads what they write.
+    last = len(attention) - 1
+    trained = tuple(place < last or not shown.is_untrained for place, _ in heads)
+    rows = {"heads": range(len(heads)), "marked": found.kind == "self", "trained": trained}
     return _maps(shown, patterns, found.mask, words, **rows, **look)
 
 

@@ -78,14 +78,14 @@ class Shown(NamedTuple):
 
     @property
     def is_untrained(self) -> bool:
-        """Whether the rows beside the one that predicts have no part in the loss.
+        """Whether maps that are shown have rows without a part in the loss.
 
-        Those of earlier layers have: the last layer reads what they write.
+        They are those of the last layer beside the one that predicts.
         """
         if self.snapshot.experiment.training.loss != "last":
             return False
         if self.choice.view == ALL_HEADS:
-            return len(self.trace.attention) < 2
+            return True
         attention = self.trace.attention
         return self.choice.view != "attention" or self.choice.of(self.trace)[0] is attention[-1]
 
