@@ -41,7 +41,7 @@ def gain_in_words(gain: Comparison | None) -> str:
     mean, low, high = gain.difference.mean, gain.difference.low, gain.difference.high
     verb = "Gains" if mean > 0 else "Loses"
     least, most = sorted((abs(low), abs(high)))
-    change = f"{verb} {abs(mean):.3f} ({least:.3f} to {most:.3f})"
+    change = f"{verb} {abs(mean):.3f} ({show_range(least, most)})"
     if not gain.within_noise:
         return f"{change}."
     if low * high > 0:

@@ -20,7 +20,7 @@ from attnlab.charts import (
 )
 from attnlab.comparisons.published.parts import PROCESSES, SWITCHED, Part, part_named
 from attnlab.comparisons.published.rows import PublishedRow, differences, whole_gain
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_measured, show_range
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
@@ -172,8 +172,8 @@ def _draw_ladder(part: Part, process: str) -> None:
     if (whole := whole_gain(rows)) is not None:
         change = whole.difference
         st.markdown(
-            f"**All switches together** add {change.mean:.3f} ({change.low:.3f} to "
-            f"{change.high:.3f}) to the accuracy on {process}."
+            f"**All switches together** add {change.mean:.3f} "
+            f"({show_range(change.low, change.high)}) to the accuracy on {process}."
         )
     _draw_verdicts(rows, tuple(map(label_of, rows)), published=False)
 

@@ -5,7 +5,7 @@ import streamlit as st
 
 from attnlab.comparisons.intervals import Interval
 from attnlab.comparisons.paired import common_seeds, compare
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_measured, show_range
 from attnlab.configuration.options import quoted
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import differing_settings, label_of_change
@@ -129,7 +129,7 @@ def _difference(snapshot: Snapshot, baseline: PastRun) -> str:
 
 
 def _interval(interval: Interval) -> str:
-    return f"{interval.mean:.3f} ({interval.low:.3f} to {interval.high:.3f})"
+    return f"{interval.mean:.3f} ({show_range(interval.low, interval.high)})"
 
 
 def _draw_actions(run: LiveRun, chosen: PastRun) -> None:
