@@ -240,3 +240,19 @@ def test_a_scheduled_rate_that_moves_back_is_reported(run, library, tmp_path, wa
     # The same settings without a schedule change nothing.
     run("train", *SMALL, "--steps", 20, "--save", file)
     assert "learning rate" not in run("train", "--load", file, "--steps", 40)[2]
+
+
+@posix
+def test_a_disk_without_room_for_readers_is_full(run, library):
+    import resource
+
+    Library(library).close()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # Less than the file that readers share.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        status, _, err = run("runs", "list")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert status == 1
+    assert "has no space left" in err

@@ -71,6 +71,8 @@ def explained(where: str) -> Iterator[None]:
         # A name in the schema, or a message about it.
         raise library_error(where, sqlite3.SQLITE_CORRUPT) from error
     except sqlite3.Error as error:
-        # The lower byte; the rest of the code says more than anybody can act on.
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        # The lower byte; the rest of a code says more than you can act on, but for a full disk that
+        # has no room for the file which readers share.
+        code = sqlite3.SQLITE_FULL if code == sqlite3.SQLITE_IOERR_SHMSIZE else code & 0xFF
         raise library_error(where, code) from error

@@ -92,7 +92,9 @@ def _take_in(library: Library, file: UploadedFile | None) -> Told:
         taken = _taken_in(library, file.getvalue())
     except (ArchiveError, RunFileError, LibraryError) as error:
         return functools.partial(draw_error, f"{quoted(file.name)}: {error} Nothing was added.")
-    return functools.partial(_draw_taken, taken)
+    # A file that the browser refuses as too large is not told to the server: the name says which
+    # file this is about.
+    return functools.partial(_draw_taken, quoted(file.name), taken)
 
 
 def _taken_in(library: Library, data: bytes) -> TakenIn:
@@ -110,7 +112,7 @@ def _taken_in(library: Library, data: bytes) -> TakenIn:
     return TakenIn((library.keep(result),), 0, ())
 
 
-def _draw_taken(taken: TakenIn) -> None:
+def _draw_taken(name: str, taken: TakenIn) -> None:
     added, known = len(taken.added), taken.known
     parts = [f"{added:,} run{'s' * (added != 1)} added"]
     if known:
@@ -120,6 +122,7 @@ def _draw_taken(taken: TakenIn) -> None:
     told = "".join(f"\n- {as_message(line)}" for line in taken.refused[:_MOST_TOLD])
     more = len(taken.refused) - _MOST_TOLD
     st.info(
-        f"{', '.join(parts)}.{told}" + (f"\n- and {more:,} more" if more > 0 else ""),
+        f"{as_message(name)}: {', '.join(parts)}.{told}"
+        + (f"\n- and {more:,} more" if more > 0 else ""),
         icon=":material/upload:",
     )
