@@ -45,7 +45,8 @@ def _draw_curves(entries: dict[str, Entry]) -> None:
         return
     experiments = [result.experiment for result in shown.values()]
     is_one_process = len({(each.generator, each.length) for each in experiments}) == 1
-    known = known_losses(experiments[0], ()) if is_one_process else {}
+    bests = known_losses(experiments[0], ()) if is_one_process else {}
+    known = {name: best.nll for name, best in bests.items()}
     ends = [f"{name} {result.tests[-1][1].nll:.3f}" for name, result in shown.items()]
     with st.container(key="chart_library"):
         draw_chart(
