@@ -1,6 +1,4 @@
-# attnlab on a server that strangers share:
-#   docker build --tag attnlab .
-#   docker run --rm --publish 8501:8501 --read-only --tmpfs /tmp --memory 2g attnlab
+# attnlab on a server that strangers share. The README says how to build and run it.
 FROM python:3.13-slim
 
 # The browser draws with the fonts of its own machine; these are for pictures made on the server.
@@ -26,6 +24,8 @@ USER 1000
 
 ENV ATTNLAB_HOSTED=1 \
     PORT=8501 \
+    # With an arena for every thread, memory that is freed would stay with the process.
+    MALLOC_ARENA_MAX=2 \
     # Nothing is written: no bytecode, and uploads that are being received stay in memory.
     PYTHONDONTWRITEBYTECODE=1 \
     TMPDIR=/dev/shm \
