@@ -147,10 +147,10 @@ def test_nothing_was_left_only_where_the_loss_says_so_too(losses, words):
     assert ("nothing was left" in verdict) == ("nothing was left" in words)
 
 
-@pytest.mark.parametrize("n", [2, 3, 8])
+@pytest.mark.parametrize("n", [2, 3])
 def test_a_published_figure_of_the_same_law_disagrees_in_5_percent(n):
-    """Or fewer. Beyond two standard errors it is in 17, 12 and 7 %, as seeds spread by 0.03."""
-    random, sets, found = np.random.default_rng(n), 1_500, 0
+    """Or fewer. Beyond two standard errors it is in 17 and 12 %, as seeds spread by 0.03."""
+    random, sets, found = np.random.default_rng(n), 500, 0
     for _ in range(sets):
         ours = random.binomial(10_000, random.normal(0.5, 0.03, n)) / 10_000
         theirs = random.binomial(1_000, random.normal(0.5, 0.03)) / 1_000
