@@ -193,11 +193,10 @@ def _passed(happened: WhatHappened) -> Iterator[str]:
     if happened.step == 0:
         yield "Not trained yet."
     elif happened.passed:
-        beaten = (
-            f"{_baseline(rung.name)} from step {rung.step:,}"
-            for rung in happened.passed[-_MOST_PASSED:]
-        )
-        yield f"Beats {' and '.join(beaten)}."
+        # Of several that were passed at once the hardest says it all.
+        by_step = {rung.step: _baseline(rung.name) for rung in happened.passed}
+        beaten = [f"{name} from step {step:,}" for step, name in by_step.items()]
+        yield f"Beats {' and '.join(beaten[-_MOST_PASSED:])}."
     elif happened.against_guess == "worse":
         yield "Worse than a uniform guess."
     elif happened.against_guess == "like it":
