@@ -117,10 +117,10 @@ def test_a_part_that_is_none_is_refused():
         (0.8949, "0.005 below the ceiling: 100 % learned (99 to 101 %)."),
         (0.91, "0.010 above the ceiling: 100 % learned (99 to 101 %)."),
         (0.8801, "0.020 below the ceiling: 100 % learned"),
-        (0.8799, "Below the ceiling: 0.880 of 0.900. 96% of the way there"),
-        (0.8001, "Below the ceiling: 0.800 of 0.900. 80% of the way there"),
-        (0.7999, "Far below the ceiling: 0.800 of 0.900. 80% of the way there"),
-        (0.41, "Far below the ceiling: 0.410 of 0.900. 2% of the way there"),
+        (0.8799, "Below the ceiling: 0.880 of 0.900. 96 % of the way there"),
+        (0.8001, "Below the ceiling: 0.800 of 0.900. 80 % of the way there"),
+        (0.7999, "Far below the ceiling: 0.800 of 0.900. 80 % of the way there"),
+        (0.41, "Far below the ceiling: 0.410 of 0.900. 2.0 % of the way there"),
         (0.3999, "No better than always naming the most common weather (0.400)."),
     ],
 )
@@ -164,7 +164,7 @@ def test_a_small_gap_is_not_small_where_little_can_be_learned():
     (row,) = summarise(row_with(around(0.415)).results, references=lambda _: low)
     # Half of the way, although only 0.015 from the end.
     assert share_of_way(row) == pytest.approx(0.5)
-    assert verdict_of(row).startswith("Below the ceiling: 0.415 of 0.430. 50% of the way")
+    assert verdict_of(row).startswith("Below the ceiling: 0.415 of 0.430. 50 % of the way")
 
 
 def test_seeds_that_differ_much_do_not_tell_a_row_from_the_commonest_token():

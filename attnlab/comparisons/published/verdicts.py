@@ -9,7 +9,7 @@ from attnlab.comparisons.intervals import LEVEL, Interval, normal_quantile, t_qu
 from attnlab.comparisons.paired import Comparison
 from attnlab.comparisons.published.literature import Published, standard_error
 from attnlab.comparisons.summary import Row, figures_of
-from attnlab.configuration.number_text import show_range
+from attnlab.configuration.number_text import show_percent, show_range
 
 _NOTHING = Published()
 # In accuracy. A test of 10,000 sequences has a standard error of half a hundredth.
@@ -126,7 +126,8 @@ def _nearness(row: Row) -> Iterator[str]:
         elif row.accuracy.low is not None and row.accuracy.low <= least.accuracy:
             yield f"These seeds do not distinguish it from {naming}."
         else:
-            yield f"{share:.0%} of the way there from always naming the most common weather."
+            way = show_percent(share)
+            yield f"{way} of the way there from always naming the most common weather."
         yield f"By the loss, {learned}."
         linear = row.references.linear
         if linear is not None and row.setting.experiment.model.name == "linear":

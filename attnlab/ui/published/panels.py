@@ -20,7 +20,7 @@ from attnlab.charts import (
 )
 from attnlab.comparisons.published.parts import PROCESSES, SWITCHED, Part, part_named
 from attnlab.comparisons.published.rows import PublishedRow, differences, whole_gain
-from attnlab.configuration.number_text import show_measured, show_range
+from attnlab.configuration.number_text import show_measured, show_percent, show_range
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
@@ -235,5 +235,6 @@ def _extremes(rows: Sequence[PublishedRow]) -> str:
     known.sort(key=lambda row: row.row.learned.mean)
     ends = zip(("Least", "most"), (known[0], known[-1]), strict=True) if known else ()
     return ", ".join(
-        f"{word} {row.row.learned.mean:.0%} by {row.model} on {row.process}" for word, row in ends
+        f"{word} {show_percent(row.row.learned.mean)} by {row.model} on {row.process}"
+        for word, row in ends
     )

@@ -9,6 +9,7 @@ from attnlab.charts import share_names, shares_chart, shares_table
 from attnlab.comparisons.intervals import LEVEL
 from attnlab.comparisons.shares import Share, shares_of
 from attnlab.comparisons.summary import Row
+from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError
 from attnlab.ui.compare.findings.dots_panel import FIGURES, figure_shown
 from attnlab.ui.compare.findings.words import plain_label
@@ -42,7 +43,7 @@ def draw_spread(rows: Sequence[Row]) -> None:
             shares_chart(shares_table(shown), parts=share_names(shown), dark=on_dark()),
             name=f"What the spread of the {FIGURES[figure]} is due to",
             alt=f"Shares of the variance of the {FIGURES[figure]}: "
-            + ", ".join(f"{names[each]} {each.share:.0%}" for each in shown)
+            + ", ".join(f"{names[each]} {show_percent(each.share)}" for each in shown)
             + ".",
         )
     st.caption(
@@ -60,5 +61,7 @@ def _in_words(shares: Sequence[Share], names: Mapping[Share, str]) -> str:
         most = "No option has an effect beyond chance here."
     else:
         largest = max(real, key=lambda each: each.share)
-        most = f"Most of what options explain is due to {names[largest]}: {largest.share:.0%}."
-    return f"{most} Seeds explain {seed.share:.0%} of the spread, the options {1 - seed.share:.0%}."
+        share = show_percent(largest.share)
+        most = f"Most of what options explain is due to {names[largest]}: {share}."
+    shares = show_percent(seed.share), show_percent(1 - seed.share)
+    return f"{most} Seeds explain {shares[0]} of the spread, the options {shares[1]}."
