@@ -186,11 +186,12 @@ def _evaluation(row: Mapping[str, Any]) -> Evaluation | None:
     found = Evaluation(*(math.nan if row[n] is None else _number(row, n) for n in names))
     # An excess may be below 0, by luck; runs of earlier versions have none.
     excess, stderr = (row.get(name) for name in of_excess)
+    if excess is not None and (type(excess) not in (int, float) or not math.isfinite(excess)):
+        raise RowError(f"Its excess is {quoted(excess)}, which is not a number.")
+    stderr = None if stderr is None else _number(row, "excess_stderr")
     if excess is None or stderr is None:
         return found
-    if type(excess) not in (int, float) or not math.isfinite(excess):
-        raise RowError(f"Its excess is {quoted(excess)}, which is not a number.")
-    return found._replace(excess=float(excess), excess_stderr=_number(row, "excess_stderr"))
+    return found._replace(excess=float(excess), excess_stderr=stderr)
 
 
 def _steps(table: np.ndarray) -> np.ndarray:
