@@ -164,7 +164,7 @@ def test_without_a_single_result_the_status_is_1(run, monkeypatch, more):
     monkeypatch.setattr("attnlab.comparisons.many.carry_out", fails)
     status, out, _ = run("compare", "--model", "linear", "--length", "3,4", "--seeds", 2, *more)
     assert status == 1
-    assert out.count("none left") == 4 if more else 2
+    assert out.count("none left") == (4 if more else 2)
 
 
 def test_an_address_with_tls_and_no_certificate_is_refused_in_one_line(run):
