@@ -5,6 +5,7 @@ accepted can be drawn on no page or printed by no command.
 """
 
 import contextlib
+import itertools
 import json
 import math
 import random
@@ -98,6 +99,20 @@ def test_a_hostile_field_of_an_archive_is_refused_by_name_and_the_others_come_in
         assert len(again.take_in(library.export(taken.added)).added) == len(taken.added)
         again.close()
         library.close()
+
+
+def test_the_work_of_an_import_grows_with_its_runs_even_if_all_have_one_date():
+    def steps_for(count):
+        library, steps = Library(None), itertools.count()
+        with library._store.reading() as connection:
+            connection.set_progress_handler(lambda: next(steps) * 0, 1)
+        runs = [({**RECORD, "steps": n, "model_bytes": None}, b"") for n in range(count)]
+        assert len(library.take_in(joined(runs)).added) == count
+        library.close()
+        return next(steps)
+
+    # In instructions of SQLite's machine. Twice the work for twice the runs, and a little more.
+    assert steps_for(400) < 2.4 * steps_for(200)
 
 
 SQL_VALUES = [

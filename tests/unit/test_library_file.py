@@ -3,7 +3,6 @@
 import base64
 import dataclasses
 import hashlib
-import itertools
 import json
 import os
 import re
@@ -340,19 +339,3 @@ def test_a_run_whose_model_is_damaged_is_exported_without_it(tmp_path, library, 
     assert_same(dataclasses.replace(kept, run=None), library.entry(1).result)
     assert not library.entry(1).has_model
     opened.close()
-
-
-def test_the_work_of_an_import_grows_with_its_runs_even_if_all_have_one_date(data):
-    ((record, _), *_) = parts_of(data)
-
-    def steps_for(count):
-        library, steps = Library(None), itertools.count()
-        with library._store.reading() as connection:
-            connection.set_progress_handler(lambda: next(steps) * 0, 1)
-        runs = [({**record, "steps": n, "model_bytes": None}, b"") for n in range(count)]
-        assert len(library.take_in(joined(runs)).added) == count
-        library.close()
-        return next(steps)
-
-    # In instructions of SQLite's machine. Twice the work for twice the runs, and a little more.
-    assert steps_for(400) < 2.4 * steps_for(200)
