@@ -138,6 +138,7 @@ _LATER: Mapping[str, str] = {
     "rnn-attention_cell": "tanh",
     "rnn-attention_d_attn": "32",
     "rnn-attention_score": "additive",
+    "split": "independent",
 }
 
 DEFAULTS: Mapping[str, Mapping[str, str]] = dict.fromkeys(("1", LINK_VERSION), _FIRST | _LATER)

@@ -20,6 +20,7 @@ from attnlab.models import ALL_MODELS, AbstractModel, AbstractModelOptions, Atte
 from attnlab.models.readout import readout_position
 from attnlab.training.compilation import QUICKLY
 from attnlab.training.evaluation import exact_losses
+from attnlab.training.held_out import is_held_out
 from attnlab.training.optimisers import Adam
 from attnlab.training.sources import AbstractSource, FreshSource, FullSource, MinibatchSource
 from attnlab.training.steps import Training, TrainState, initial_state
@@ -27,6 +28,8 @@ from attnlab.training.steps import Training, TrainState, initial_state
 VERSION = 1
 # Sequences whose patterns are watched during a run.
 PROBES = 32
+# How often sequences are drawn until enough of them are held out.
+_MOST_DRAWS = 200
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,14 +198,7 @@ class Setup(NamedTuple):
 @fixed_numerics()
 def prepare(experiment: Experiment) -> Setup:
     """Draw data and starting weights. The same experiment always gives the same ones."""
-    generator, training = experiment.generator, experiment.training
-    train_size = training.train_size if training.data == "fixed" else 0
-    # One draw for all, since a sampler is compiled for every size it is asked for.
-    size = PROBES + training.test_size + train_size
-    process = FreshSource(generator, generator.start(), size, experiment.length + 1)
-    sequences = _drawn(process, jr.fold_in(_root(experiment), 1))
-    # Cut and handed over by NumPy, since JAX would compile a program for every part.
-    probes, test, train_set = np.split(sequences, (PROBES, PROBES + training.test_size))
+    generator, (probes, test, train_set) = experiment.generator, draw_data(experiment)
     return Setup(
         state=starting_state(experiment),
         source=source_of(experiment, jax.device_put(train_set)),
@@ -212,6 +208,45 @@ def prepare(experiment: Experiment) -> Setup:
         given=generator.given(),
         exact=exact_losses(generator, test),
     )
+
+
+class Drawn(NamedTuple):
+    """Sequences of visible tokens and the one to predict: to watch, to test, and to train on."""
+
+    probes: Int[np.ndarray, "probes positions"]
+    test: Int[np.ndarray, "test positions"]
+    train_set: Int[np.ndarray, "size positions"]
+
+
+@fixed_numerics()
+def draw_data(experiment: Experiment) -> Drawn:
+    """Return the sequences of an experiment; its training set is empty where data are fresh.
+
+    Raises:
+        OptionError: if the process has too few sequences to hold some out.
+    """
+    generator, training = experiment.generator, experiment.training
+    train_size = training.train_size if training.data == "fixed" else 0
+    # One draw for all, since a sampler is compiled for every size it is asked for.
+    size = PROBES + training.test_size + train_size
+    process = FreshSource(generator, generator.start(), size, experiment.length + 1)
+    key = jr.fold_in(_root(experiment), 1)
+    # Cut by NumPy, since JAX would compile a program for every part.
+    drawn = Drawn(*np.split(_drawn(process, key), (PROBES, PROBES + training.test_size)))
+    # All sources of a task differ already.
+    if training.split == "independent" or isinstance(generator, AbstractTask):
+        return drawn
+    sides: list[list[np.ndarray]] = [[], []]
+    for number in range(_MOST_DRAWS):
+        more = np.asarray(_draw(process, jr.fold_in(key, number)).tokens)
+        held = is_held_out(more, experiment.seed)
+        for side, rows in zip(sides, (more[held], more[~held]), strict=True):
+            side.append(rows)
+        test, train_set = map(np.concatenate, sides)
+        if len(test) >= training.test_size and len(train_set) >= train_size:
+            return Drawn(drawn.probes, test[: training.test_size], train_set[:train_size])
+    problem = "the process has too few different sequences to keep some for the test alone"
+    raise OptionError("split", training.split, problem, "Choose 'independent' or a larger `length`")
 
 
 def _drawn(process: FreshSource, key: Key[Array, ""]) -> Int[np.ndarray, "size positions"]:

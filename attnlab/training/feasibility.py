@@ -1,6 +1,7 @@
 """What an experiment could reach at best, told before it is trained."""
 
 import dataclasses
+import math
 from collections.abc import Iterator
 
 from attnlab.configuration.finding import Finding
@@ -11,9 +12,13 @@ from attnlab.configuration.position_words import with_position_word
 from attnlab.generators import AbstractTask
 from attnlab.optimum.best import Best, optimum
 from attnlab.optimum.ladder import ladder
-from attnlab.training.experiment import Experiment
+from attnlab.training.experiment import Experiment, draw_data
+from attnlab.training.held_out import share_also_in
 
-_SAMPLED = 20_000
+# Where there are more sequences, few of a test are drawn a second time.
+_FEW_SEQUENCES = 20_000
+# The next token is nearly determined up to this share of the loss of a uniform guess.
+_NEARLY_DETERMINED = 0.1
 # Less accuracy than this, and less loss in nats, is lost in the error of a test of 10,000
 # sequences.
 _NOTHING_TO_LEARN = 0.005
@@ -44,6 +49,7 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
     ]
     # A task is tested at all tokens of its target, wherever the readout is.
     if not isinstance(generator, AbstractTask):
+        findings += _about_overlap(experiment, best)
         findings += _about_sight(experiment, best, reachable)
     told = (
         Finding(option, with_position_word(text, generator.position_word))
@@ -63,6 +69,25 @@ def reachable_by(experiment: Experiment) -> Best | None:
     return experiment.model.reachable(
         experiment.generator, experiment.length, experiment.read_position
     )
+
+
+def _about_overlap(experiment: Experiment, best: Best) -> Iterator[Finding]:
+    """Which share of the test can be known by heart, where that may pass for what is to be learned.
+
+    That is where the next token is nearly determined, and there are few sequences.
+    """
+    vocab, training = experiment.generator.vocabulary.size, experiment.training
+    many = vocab ** (experiment.length + 1) > _FEW_SEQUENCES
+    random = best.nll > _NEARLY_DETERMINED * math.log(vocab)
+    if training.data == "fresh" or training.split == "held out" or many or random:
+        return
+    drawn = draw_data(experiment)
+    if share := share_also_in(drawn.test, drawn.train_set):
+        yield Finding(
+            "split",
+            f"{100 * share:.3g} % of the test sequences are also in the training set. Choose the "
+            "test set 'held out' to test on other ones.",
+        )
 
 
 def _about_sight(experiment: Experiment, best: Best, reachable: Best | None) -> Iterator[Finding]:

@@ -23,6 +23,7 @@ from attnlab.configuration.options import (
 )
 from attnlab.models import AbstractModel
 from attnlab.models.readout import READOUTS
+from attnlab.training.held_out import SPLITS
 from attnlab.training.losses import LOSSES, mixed_in, sequence_loss
 from attnlab.training.optimisers import (
     OPTIMISERS,
@@ -110,6 +111,12 @@ class Training(Options):
     test_size: int = option(
         10_000, "Sequences that loss and accuracy are measured on.", low=100, high=100_000
     )
+    split: str = option(
+        "independent",
+        "; ".join(f"{name}: {text}" for name, text in SPLITS.items()) + ".",
+        choices=tuple(SPLITS),
+        label="test set",
+    )
 
     def __post_init__(self):
         super().__post_init__()
@@ -117,6 +124,9 @@ class Training(Options):
             problem = f"the loss '{self.loss}' does not ask for every token of a target"
             remedy = "Choose 0, or the loss 'next'"
             raise OptionError("scheduled_sampling", self.scheduled_sampling, problem, remedy)
+        if self.split == "held out" and self.data == "fresh":
+            problem = "fresh data are new draws of all sequences at every step"
+            raise OptionError("split", self.split, problem, "Choose 'independent', or fixed data")
         if self.batch_mode != "full":
             return
         if self.data == "fresh":

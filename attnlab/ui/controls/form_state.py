@@ -114,6 +114,7 @@ _RULED: Mapping[str, tuple[str, str]] = {
     "temperature": ("scale", "temperature"),
     "batch": ("batch_mode", "minibatch"),
     "train_size": ("data", "fixed"),
+    "split": ("data", "fixed"),
     "warm_up": ("schedule", "warm-up-cosine"),
     "scheduled_sampling": ("loss", "next"),
 }
