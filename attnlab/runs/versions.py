@@ -11,7 +11,6 @@ from attnlab.configuration.options import quoted
 # and seed give other numbers than before.
 ATTNLAB_VERSION = "0.1.0"
 
-
 _MOST_CHARACTERS = 50
 
 
@@ -25,6 +24,15 @@ class Versions(NamedTuple):
     jax: str = ""
     jaxlib: str = ""
     platform: str = ""
+
+    def agree_with(self, others: "Versions") -> bool:
+        """Return whether both give the same numbers, as far as is known.
+
+        Libraries did not always record `jaxlib` and `platform`; where they lack, they are not
+        compared.
+        """
+        rest = zip(self[2:], others[2:], strict=True)
+        return self[:2] == others[:2] and all(own in ("", other) for own, other in rest)
 
 
 def current_versions() -> Versions:

@@ -107,12 +107,12 @@ def test_a_script_prints_the_figures_of_the_live_run(experiment, live, capsys):
     snapshot = finished(live(experiment))
     test = snapshot.latest.evaluation
     # The last line is ours: not only the digits shown are the same, but every one.
-    exec(to_script(experiment) + "print(*map(repr, test))\n", {})
+    exec(to_script(experiment) + "print(*map(repr, test[:4]))\n", {})
     assert capsys.readouterr().out.splitlines() == [
         f"step {experiment.training.steps}",
         f"test accuracy {show_measured(test.accuracy, test.accuracy_stderr)}",
         f"test loss (nats) {show_measured(test.nll, test.nll_stderr)}",
-        " ".join(map(repr, test)),
+        " ".join(map(repr, test[:4])),
     ]
 
 
@@ -126,6 +126,6 @@ def test_a_script_repeats_the_changes_of_a_run(live, tmp_path):
     snapshot = finished(run)
     script = to_script(snapshot.experiment, snapshot.history.changes)
     assert experiment_of(script) == SMALL
-    printed = printed_by(script + "print(*map(repr, test))\n", tmp_path)
+    printed = printed_by(script + "print(*map(repr, test[:4]))\n", tmp_path)
     assert printed[0] == "step 9"
-    assert printed[-1] == " ".join(map(repr, snapshot.latest.evaluation))
+    assert printed[-1] == " ".join(map(repr, snapshot.latest.evaluation[:4]))

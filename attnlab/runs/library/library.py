@@ -113,8 +113,9 @@ class Library:
 
         Runs that went on with other settings on the way do not count. Nor do runs that other
         versions of attnlab, JAX or jaxlib made, or another platform: the same experiment may give
-        other numbers there. `any_version` takes those too, and runs whose versions were not
-        recorded. With `diverged` a run counts too that failed by its loss, as it would again.
+        other numbers there. `any_version` takes those too, and runs whose versions of attnlab
+        or JAX were not recorded. With `diverged` a run counts too that failed by its loss, as it
+        would again.
         """
         with self._store.reading() as connection:
             rows = table.rows_like(connection, experiment)
@@ -122,7 +123,7 @@ class Library:
         found = (e for e in map(self._entry, rows) if e and e.result.experiment == experiment)
         found = (e for e in found if e.result.state == "done" or (diverged and e.result.diverged))
         wanted = current_versions()
-        return next((e for e in found if any_version or e.result.versions == wanted), None)
+        return next((e for e in found if any_version or e.result.versions.agree_with(wanted)), None)
 
     def entry(self, number: int) -> Entry | None:
         """The run of this number, in the bin or not; None if there is none or it is damaged."""
