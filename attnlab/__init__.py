@@ -5,6 +5,7 @@ from attnlab.attention.head import attend
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.processes import Processes, WorkersError
 from attnlab.comparisons.summary import summarise
+from attnlab.configuration import earlier_names as earlier_names
 from attnlab.configuration.options import OptionError
 from attnlab.generators import (
     GENERATORS,
@@ -166,6 +167,3 @@ __all__ = [
     "to_json",
     "train",
 ]
-
-# `attnlab.options` and its like are found there: scripts of version 0.1.0 import them.
-__path__ = [*__path__, f"{__path__[0]}/earlier_names"]

@@ -32,7 +32,6 @@ LAYERS = (
     "charts",
     "command_line",
     "ui",
-    "earlier_names",
 )
 # Beside the packages; nothing below imports it.
 ENTRANCES = {"__main__"}
@@ -65,6 +64,7 @@ RESERVED = {
     "tempfile": {"ui"},
     "argparse": {"command_line"},
     "importlib": {
+        "configuration.earlier_names",
         "comparisons.published.shipped",
         "lessons.bottleneck",
         "runs.script",

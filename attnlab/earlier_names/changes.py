@@ -1,3 +1,0 @@
-"""Deprecated name of `attnlab.training.changes`."""
-
-from attnlab.training.changes import *

@@ -1,3 +1,0 @@
-"""Deprecated name of `attnlab.training.experiment`."""
-
-from attnlab.training.experiment import *

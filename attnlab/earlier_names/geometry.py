@@ -1,3 +1,0 @@
-"""Deprecated name of `attnlab.lessons.geometry`."""
-
-from attnlab.lessons.geometry import *

@@ -1,3 +1,0 @@
-"""Deprecated name of `attnlab.configuration.number_text`."""
-
-from attnlab.configuration.number_text import *

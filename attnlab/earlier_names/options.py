@@ -1,3 +1,0 @@
-"""Deprecated name of `attnlab.configuration.options`."""
-
-from attnlab.configuration.options import *

@@ -1,3 +1,0 @@
-"""Deprecated name of `attnlab.lessons.saturation`."""
-
-from attnlab.lessons.saturation import *

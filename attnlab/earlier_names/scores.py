@@ -1,3 +1,0 @@
-"""Deprecated name of `attnlab.attention.scores`."""
-
-from attnlab.attention.scores import *

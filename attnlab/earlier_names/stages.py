@@ -1,3 +1,0 @@
-"""Deprecated name of `attnlab.lessons.stages`."""
-
-from attnlab.lessons.stages import *

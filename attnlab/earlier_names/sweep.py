@@ -1,3 +1,0 @@
-"""Deprecated name of `attnlab.lessons.sweep`."""
-
-from attnlab.lessons.sweep import *

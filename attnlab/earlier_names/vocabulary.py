@@ -1,3 +1,0 @@
-"""Deprecated name of `attnlab.generators.vocabulary`."""
-
-from attnlab.generators.vocabulary import *
