@@ -25,13 +25,14 @@ from attnlab.runs.whole_file import target_of
 from attnlab.training.changes import change_between, rescheduled
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, Setup, prepare, to_json
+from attnlab.training.limits import steps_at_once
 from attnlab.training.loop import Look, Progress, divergence, run
 from attnlab.training.presets import PRESETS
 from attnlab.training.schedule import Schedule, schedule
 from attnlab.training.source_share import share_in_training
 from attnlab.training.steps import TrainState, advance
 
-_STEPS_A_CHUNK, _STEPS_A_LINE = 100, 500
+_STEPS_A_LINE = 500
 
 
 def add_train(commands: argparse._SubParsersAction) -> None:
@@ -142,7 +143,7 @@ def _train(begun: _Begun, doing: Doing, *, whole_history: bool) -> tuple[Run, Ev
     plan = schedule(steps) if whole_history else Schedule((steps,), (steps,))
     doing.words = f"at step {begun.step:,} of {steps:,}; nothing was saved"
     began = time.perf_counter()
-    events = run(experiment, begun.state, setup=setup, chunk=_STEPS_A_CHUNK, plan=plan)
+    events = run(experiment, begun.state, setup=setup, chunk=steps_at_once(experiment), plan=plan)
     for event in events:
         history = history.after(event)
         if isinstance(event, Look):

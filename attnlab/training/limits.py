@@ -10,6 +10,8 @@ from attnlab.configuration.options import OptionError, options_of
 from attnlab.models import parameter_count
 from attnlab.training.experiment import Experiment, starting_form
 
+# Multiplications of forward passes that a core makes, with their gradients, in about a second.
+_WORK_A_SECOND, _MOST_AT_ONCE = 1e9, 100
 _ELSEWHERE = "or run attnlab on a machine of your own, where the cap is higher"
 
 
@@ -138,6 +140,15 @@ def work(experiment: Experiment) -> float:
     # The model's own predictions take a pass of their own.
     passes = 2 if training.scheduled_sampling else 1
     return training.steps * batch * passes * of_a_sequence
+
+
+def steps_at_once(experiment: Experiment) -> int:
+    """Return how many steps of a run to compute in one call, which ends before a stop is heard.
+
+    That is about a second of them, and at most 100.
+    """
+    a_step = work(experiment) / experiment.training.steps
+    return max(1, min(_MOST_AT_ONCE, int(_WORK_A_SECOND / max(a_step, 1.0))))
 
 
 def _options_in(configuration: Any) -> Iterator[tuple[str, Any]]:

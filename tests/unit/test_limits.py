@@ -15,7 +15,15 @@ from attnlab.models import (
     TransformerOptions,
 )
 from attnlab.training.experiment import Experiment
-from attnlab.training.limits import HOSTED, OPEN, Limits, check_limit, check_limits, work
+from attnlab.training.limits import (
+    HOSTED,
+    OPEN,
+    Limits,
+    check_limit,
+    check_limits,
+    steps_at_once,
+    work,
+)
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
 
@@ -141,3 +149,9 @@ def test_work_of_a_model_counted_by_hand():
     # 3 tokens × 4 days + bias, each to 3 outcomes: 39 parameters, met by 4 days.
     linear = Experiment(length=4, model=LinearOptions(), training=Training(steps=10, batch=7))
     assert work(linear) == 10 * 7 * 4 * 39
+
+
+def test_a_model_that_takes_seconds_a_step_hears_a_stop_after_each():
+    large = TransformerOptions(layers=4, heads=8, d_attn=64, d_model=128)
+    assert steps_at_once(Experiment()) == 100
+    assert steps_at_once(Experiment(model=large, length=64)) == 1

@@ -11,12 +11,11 @@ from attnlab.runs.history import empty_history
 from attnlab.runs.result import Result, result_of
 from attnlab.runs.storage import Run
 from attnlab.training.experiment import Experiment, prepare
+from attnlab.training.limits import steps_at_once
 from attnlab.training.loop import Look, NotFiniteError, Progress, divergence, look_at, run
 from attnlab.training.schedule import Schedule
 
 _TESTS = 24
-# A stop is obeyed between two chunks.
-_STEPS_A_CHUNK = 100
 
 
 def sparse_schedule(steps: int) -> Schedule:
@@ -35,8 +34,10 @@ def carry_out(experiment: Experiment) -> Result:
     setup, plan = prepare(experiment), sparse_schedule(experiment.training.steps)
     state, history, evaluation = setup.state, empty_history(), None
     began = time.perf_counter()
+    # A stop is obeyed between two chunks.
+    chunk = steps_at_once(experiment)
     try:
-        for event in run(experiment, setup=setup, chunk=_STEPS_A_CHUNK, plan=plan):
+        for event in run(experiment, setup=setup, chunk=chunk, plan=plan):
             check_in()
             history = history.after(event)
             if isinstance(event, Progress):
