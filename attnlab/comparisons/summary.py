@@ -24,7 +24,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.learned_share import LearnedShare, learned_share
 
 TARGET = 0.9
-# Within so many standard errors of its test a run counts as having reached a level.
+# A run within this many standard errors of a level counts as having reached it.
 _WITHIN = 2.0
 # What a run is judged by.
 FIGURES = MappingProxyType(

@@ -7,12 +7,12 @@ from jaxtyping import Bool, Int
 
 SPLITS = MappingProxyType(
     {
-        "independent": "test and training sequences are drawn alike, and may be the same",
-        "held out": "a fifth of all visible sequences is for the test alone, by the seed; floor "
-        "and ceiling remain those of all",
+        "independent": "training and test sequences are independent draws and may coincide",
+        "held out": "a fifth of all visible sequences is used for the test only; floor and ceiling "
+        "remain those of all sequences",
     }
 )
-# One in so many is held out.
+# One sequence in five is held out.
 _ONE_IN = 5
 
 

@@ -102,8 +102,10 @@ def test_a_number_or_slider_above_its_cap_cannot_start(hosted_app):
     for name in (*numbers, "length", "d_attn", "d_model"):
         kind = hosted_app.number_input if name in numbers else hosted_app.slider
         cap, before = HOSTED.caps[name], kind(key=name).value
+        # The words of the control's label, without its unit.
+        label = kind(key=name).label.partition(" (")[0]
         kind(key=name).set_value(cap + 1).run()
-        assert f"`{name}` is {cap + 1}: more than the cap of {cap:,}" in _errors(hosted_app)
+        assert f"`{label}` is {cap + 1}: more than the cap of {cap:,}" in _errors(hosted_app)
         for button in ("run_start", "run_step", "run_reset", "run_new_seed"):
             assert hosted_app.button(key=button).disabled
         kind(key=name).set_value(cap if name in numbers else before).run()

@@ -54,8 +54,8 @@ def draw_waves(shown: ShownEncoding) -> None:
 
 def _closest_in_words(pair: Closest) -> str:
     if pair.lag is not None:
-        return f"all {pair.ties} pairs of days {pair.lag} apart are the most alike"
-    words = f"days {pair.one + 1} and {pair.other + 1} are the most alike"
+        return f"all {pair.ties} pairs of days {pair.lag} apart are the most similar"
+    words = f"days {pair.one + 1} and {pair.other + 1} are the most similar"
     return words + f", as are {pair.ties - 1} other pairs" * (pair.ties > 1)
 
 
