@@ -7,6 +7,7 @@ Controls on the pages, flags of the command line and checks of values are all dr
 import copyreg
 import dataclasses
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -98,7 +99,8 @@ def _as_typed(value: Any, default: Any) -> Any:
     if isinstance(default, tuple) and isinstance(value, tuple) and default:
         return tuple(_as_typed(part, default[0]) for part in value)
     if isinstance(default, float) and type(value) in (int, float):
-        return float(value) + 0.0
+        # A whole number may be too large for a float: the checks of a class refuse it.
+        return float(value) + 0.0 if abs(value) <= sys.float_info.max else value
     return normal(" ".join(value.split())) if isinstance(value, str) else value
 
 

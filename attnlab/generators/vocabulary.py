@@ -13,6 +13,8 @@ from attnlab.configuration.visible_text import invisible_letters, normal
 
 # U+FE0F asks for the emoji form of the character before it; keyboards often leave it out.
 _EMOJI_FORM = "\N{VARIATION SELECTOR-16}"
+# Three letters in a row.
+_WORD = re.compile(r"[^\W\d_]{3}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Vocabulary:
     def render(self, tokens: Iterable[SupportsInt]) -> str:
         """Return the text of the tokens, which `parse` reads back.
 
-        Symbols are joined, or have spaces between them if joined ones could be misread.
+        Symbols are joined, or have spaces between them if they are words or could be misread.
 
         >>> Vocabulary(symbols=("a", "ab", "b"), names=("x", "y", "z")).render((0, 2, 1))
         'a b ab'
@@ -71,7 +73,8 @@ class Vocabulary:
         # A longer symbol is read where it is, or where a shorter one and others spell it.
         longer = (one[len(other) :] for one, other in pairs if one.startswith(other))
         misread = any(rest and _can_begin(rest, plain) for rest in longer)
-        return " " if misread or any(itertools.starmap(_merge, pairs)) else ""
+        are_words = any(map(_WORD.search, plain))
+        return " " if are_words or misread or any(itertools.starmap(_merge, pairs)) else ""
 
     def parse(self, text: str) -> tuple[int, ...]:
         """Tokens of a text of symbols; white space and commas between them are skipped.

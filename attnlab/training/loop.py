@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Array, Int
 
 from attnlab.configuration.options import AttnlabError
 from attnlab.models import AbstractModel
@@ -68,21 +69,24 @@ def _remedy(training: Training) -> str:
 def divergence(experiment: Experiment, setup: Setup, state: TrainState, test: Evaluation) -> str:
     """Return why a run counts as failed at its last step, or an empty text if it does not.
 
-    A run has diverged if its loss is more than twice that of a uniform guess, by more than two
-    standard errors, both on the `test` sequences and on those that it was trained on. A model that
-    knows its training set by heart is bad on the test sequences alone, and has not diverged.
+    A run has diverged if its loss is above that of its starting weights, and more than twice that
+    of a uniform guess by more than two standard errors, both on the `test` sequences and on those
+    that it was trained on. A model that knows its training set by heart is bad on the test
+    sequences alone, and has not diverged.
     """
     training, uniform = experiment.training, math.log(experiment.generator.vocabulary.size)
 
     def is_far(found: Evaluation) -> bool:
         return found.nll - 2 * found.nll_stderr > 2 * uniform
 
-    if not is_far(test):
+    def tested(model: AbstractModel, sequences: Int[Array, "size positions"]) -> Evaluation:
+        return evaluate(model, sequences, readout=training.readout, given=setup.given)
+
+    if not is_far(test) or test.nll <= tested(setup.state.model, setup.test).nll:
         return ""
     if not isinstance(setup.source, FreshSource):
         trained_on = setup.source.sequences[: training.test_size]
-        found = evaluate(state.model, trained_on, readout=training.readout, given=setup.given)
-        if not is_far(found):
+        if not is_far(tested(state.model, trained_on)):
             return ""
     return (
         f"The run diverged: its loss ended at {test.nll:,.3f} nats, where a uniform guess has "

@@ -273,7 +273,7 @@ class TestHosted:
 
     def test_it_ends_with_the_session_and_says_so(self, page):
         app, other = page(), page()
-        assert "ends with it. Take it along" in _words(app)
+        assert "until you close or reload the page" in _words(app)
         library = app.session_state["own_library"]
         library.keep(result_of(run=run_of()), name="mine")
         assert _names(app.run()) == ["mine"]

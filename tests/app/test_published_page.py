@@ -82,7 +82,7 @@ def test_it_shows_what_is_computed_as_it_comes_and_stops(page, monkeypatch):
         page.run()
         assert not page.button(key="published_table_stop").disabled
         assert "computed here, as far as they are: 4 runs" in captions(page)
-        assert list(table(page)["ours"])[:3] == ["0.500 in all 2", "0.500 in all 2", "–"]
+        assert list(table(page)["ours"])[:3] == ["0.500 ± 0.007", "0.500 ± 0.007", "–"]
         assert "- **dotmod · linear**: no result yet." in words(page)
         page.button(key="published_table_stop").click().run()
         assert work.wait(STOP_PATIENCE)

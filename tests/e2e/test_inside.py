@@ -75,7 +75,7 @@ def test_the_slider_shows_the_pattern_of_an_earlier_step(bench):
 def test_the_linear_model_shows_its_weights(bench):
     bench.choose("model", "linear")
     bench.finish_default_run()
-    words = re.compile(r"Influence .* moves the prediction most, by \d+%")
+    words = re.compile(r"Influence .* moves the prediction most, by \d+ %")
     expect(_alternative(bench)).to_have_attribute("aria-label", words)
     bench.choose("inside_view_2", "weights")
     words = re.compile(r"Weights .* [+-]\d+\.\d+ nats")

@@ -36,7 +36,9 @@ def test_a_run_stops_within_one_percent_of_the_floor_and_can_go_on(bench):
     bench.wait_for("paused")
     bench.part("stop_at_target").locator("label").click()
     bench.press("start")
-    expect(bench.part("run_status")).to_contain_text("the test loss reached 1.008 nats")
+    # The target counts from the exact predictions on the same sequences, so it is near 1.008.
+    reached = re.compile(r"the test loss reached 1\.0[01]\d nats at step")
+    expect(bench.part("run_status")).to_contain_text(reached)
     paused = bench.wait_for("paused")
     assert 1 < paused.step < paused.steps
     loss = float(re.match(r"[\d.]+", bench.figure("test loss (nats)")).group())

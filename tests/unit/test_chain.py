@@ -9,8 +9,8 @@ import pytest
 from attnlab.generators import Custom, DotMod, HiddenMarkov, Markov, NDays, Recall
 from attnlab.generators.chain import long_run_distribution
 from attnlab.optimum import frequencies, next_token
+from tests.unit.documents import ROOT, run_code
 from tests.unit.process_oracles import NEXT
-from tests.unit.test_contributing import shown
 
 TINY = Fraction(1, 10**9)
 CHAINS = {
@@ -151,7 +151,7 @@ def test_the_days_of_a_chain_that_hardly_moves():
             ),
             False,
         ),
-        (shown("Turns")(), None),
+        (run_code(ROOT / "CONTRIBUTING.md")["Turns"](), None),
     ],
 )
 def test_whether_a_process_is_stationary(generator, expected):

@@ -6,7 +6,7 @@ import pytest
 from attnlab.generators import HiddenMarkov, Markov
 from attnlab.optimum import Frequencies
 from attnlab.ui.generators.sample_panel import days_in_words
-from tests.unit.test_contributing import shown
+from tests.unit.documents import ROOT, run_code
 
 SHARES = np.array([[0.3, 0.4, 0.3], [0.36, 0.34, 0.3]])
 
@@ -21,7 +21,7 @@ def test_it_changes_only_where_the_process_is_not_stationary(exact):
     settled, settling = HiddenMarkov(initial=(2 / 3, 1 / 3)), HiddenMarkov()
     assert "is **stationary**" in days_in_words(settled, of_days(exact=exact))
     assert "is **not stationary**: day 1" in days_in_words(settling, of_days(exact=exact))
-    unknown = days_in_words(shown("Turns")(), of_days(exact=exact))
+    unknown = days_in_words(run_code(ROOT / "CONTRIBUTING.md")["Turns"](), of_days(exact=exact))
     assert "stationary" not in unknown
     assert "day 1" in unknown
 

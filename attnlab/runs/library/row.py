@@ -27,6 +27,8 @@ _MOST_REASON = 2_000
 _FIGURES = Evaluation._fields
 # Of whole numbers: larger ones are not exact as floats, and SQLite ends at 2**63.
 _MOST_WHOLE = 2**53
+# Losses are computed in float32.
+_MOST_NUMBER = float(np.finfo(np.float32).max)
 # Dates that every time zone can show.
 _YEARS = range(2000, 2200)
 
@@ -186,7 +188,7 @@ def _evaluation(row: Mapping[str, Any]) -> Evaluation | None:
     found = Evaluation(*(math.nan if row[n] is None else _number(row, n) for n in names))
     # An excess may be below 0, by luck; runs of earlier versions have none.
     excess, stderr = (row.get(name) for name in of_excess)
-    if excess is not None and (type(excess) not in (int, float) or not math.isfinite(excess)):
+    if excess is not None and not (type(excess) in (int, float) and abs(excess) <= _MOST_NUMBER):
         raise RowError(f"Its excess is {quoted(excess)}, which is not a number.")
     stderr = None if stderr is None else _number(row, "excess_stderr")
     if excess is None or stderr is None:
@@ -219,8 +221,9 @@ def _whole(row: Mapping[str, Any], name: str) -> int:
 
 
 def _number(row: Mapping[str, Any], name: str) -> float:
-    if type(row[name]) not in (int, float) or not 0 <= row[name] < math.inf:
-        raise RowError(f"Its {name} is {quoted(row[name])}, which is not a finite number from 0.")
+    if type(row[name]) not in (int, float) or not 0 <= row[name] <= _MOST_NUMBER:
+        bounds = f"a number from 0 to {_MOST_NUMBER:.1e}"
+        raise RowError(f"Its {name} is {quoted(row[name])}, which is not {bounds}.")
     return float(row[name])
 
 
