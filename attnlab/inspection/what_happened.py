@@ -232,7 +232,7 @@ def _attended(happened: WhatHappened) -> Iterator[str]:
         shares = zip(days, happened.own, strict=True)
         most = (f"day {day}: {show_percent(share)}" for day, share in shares)
         heads = f" (most from a single head: {', '.join(most)})"
-    share = show_percent(happened.attended)
+    share = "> 99 %" if 0.99 < happened.attended < 1 else show_percent(happened.attended)
     yield f"{share} of the attention{where} is on {_days(happened)}{heads}."
 
 

@@ -79,6 +79,12 @@ def test_the_floor_is_reached_within_the_error_of_the_test():
     assert words.endswith("As good as possible, within the error of this test.")
 
 
+def test_a_share_of_nearly_all_has_no_more_digits_than_were_measured():
+    row = np.full((2, len(_DAYS)), 0.0004 / (~_DAYS).sum())
+    row[:, _DAYS] = 0.9996 / _DAYS.sum()
+    assert "> 99 % of the attention is on days 1 and 4" in _words(1.2, 0.935, row=row)
+
+
 def test_a_layer_is_named_if_there_are_several():
     named = what_happened(_tests(1.2, 1.0), _RUNGS, vocab=3, informative=_DAYS, row=_SPLIT, layer=2)
     assert "of the attention of layer 2 is on" in in_words(named, TransformerOptions(layers=2))
