@@ -84,7 +84,7 @@ def compare_all(
     The correction is Holm's for these pairs. If they were chosen from more, such as all pairs of
     a comparison that you have looked at, pass that number as `among`: then p is multiplied by it
     (Bonferroni), which holds for any choice. Intervals are those of each difference alone: one may
-    leave out 0 and still be within the noise of so many comparisons.
+    leave out 0 and still be within the noise of that many comparisons.
 
     Raises:
         OptionError: as `compare`; `common_seeds` tells which pairs it refuses.

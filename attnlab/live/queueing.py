@@ -13,7 +13,7 @@ class WorkQueue:
     """At most `places` computations go on at once; the others wait, and who came first is next.
 
     A computation is a run that trains, or any other work that takes long. `seconds` is how long
-    one may hold a place, and `patience` how many seconds it keeps it with nobody watching. While
+    one may hold a place, and `patience` how many seconds it keeps it without a viewer. While
     `is_full` is true, all of them pause. `clock` counts seconds and never goes back, as
     `time.monotonic`.
     """

@@ -22,7 +22,7 @@ class Limits:
     `caps` holds the most for options of these names, wherever in an experiment they stand; `work`
     is the most of `work(experiment)`, and `step_work` the most of it in one step, whose memory
     grows with it. `runs` is how many are compared at most. `seconds` is how long a run trains
-    before it makes way for others, and `patience` how many seconds it goes on with nobody watching.
+    before it makes way for others, and `patience` how many seconds it goes on without a viewer.
     """
 
     caps: Mapping[str, int] = dataclasses.field(default_factory=dict)
