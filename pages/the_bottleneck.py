@@ -78,11 +78,10 @@ fragment(draw_maps)()
 
 draw_in_code(
     "from attnlab.comparisons.intervals import student_interval\n"
-    "from attnlab.lessons.bottleneck.alignments import share_aligned, truth_of, write_known\n"
-    "from attnlab.lessons.bottleneck.decoder_step import decoder_steps\n"
-    "from attnlab.lessons.bottleneck.plan import bits_of, swept\n"
-    "from attnlab.lessons.bottleneck.shipped import shipped\n"
-    "from attnlab.lessons.bottleneck.small_models import aligning, small_model, stepping\n\n"
+    "from attnlab.lessons.bottleneck import bits_of, shipped, swept\n"
+    "from attnlab.lessons.small_models import (\n"
+    "    aligning, decoder_steps, share_aligned, small_model, stepping, truth_of, write_known\n"
+    ")\n\n"
     "for family in ('rnn-bottleneck', 'rnn-attention'):\n"
     "    runs = shipped().of(swept(family, hand=10, width=64))\n"
     "    print(family, student_interval(runs.exact_match))\n"

@@ -1,9 +1,8 @@
 """Make what comes with the lesson on the bottleneck: `python -m tools.bottleneck`.
 
-Writes `models.json` and `shipped.json` in `attnlab/lessons/bottleneck/`, the second anew after
-every setting; with `--models` the first alone. Runs that the library holds are not made again, so
-that it can be interrupted and gone on with; `ATTNLAB_LIBRARY` names another folder than one's own.
-It takes up to an hour on one core.
+Writes `small_models.json` and, after every setting, `bottleneck.json` in `attnlab/lessons/`; with
+`--models` only the first. Runs that are in the library are not trained again, so it can be
+interrupted and resumed; `ATTNLAB_LIBRARY` names the folder. It takes up to an hour on one core.
 """
 
 import argparse
@@ -22,11 +21,9 @@ import numpy as np
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.published.shipped import Made
 from attnlab.inspection.tasks.target_test import check_targets
-from attnlab.lessons.bottleneck import shipped, small_models
-from attnlab.lessons.bottleneck.alignments import share_aligned
-from attnlab.lessons.bottleneck.plan import SEEDS, all_settings
-from attnlab.lessons.bottleneck.shipped import FILE, SettingFigures, to_text
-from attnlab.lessons.bottleneck.small_models import SmallModel, all_small, rounded
+from attnlab.lessons import bottleneck, small_models
+from attnlab.lessons.bottleneck import SEEDS, SettingFigures, all_settings
+from attnlab.lessons.small_models import SmallModel, all_small, rounded, share_aligned
 from attnlab.models import AbstractModel
 from attnlab.models.parts.with_source import alignment_of
 from attnlab.runs.library import Library, library_folder
@@ -34,7 +31,7 @@ from attnlab.runs.result import Result
 from attnlab.training.experiment import prepare
 
 _ROOT = Path(__file__).parents[1]
-_FOLDER = Path(shipped.__file__).parent
+_FOLDER = Path(bottleneck.__file__).parent
 
 
 def main(*, models_alone: bool) -> None:
@@ -48,7 +45,8 @@ def main(*, models_alone: bool) -> None:
     for setting in all_settings():
         runs = [dataclasses.replace(setting, seed=seed) for seed in range(SEEDS)]
         settings.append(_figures(run_all(runs, library=library)))
-        _FOLDER.joinpath(FILE).write_text(to_text(_made(), settings), encoding="utf-8")
+        text = bottleneck.to_text(_made(), settings)
+        _FOLDER.joinpath(bottleneck.FILE).write_text(text, encoding="utf-8")
         seconds = time.perf_counter() - began
         task, model = setting.generator, setting.model
         print(

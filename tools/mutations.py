@@ -336,7 +336,7 @@ MUTATIONS = (
         "optimum/grouped.py", "mean_and_error(with_it - without_it)",
         "mean_and_error(with_it / counts[group])", "grouped",
     ),
-    Mutation("lessons/averages.py", "rows[: t + 1]", "rows[: t + 2]", "averages"),
+    Mutation("lessons/stages.py", "rows[: t + 1]", "rows[: t + 2]", "averages"),
     Mutation(
         "lessons/saturation.py", "1 - (pattern**2).sum(axis=-1)",
         "1 - pattern.max(axis=-1)", "saturation",
@@ -362,12 +362,8 @@ MUTATIONS = (
         "pattern[:, :, None] + value[None, :, :]", "stages",
     ),
     Mutation(
-        "lessons/bottleneck/decoder_step.py", "scores = keys @ query",
+        "lessons/small_models.py", "scores = keys @ query",
         "scores = encoded[:, : len(query)] @ query", "bottleneck",
-    ),
-    Mutation(
-        "lessons/bottleneck/plan.py", "states / task.targets()",
-        "states / task.sources()", "bottleneck",
     ),
     Mutation("lessons/sweep.py", "return (1 - share) *", "return share *", "sweep"),
 )  # fmt: skip

@@ -1,15 +1,46 @@
-"""One attention head taken apart: every stage from the inputs to the output."""
+"""Attention followed by hand: means of the past, one head stage by stage, and small examples."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from attnlab.attention.head import attend
+from attnlab.attention.head import attend, causal, masked_softmax
 from attnlab.attention.scores import AbstractScore
+from attnlab.configuration.options import OptionError
 from attnlab.models.initialisation import Projection, project
+
+
+def average_by_loop(
+    rows: Float[np.ndarray, "length channels"],
+) -> Float[np.ndarray, "length channels"]:
+    """Return the mean of the rows up to t in row t, by a loop over t."""
+    means = np.zeros_like(rows)
+    for t in range(len(rows)):
+        means[t] = rows[: t + 1].mean(axis=0)
+    return means
+
+
+def average_by_matrix(
+    rows: Float[Array, "length channels"],
+) -> Float[Array, "length channels"]:
+    """Return the same by one product: a lower triangle of ones, each row divided by its sum."""
+    length = rows.shape[0]
+    triangle = jnp.tril(jnp.ones((length, length)))
+    return (triangle / triangle.sum(axis=1, keepdims=True)) @ rows
+
+
+def average_by_softmax(
+    rows: Float[Array, "length channels"],
+) -> Float[Array, "length channels"]:
+    """Return the same as attention does: the masked softmax of scores that are all zero."""
+    length = rows.shape[0]
+    days = jnp.arange(length)
+    return masked_softmax(jnp.zeros((length, length)), causal(days, days)) @ rows
 
 
 class Head(NamedTuple):
@@ -21,10 +52,10 @@ class Head(NamedTuple):
 
 
 class Stages(NamedTuple):
-    """What one head computes, in the order it does.
+    """What one head computes, in order.
 
     queries, keys, values = x W + b; scores compare every query with every key; scaled = scale ·
-    scores; masked has -inf where a query may not look; pattern = softmax of its rows; weighted =
+    scores; masked has -inf where the mask hides a key; pattern = softmax of its rows; weighted =
     pattern · value of every pair; output = their sums over the keys.
     """
 
@@ -48,7 +79,7 @@ def stages(
     scale: float | Float[Array, ""],
     score: AbstractScore,
 ) -> Stages:
-    """Every stage of `attend` for queries from `asking`, and keys and values from `asked`.
+    """Return every stage of `attend`: queries are made from `asking`, keys and values from `asked`.
 
     In self-attention the two are the same sequence.
     """
@@ -69,55 +100,116 @@ def stages(
     )
 
 
-def compiled_stages(
-    head: Head,
-    asking: Float[np.ndarray, "query inputs"],
-    asked: Float[np.ndarray, "key inputs"],
-    *,
-    mask: Bool[np.ndarray, "query key"],
-    scale: float,
-    score: AbstractScore,
-) -> Stages:
-    """`stages` as NumPy arrays, with one compiled program for tables of many sizes.
+_stages = jax.jit(stages)
 
-    Rows and input features are filled up with zeros to a multiple of eight and cut off again;
-    a row that was filled up may be attended to by nobody.
+
+def compiled_stages(*inputs: Any, **settings: Any) -> Stages:
+    """Return `stages` of the same arguments as NumPy arrays, by a compiled program."""
+    return jax.device_get(_stages(*inputs, **settings))
+
+
+Rows = tuple[tuple[float, ...], ...]
+
+
+class WorkedExample(NamedTuple):
+    """Inputs and the weights of one head, rows as lists, and what to see in them."""
+
+    inputs: Rows
+    w_query: Rows
+    w_key: Rows
+    w_value: Rows
+    lesson: str
+
+
+_CLASSIC = WorkedExample(
+    inputs=((1, 0, 1, 0), (0, 2, 0, 2), (1, 1, 1, 1)),
+    w_query=((1, 0, 1), (1, 0, 0), (0, 0, 1), (0, 1, 1)),
+    w_key=((0, 0, 1), (1, 1, 0), (0, 1, 0), (1, 1, 0)),
+    w_value=((0, 2, 0), (0, 3, 0), (1, 0, 3), (1, 1, 0)),
+    lesson="An example in common use: three inputs of width four, a head of width three. Inputs 2 "
+    "and 3 have large keys, and every query gives them most weight.",
+)
+_FOUR = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
+_ONES = ((1, 1, 1),) * 4
+
+
+def _drawn(rng: np.random.Generator, rows: int, columns: int, std: float) -> Rows:
+    # Two decimals, so that what is on screen is all there is.
+    numbers = np.round(rng.normal(scale=std, size=(rows, columns)), 2)
+    return tuple(tuple(float(number) for number in row) for row in numbers)
+
+
+def _random_head() -> WorkedExample:
+    rng = np.random.default_rng(0)
+    return WorkedExample(
+        inputs=_drawn(rng, 5, 4, 1.0),
+        # Inputs of width 4 and standard deviation 1 give queries and keys of 1.
+        w_query=_drawn(rng, 4, 16, 0.5),
+        w_key=_drawn(rng, 4, 16, 0.5),
+        w_value=_drawn(rng, 4, 16, 0.5),
+        lesson="Weights drawn at random, a head of width 16. Without scaling the scores have a "
+        "standard deviation of about 2, and three of the five queries give more than 80 % of their "
+        "attention to one key. Switch scaling on: no key gets more than 45 %.",
+    )
+
+
+WORKED_EXAMPLES = MappingProxyType(
+    {
+        "worked example": _CLASSIC,
+        "one-hot keys": WorkedExample(
+            inputs=_FOUR,
+            w_query=((0, 6, 0, 0), (0, 0, 6, 0), (0, 0, 0, 6), (6, 0, 0, 0)),
+            w_key=_FOUR,
+            w_value=((1, 0), (0, 1), (-1, 0), (0, -1)),
+            lesson="A dictionary. Every key is one-hot, so that a score reads off one component of "
+            "the query; each query asks for the next input and gets very nearly its value.",
+        ),
+        "all-ones weights": _CLASSIC._replace(
+            w_query=_ONES,
+            w_key=_ONES,
+            w_value=_ONES,
+            lesson="Why equal weights are a bad start: all components of a query, a key or a value "
+            "are the same number, the sum of its input. A score is 3 times the product of two sums "
+            "(the head has 3 components), so that every query (of positive sum) ranks the keys "
+            "alike and no query can ask for anything of its own. Equal components of queries and "
+            "keys get equal gradients, so that training keeps them equal unless rotary positions "
+            "turn them; those of the values part, since each serves another part of the output.",
+        ),
+        "identical inputs": _CLASSIC._replace(
+            inputs=((1, 0, 1, 0),) * 3,
+            lesson="Inputs that are alike have keys that are alike: every share is the same, and "
+            "the output is the value that all of them have. Attention cannot tell equal inputs "
+            "apart; that takes positions.",
+        ),
+        "random head of width 16": _random_head(),
+    }
+)
+
+
+def check_shapes(tables: Mapping[str, Rows]) -> None:
+    """Raise `OptionError` for the first table that does not fit the others.
+
+    `tables` are `inputs`, `w_query`, `w_key` and `w_value`. Optional are `asking`, separate inputs
+    of the queries, and the biases `b_query`, `b_key` and `b_value`, one row each.
     """
-    queries, keys = mask.shape
-    features = _filled(asking.shape[1])
-
-    def full(projection: Projection) -> Projection:
-        return Projection(_fill(projection.weight, (features, None)), np.asarray(projection.bias))
-
-    found = _stages_program(
-        Head(*map(full, head)),
-        _fill(asking, (_filled(queries), features)),
-        _fill(asked, (_filled(keys), features)),
-        mask=_fill(mask, (_filled(queries), _filled(keys))),
-        scale=np.float32(scale),
-        score=score,
-    )
-    one_sided = {"queries": queries, "keys": keys, "values": keys, "output": queries}
-    return Stages(
-        **{
-            name: part[: one_sided[name]] if name in one_sided else part[:queries, :keys]
-            for name, part in jax.device_get(found)._asdict().items()
-        }
-    )
+    shapes = {name: (len(rows), len(rows[0])) for name, rows in tables.items()}
+    features, d_attn = shapes["inputs"][1], shapes["w_query"][1]
+    for name in ("w_query", "w_key", "w_value"):
+        if shapes[name][0] != features:
+            problem = f"{shapes[name][0]} rows, where the inputs have {features} columns"
+            raise _shape_error(name, shapes[name], problem, f"Give it {features} rows")
+    if shapes["w_key"][1] != d_attn:
+        problem = f"{shapes['w_key'][1]} columns, where `w_query` has {d_attn}"
+        raise _shape_error("w_key", shapes["w_key"], problem, f"Give it {d_attn} columns")
+    if "asking" in shapes and shapes["asking"][1] != features:
+        problem = f"{shapes['asking'][1]} columns, where the inputs have {features}"
+        raise _shape_error("asking", shapes["asking"], problem, f"Give it {features} columns")
+    for name in ("query", "key", "value"):
+        bias, columns = f"b_{name}", shapes[f"w_{name}"][1]
+        if bias in shapes and shapes[bias] != (1, columns):
+            problem = f"not one row of {columns}, the columns of `w_{name}`"
+            raise _shape_error(bias, shapes[bias], problem, f"Give it {columns} numbers")
 
 
-# So few numbers are sooner computed than a fast program for them is found.
-_stages_program = jax.jit(stages, compiler_options={"xla_backend_optimization_level": 0})
-
-
-def _filled(size: int) -> int:
-    return -(-size // 8) * 8
-
-
-def _fill(array: np.ndarray, shape: tuple[int | None, ...]) -> np.ndarray:
-    array = np.asarray(array)
-    missing = [
-        (0, 0 if full is None else full - size)
-        for size, full in zip(array.shape, shape, strict=True)
-    ]
-    return np.pad(array, missing)
+def _shape_error(name: str, shape: tuple[int, int], problem: str, remedy: str) -> OptionError:
+    return OptionError(name, f"{shape[0]} × {shape[1]}", problem, remedy)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnlab.lessons.learned_kernel import MetricProgress, isotropic
+from attnlab.lessons.kernel_regression import MetricProgress, isotropic
 from attnlab.lessons.regression_data import CURVES, PLANES
 from tests.app.lessons import (
     STOP_PATIENCE,

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from attnlab.lessons.safety import CASES
+from attnlab.lessons.saturation import CASES
 from attnlab.lessons.sweep import SweepProgress
 from attnlab.live.queueing import WorkQueue
 from attnlab.training.limits import HOSTED

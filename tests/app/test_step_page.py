@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attnlab.attention.scores import SCORES
-from attnlab.lessons.worked_examples import WORKED_EXAMPLES
+from attnlab.lessons.stages import WORKED_EXAMPLES
 from attnlab.ui.lessons.head.stage_arithmetic import STAGES
 
 _REFERENCE = json.loads(

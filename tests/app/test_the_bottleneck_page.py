@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from attnlab.lessons.bottleneck.plan import swept
+from attnlab.lessons.bottleneck import swept
 from attnlab.runs.links import from_query
 from tests.app.lessons import charts, code, open_page, texts
 

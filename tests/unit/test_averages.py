@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from attnlab.lessons.averages import average_by_loop, average_by_matrix, average_by_softmax
+from attnlab.lessons.stages import average_by_loop, average_by_matrix, average_by_softmax
 
 WAYS = (average_by_loop, jax.jit(average_by_matrix), jax.jit(average_by_softmax))
 

@@ -11,16 +11,14 @@ from attnlab.lessons.kernel_regression import (
     agreement_with_formula,
     attention_fit,
     dot_product,
-    kernel_formula,
-    leave_one_out,
-    on_circle,
-)
-from attnlab.lessons.learned_kernel import (
     error_against_truth,
     isotropic,
+    kernel_formula,
     learn_metric,
+    leave_one_out,
     left_out_error,
     metric_loss,
+    on_circle,
 )
 from attnlab.lessons.regression_data import CURVES, PLANES, draw_sample
 

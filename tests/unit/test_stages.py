@@ -4,14 +4,11 @@ import json
 from decimal import Decimal
 from pathlib import Path
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from attnlab.attention.head import attend
 from attnlab.attention.scores import SCORES, DotProduct
-from attnlab.lessons.stages import Head, Stages, compiled_stages, stages
-from attnlab.lessons.worked_examples import WORKED_EXAMPLES
+from attnlab.lessons.stages import WORKED_EXAMPLES, Head, compiled_stages
 from attnlab.models.initialisation import Projection
 
 REFERENCE = json.loads((Path(__file__).parent / "worked_example.json").read_text())
@@ -82,32 +79,6 @@ def test_stages_follow_from_one_another(name, score):
             found.weighted[q, k], found.pattern[q, k] * found.values[k], atol=1e-6
         )
     np.testing.assert_allclose(found.output, found.weighted.sum(axis=1), atol=1e-5)
-
-
-@pytest.mark.parametrize(("queries", "keys"), [(1, 1), (3, 8), (8, 9), (10, 2)])
-def test_filling_up_changes_nothing(queries, keys):
-    rng = np.random.default_rng(queries)
-    asking, asked = (rng.normal(size=(n, 5)).astype(np.float32) for n in (queries, keys))
-    head = Head(
-        *(
-            Projection(*(rng.normal(size=size).astype(np.float32) for size in ((5, d), d)))
-            for d in (3, 3, 2)
-        )
-    )
-    mask = rng.random((queries, keys)) < 0.7
-    settings = {"scale": 0.3, "score": SCORES["scaled"]()}
-    filled = compiled_stages(head, asking, asked, mask=mask, **settings)
-    plain = stages(
-        Head(*(Projection(*map(jnp.asarray, part)) for part in head)),
-        *map(jnp.asarray, (asking, asked)), mask=jnp.asarray(mask), **settings,
-    )  # fmt: skip
-    for name in Stages._fields:
-        assert getattr(filled, name).shape == getattr(plain, name).shape
-        np.testing.assert_allclose(
-            getattr(filled, name), getattr(plain, name), atol=1e-5, err_msg=name
-        )
-    trained = attend(plain.queries, plain.keys, plain.values, mask=jnp.asarray(mask), **settings)
-    np.testing.assert_array_equal(plain.output, trained.output)
 
 
 def test_one_hot_keys_look_the_next_input_up():

@@ -4,7 +4,7 @@ import pytest
 
 from attnlab.configuration.number_text import read_matrix, show_matrix
 from attnlab.configuration.options import OptionError
-from attnlab.lessons.worked_examples import WORKED_EXAMPLES, check_shapes
+from attnlab.lessons.stages import WORKED_EXAMPLES, check_shapes
 
 ROWS = {
     "inputs": ((1.0, 0.0), (0.0, 1.0), (2.0, 2.0)),

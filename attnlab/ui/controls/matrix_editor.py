@@ -5,7 +5,7 @@ import streamlit as st
 
 from attnlab.configuration.number_text import EMPTY_CELL, read_cells, read_matrix, show_matrix
 from attnlab.configuration.options import MOST_TYPED, OptionError
-from attnlab.lessons.worked_examples import Rows
+from attnlab.lessons.stages import Rows
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.controls.grid import begin_grid, keep_grid
 from attnlab.ui.core.outside import draw_error

@@ -8,11 +8,14 @@ import streamlit as st
 
 from attnlab.charts import token_map_chart, token_map_table
 from attnlab.configuration.number_text import show_percent
-from attnlab.lessons.bottleneck.alignments import Looked, Truth, look, share_aligned
-from attnlab.lessons.bottleneck.small_models import (
+from attnlab.lessons.small_models import (
     ALIGNED_FAMILIES,
     ALIGNED_TASKS,
+    Looked,
+    Truth,
     aligning,
+    look,
+    share_aligned,
 )
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.page_charts import draw_chart

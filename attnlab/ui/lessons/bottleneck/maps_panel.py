@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from attnlab.lessons.bottleneck.alignments import Looked, look
-from attnlab.lessons.bottleneck.small_models import ALIGNED_TASKS, aligning
+from attnlab.lessons.small_models import ALIGNED_TASKS, Looked, aligning, look
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.lessons.bottleneck.alignment_panel import (
     TokenMap,

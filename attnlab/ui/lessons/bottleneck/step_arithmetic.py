@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from attnlab.lessons.bottleneck.decoder_step import DecoderStep, sums_apart
+from attnlab.lessons.small_models import DecoderStep, sums_apart
 from attnlab.models.recurrent.encoded import EncodedRNN
 from attnlab.ui.lessons.head.stage_arithmetic import number
 

@@ -8,8 +8,7 @@ import streamlit as st
 from attnlab.charts import Lit, matrix_chart, matrix_table
 from attnlab.charts.core.colours import hues, share_ramp, signed_ramp
 from attnlab.configuration.number_text import show_percent
-from attnlab.lessons.bottleneck.decoder_step import DecoderStep, small_steps, written_by
-from attnlab.lessons.bottleneck.small_models import SmallModel, stepping
+from attnlab.lessons.small_models import DecoderStep, SmallModel, small_steps, stepping, written_by
 from attnlab.training.source_share import share_in_training
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.page_charts import draw_chart

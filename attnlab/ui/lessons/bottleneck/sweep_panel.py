@@ -16,18 +16,19 @@ from attnlab.comparisons.paired import least_spread_of_shares, paired_interval
 from attnlab.comparisons.summary import TARGET, Reached
 from attnlab.configuration.number_text import show_percent, show_range
 from attnlab.generators.tasks import Cards
-from attnlab.lessons.bottleneck.plan import (
+from attnlab.lessons.bottleneck import (
     ATTENTION,
     BOTTLENECK,
     FAMILIES,
     HANDS,
     REVERSED,
     WIDTHS,
+    SettingFigures,
     bits_of,
     reversing,
+    shipped,
     swept,
 )
-from attnlab.lessons.bottleneck.shipped import SettingFigures, shipped
 from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.source_share import share_in_training

@@ -9,8 +9,13 @@ import streamlit as st
 from attnlab.attention.scores import ScaledDotProduct
 from attnlab.charts import matrix_chart, matrix_table
 from attnlab.charts.core.colours import hues, share_ramp, signed_ramp
-from attnlab.lessons.averages import average_by_loop, average_by_matrix, average_by_softmax
-from attnlab.lessons.stages import Head, compiled_stages
+from attnlab.lessons.stages import (
+    Head,
+    average_by_loop,
+    average_by_matrix,
+    average_by_softmax,
+    compiled_stages,
+)
 from attnlab.models.initialisation import Projection
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.in_code import draw_in_code

@@ -10,8 +10,14 @@ from attnlab.attention.head import MASKS, scale_factor
 from attnlab.attention.scores import SCORES, AbstractScore
 from attnlab.configuration.number_text import show_matrix
 from attnlab.configuration.options import OptionError, default_of, label_of, options_of
-from attnlab.lessons.stages import Head, Stages, compiled_stages
-from attnlab.lessons.worked_examples import WORKED_EXAMPLES, Rows, check_shapes
+from attnlab.lessons.stages import (
+    WORKED_EXAMPLES,
+    Head,
+    Rows,
+    Stages,
+    check_shapes,
+    compiled_stages,
+)
 from attnlab.models.initialisation import Projection
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.controls.last_good import or_last_good

@@ -15,13 +15,14 @@ from attnlab.charts import (
     plane_table,
 )
 from attnlab.configuration.number_text import show_measured
-from attnlab.lessons.kernel_regression import attention_fit, leave_one_out
-from attnlab.lessons.learned_kernel import (
+from attnlab.lessons.kernel_regression import (
     Metric,
     MetricProgress,
+    attention_fit,
     error_against_truth,
     isotropic,
     learn_metric,
+    leave_one_out,
     left_out_error,
 )
 from attnlab.lessons.regression_data import PLANES, Sample, draw_sample

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from attnlab.lessons.safety import CASES, Answer, answer
+from attnlab.lessons.saturation import CASES, Answer, answer
 
 
 def draw_safety() -> None:

@@ -1,0 +1,131 @@
+"""The runs of the lesson on the bottleneck: two families over widths of their state and tasks.
+
+`python -m tools.bottleneck` makes those that come with the program.
+"""
+
+import dataclasses
+import functools
+import importlib.resources
+import json
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from attnlab.comparisons.published.shipped import Made
+from attnlab.generators import AbstractTask
+from attnlab.generators.tasks import Cards, Reverse
+from attnlab.models import ALL_MODELS, AbstractModelOptions
+from attnlab.training.experiment import Experiment, from_json, to_json
+from attnlab.training.steps import Training
+
+FILE = "bottleneck.json"
+BOTTLENECK, ATTENTION = FAMILIES = ("rnn-bottleneck", "rnn-attention")
+WIDTHS = (8, 16, 32, 64, 128)
+HANDS = (3, 5, 7, 10)
+SEEDS = 4
+# Enough for a network that attends to sort ten cards, and few enough for 160 runs.
+_SWEPT = Training(
+    loss="next", steps=1_000, data="fresh", batch=64, schedule="warm-up-cosine", test_size=2_000
+)
+_WRITTEN = Training(
+    loss="next", steps=2_000, data="fresh", batch=256, schedule="warm-up-cosine", test_size=2_000
+)
+REVERSED = Reverse(source_length=10, letters=26)
+_REVERSED_WIDTH = 32
+
+
+def swept(family: str, hand: int, width: int) -> Experiment:
+    """Return a run of the sweep: GRU cells of `width` components sort `hand` of 52 cards; seed 0.
+
+    With attention, queries and keys are as wide as the state.
+    """
+    return Experiment(
+        generator=Cards(hand=hand), model=_model(family, width, "gru"), training=_SWEPT
+    )
+
+
+def reversing(family: str) -> Experiment:
+    """Return a run on ten of 26 letters backwards: tanh cells of 32 components, more steps."""
+    return Experiment(
+        generator=REVERSED, model=_model(family, _REVERSED_WIDTH, "tanh"), training=_WRITTEN
+    )
+
+
+def all_settings() -> Iterator[Experiment]:
+    """Yield every setting of the lesson with seed 0, the most informative first."""
+    for hand in sorted(HANDS, key=lambda hand: hand not in (HANDS[1], HANDS[-1])):
+        for width in WIDTHS:
+            yield from (swept(family, hand, width) for family in FAMILIES)
+        if hand == HANDS[-1]:
+            yield from map(reversing, FAMILIES)
+
+
+def bits_of(task: AbstractTask) -> float:
+    """Return log₂ of the number of different targets: the bits that identify one of them.
+
+    >>> round(bits_of(Cards(hand=5)), 1)
+    21.3
+    """
+    return math.log2(task.targets())
+
+
+def _model(family: str, width: int, cell: str) -> AbstractModelOptions:
+    sizes = {"d_attn": width} if family == ATTENTION else {}
+    return ALL_MODELS[family](hidden_size=width, cell=cell, **sizes)
+
+
+class SettingFigures(NamedTuple):
+    """How well the runs of a setting write: one number for each seed.
+
+    `exact_match` is the share of correct test targets, `parameters` the number of weights.
+    """
+
+    experiment: Experiment
+    parameters: int
+    seeds: tuple[int, ...]
+    exact_match: tuple[float, ...]
+
+
+class Shipped(NamedTuple):
+    """The runs that come with the program."""
+
+    made: Made
+    settings: tuple[SettingFigures, ...]
+
+    def of(self, experiment: Experiment) -> SettingFigures | None:
+        """Return the runs of a setting; None if there are none."""
+        return next((each for each in self.settings if each.experiment == experiment), None)
+
+
+@functools.cache
+def shipped() -> Shipped:
+    """Read what comes with the program."""
+    text = importlib.resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8")
+    return from_text(text)
+
+
+def to_text(made: Made, settings: Sequence[SettingFigures]) -> str:
+    """Return the text of the file: a line for every setting."""
+    lines = ",\n".join(json.dumps(_record(each), ensure_ascii=False) for each in settings)
+    head = json.dumps(dataclasses.asdict(made))
+    return f'{{"made": {head},\n"settings": [\n{lines}\n]}}\n'
+
+
+def from_text(text: str) -> Shipped:
+    """Read what `to_text` made."""
+    record = json.loads(text)
+    return Shipped(Made(**record["made"]), tuple(map(_figures, record["settings"])))
+
+
+def _record(found: SettingFigures) -> dict[str, Any]:
+    figures = found._asdict() | {"experiment": json.loads(to_json(found.experiment))}
+    return {
+        name: [round(each, 6) for each in value] if isinstance(value, tuple) else value
+        for name, value in figures.items()
+    }
+
+
+def _figures(record: dict[str, Any]) -> SettingFigures:
+    experiment = from_json(json.dumps(record["experiment"]))
+    seeds, shares = tuple(record["seeds"]), tuple(record["exact_match"])
+    return SettingFigures(experiment, record["parameters"], seeds, shares)

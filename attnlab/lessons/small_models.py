@@ -1,0 +1,327 @@
+"""Small trained models that come with the program: their attention, and their steps by hand.
+
+`python -m tools.bottleneck` makes them.
+"""
+
+import functools
+import importlib.resources
+import json
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from attnlab.generators.tasks import TASKS, AbstractTask, Reverse, true_dependence
+from attnlab.models import ALL_MODELS
+from attnlab.models.parts.with_source import AbstractSourceModel
+from attnlab.models.recurrent.encoded import EncodedRNN
+from attnlab.training.experiment import Experiment, from_json, starting_form, to_json
+from attnlab.training.steps import Training
+
+FILE = "small_models.json"
+ALIGNED_TASKS = ("copy", "reverse", "sort")
+ALIGNED_FAMILIES = ("encoder-decoder", "rnn-attention")
+# Weights are rounded to this many decimals, so that a page shows them in full.
+DIGITS = 3
+_SIZES = MappingProxyType(
+    {
+        "encoder-decoder": {"d_model": 16, "d_attn": 16, "heads": 1, "mlp_width": 32},
+        "rnn-attention": {"hidden_size": 16, "d_attn": 16},
+    }
+)
+
+
+class SmallModel(NamedTuple):
+    """A trained model, its weights rounded, and what it does with them on test sources.
+
+    `exact_match` is the share of targets that are right from end to end; `aligned` the share of
+    its cross-attention that lies on the true alignment, the mean over targets, of the last layer.
+    """
+
+    experiment: Experiment
+    model: AbstractSourceModel
+    exact_match: float
+    exact_match_stderr: float
+    aligned: float
+
+
+def aligning(task: str, family: str) -> Experiment:
+    """Return the run of a model for a page: its targets are six of eight letters."""
+    generator = TASKS[task](source_length=6, letters=8)
+    return Experiment(
+        generator=generator, model=ALL_MODELS[family](**_SIZES[family]), training=_training(0.005)
+    )
+
+
+def stepping() -> Experiment:
+    """Return the run of a recurrent network with attention, small enough to follow by hand."""
+    return Experiment(
+        generator=Reverse(source_length=5, letters=6),
+        model=ALL_MODELS["rnn-attention"](hidden_size=8, d_attn=4, score="dot"),
+        training=_training(0.01),
+        seed=1,
+    )
+
+
+def all_small() -> tuple[Experiment, ...]:
+    """Return the runs of all small models."""
+    pairs = ((task, family) for family in ALIGNED_FAMILIES for task in ALIGNED_TASKS)
+    return (stepping(), *(aligning(*pair) for pair in pairs))
+
+
+def rounded(model: AbstractSourceModel) -> AbstractSourceModel:
+    """Return the model with its weights rounded to `DIGITS` decimals."""
+    return jax.tree.map(
+        lambda leaf: (
+            np.round(np.asarray(leaf, np.float64), DIGITS).astype(np.float32)
+            if eqx.is_array(leaf)
+            else leaf
+        ),
+        model,
+    )
+
+
+@functools.cache
+def small_model(experiment: Experiment) -> SmallModel:
+    """Return the shipped model of an experiment.
+
+    Raises:
+        KeyError: if the experiment is not one of `all_small`.
+
+    """
+    return read_model(_records()[to_json(experiment)])
+
+
+def read_model(record: dict[str, Any]) -> SmallModel:
+    """Return the model of a record that `record_of` made."""
+    experiment = from_json(json.dumps(record["experiment"]))
+    form = starting_form(experiment).model
+    blank, tree = jax.tree.flatten(form, is_leaf=_is_shape)
+    weights = iter(record["weights"])
+    leaves = [
+        np.asarray(next(weights), leaf.dtype).reshape(leaf.shape) if _is_shape(leaf) else leaf
+        for leaf in blank
+    ]
+    figures = {name: record[name] for name in SmallModel._fields[2:]}
+    return SmallModel(experiment, jax.tree.unflatten(tree, leaves), **figures)
+
+
+def record_of(small: SmallModel) -> dict[str, Any]:
+    """Return a model as a JSON object: the weights as lists, in the order of its arrays."""
+    arrays = jax.tree.leaves(eqx.filter(small.model, eqx.is_array))
+    return {
+        "experiment": json.loads(to_json(small.experiment)),
+        **{name: round(float(getattr(small, name)), 6) for name in SmallModel._fields[2:]},
+        "weights": [[round(float(each), DIGITS) for each in array.ravel()] for array in arrays],
+    }
+
+
+def to_text(models: Iterable[SmallModel]) -> str:
+    """Return the text of the file: a line for every model."""
+    lines = (json.dumps(record_of(each), ensure_ascii=False) for each in models)
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+@functools.cache
+def _records() -> dict[str, dict[str, Any]]:
+    text = importlib.resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8")
+    return {to_json(from_json(json.dumps(each["experiment"]))): each for each in json.loads(text)}
+
+
+def _training(learning_rate: float) -> Training:
+    return Training(
+        loss="next", steps=2_000, data="fresh", batch=64, schedule="warm-up-cosine", test_size=500,
+        learning_rate=learning_rate,
+    )  # fmt: skip
+
+
+def _is_shape(leaf: Any) -> bool:
+    return isinstance(leaf, jax.ShapeDtypeStruct)
+
+
+# Each runs once for every source that is typed: compiling it takes longer than running it.
+_QUICKLY = MappingProxyType({"xla_backend_optimization_level": 0})
+
+
+class Truth(NamedTuple):
+    """The target of a source, the true alignment and the true dependence."""
+
+    target: Int[np.ndarray, " target"]
+    alignment: Bool[np.ndarray, "target source"]
+    dependence: Bool[np.ndarray, "target source"]
+
+
+class Map(NamedTuple):
+    """The attention of one layer, averaged over its heads; `mask` shows visible keys."""
+
+    pattern: Float[np.ndarray, "query key"]
+    mask: Bool[np.ndarray, "query key"]
+
+
+class Writing(NamedTuple):
+    """The most probable token at each target position, given the true ones before it, and the maps.
+
+    `maps` are those of the last layer by kind: `cross` is target × source; if the model has them,
+    `source` is source × source and `self` target × target, whose first column is the begin token.
+    """
+
+    tokens: Int[np.ndarray, " target"]
+    maps: Mapping[str, Map]
+
+
+class Looked(NamedTuple):
+    """A source, a small model, the truth about the source, and what the model writes."""
+
+    source: tuple[int, ...]
+    small: SmallModel
+    truth: Truth
+    written: Writing
+
+
+def look(experiment: Experiment, source: tuple[int, ...]) -> Looked:
+    """Return what the small model of an experiment does with a source.
+
+    Compiles for about a second when called first.
+    """
+    small = small_model(experiment)
+    truth = truth_of(experiment.generator, source)
+    return Looked(source, small, truth, write_known(small.model, source, truth.target))
+
+
+def truth_of(task: AbstractTask, source: tuple[int, ...]) -> Truth:
+    """Return the target of a source, its true alignment and true dependence."""
+    return Truth(*jax.device_get(_truth_program(task)(np.asarray(source, np.int32))))
+
+
+def write_known(
+    model: AbstractSourceModel, source: tuple[int, ...], target: Int[np.ndarray, " target"]
+) -> Writing:
+    """Return what the model writes at each position, given the source and the true target."""
+    tokens = np.concatenate([np.asarray(source, np.int32), target[:-1].astype(np.int32)])
+    written, maps = jax.device_get(_write_program(model, tokens))
+    return Writing(written, {kind: Map(*each) for kind, each in maps.items()})
+
+
+def share_aligned(
+    pattern: Float[np.ndarray, "target source"], alignment: Bool[np.ndarray, "target source"]
+) -> float:
+    """Return the share of the attention on the true alignment, the mean over target positions."""
+    return float((pattern * alignment).sum(axis=-1).mean())
+
+
+@functools.lru_cache(maxsize=32)
+def _truth_program(task: AbstractTask):
+    def found(source):
+        return task.target_of(source), task.true_alignment(source), true_dependence(task, source)
+
+    return jax.jit(found, compiler_options=dict(_QUICKLY))
+
+
+@functools.partial(eqx.filter_jit, compiler_options=dict(_QUICKLY))
+def _write_program(model, tokens):
+    one_hot = jax.nn.one_hot(tokens, model.vocab)
+    logits, trace = model.write(one_hot[: model.source_length], one_hot[model.source_length :])
+    maps = {each.kind: (each.pattern.mean(axis=0), each.mask) for each in trace.attention}
+    return jnp.argmax(logits, axis=-1), maps
+
+
+class DecoderStep(NamedTuple):
+    """What a decoder computes between its states h and h′, in order.
+
+    query = h W_q + b_q; keys = s W_k + b_k for all states s of the encoder; scores = keys · query;
+    pattern = softmax(scores); context = Σᵢ patternᵢ sᵢ; `before` is the last token written as a
+    one-hot vector, or zeros; sums = before W_x + context W_a + b + h W_h; next_state = tanh(sums);
+    logits = next_state U + b; probabilities = softmax(logits).
+    """
+
+    encoded: Float[np.ndarray, "source size"]
+    state: Float[np.ndarray, " size"]
+    query: Float[np.ndarray, " d_attn"]
+    keys: Float[np.ndarray, "source d_attn"]
+    scores: Float[np.ndarray, " source"]
+    pattern: Float[np.ndarray, " source"]
+    context: Float[np.ndarray, " size"]
+    before: Float[np.ndarray, " vocab"]
+    sums: Float[np.ndarray, " size"]
+    next_state: Float[np.ndarray, " size"]
+    logits: Float[np.ndarray, " vocab"]
+    probabilities: Float[np.ndarray, " vocab"]
+
+
+def decoder_steps(model: EncodedRNN, source: tuple[int, ...]) -> tuple[DecoderStep, ...]:
+    """Return the steps of greedy decoding, in float64.
+
+    Raises:
+        ValueError: if the model has no attention, its cells are not tanh, or its score is not dot.
+
+    """
+    if model.heads is None or model.encoder.kind != "tanh" or model.heads.score != "dot":
+        raise ValueError("`model` is not of the kind 'rnn-attention' with tanh cells and score dot")
+    one_hot, heads = np.eye(model.vocab), model.heads
+    state, encoded = np.zeros(model.options.hidden_size), []
+    for token in source:
+        state = np.tanh(_sums(model.encoder.gates, one_hot[token], state))
+        encoded.append(state)
+    encoded = np.array(encoded)
+    keys = _projected(heads.key, encoded)
+    steps, before = [], np.zeros(model.vocab)
+    for _ in source:
+        query = _projected(heads.query, state)
+        scores = keys @ query
+        pattern = _softmax(scores)
+        context = pattern @ encoded
+        sums = _sums(model.decoder.gates, np.concatenate([before, context]), state)
+        following = np.tanh(sums)
+        logits = _projected(model.unembedding, following)
+        steps.append(
+            DecoderStep(
+                encoded, state, query, keys, scores, pattern, context, before, sums, following,
+                logits, _softmax(logits),
+            )
+        )  # fmt: skip
+        state, before = following, one_hot[int(logits.argmax())]
+    return tuple(steps)
+
+
+def small_steps(
+    experiment: Experiment, source: tuple[int, ...]
+) -> tuple[SmallModel, tuple[DecoderStep, ...]]:
+    """Return the small model of an experiment and its `decoder_steps`."""
+    small = small_model(experiment)
+    return small, decoder_steps(small.model, source)
+
+
+def sums_apart(model: EncodedRNN, step: DecoderStep) -> tuple[Float[np.ndarray, " size"], ...]:
+    """Return the four terms of the sums of a step: last token, context, h, and bias."""
+    gates, letters = model.decoder.gates, step.before.size
+    weight, bias = (np.asarray(part, np.float64) for part in gates.inputs)
+    return (
+        step.before @ weight[:letters],
+        step.context @ weight[letters:],
+        step.state @ np.asarray(gates.carried, np.float64),
+        bias,
+    )
+
+
+def written_by(steps: tuple[DecoderStep, ...]) -> Int[np.ndarray, " target"]:
+    """Return the tokens that the steps write."""
+    return np.array([step.logits.argmax() for step in steps])
+
+
+def _sums(cell, inputs: np.ndarray, state: np.ndarray) -> np.ndarray:
+    return _projected(cell.inputs, inputs) + state @ np.asarray(cell.carried, np.float64)
+
+
+def _projected(projection, rows: np.ndarray) -> np.ndarray:
+    weight, bias = (np.asarray(part, np.float64) for part in projection)
+    return rows @ weight + bias
+
+
+def _softmax(numbers: np.ndarray) -> np.ndarray:
+    shares = np.exp(numbers - numbers.max())
+    return shares / shares.sum()
