@@ -67,6 +67,7 @@ RESERVED = {
         "configuration.earlier_names",
         "comparisons.published.shipped",
         "lessons.bottleneck",
+        "lessons.small_models",
         "runs.script",
         "ui",
     },
