@@ -3,10 +3,9 @@
 from xml.etree import ElementTree
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from attnlab.charts import to_png, to_svg
-from attnlab.ui.core.chart_files import chart_picture
+from attnlab.ui.core.page_charts import chart_picture
 from tests.pages import PAGES
 
 # They have no charts, or none before something is asked of them.
@@ -57,34 +56,6 @@ def test_a_page_forgets_the_charts_of_the_one_before(app):
     app.switch_page("pages/words.py").run()
     assert not app.session_state["charts_on_page"]
     assert _PANEL not in [block.label for block in app.expander]
-
-
-def _page_of_one_part():
-    import streamlit as st
-
-    from attnlab.charts import Drawing
-    from attnlab.ui.core.fragments import fragment
-    from attnlab.ui.core.page_charts import charts_on_page, draw_chart
-
-    chart = Drawing('{"mark": "point", "data": {"values": []}}', {})
-
-    @fragment
-    def draw():
-        for name in st.session_state.get("wanted", ("one", "two")):
-            draw_chart(chart, name=name, alt=name)
-
-    draw_chart(chart, name="outside", alt="outside")
-    draw()
-    st.write(" ".join(charts_on_page()))
-
-
-def test_a_part_forgets_the_charts_that_it_draws_no_more():
-    # Nothing forgets the page as a whole here.
-    page = AppTest.from_function(_page_of_one_part).run()
-    assert page.markdown[0].value == "outside one two"
-    page.session_state["wanted"] = ("two",)
-    page.run()
-    assert page.markdown[0].value == "outside two"
 
 
 def test_the_panel_offers_the_charts_by_their_names(app):

@@ -65,7 +65,7 @@ def test_the_script_prints_the_figures_of_the_page(done, tmp_path):
 def _take_chart(train: TrainPage, name: str, kind: str = "svg") -> bytes:
     train.choose("picture", name)
     # Below the buttons, and drawn after them: those of the chart before have no file any more.
-    expect(train.part("pictures")).to_contain_text(f"“{name}” as it is now")
+    expect(train.part("pictures")).to_contain_text(f"“{name}” with its current data")
     train.settle()
     return _take(train, f"picture_{kind}")
 
@@ -103,17 +103,3 @@ def test_the_charts_of_a_lesson_are_taken_as_they_stand(new_page, server):
         lesson.settle()
         assert shown in _texts(_take(lesson, "picture_svg"))
     assert _take(lesson, "picture_png").startswith(b"\x89PNG\r\n\x1a\n")
-
-
-def test_the_list_of_charts_follows_the_part_of_the_page_that_draws_them(new_page, server):
-    lesson = TrainPage(new_page())
-    lesson.page.goto(f"{server.url}/step_by_step?step_stage=queries")
-    lesson.open_panel("pictures")
-    lesson.choose("picture", "Queries")
-    # The part is drawn alone; the panel stands outside of it.
-    lesson.page.get_by_role("button", name="Next").click()
-    lesson.choose("picture", "Keys")
-    assert "Keys" in _texts(_take(lesson, "picture_svg"))
-    lesson.field("picture").press("ArrowDown")
-    expect(lesson.page.get_by_role("option", name="Inputs", exact=True)).to_be_visible()
-    expect(lesson.page.get_by_role("option", name="Queries", exact=True)).to_have_count(0)

@@ -18,8 +18,6 @@ from typing import Any
 
 import streamlit as st
 
-from attnlab.ui.core.page_charts import PICTURES, charts_on_page, part_of_page
-
 # Of the thread that a script runs in.
 _DELIVERING = ContextVar("delivering", default=False)
 # Longer than any event loop is busy; a script that waits for more has lost its server.
@@ -70,21 +68,13 @@ def fragment(
 ) -> Callable[..., None]:
     """`draw` as a part of its own: its controls draw nothing else anew. Also as a decorator.
 
-    With `seconds` it is drawn again by itself every so many seconds. Two parts of a page with
-    charts must differ in their function or `key`.
+    With `seconds` it is drawn again every so many seconds.
     """
-    part = key or f"{draw.__module__}.{draw.__qualname__}"
 
     @functools.wraps(draw)
     def draw_delivered(*arguments: Any) -> None:
-        is_alone = not _DELIVERING.get()
         with delivered():
-            before = set(charts_on_page())
-            with part_of_page(part):
-                draw(*arguments)
-            if is_alone and st.session_state.get(PICTURES) and before != set(charts_on_page()):
-                # The panel that lists them stands in the rest of the page.
-                st.rerun()
+            draw(*arguments)
 
     return st.fragment(draw_delivered, key=key, run_every=seconds)
 

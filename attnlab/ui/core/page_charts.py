@@ -1,30 +1,26 @@
-"""Charts on the page, and the page's list of them."""
+"""Charts on the page, and their export at its foot."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+import re
+import textwrap
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from attnlab.charts import Drawing, with_large_type
-from attnlab.ui.core.page_theme import has_large_type
+from attnlab.charts import Drawing, as_picture, to_png, to_svg, with_large_type
+from attnlab.ui.core.fragments import fragment
+from attnlab.ui.core.page_theme import has_large_type, on_dark
 
-# Of the expander that offers them.
-PICTURES = "pictures"
 _CHARTS = "charts_on_page"
+# Of an exported chart: pixels across, and letters in a line of its text alternative.
+_WIDTH, _LETTERS_A_LINE = 640, 92
 
 
 class DrawnChart(NamedTuple):
-    """A chart that stands on the page, what it shows in words, and the part that it is in."""
+    """A chart of the page, and its text alternative."""
 
     drawing: Drawing
     alt: str
-    part: str | None
-
-
-# Of the thread that a script runs in: the part that is being drawn.
-_PART = ContextVar[str | None]("part", default=None)
 
 
 def draw_chart(
@@ -36,12 +32,20 @@ def draw_chart(
     on_select: str | Callable[..., None] = "ignore",
     selection_mode: str | None = None,
 ) -> Any:
-    """The chart, as wide as its place; `alt` says in words what it shows.
+    """Draw a chart as wide as its container.
 
-    By its `name`, of which a page has one each, it can be exported at the foot of the page. With
-    `on_select` it returns the selections, by their names.
+    Args:
+        drawing: The chart.
+        name: Its name in the list of the page's charts; unique on a page.
+        alt: What it shows, in words.
+        key: As in Streamlit.
+        on_select: As in Streamlit.
+        selection_mode: As in Streamlit.
+
+    Returns:
+        With `on_select`, the selections by their names.
     """
-    charts_on_page()[name] = DrawnChart(drawing, alt, _PART.get())
+    charts_on_page()[name] = DrawnChart(drawing, alt)
     specification = drawing.specification()
     return st.vega_lite_chart(
         spec=with_large_type(specification) if has_large_type() else specification,
@@ -54,24 +58,45 @@ def draw_chart(
 
 
 def charts_on_page() -> dict[str, DrawnChart]:
-    """The charts by their names, as they were last drawn, in their order on the page."""
+    """Return the charts drawn since the last run of the whole page, by name."""
     return st.session_state.setdefault(_CHARTS, {})
 
 
 def forget_charts() -> None:
-    """Begin a new page."""
+    """Empty the list of charts, at the start of a page."""
     st.session_state[_CHARTS] = {}
 
 
-@contextmanager
-def part_of_page(name: str) -> Iterator[None]:
-    """Charts within it are that part's. Those that it drew the time before and no more are gone."""
-    before = {n: chart for n, chart in charts_on_page().items() if chart.part == name}
-    token = _PART.set(name)
-    try:
-        yield
-    finally:
-        _PART.reset(token)
-    charts = charts_on_page()
-    for gone in [n for n, chart in before.items() if charts.get(n) is chart]:
-        del charts[gone]
+def draw_export() -> None:
+    """Draw the downloads of the page's charts, if it has any."""
+    if not charts_on_page():
+        return
+    panel = st.expander("Export charts", key="pictures", on_change="rerun", icon=":material/image:")
+    if panel.open:
+        with panel:
+            fragment(_draw_choice)()
+
+
+def _draw_choice() -> None:
+    charts, dark = charts_on_page(), on_dark()
+    name = st.selectbox("chart", list(charts), key="picture")
+    slug = re.sub(r"\W+", "-", name.lower()).strip("-")
+    with st.container(horizontal=True, gap="small"):
+        for kind, mime, make in (("SVG", "image/svg+xml", to_svg), ("PNG", "image/png", to_png)):
+            st.download_button(
+                kind,
+                # Made when the button is pressed, so that it has the chart's current data.
+                data=lambda make=make: make(chart_picture(name, charts[name], dark=dark)),
+                file_name=f"attnlab-{slug}.{kind.lower()}",
+                mime=mime,
+                key=f"picture_{kind.lower()}",
+                on_click="ignore",
+                icon=":material/download:",
+            )
+    st.caption(f"“{name}” with its current data and its text alternative, in the page's colours.")
+
+
+def chart_picture(name: str, chart: DrawnChart, *, dark: bool) -> dict[str, Any]:
+    """Return the specification of a chart under its name and its text alternative."""
+    lines = textwrap.wrap(chart.alt, _LETTERS_A_LINE)
+    return as_picture(chart.drawing, title=name, subtitles=lines, width=_WIDTH, dark=dark)

@@ -12,12 +12,11 @@ import streamlit as st
 from attnlab.ui.compare import chosen as compared
 from attnlab.ui.controls.form_state import keep_form
 from attnlab.ui.controls.link_bar import complete_address, draw_lesson, follow_address
-from attnlab.ui.core.chart_files import draw_pictures
 from attnlab.ui.core.fragments import delivered
 from attnlab.ui.core.hosting import environment_problem
 from attnlab.ui.core.memory import note_session
 from attnlab.ui.core.outside import draw_error
-from attnlab.ui.core.page_charts import forget_charts
+from attnlab.ui.core.page_charts import draw_export, forget_charts
 from attnlab.ui.core.page_theme import draw_ground_watch, draw_type_switch
 from attnlab.ui.sequence_to_sequence import hands
 
@@ -66,7 +65,7 @@ def run_shell() -> None:
         _close_sidebar_of_phones(page.url_path)
         with _shell():
             page.run()
-        draw_pictures()
+        draw_export()
         draw_type_switch()
         draw_ground_watch()
         complete_address(page.url_path)
