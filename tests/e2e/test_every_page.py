@@ -52,8 +52,7 @@ _FINDINGS = """async streamlits => {
         .map(node => `${id}: ${node.html}\\n${node.failureSummary}`))
 }"""
 
-# The page hears of its new ground, and its script runs once more; that of a page without charts may
-# be too short to be seen.
+# The rerun of a page without charts may be too short to be seen.
 _WATCH = """() => {
     const app = document.querySelector('[data-testid=stApp]');
     window.drawnAnew = new Promise(done => {
@@ -178,6 +177,8 @@ def _findings(page: Page, ground: str) -> list[str]:
     if app.evaluate("node => getComputedStyle(node).backgroundColor") != _GROUND[ground]:
         page.evaluate(_WATCH)
         page.emulate_media(color_scheme=ground)
+        # Charts take the new colours at the next rerun.
+        page.keyboard.press("r")
         page.evaluate("() => window.drawnAnew")
         expect(app).to_have_css("background-color", _GROUND[ground])
     _settle(page)

@@ -190,23 +190,6 @@ def test_a_finished_run_is_replayed_in_all_panels(bench):
     expect(bench.metric("test loss (nats)")).to_have_text(last)
 
 
-@pytest.mark.parametrize("delay", [0, 40])
-def test_ten_quick_clicks_on_step_are_ten_steps(bench, delay):
-    bench.press("step")
-    bench.wait_for_step(1)
-    bench.button("step").evaluate(
-        """async (button, delay) => {
-            for (let i = 0; i < 10; i++) {
-                button.click()
-                if (delay) await new Promise(done => setTimeout(done, delay))
-            }
-        }""",
-        delay,
-    )
-    bench.wait_for_step(11)
-    assert bench.wait_for("paused").step == 11
-
-
 def test_what_happened_is_told_in_a_sentence(new_page, server):
     one_head = "&generator=recall&learning_rate=0.01&batch=256&data=fresh&steps=1000"
     train = _open(new_page(), server, f"/?v=2{one_head}")

@@ -17,7 +17,7 @@ from attnlab.ui.core.hosting import environment_problem
 from attnlab.ui.core.memory import note_session
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import draw_export, forget_charts
-from attnlab.ui.core.page_theme import draw_ground_watch, draw_type_switch
+from attnlab.ui.core.page_theme import draw_type_switch
 from attnlab.ui.sequence_to_sequence import hands
 
 _PAGES = Path(__file__).parents[3] / "pages"
@@ -67,7 +67,6 @@ def run_shell() -> None:
             page.run()
         draw_export()
         draw_type_switch()
-        draw_ground_watch()
         complete_address(page.url_path)
 
 

@@ -17,7 +17,6 @@ from attnlab.ui.library.continue_offer import draw_library_problem
 from attnlab.ui.train.files_panel import draw_files
 from attnlab.ui.train.live_panel import draw_live
 from attnlab.ui.train.runs_panel import draw_runs
-from attnlab.ui.train.step_clicks import draw_step_counter
 from attnlab.ui.train.transport import draw_transport, obey
 
 
@@ -60,7 +59,6 @@ def draw_bench(title: str, *, about: str = "") -> Bench:
         draw_library_problem()
     with live:
         draw_live(run, form, snapshot)
-    draw_step_counter()
     return Bench(run, form, snapshot)
 
 

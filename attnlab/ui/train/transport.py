@@ -14,7 +14,6 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.steps import AMENDABLE
 from attnlab.ui.core.outside import as_text, draw_toast
 from attnlab.ui.train.session_past_runs import shelve_run
-from attnlab.ui.train.step_clicks import new_steps
 
 _COMMANDS = "commands"
 _FASTEST = "full speed"
@@ -46,7 +45,6 @@ def obey(run: LiveRun, form: Experiment | OptionError) -> None:
     """
     run.set_speed(_SPEEDS[st.session_state.get("run_speed", _FASTEST)])
     commands = st.session_state.setdefault(_COMMANDS, [])
-    commands += ["step"] * new_steps()
     while True:
         idle = run.snapshot().state == "idle"
         if idle and isinstance(form, Experiment) and form != run.experiment:
