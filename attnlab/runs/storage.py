@@ -10,6 +10,7 @@ In files of version 1, which are still read, the header itself lists the arrays 
 and has the SHA-256, of the arrays alone.
 """
 
+import dataclasses
 import hashlib
 import json
 import math
@@ -25,6 +26,7 @@ from jaxtyping import PyTree
 
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.configuration.records import UnregisteredError
+from attnlab.models.transformer.layer import TransformerLayer
 from attnlab.runs.history import History
 from attnlab.runs.run_file_header import MOST_HEADER_BYTES, Header, RunFileError, read_header
 from attnlab.runs.versions import Versions, current_versions
@@ -182,12 +184,16 @@ def _little_endian(array: Any) -> np.dtype:
 
 def _assemble(header: Header, payload: bytes, *, lists_checkpoints: bool) -> Run:
     # Shapes and types of all arrays, without computing any of them.
-    form = starting_form(header.experiment)
+    now = starting_form(header.experiment)
     losses = jax.ShapeDtypeStruct((header.steps,), np.float32)
-    forms = _arrays(form, losses, [(step, form.model) for step in header.checkpoints])
-    listed = _listed(forms if lists_checkpoints else _arrays(form, losses))
     # As texts, in which 1, 1.0 and true differ.
-    if json.dumps(header.arrays) != json.dumps(listed):
+    listed = json.dumps(header.arrays)
+    for form in (now, _with_normalisations(now, 2)):
+        forms = _arrays(form, losses, [(step, form.model) for step in header.checkpoints])
+        shown = forms if lists_checkpoints else _arrays(form, losses)
+        if json.dumps(_listed(shown)) == listed:
+            break
+    else:
         raise RunFileError("The arrays in this run file are of another model.")
     arrays, offset = {}, 0
     for name, one in forms.items():
@@ -201,15 +207,33 @@ def _assemble(header: Header, payload: bytes, *, lists_checkpoints: bool) -> Run
         raise RunFileError("This run file has bytes that nothing names.")
     if not all(np.isfinite(array).all() for array in arrays.values()):
         raise RunFileError("The numbers in this run file are not finite.")
-    state = _fill(form, "state", arrays)
+    state = _with_normalisations(_fill(form, "state", arrays), 1)
     if int(state.step) != header.steps:
         raise RunFileError("The steps in this run file do not add up.")
     checkpoints = tuple(
-        (step, _fill(form.model, f"checkpoint {step}", arrays)) for step in header.checkpoints
+        (step, _with_normalisations(_fill(form.model, f"checkpoint {step}", arrays), 1))
+        for step in header.checkpoints
     )
     rest = header.tests, checkpoints, header.changes, header.versions
     history = History(arrays["losses"], *rest)
     return Run(header.experiment, state, history)
+
+
+def _with_normalisations(tree: PyTree, count: int) -> PyTree:
+    """The tree with this many normalisations in every transformer layer without an MLP.
+
+    Older files have a second one there, which no model reads.
+    """
+
+    def is_layer(node: Any) -> bool:
+        return isinstance(node, TransformerLayer)
+
+    def changed(node: Any) -> Any:
+        if not is_layer(node) or node.mlp is not None or node.normalisations is None:
+            return node
+        return dataclasses.replace(node, normalisations=(node.normalisations * 2)[:count])
+
+    return jax.tree.map(changed, tree, is_leaf=is_layer)
 
 
 def _fill(form: PyTree, name: str, arrays: dict[str, np.ndarray]) -> PyTree:

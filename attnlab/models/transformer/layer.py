@@ -44,7 +44,8 @@ class TransformerLayer(eqx.Module):
     value: Projection
     output: Projection
     mlp: tuple[Projection, Projection] | None
-    normalisations: tuple[Normaliser, Normaliser] | None
+    # That of the heads, then that of the MLP, if there is one.
+    normalisations: tuple[Normaliser, ...] | None
 
     def parts(
         self,
@@ -212,7 +213,7 @@ def build_layer(options: AbstractModelOptions, width: int, key: Key[Array, ""]) 
     normalisations = None
     if options.normalisation != "none":
         normaliser = NORMALISERS[options.normaliser]
-        normalisations = normaliser(width), normaliser(width)
+        normalisations = tuple(normaliser(width) for _ in range(_normalised_parts(options)))
     return TransformerLayer(query, key_, value, output, mlp, normalisations)
 
 
@@ -228,8 +229,13 @@ def layer_formulas(options: AbstractModelOptions, width: str) -> dict[str, str]:
     if options.mlp_width:
         formulas["mlp"] = f"(({width} + 1) × mlp_width + (mlp_width + 1) × {width})"
     if options.normalisation != "none":
-        formulas["normalisations"] = f"2 × {norm_formula(options, width)}"
+        parts = _normalised_parts(options)
+        formulas["normalisations"] = f"{parts} × {norm_formula(options, width)}"
     return formulas
+
+
+def _normalised_parts(options: AbstractModelOptions) -> int:
+    return 2 if options.mlp_width else 1
 
 
 def norm_formula(options: AbstractModelOptions, width: str) -> str:

@@ -1,0 +1,79 @@
+"""Every number that a model trains has a part in what it predicts."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+from jax.flatten_util import ravel_pytree
+
+from attnlab.models import ALL_MODELS, EncoderDecoderOptions
+from tests.unit.model_settings import SMALL_TRANSFORMER
+from tests.unit.small_experiments import SMALL_MODELS
+
+_ENCODER_DECODER = SMALL_MODELS["encoder-decoder"].model
+MODELS = {
+    **{name: experiment.model for name, experiment in SMALL_MODELS.items()},
+    "transformer without an MLP": dataclasses.replace(SMALL_TRANSFORMER, mlp_width=0),
+    "transformer without an MLP, post": dataclasses.replace(
+        SMALL_TRANSFORMER, mlp_width=0, normalisation="post"
+    ),
+    "transformer without an MLP, RMSNorm": dataclasses.replace(
+        SMALL_TRANSFORMER, mlp_width=0, normaliser="RMSNorm"
+    ),
+    "encoder-decoder without an MLP": dataclasses.replace(_ENCODER_DECODER, mlp_width=0),
+    "encoder-decoder, post": dataclasses.replace(_ENCODER_DECODER, normalisation="post"),
+}
+VOCAB, LENGTH, SOURCE = 3, 5, 2
+# Under the score `dot` a bias of the keys adds the same to the scores of all keys of a query, which
+# the softmax takes off.
+WITHOUT_EFFECT = ".key.bias"
+
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
+
+def test_there_is_a_model_of_every_family():
+    assert {type(options) for options in MODELS.values()} == set(ALL_MODELS.values())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_parameter_changes_some_logit(name):
+    options = MODELS[name]
+    source = {"source": SOURCE} if options.reads_source else {}
+    model = options.build(vocab=VOCAB, length=LENGTH, key=jr.key(0), **source)
+    parameters, rest = eqx.partition(model, eqx.is_array)
+    start, unravel = ravel_pytree(parameters)
+    # Away from the start, where biases are 0.
+    start = start + 0.3 * jr.normal(jr.key(1), start.shape)
+    sequences = jr.randint(jr.key(2), (40, LENGTH), 0, VOCAB)
+
+    @jax.jit
+    def logits(flat):
+        model = eqx.combine(unravel(flat), rest)
+        return jax.vmap(lambda tokens: model(tokens, jnp.arange(LENGTH))[0])(sequences)
+
+    changed = jax.lax.map(lambda change: logits(start + change), 0.5 * jnp.eye(start.size))
+    effect = np.abs(np.asarray(changed) - np.asarray(logits(start))).max(axis=(1, 2, 3))
+    named = [
+        f"{jax.tree_util.keystr(path)}[{i}]"
+        for path, leaf in jax.tree_util.tree_leaves_with_path(parameters)
+        for i in range(leaf.size)
+    ]
+    # Rounding changes logits of about 1 by some 1e-6.
+    dead = {one for one, size in zip(named, effect, strict=True) if size < 1e-4}
+    is_dot = name != "rnn-attention"
+    assert dead == {one for one in named if is_dot and WITHOUT_EFFECT in one}
+
+
+def test_the_encoder_decoder_has_the_parameters_of_the_same_layer_in_torch():
+    # torch.nn.TransformerDecoderLayer(d_model=32, nhead=2, dim_feedforward=64) has 12,832 numbers
+    # and three normalisations; its two attentions have the biases that ours have.
+    layer = EncoderDecoderOptions(d_model=32, heads=2, d_attn=16, mlp_width=64)
+    model = layer.build(vocab=VOCAB, length=LENGTH, source=SOURCE, key=jr.key(0))
+    counted = jax.tree.leaves(eqx.filter((model.decoder, model.crossing), eqx.is_array))
+    attention, mlp, normalisation = 4 * (32 * 32 + 32), 32 * 64 + 64 + 64 * 32 + 32, 2 * 32
+    assert 2 * attention + mlp + 3 * normalisation == 12_832
+    assert sum(leaf.size for leaf in counted) == 12_832
