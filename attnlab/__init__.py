@@ -1,7 +1,7 @@
 """attnlab: a laboratory bench for attention. See README.md; `streamlit run app.py` shows it."""
 
 from attnlab import optimum
-from attnlab.attention.head import attend
+from attnlab.attention import attend
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.processes import Processes, WorkersError
 from attnlab.comparisons.summary import summarise
@@ -48,8 +48,8 @@ from attnlab.models import (
     parameter_count,
     parameters_by_part,
 )
+from attnlab.models.base import READOUTS
 from attnlab.models.generation import beam_search, generate
-from attnlab.models.readout import READOUTS
 from attnlab.positions import (
     POSITIONS,
     Alibi,

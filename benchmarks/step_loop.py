@@ -9,7 +9,7 @@ import jax.random as jr
 import optax
 
 from attnlab import Experiment, advance, prepare
-from attnlab.models.readout import final_logits
+from attnlab.models.base import final_logits
 from benchmarks.timing import Figure, in_turns, ratio, seconds_of, spread
 
 _ROUNDS = 7

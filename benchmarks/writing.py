@@ -8,7 +8,7 @@ import jax.random as jr
 
 from attnlab import Experiment, sample
 from attnlab.generators import Reverse
-from attnlab.inspection.tasks.decoding import write_target
+from attnlab.inspection.decoding import write_target
 from attnlab.models import SOURCE_MODELS, AbstractModel
 from attnlab.training.experiment import build_model
 from benchmarks.timing import Figure, in_turns, ratio, seconds_of, spread

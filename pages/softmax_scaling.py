@@ -67,7 +67,7 @@ draw_in_code(
     "import jax.random as jr\n"
     "import numpy as np\n\n"
     "from attnlab import Experiment\n"
-    "from attnlab.attention.head import masked_softmax\n"
+    "from attnlab.attention import masked_softmax\n"
     "from attnlab.lessons.saturation import draw_scores, patterns, saturation, variance_and_error\n"
     "from attnlab.lessons.sweep import Sweep, over_seeds, run_sweep, steps_to, target_gap\n\n"
     "drawn = draw_scores((4, 64), draws=2_000, queries=100, keys=16, key=jr.key(0))\n"

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from attnlab.attention.head import MASKS
+from attnlab.attention import MASKS
 from attnlab.generators import GENERATORS, TASKS
 from attnlab.models import ALL_MODELS
-from attnlab.models.readout import READOUTS
+from attnlab.models.base import READOUTS
 from attnlab.positions import POSITIONS
 from attnlab.training.losses import LOSSES
 from attnlab.ui.core.shell import ensure_shell

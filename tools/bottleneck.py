@@ -20,12 +20,12 @@ import numpy as np
 
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.published.shipped import Made
-from attnlab.inspection.tasks.target_test import check_targets
+from attnlab.inspection.targets import check_targets
 from attnlab.lessons import bottleneck, small_models
 from attnlab.lessons.bottleneck import SEEDS, SettingFigures, all_settings
 from attnlab.lessons.small_models import SmallModel, all_small, rounded, share_aligned
 from attnlab.models import AbstractModel
-from attnlab.models.parts.with_source import alignment_of
+from attnlab.models.seq2seq import alignment_of
 from attnlab.runs.library import Library, library_folder
 from attnlab.runs.result import Result
 from attnlab.training.experiment import prepare

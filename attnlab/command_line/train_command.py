@@ -15,7 +15,7 @@ from attnlab.command_line.keeping import keep
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractTask
-from attnlab.inspection.tasks.target_test import check_targets
+from attnlab.inspection.targets import check_targets
 from attnlab.models import parameter_count
 from attnlab.runs.history import History, empty_history
 from attnlab.runs.option_texts import EXPERIMENT_PARTS, read_experiment, usual_experiment
@@ -26,10 +26,9 @@ from attnlab.training.changes import change_between, rescheduled
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, Setup, prepare, to_json
 from attnlab.training.limits import steps_at_once
-from attnlab.training.loop import Look, Progress, divergence, run
+from attnlab.training.loop import Look, Progress, Schedule, divergence, run, schedule
 from attnlab.training.presets import PRESETS
-from attnlab.training.schedule import Schedule, schedule
-from attnlab.training.source_share import share_in_training
+from attnlab.training.shares import share_in_training
 from attnlab.training.steps import TrainState, advance
 
 _STEPS_A_LINE = 500

@@ -21,7 +21,7 @@ from attnlab.comparisons.summary import Row, errors_of, figures_of
 from attnlab.configuration.options import OptionError, default_of
 from attnlab.optimum import Best
 from attnlab.training.experiment import Experiment
-from attnlab.training.feasibility import reachable_by
+from attnlab.training.limits import reachable_by
 from attnlab.training.steps import Training
 
 PARTS = MappingProxyType(

@@ -20,7 +20,7 @@ from attnlab.configuration.options import OptionError
 from attnlab.configuration.records import check_registered
 from attnlab.generators import AbstractTask
 from attnlab.generators.interruption import Stopped
-from attnlab.inspection.tasks.target_test import exact_match_of
+from attnlab.inspection.targets import exact_match_of
 from attnlab.runs.library import Entry, Library, LibraryError
 from attnlab.runs.result import Result
 from attnlab.runs.run_file_header import RunFileError

@@ -21,7 +21,7 @@ from attnlab.runs.differences import differing_settings
 from attnlab.runs.result import Result
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
-from attnlab.training.learned_share import LearnedShare, learned_share
+from attnlab.training.shares import LearnedShare, learned_share
 
 TARGET = 0.9
 # A run within this many standard errors of a level counts as having reached it.

@@ -1,4 +1,4 @@
-"""Modules by the names that they had in version 0.1.0, for scripts that import them; deprecated."""
+"""Modules by earlier names, for scripts that import them; deprecated."""
 
 import sys
 from importlib import import_module
@@ -6,8 +6,13 @@ from types import MappingProxyType
 
 EARLIER_NAMES = MappingProxyType(
     {
+        "attention.chunked": "attention",
+        "attention.head": "attention",
+        "attention.scores": "attention",
         "changes": "training.changes",
         "experiment": "training.experiment",
+        "generators.rule_table": "generators.vocabulary",
+        "generators.tasks.base": "generators.tasks",
         "geometry": "lessons.geometry",
         "kernel_regression": "lessons.kernel_regression",
         "learned_kernel": "lessons.kernel_regression",
@@ -17,13 +22,19 @@ EARLIER_NAMES = MappingProxyType(
         "lessons.bottleneck.shipped": "lessons.bottleneck",
         "lessons.bottleneck.small_models": "lessons.small_models",
         "lessons.learned_kernel": "lessons.kernel_regression",
+        "models.edits": "models.inside",
+        "models.initialisation": "models.parts",
+        "models.readout": "models.base",
         "number_text": "configuration.number_text",
         "options": "configuration.options",
+        "positions.base": "positions",
         "regression_data": "lessons.regression_data",
         "saturation": "lessons.saturation",
-        "scores": "attention.scores",
+        "scores": "attention",
         "stages": "lessons.stages",
         "sweep": "lessons.sweep",
+        "training.feasibility": "training.limits",
+        "training.schedule": "training.loop",
         "vocabulary": "generators.vocabulary",
     }
 )

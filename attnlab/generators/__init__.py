@@ -11,30 +11,28 @@ from attnlab.generators.base import (
     predictions_from,
     sample,
 )
+from attnlab.generators.cards import Cards
 from attnlab.generators.custom import Custom
 from attnlab.generators.dotmod import DotMod
 from attnlab.generators.hmm import HiddenMarkov
+from attnlab.generators.letters import Copy, Reverse, Shift, Sort, Translate
 from attnlab.generators.markov import Markov
 from attnlab.generators.ndays import NDays
 from attnlab.generators.recall import Recall
-from attnlab.generators.rule_table import Outline, RuleTable
 from attnlab.generators.tasks import (
-    TASKS,
     AbstractTask,
-    Cards,
-    Copy,
-    Reverse,
-    Shift,
-    Sort,
-    Translate,
     is_source,
     read_source,
     true_dependence,
     write_source,
 )
+from attnlab.generators.vocabulary import Outline, RuleTable
 
 GENERATORS = MappingProxyType(
     {kind.name: kind for kind in (Markov, Recall, NDays, DotMod, HiddenMarkov, Custom)}
+)
+TASKS = MappingProxyType(
+    {kind.name: kind for kind in (Cards, Copy, Reverse, Shift, Sort, Translate)}
 )
 # All that can make the sequences of an experiment.
 PROCESSES = MappingProxyType({**GENERATORS, **TASKS})

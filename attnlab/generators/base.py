@@ -15,8 +15,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from attnlab.configuration.finding import Finding
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import Options
-from attnlab.generators.rule_table import Outline, RuleTable
-from attnlab.generators.vocabulary import Vocabulary
+from attnlab.generators.vocabulary import Outline, RuleTable, Vocabulary
 
 
 class Shared(eqx.Module):

@@ -11,9 +11,7 @@ from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.options import OptionError, option
 from attnlab.generators.base import AbstractGenerator
-from attnlab.generators.chain import long_run_distribution
-from attnlab.generators.probability import check_table
-from attnlab.generators.rule_table import Outline, RuleTable, lines_latex, matrix_latex
+from attnlab.generators.chain import check_table, long_run_distribution
 from attnlab.generators.stream import (
     StreamBelief,
     beginning_table,
@@ -21,7 +19,7 @@ from attnlab.generators.stream import (
     stream_log_probs,
     update_stream,
 )
-from attnlab.generators.vocabulary import Vocabulary
+from attnlab.generators.vocabulary import Outline, RuleTable, Vocabulary, lines_latex, matrix_latex
 
 _FEWEST_SYMBOLS, _MOST_SYMBOLS = 2, 6
 

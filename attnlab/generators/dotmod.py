@@ -11,7 +11,6 @@ from jaxtyping import Array, Float, Int
 from attnlab.configuration.finding import Finding
 from attnlab.configuration.options import option
 from attnlab.generators.base import AbstractGenerator
-from attnlab.generators.rule_table import lines_latex, vector_latex
 from attnlab.generators.stream import (
     StreamBelief,
     beginning_table,
@@ -21,7 +20,7 @@ from attnlab.generators.stream import (
     stream_log_probs,
     update_stream,
 )
-from attnlab.generators.vocabulary import WEATHER, Vocabulary
+from attnlab.generators.vocabulary import WEATHER, Vocabulary, lines_latex, vector_latex
 
 _VALUES = {"described": (0, 1, 2), "published": (1, 2, 3)}
 _WEIGHTS = (0, 1, 2, 3, 2, 1)

@@ -11,16 +11,15 @@ from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.options import OptionError, option
 from attnlab.generators.base import AbstractGenerator
-from attnlab.generators.chain import is_stationary_chain
-from attnlab.generators.probability import check_distribution, check_table
-from attnlab.generators.rule_table import (
+from attnlab.generators.chain import check_distribution, check_table, is_stationary_chain
+from attnlab.generators.vocabulary import (
     Outline,
     RuleTable,
+    Vocabulary,
     lines_latex,
     matrix_latex,
     vector_latex,
 )
-from attnlab.generators.vocabulary import Vocabulary
 
 _MOODS = Vocabulary(symbols=("😊", "😐", "😢"), names=("glad", "calm", "sad"))
 _MOST_STATES = 6

@@ -12,7 +12,6 @@ from jaxtyping import Array, Float, Int
 from attnlab.configuration.finding import Finding
 from attnlab.configuration.options import option
 from attnlab.generators.base import AbstractGenerator
-from attnlab.generators.rule_table import lines_latex
 from attnlab.generators.stream import (
     StreamBelief,
     beginning_table,
@@ -22,7 +21,7 @@ from attnlab.generators.stream import (
     stream_log_probs,
     update_stream,
 )
-from attnlab.generators.vocabulary import WEATHER, Vocabulary
+from attnlab.generators.vocabulary import WEATHER, Vocabulary, lines_latex
 
 
 class NDaysBelief(NamedTuple):

@@ -14,14 +14,15 @@ from attnlab.configuration.finding import Finding
 from attnlab.configuration.options import OptionError, option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.markov import INITIAL, TRANSITION
-from attnlab.generators.rule_table import (
+from attnlab.generators.vocabulary import (
+    WEATHER,
     Outline,
     RuleTable,
+    Vocabulary,
     lines_latex,
     matrix_latex,
     vector_latex,
 )
-from attnlab.generators.vocabulary import WEATHER, Vocabulary
 
 _MOST_DAYS = 4
 _HORIZON = 10

@@ -10,14 +10,27 @@ from attnlab.inspection.ablation import (
     removals,
     replacements,
 )
-from attnlab.inspection.calibration import Calibration, calibration
-from attnlab.inspection.comparison import Comparison, compare, depends_on
-from attnlab.inspection.likelihood_ratio import LikelihoodRatioTest, likelihood_ratio_test
-from attnlab.inspection.predictions import confusion, final_probs, probs_by_query
-from attnlab.inspection.quality import Quality, quality
-from attnlab.inspection.surprise import Surprise, surprise
-from attnlab.inspection.tasks.source_influence import SourceInfluence, source_influence
-from attnlab.inspection.transitions import Transitions, transitions
+from attnlab.inspection.predictions import (
+    Comparison,
+    Transitions,
+    compare,
+    confusion,
+    depends_on,
+    final_probs,
+    probs_by_query,
+    transitions,
+)
+from attnlab.inspection.quality import (
+    Calibration,
+    LikelihoodRatioTest,
+    Quality,
+    Surprise,
+    calibration,
+    likelihood_ratio_test,
+    quality,
+    surprise,
+)
+from attnlab.inspection.targets import SourceInfluence, source_influence
 from attnlab.inspection.what_happened import WhatHappened, in_words, what_happened
 
 __all__ = [

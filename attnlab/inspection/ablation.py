@@ -12,8 +12,7 @@ from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractTask
 from attnlab.generators.interruption import check_in
 from attnlab.models import AbstractModel, AttentionMap, Edit, TrueAlignment, edited
-from attnlab.models.edits import in_proportion, removed, uniform
-from attnlab.models.inside import heads_of, mean_trace
+from attnlab.models.inside import heads_of, in_proportion, mean_trace, removed, uniform
 from attnlab.training.evaluation import outcomes, safe_variance
 
 # Sequences whose patterns the mean pattern is of.

@@ -1,4 +1,6 @@
-"""What a model predicts on many sequences, and how often it is right."""
+"""What a model predicts, and which tokens that depends on, beside what it attends to."""
+
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -7,8 +9,11 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.models import AbstractModel
-from attnlab.models.readout import final_logits
+from attnlab.models import AbstractModel, AttentionMap
+from attnlab.models.base import final_logits
+from attnlab.models.inside import mean_trace
+from attnlab.optimum import influence, possible_pasts
+from attnlab.training.experiment import Experiment
 
 _BLOCK = 1_000
 
@@ -54,3 +59,123 @@ def confusion(
     vocab = probs.shape[1]
     pairs = final * vocab + probs.argmax(axis=1)
     return np.bincount(pairs, minlength=vocab**2).reshape(vocab, vocab)
+
+
+class Comparison(NamedTuple):
+    """Rows are queries and columns keys; each map is a mean over the same sequences.
+
+    `attention`: the patterns of every layer and head; none for a model without. `depends`: how far
+    the model's prediction at a query moves, in total variation, when a token is drawn anew.
+    `truth`: the same of the true prediction. A model that reads the whole sequence at once has the
+    last row only; so has a model that is not read out at the last position.
+    """
+
+    attention: tuple[AttentionMap, ...]
+    depends: Float[np.ndarray, "query key"]
+    depends_stderr: Float[np.ndarray, "query key"]
+    truth: Float[np.ndarray, "query key"]
+
+    @property
+    def attends(self) -> Float[np.ndarray, "query key"] | None:
+        """The mean over the heads of the last layer, or None for a model without attention."""
+        return self.attention[-1].pattern.mean(axis=0) if self.attention else None
+
+
+@fixed_numerics()
+def compare(
+    experiment: Experiment,
+    model: AbstractModel,
+    sequences: Int[np.ndarray, "sequences length"],
+    truth: Float[np.ndarray, "length length"],
+    marginals: Float[np.ndarray, "length vocab"],
+) -> Comparison:
+    """What the model attends to, what its predictions depend on, and what the truth depends on.
+
+    Both dependences leave out the same tokens: replacements that the process cannot produce.
+    `truth` is the map of the process, such as `Dependence.replacement`; `marginals` are
+    those of the tokens.
+    """
+    attention = mean_trace(model, sequences).attention
+    depends, stderr = depends_on(experiment, model, sequences, marginals)
+    if len(depends) < experiment.length:
+        read = experiment.read_position
+        attention, truth = tuple(_row(found, read) for found in attention), truth[-1:]
+    return Comparison(attention, depends, stderr, truth)
+
+
+@fixed_numerics()
+def depends_on(
+    experiment: Experiment,
+    model: AbstractModel,
+    sequences: Int[np.ndarray, "sequences length"],
+    marginals: Float[np.ndarray, "length vocab"],
+) -> tuple[Float[np.ndarray, "query key"], Float[np.ndarray, "query key"]]:
+    """`Comparison.depends` and its standard error."""
+    readout, possible = experiment.training.readout, possible_pasts(experiment.generator)
+
+    def by_query(tokens):
+        return probs_by_query(model, tokens)
+
+    def of_last(tokens):
+        return final_probs(model, tokens, readout)[:, None]
+
+    predict = by_query if experiment.model.every_position and readout == "last" else of_last
+    return influence(predict, sequences, marginals, possible)
+
+
+def _row(found: AttentionMap, query: int) -> AttentionMap:
+    row = slice(query, query + 1)
+    return AttentionMap(found.pattern[:, row], found.mask[row], found.layer, found.kind)
+
+
+# The rounding of float32 probabilities.
+_ROUNDING = 1e-6
+
+
+class Means(NamedTuple):
+    """Means over the sequences that end in a token (rows), and their standard errors.
+
+    NaN where no sequence, or for the error a single one, ends in it.
+    """
+
+    mean: Float[np.ndarray, "before after"]
+    stderr: Float[np.ndarray, "before after"]
+
+
+class Transitions(NamedTuple):
+    """p(next token) by the last visible one, averaged over everything before it.
+
+    `difference` is `model` less `true`; its error is that of pairs, since both are asked about the
+    same sequences. `count` is how many of them end in each token.
+    """
+
+    count: Int[np.ndarray, " before"]
+    true: Means
+    model: Means
+    difference: Means
+
+
+def transitions(
+    before: Int[np.ndarray, " sequences"],
+    true: Float[np.ndarray, "sequences vocab"],
+    model: Float[np.ndarray, "sequences vocab"],
+) -> Transitions:
+    """The mean of each distribution over the sequences by their last visible token, `before`."""
+    count = np.bincount(before, minlength=true.shape[1])
+    means = (_means(before, probs, count) for probs in (true, model, model - true))
+    return Transitions(count, *means)
+
+
+def _means(
+    before: Int[np.ndarray, " sequences"],
+    values: Float[np.ndarray, "sequences vocab"],
+    count: Int[np.ndarray, " before"],
+) -> Means:
+    def total(columns: Float[np.ndarray, "sequences vocab"]) -> Float[np.ndarray, "before after"]:
+        return np.stack([np.bincount(before, each, len(count)) for each in columns.T], axis=1)
+
+    size = count[:, None]
+    mean = total(values) / np.where(size > 0, size, np.nan)
+    squares = total((values - mean[before]) ** 2)
+    error = np.sqrt(squares / np.where(size > 1, size * (size - 1.0), np.nan))
+    return Means(mean, np.where(error < _ROUNDING, 0.0, error))

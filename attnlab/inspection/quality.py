@@ -1,21 +1,187 @@
-"""How good a model's predictions are over a whole test set, part after part."""
+"""How good a model's probabilities are: calibration, surprise, a test against the truth."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
-from attnlab.inspection.calibration import Calibration, calibration
-from attnlab.inspection.likelihood_ratio import LikelihoodRatioTest, likelihood_ratio_test
-from attnlab.inspection.predictions import confusion, final_probs
-from attnlab.inspection.transitions import Transitions, transitions
+from attnlab.configuration.numerics import fixed_numerics
+from attnlab.generators.interruption import check_in
+from attnlab.inspection.predictions import Transitions, confusion, final_probs, transitions
 from attnlab.models import AbstractModel
-from attnlab.optimum.sampled import predictives
+from attnlab.optimum import entropy
+from attnlab.optimum.sequences import predictives
 from attnlab.training.evaluation import EvaluationByPosition, evaluate_by_position
 from attnlab.training.experiment import Experiment
 from attnlab.training.sources import as_examples
+
+
+def redrawn(
+    probs: Float[np.ndarray, "sequences vocab"], times: int, seed: int = 0
+) -> Iterator[Int[np.ndarray, " sequences"]]:
+    """Yield `times` final tokens of all sequences, each drawn from its own row of `probs`.
+
+    The same `seed` gives the same draws.
+    """
+    up_to = probs.cumsum(axis=1)
+    rng = np.random.default_rng(seed)
+    for _ in range(times):
+        check_in()
+        uniform = rng.random((len(probs), 1)) * up_to[:, -1:]
+        # A token that is impossible is never the first whose cumulative probability is larger.
+        yield (up_to[:, :-1] <= uniform).sum(axis=1)
+
+
+_DRAWS = 200
+
+
+class Calibration(NamedTuple):
+    """Predicted probabilities in bins, against how often those tokens were observed.
+
+    `error` is the expected calibration error: the mean of |predicted - observed| over all
+    predictions; `error_stderr` is its standard error over sequences, too large where the error is
+    little more than chance. `perfect_error` is the error that the same predictions show on average
+    on as many sequences whose final tokens really have these probabilities, since no bin has enough
+    of them for an error of 0; `perfect_error_std` is its standard deviation from test to test.
+    """
+
+    predicted: Float[np.ndarray, " bins"]
+    observed: Float[np.ndarray, " bins"]
+    observed_stderr: Float[np.ndarray, " bins"]
+    count: Int[np.ndarray, " bins"]
+    error: float
+    error_stderr: float
+    perfect_error: float
+    perfect_error_std: float
+
+
+def calibration(
+    probs: Float[np.ndarray, "sequences vocab"],
+    final: Int[np.ndarray, " sequences"],
+    bins: int,
+    seed: int = 0,
+) -> Calibration:
+    """Reliability of all predicted probabilities, every token's counted, in bins of equal width.
+
+    Empty bins are left out. One token of a sequence is observed, so a bin that holds m of them
+    observes 1 with probability m times the bin's frequency, and else 0: the standard errors are
+    over sequences, not over predictions. Guo et al. (2017), "On calibration of modern neural
+    networks".
+    """
+    size, vocab = probs.shape
+    place = np.minimum((probs * bins).astype(int), bins - 1)
+    rows, count = np.arange(size), np.bincount(place.ravel(), minlength=bins)
+    full, expected = count > 0, np.bincount(place.ravel(), probs.ravel(), bins)
+    observed = np.bincount(place[rows, final], minlength=bins)
+    gap = observed - expected
+    # What each sequence adds to the error; its sign is that of the bin.
+    each = (np.sign(gap)[place] * ((final[:, None] == np.arange(vocab)) - probs)).sum(axis=1)
+    perfect = [
+        np.abs(np.bincount(place[rows, tokens], minlength=bins) - expected).sum() / probs.size
+        for tokens in redrawn(probs, _DRAWS, seed)
+    ]
+    return Calibration(
+        predicted=expected[full] / count[full],
+        observed=observed[full] / count[full],
+        observed_stderr=_errors(place, observed, count)[full],
+        count=count[full],
+        error=float(np.abs(gap).sum() / probs.size),
+        error_stderr=float(each.std(ddof=1) / vocab / np.sqrt(size)),
+        perfect_error=float(np.mean(perfect)),
+        perfect_error_std=float(np.std(perfect, ddof=1)),
+    )
+
+
+def _errors(
+    place: Int[np.ndarray, "sequences vocab"],
+    observed: Int[np.ndarray, " bins"],
+    count: Int[np.ndarray, " bins"],
+) -> Float[np.ndarray, " bins"]:
+    """Standard error of the frequency of each bin; of an empty one it means nothing."""
+    size, bins = len(place), len(count)
+    codes = (np.arange(size)[:, None] * bins + place).ravel()
+    held = np.bincount(codes, minlength=size * bins).reshape(size, bins)
+    count = np.maximum(count, 1)
+    # Half an event away from none and from all, so that no error is zero by luck.
+    share = np.clip(observed / count, 0.5 / count, 1 - 0.5 / count)
+    chance = np.minimum(held * share, 1.0)
+    return np.sqrt((chance * (1 - chance)).sum(axis=0)) / count
+
+
+class LikelihoodRatioTest(NamedTuple):
+    """How far the model is from the true distribution, and whether the final tokens show it.
+
+    `divergence` is the mean KL(true ‖ model) over the sequences, in nats, and `divergence_stderr`
+    its standard error; no final token has a part in them. `log_ratio` is the sum over the sequences
+    of log(true / model) of the observed final token, in nats. `p_value` is the probability of a
+    `log_ratio` at least as large if the final tokens come from the model, estimated with `draws` of
+    them.
+    """
+
+    divergence: float
+    divergence_stderr: float
+    log_ratio: float
+    p_value: float
+    draws: int
+
+
+@fixed_numerics()
+def likelihood_ratio_test(
+    true: Float[np.ndarray, "sequences vocab"],
+    model: Float[np.ndarray, "sequences vocab"],
+    final: Int[np.ndarray, " sequences"],
+    draws: int = 999,
+    seed: int = 0,
+) -> LikelihoodRatioTest:
+    """Test of the hypothesis that each final token comes from the model's distribution.
+
+    `final` are independent draws from `true`. No test of its size has more power against the true
+    distribution (Neyman and Pearson 1933). With k of the draws at least as large the p-value is
+    (k + 1) / (draws + 1), which keeps its level at any number of sequences (Davison and Hinkley
+    1997, "Bootstrap methods and their application", section 4.2). Where both distributions are the
+    same there is nothing to test, and it is 1. P-values of one `seed` share the luck of its draws.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_ratio = np.log(true) - np.log(model)
+    log_ratio = np.where((true == 0) & (model == 0), 0.0, log_ratio)
+    rows = np.arange(len(true))
+    observed = log_ratio[rows, final].sum()
+    as_large = sum(
+        log_ratio[rows, tokens].sum() >= observed for tokens in redrawn(model, draws, seed)
+    )
+    divergence = np.maximum((true * np.where(true > 0, log_ratio, 0.0)).sum(axis=1), 0.0)
+    # The divergence of a model that rules out what can happen is infinite, and its error no number.
+    with np.errstate(invalid="ignore"):
+        error = divergence.std(ddof=1) / np.sqrt(len(true))
+    return LikelihoodRatioTest(
+        divergence=float(divergence.mean()),
+        divergence_stderr=float(error),
+        log_ratio=float(observed),
+        p_value=float((as_large + 1) / (draws + 1)),
+        draws=draws,
+    )
+
+
+class Surprise(NamedTuple):
+    """Expected -log p of the next token under the model, in nats, in its two parts.
+
+    `unavoidable` is the entropy of the true distribution, irreducible; `error` is KL(true ‖ model),
+    the model's own. Their sum is the expected loss.
+    """
+
+    unavoidable: float
+    error: float
+
+
+def surprise(true: Float[np.ndarray, " vocab"], model: Float[np.ndarray, " vocab"]) -> Surprise:
+    """Cover and Thomas (2006), equation 5.25: cross-entropy = entropy + divergence."""
+    possible = true > 0
+    with np.errstate(divide="ignore"):
+        divergence = (true[possible] * np.log(true[possible] / model[possible])).sum()
+    return Surprise(unavoidable=float(entropy(true)), error=max(float(divergence), 0.0))
+
 
 _BINS = 10
 

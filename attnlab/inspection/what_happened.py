@@ -11,7 +11,7 @@ from attnlab.configuration.numerics import fixed_numerics
 from attnlab.models import AbstractModelOptions, AttentionOptions, TransformerOptions
 from attnlab.optimum import Best, Rung
 from attnlab.training.evaluation import Evaluation
-from attnlab.training.learned_share import above_floor, is_at_floor, learned_share
+from attnlab.training.shares import above_floor, is_at_floor, learned_share
 
 # Shares from which on a model has found the positions that matter, and has learned the process.
 _FOUND, _LEARNED = 0.8, 0.95

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from attnlab.comparisons.published.shipped import Made
-from attnlab.generators import AbstractTask
-from attnlab.generators.tasks import Cards, Reverse
+from attnlab.generators import AbstractTask, Cards, Reverse
 from attnlab.models import ALL_MODELS, AbstractModelOptions
 from attnlab.training.experiment import Experiment, from_json, to_json
 from attnlab.training.steps import Training

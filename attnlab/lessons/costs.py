@@ -11,8 +11,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from attnlab.attention.chunked import chunked_attend
-from attnlab.attention.head import MASKS, attend
+from attnlab.attention import MASKS, attend, chunked_attend
 from attnlab.models import Transformer, TransformerOptions
 from attnlab.models.transformer.cached import Cache, empty_cache, next_logits
 

@@ -12,8 +12,13 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float
 
-from attnlab.positions import AbstractInputPosition, AbstractPosition, Rotary, Sinusoidal
-from attnlab.positions.base import AbstractScorePosition
+from attnlab.positions import (
+    AbstractInputPosition,
+    AbstractPosition,
+    AbstractScorePosition,
+    Rotary,
+    Sinusoidal,
+)
 
 # Two rows nearer than this share of the typical distance are hard to tell apart.
 TOO_ALIKE = 0.05

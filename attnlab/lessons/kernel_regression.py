@@ -10,9 +10,8 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float
 
-from attnlab.attention.head import Attended, attend
-from attnlab.attention.scores import gaussian_scores
-from attnlab.optimum.sampled import mean_and_error
+from attnlab.attention import Attended, attend, gaussian_scores
+from attnlab.optimum.sequences import mean_and_error
 
 
 def kernel_formula(

@@ -10,7 +10,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
-from attnlab.attention.head import masked_softmax
+from attnlab.attention import masked_softmax
 from attnlab.optimum import entropy
 
 # Shares of the Jacobian norm of an even pattern, at which a softmax changes its name.

@@ -16,10 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from attnlab.generators.tasks import TASKS, AbstractTask, Reverse, true_dependence
+from attnlab.generators import TASKS, Reverse
+from attnlab.generators.tasks import AbstractTask, true_dependence
 from attnlab.models import ALL_MODELS
-from attnlab.models.parts.with_source import AbstractSourceModel
-from attnlab.models.recurrent.encoded import EncodedRNN
+from attnlab.models.recurrent_seq2seq import EncodedRNN
+from attnlab.models.seq2seq import AbstractSourceModel
 from attnlab.training.experiment import Experiment, from_json, starting_form, to_json
 from attnlab.training.steps import Training
 

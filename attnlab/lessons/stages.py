@@ -9,10 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from attnlab.attention.head import attend, causal, masked_softmax
-from attnlab.attention.scores import AbstractScore
+from attnlab.attention import AbstractScore, attend, causal, masked_softmax
 from attnlab.configuration.options import OptionError
-from attnlab.models.initialisation import Projection, project
+from attnlab.models.parts import Projection, project
 
 
 def average_by_loop(

@@ -14,10 +14,10 @@ from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.options import OptionError
 from attnlab.models import AttentionOptions
-from attnlab.models.padded import PaddedHead, padded
-from attnlab.models.readout import readout_position
+from attnlab.models.attention import PaddedHead, padded
+from attnlab.models.base import readout_position
 from attnlab.optimum import entropy, optimum
-from attnlab.optimum.sampled import mean_and_error, predictives
+from attnlab.optimum.sequences import mean_and_error, predictives
 from attnlab.training.experiment import Experiment, Setup, build_model, prepare
 from attnlab.training.limits import Limits, check_work
 from attnlab.training.steps import TrainState, as_compiled, initial_state, take_steps

@@ -15,8 +15,7 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.runs.storage import Run
 from attnlab.training.changes import REFUSAL, change_between
 from attnlab.training.experiment import Experiment, Setup
-from attnlab.training.loop import Event, Look, NotFiniteError, Progress, divergence
-from attnlab.training.schedule import schedule
+from attnlab.training.loop import Event, Look, NotFiniteError, Progress, divergence, schedule
 from attnlab.training.steps import TrainState
 
 

@@ -9,8 +9,7 @@ from jaxtyping import Int
 from attnlab.configuration.options import default_of
 from attnlab.models import parameter_count
 from attnlab.training.experiment import Experiment, prepare
-from attnlab.training.loop import Look, look_at
-from attnlab.training.schedule import NO_TESTS
+from attnlab.training.loop import NO_TESTS, Look, look_at
 from attnlab.training.steps import AMENDABLE, Training
 
 

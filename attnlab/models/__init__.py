@@ -12,24 +12,22 @@ from attnlab.models.base import (
     AbstractModelOptions,
     AttentionMap,
     CellArithmetic,
+    ParameterCount,
     Trace,
     parameter_count,
+    parameters_by_part,
 )
 from attnlab.models.conv import Conv, ConvOptions
-from attnlab.models.edits import Edit, TrueAlignment, edited
-from attnlab.models.linear import Linear, LinearOptions
-from attnlab.models.mlp import MLP, MLPOptions
-from attnlab.models.parameters import ParameterCount, parameters_by_part
-from attnlab.models.parts.with_source import AbstractSourceModel, alignment_of
-from attnlab.models.recurrent.encoded import (
+from attnlab.models.feedforward import MLP, Linear, LinearOptions, MLPOptions
+from attnlab.models.inside import Edit, TrueAlignment, edited
+from attnlab.models.recurrent import GRU, LSTM, RNN, GRUOptions, LSTMOptions, RNNOptions
+from attnlab.models.recurrent_seq2seq import (
     EncodedRNN,
     RNNAttentionOptions,
     RNNBottleneckOptions,
 )
-from attnlab.models.recurrent.gru import GRU, GRUOptions
-from attnlab.models.recurrent.lstm import LSTM, LSTMOptions
-from attnlab.models.recurrent.rnn import RNN, RNNOptions
-from attnlab.models.recurrent.ssm import SSM, SSMOptions
+from attnlab.models.seq2seq import AbstractSourceModel, alignment_of
+from attnlab.models.ssm import SSM, SSMOptions
 from attnlab.models.transformer.encoder_decoder import EncoderDecoderOptions
 from attnlab.models.transformer.encoder_decoder_model import EncoderDecoder
 from attnlab.models.transformer.stack import Transformer, TransformerOptions

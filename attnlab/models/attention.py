@@ -8,9 +8,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from attnlab.attention.head import MASKS, SCALES, scale_factor
+from attnlab.attention import MASKS, SCALES, scale_factor
 from attnlab.configuration.finding import Finding
 from attnlab.configuration.options import option
 from attnlab.models.base import (
@@ -20,22 +21,23 @@ from attnlab.models.base import (
     CellArithmetic,
     Trace,
 )
-from attnlab.models.edits import Edit, with_edits
-from attnlab.models.initialisation import (
+from attnlab.models.inside import Edit, with_edits
+from attnlab.models.parts import (
     INITIALISATION_HELP,
     INITIALISATIONS,
-    Projection,
-    initial_projection,
-)
-from attnlab.models.parts.embedding import (
+    SCORE_CHOICES,
+    SCORE_HELP,
     Embedding,
+    HeadParts,
+    Projection,
     embedding_of,
+    initial_projection,
     positions_in_words,
-    project,
+    project_tokens,
+    seen_through,
     side_by_side,
     width_in_words,
 )
-from attnlab.models.parts.head_parts import SCORE_CHOICES, SCORE_HELP, HeadParts, seen_through
 from attnlab.positions import POSITIONS, AbstractPosition, Learned, position_table
 
 
@@ -190,8 +192,8 @@ class Attention(AbstractModel):
         """What `attend` is given for these one-hot tokens, at the positions `queries`."""
         options, embedding = self.options, self.embedding()
         asking = embedding._replace(positions=embedding.positions[queries])
-        (query,) = project((self.query,), asking, one_hot[queries])
-        key, value = project((self.key, self.value), embedding, one_hot)
+        (query,) = project_tokens((self.query,), asking, one_hot[queries])
+        key, value = project_tokens((self.key, self.value), embedding, one_hot)
         return HeadParts.of(
             query,
             key,
@@ -226,3 +228,52 @@ def _embedding(
     if tokens is None:
         return side_by_side(jnp.eye(vocab), positions)
     return embedding_of(tokens, positions)
+
+
+class PaddedHead(Attention):
+    """An `Attention` whose queries and keys were widened by components that are always 0.
+
+    Where both a query's and a key's component are 0, so are the gradients of their weights: Adam
+    leaves them at 0, and the head is and trains as the narrow one does. The factor on the scores
+    is an array, and no gradient reaches it.
+    """
+
+    factor: Float[Array, ""]
+
+    def parts(
+        self, one_hot: Float[Array, "length vocab"], queries: Int[Array, " query"]
+    ) -> HeadParts:
+        return super().parts(one_hot, queries)._replace(scale=jax.lax.stop_gradient(self.factor))
+
+
+def padded(model: Attention, width: int, *, scale: str, gain: float) -> PaddedHead:
+    """`model` widened to `width`, its queries and keys `gain` times as large.
+
+    `scale` is a name of `SCALES` and counts the components that `model` had.
+    """
+    options = model.options
+    if not options.d_attn <= width:
+        raise ValueError(f"`width` is {width}: the head has {options.d_attn} already.")
+
+    def widened(projection: Projection) -> Projection:
+        more = ((0, 0), (0, width - options.d_attn))
+        # By NumPy, since JAX would compile a program for every width there is.
+        weight, bias = (np.float32(gain) * np.asarray(part) for part in projection)
+        return Projection(
+            *(jnp.asarray(part) for part in (np.pad(weight, more), np.pad(bias, more[1:])))
+        )
+
+    # One name for all heads, since what is static takes part in what is compiled.
+    wide = dataclasses.replace(options, d_attn=width, scale="none")
+    factor = scale_factor(scale, d_attn=options.d_attn, temperature=options.temperature)
+    return PaddedHead(
+        options=wide,
+        vocab=model.vocab,
+        length=model.length,
+        tokens=model.tokens,
+        positions=model.positions,
+        query=widened(model.query),
+        key=widened(model.key),
+        value=model.value,
+        factor=jnp.asarray(np.float32(factor)),
+    )

@@ -8,14 +8,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
+from jax.tree_util import GetAttrKey, KeyPath
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.configuration.finding import Finding
 from attnlab.configuration.options import Options, options_of
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Best
-from attnlab.optimum.told import best_when_told
+from attnlab.optimum.best import best_when_told
 
 # Names of values of a `Trace`.
 WEIGHTS_BY_POSITION, HIDDEN_STATES = "weights by position", "hidden states"
@@ -235,3 +238,57 @@ def parameter_count(model: AbstractModel) -> int:
 def is_parameter(leaf: Any) -> bool:
     """Whether a leaf of a model is an array, or the shape of one."""
     return eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)
+
+
+READOUTS = MappingProxyType(
+    {
+        "last": "the last position predicts the final token",
+        "first": "the first one does: with the published mask, the only one that sees every token",
+    }
+)
+
+
+def readout_position(readout: str, length: int) -> int:
+    """The position whose logits are the model's prediction, for a name of `READOUTS`."""
+    return {"last": length - 1, "first": 0}[readout]
+
+
+def final_logits(
+    model: AbstractModel, visible: Int[Array, " length"], readout: str
+) -> Float[Array, " vocab"]:
+    """Logits of the token after the visible ones."""
+    queries = np.array([readout_position(readout, visible.size)])
+    return model(visible, jnp.asarray(queries))[0][0]
+
+
+class ParameterCount(NamedTuple):
+    """Of a part, called as its field of the model; `formula` is empty where none is known."""
+
+    part: str
+    count: int
+    formula: str
+
+
+def parameters_by_part(
+    options: AbstractModelOptions, *, vocab: int, length: int
+) -> tuple[ParameterCount, ...]:
+    """The counts of a model's parts, which sum to `parameter_count`. No model is built.
+
+    Parts are the fields of the model. Where its `parameter_formulas` name fields of fields, such
+    as those of all layers together, parts are these.
+    """
+    formulas = options.parameter_formulas()
+    shapes = eqx.filter_eval_shape(options.build, vocab=vocab, length=length, key=jr.key(0))
+    counts: dict[str, int] = {}
+    for path, leaf in jax.tree_util.tree_leaves_with_path(eqx.filter(shapes, is_parameter)):
+        part = _part(path, formulas)
+        counts[part] = counts.get(part, 0) + leaf.size
+    return tuple(
+        ParameterCount(part, count, formulas.get(part, "")) for part, count in counts.items()
+    )
+
+
+def _part(path: KeyPath, formulas: Mapping[str, str]) -> str:
+    fields = [key.name for key in path if isinstance(key, GetAttrKey)]
+    within = ".".join(fields[:2])
+    return within if within in formulas else fields[0]

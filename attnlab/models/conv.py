@@ -13,8 +13,13 @@ from jaxtyping import Array, Float, Int, Key
 from attnlab.configuration.finding import Finding
 from attnlab.configuration.options import option, options_of
 from attnlab.models.base import KERNELS, AbstractModel, AbstractModelOptions, Trace
-from attnlab.models.initialisation import Projection, initial_projection, project
-from attnlab.models.parts.activations import ACTIVATION_HELP, ACTIVATIONS
+from attnlab.models.parts import (
+    ACTIVATION_HELP,
+    ACTIVATIONS,
+    Projection,
+    initial_projection,
+    project,
+)
 
 
 @dataclasses.dataclass(frozen=True)

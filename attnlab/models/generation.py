@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Int, Key
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import quoted
 from attnlab.models import AbstractModel
-from attnlab.models.readout import final_logits
+from attnlab.models.base import final_logits
 
 
 @fixed_numerics()

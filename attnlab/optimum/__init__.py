@@ -3,7 +3,8 @@
 import sys
 import types
 
-from attnlab.optimum.best import Best, Optimum, entropy, optimum
+from attnlab.optimum.baselines import Rung, ladder
+from attnlab.optimum.best import Best, Optimum, entropy, next_token, optimum, sequence_log_prob
 from attnlab.optimum.dependence import (
     Dependence,
     dependence,
@@ -22,9 +23,7 @@ from attnlab.optimum.frequencies import (
     counted,
     frequencies,
 )
-from attnlab.optimum.ladder import Rung, ladder
 from attnlab.optimum.levels import FEW_BELIEFS
-from attnlab.optimum.next_token import next_token, sequence_log_prob
 
 # Earlier names, which scripts of others have; pages showed the first in code to copy.
 next_day = next_token

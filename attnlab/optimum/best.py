@@ -1,15 +1,23 @@
-"""The best that any predictor can do: floor and ceiling, in total and by position."""
+"""The best that any predictor can do, from all visible tokens or from some of them."""
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.generators import AbstractGenerator
+from attnlab.configuration.options import quoted
+from attnlab.generators import AbstractGenerator, log_predictives
 from attnlab.optimum.levels import TooManyBeliefsError, levels
-from attnlab.optimum.sampled import mean_and_error, predictives, sampled_sequences
+from attnlab.optimum.sequences import (
+    mean_and_error,
+    predictives,
+    sampled_sequences,
+    weighted_sequences,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,3 +110,150 @@ def entropy(probs: Float[np.ndarray, "*many vocab"]) -> Float[np.ndarray, "*many
     """-Σ p log p over the last axis, in nats."""
     safe = np.where(probs > 0, probs, 1.0)
     return np.asarray(-(probs * np.log(safe)).sum(axis=-1))
+
+
+@fixed_numerics()
+def next_token(generator: AbstractGenerator, days: Sequence[int]) -> Float[np.ndarray, " vocab"]:
+    """p(token after | `days`), the tokens of all visible positions.
+
+    Refused: tokens that the process cannot produce, since nothing follows from them.
+    """
+    generator = generator.at_length(len(days))
+    size = generator.vocabulary.size
+    if not all(0 <= token < size for token in days):
+        given = quoted(list(days))
+        raise ValueError(f"`days` is {given}: tokens are numbers from 0 to {size - 1}.")
+    rows = _rows(generator, days)
+    for position, token in enumerate(days):
+        if not rows[position, token] > 0:
+            day, symbol = position + 1, quoted(generator.vocabulary.symbols[token])
+            raise ValueError(
+                f"`days` cannot happen: day {day} is never {symbol} after the days before it. "
+                f"Change day {day} or an earlier one."
+            )
+    return rows[-1]
+
+
+@fixed_numerics()
+def sequence_log_prob(generator: AbstractGenerator, tokens: Sequence[int]) -> float:
+    """log p(tokens) in nats, where they are the visible ones; -inf for those that cannot happen."""
+    rows = _rows(generator.at_length(len(tokens)), tokens)
+    chosen = rows[np.arange(len(tokens)), np.asarray(tokens, dtype=int)]
+    if not (chosen > 0).all():
+        return float("-inf")
+    return float(np.log(chosen).sum())
+
+
+def _rows(generator: AbstractGenerator, tokens: Sequence[int]) -> Float[np.ndarray, "rows vocab"]:
+    # The token to predict is not looked at; any other in its place gives it a row.
+    longer = jnp.array([*tokens, 0])
+    return np.exp(np.asarray(log_predictives(generator, longer), dtype=np.float64))
+
+
+# Decides only where the other half of a sample has no sequence of a group.
+_UNSEEN = 1e-9
+
+
+def best_from_groups(
+    group: Int[np.ndarray, " sequences"],
+    final: Float[np.ndarray, "sequences vocab"],
+    weight: Float[np.ndarray, " sequences"],
+) -> Best:
+    """Loss and accuracy of p(final token | group), where a sequence tells its group and no more.
+
+    `final` is the true distribution of each sequence's final token, and `weight` its probability;
+    the sequences are all that there are.
+    """
+    joint = weight[:, None] * final
+    groups = _sums(group, joint, int(group.max()) + 1)
+    total = groups.sum(axis=1, keepdims=True)
+    told = groups / np.where(total > 0, total, 1)
+    return Best(float(total[:, 0] @ entropy(told)), float(groups.max(axis=1).sum()))
+
+
+def best_from_sampled_groups(
+    group: Int[np.ndarray, " sequences"], final: Float[np.ndarray, "sequences vocab"]
+) -> Best:
+    """As `best_from_groups`, estimated from independent sequences, with standard errors.
+
+    A prediction that is fitted to a sample does too well on it. The loss is therefore the
+    jackknife estimate: the mean of what each sequence adds to Σ n_g H(p̂_g), over groups of n_g
+    sequences whose mean distribution is p̂_g (Quenouille 1956, "Notes on bias in estimation"). The
+    accuracy is midway between predicting each group's most probable token of the
+    sample itself, which is right too often, and of the sample's other half, which is
+    right too seldom; half of their distance is part of its error. Groups of a few sequences only
+    leave both too optimistic.
+    """
+    size, groups = len(group), int(group.max()) + 1
+    sums, counts = _sums(group, final, groups), np.bincount(group, minlength=groups)
+    with_it = _total_entropy(sums, counts)[group]
+    without_it = _total_entropy(sums[group] - final, counts[group] - 1)
+    nll, nll_stderr = mean_and_error(with_it - without_it)
+    second = np.arange(size) % 2 == 1
+    rules = np.stack([_sums(group[part], final[part], groups) for part in (second, ~second)])
+    rules = (rules + _UNSEEN * final.mean(axis=0)).argmax(axis=2)
+    held_out = _of_tokens(final, rules[second.astype(int), group])
+    fitted = _of_tokens(final, sums.argmax(axis=1)[group])
+    accuracy, accuracy_stderr = mean_and_error((fitted + held_out) / 2)
+    unsure = (fitted.mean() - held_out.mean()) / 2
+    return Best(nll, accuracy, nll_stderr, float(np.hypot(accuracy_stderr, unsure)))
+
+
+def _sums(
+    group: Int[np.ndarray, " sequences"], values: Float[np.ndarray, "sequences vocab"], groups: int
+) -> Float[np.ndarray, "groups vocab"]:
+    return np.stack([np.bincount(group, column, groups) for column in values.T], axis=1)
+
+
+def _total_entropy(
+    sums: Float[np.ndarray, "groups vocab"], counts: Int[np.ndarray, " groups"]
+) -> Float[np.ndarray, " groups"]:
+    """n_g H(p̂_g) of each group."""
+    # What is left when a group's last sequence is taken away is rounding.
+    return counts * entropy(np.maximum(sums, 0) / np.maximum(counts, 1)[:, None])
+
+
+def _of_tokens(
+    final: Float[np.ndarray, "sequences vocab"], tokens: Int[np.ndarray, " sequences"]
+) -> Float[np.ndarray, " sequences"]:
+    """The probability of one token for each sequence."""
+    return np.take_along_axis(final, tokens[:, None], axis=1)[:, 0]
+
+
+_SAMPLED = 20_000
+
+
+def best_when_told(
+    generator: AbstractGenerator,
+    length: int,
+    position: int,
+    seen: tuple[int, ...],
+    *,
+    ordered: bool,
+) -> Best:
+    """The best prediction of the final token by someone at `position` who is told of `seen` alone.
+
+    Without order that is the token at `position` and how often each one came. Exact where the
+    sequences can be enumerated, else from a sample.
+    """
+    sequences = weighted_sequences(generator, length, sampled=_SAMPLED)
+    told = _told(sequences.tokens, position, seen, ordered, generator.vocabulary.size)
+    possible = sequences.weight > 0
+    _, group = np.unique(told[possible], axis=0, return_inverse=True)
+    final = sequences.probs[possible, -1]
+    if not sequences.exact:
+        return best_from_sampled_groups(group, final)
+    return best_from_groups(group, final, sequences.weight[possible])
+
+
+def _told(
+    tokens: Int[np.ndarray, "sequences length"],
+    position: int,
+    seen: tuple[int, ...],
+    ordered: bool,
+    vocab: int,
+) -> Int[np.ndarray, "sequences features"]:
+    if ordered:
+        return tokens[:, list(seen)]
+    counts = (tokens[:, list(seen), None] == np.arange(vocab)).sum(axis=1)
+    return np.concatenate([tokens[:, [position]], counts], axis=1)

@@ -11,8 +11,7 @@ from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractGenerator
 from attnlab.generators.interruption import check_in
 from attnlab.optimum.best import entropy
-from attnlab.optimum.sampled import predictives
-from attnlab.optimum.sequences import Weighted, log_weights, weighted_sequences
+from attnlab.optimum.sequences import Weighted, log_weights, predictives, weighted_sequences
 
 # Each sampled sequence is met once more for every position and token put in its place.
 _SAMPLED = 1_000

@@ -9,8 +9,7 @@ from jaxtyping import Float, Int
 from attnlab.configuration.numerics import fixed_numerics, key_of
 from attnlab.generators import AbstractGenerator, sample
 from attnlab.optimum.levels import TooManyBeliefsError, levels
-from attnlab.optimum.sampled import sampled_sequences
-from attnlab.optimum.sequences import weighted_sequences
+from attnlab.optimum.sequences import sampled_sequences, weighted_sequences
 
 # Enough for a share to be known to half a percentage point.
 _COUNTED = 10_000

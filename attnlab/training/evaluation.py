@@ -12,10 +12,9 @@ from jaxtyping import Array, Float, Int
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractGenerator, predictions_from
 from attnlab.models import AbstractModel
-from attnlab.models.readout import final_logits
-from attnlab.training.compilation import QUICKLY
+from attnlab.models.base import final_logits
 from attnlab.training.losses import logits_of
-from attnlab.training.sources import Example, as_examples
+from attnlab.training.sources import QUICKLY, Example, as_examples
 
 # Sequences evaluated together: bounds the memory of a test at any length and width.
 _EVALUATION_BLOCK = 1_000

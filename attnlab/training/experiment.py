@@ -17,12 +17,17 @@ from attnlab.configuration.options import OptionError, Options, option, options_
 from attnlab.configuration.records import check_own_name, from_record, to_record
 from attnlab.generators import PROCESSES, TASKS, AbstractGenerator, AbstractTask, Markov
 from attnlab.models import ALL_MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
-from attnlab.models.readout import readout_position
-from attnlab.training.compilation import QUICKLY
+from attnlab.models.base import readout_position
 from attnlab.training.evaluation import exact_losses
-from attnlab.training.held_out import is_held_out
 from attnlab.training.optimisers import Adam
-from attnlab.training.sources import AbstractSource, FreshSource, FullSource, MinibatchSource
+from attnlab.training.sources import (
+    QUICKLY,
+    AbstractSource,
+    FreshSource,
+    FullSource,
+    MinibatchSource,
+    is_held_out,
+)
 from attnlab.training.steps import Training, TrainState, initial_state
 
 VERSION = 1

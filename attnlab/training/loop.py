@@ -1,5 +1,6 @@
-"""A run as an iterator of what happens in it: the one loop over steps. No threads, no clock."""
+"""A run from the first step to the last, as an iterator of events."""
 
+import bisect
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -12,16 +13,37 @@ from attnlab.models import AbstractModel
 from attnlab.training.changes import Change, after_change
 from attnlab.training.evaluation import Evaluation, evaluate
 from attnlab.training.experiment import Experiment, Setup, prepare
-from attnlab.training.schedule import NO_TESTS, Schedule, schedule
 from attnlab.training.sources import AbstractSource, FreshSource
-from attnlab.training.steps import (
-    CHUNK_CAPACITY,
-    Losses,
-    Training,
-    TrainState,
-    advance,
-    is_finite,
-)
+from attnlab.training.steps import CHUNK_CAPACITY, Losses, Training, TrainState, advance, is_finite
+
+_CHECKPOINTS = 64
+_EVEN_TESTS = 64
+
+
+class Schedule(NamedTuple):
+    """Steps at which a run is looked at, in order; models are kept at some of the tests."""
+
+    tests: tuple[int, ...]
+    checkpoints: tuple[int, ...]
+
+    def next_after(self, step: int) -> int:
+        """The first step after `step` at which anything is due, or the last one of all."""
+        return self.tests[min(bisect.bisect_right(self.tests, step), len(self.tests) - 1)]
+
+
+# Of a run of which nothing but its steps is wanted.
+NO_TESTS = Schedule((), ())
+
+
+def schedule(steps: int) -> Schedule:
+    """At most 64 checkpoints, log-spaced from step 0 to the last; tests there and between."""
+    spaced = np.geomspace(1, steps, min(_CHECKPOINTS - 1, steps))
+    checkpoints = {0, *np.round(spaced).astype(int).tolist()}
+    even = np.round(np.linspace(0, steps, _EVEN_TESTS)).astype(int).tolist()
+    return Schedule(
+        tests=tuple(sorted(checkpoints.union(even))), checkpoints=tuple(sorted(checkpoints))
+    )
+
 
 # What the reasons of all runs that diverged say.
 LOWER_RATE = "The likely remedy: lower `learning_rate`"

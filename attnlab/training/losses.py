@@ -9,7 +9,7 @@ import jax.random as jr
 from jaxtyping import Array, Float, Int, Key
 
 from attnlab.models import AbstractModel
-from attnlab.models.readout import readout_position
+from attnlab.models.base import readout_position
 from attnlab.training.sources import Example
 
 LOSSES = MappingProxyType(

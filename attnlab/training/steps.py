@@ -22,8 +22,7 @@ from attnlab.configuration.options import (
     quoted,
 )
 from attnlab.models import AbstractModel
-from attnlab.models.readout import READOUTS
-from attnlab.training.held_out import SPLITS
+from attnlab.models.base import READOUTS
 from attnlab.training.losses import LOSSES, mixed_in, sequence_loss
 from attnlab.training.optimisers import (
     OPTIMISERS,
@@ -32,7 +31,7 @@ from attnlab.training.optimisers import (
     Adam,
     rate_share,
 )
-from attnlab.training.sources import AbstractSource
+from attnlab.training.sources import SPLITS, AbstractSource
 
 # The most steps of one compiled chunk; longer waits for an answer than this would be felt.
 CHUNK_CAPACITY = 1024

@@ -9,8 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnlab.configuration.number_text import show_numbers
-from attnlab.generators import GENERATORS, Cards, Custom, HiddenMarkov, Markov, Sort
-from attnlab.generators.tasks import TASKS
+from attnlab.generators import GENERATORS, TASKS, Cards, Custom, HiddenMarkov, Markov, Sort
 from attnlab.live.answers import Answers
 from attnlab.optimum import FEW_BELIEFS, ladder, optimum
 from attnlab.training.presets import FIRST_PRESET, PRESETS

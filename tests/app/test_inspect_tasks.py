@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from attnlab.generators import Cards, Reverse, write_source
-from attnlab.inspection.tasks.decoding import write_target
+from attnlab.inspection.decoding import write_target
 from attnlab.models import EncoderDecoderOptions, RNNAttentionOptions, RNNBottleneckOptions
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training

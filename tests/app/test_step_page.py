@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attnlab.attention.scores import SCORES
+from attnlab.attention import SCORES
 from attnlab.lessons.stages import WORKED_EXAMPLES
 from attnlab.ui.lessons.head.stage_arithmetic import STAGES
 

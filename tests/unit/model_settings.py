@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 
-from attnlab.attention.head import MASKS
+from attnlab.attention import MASKS
 from attnlab.models import (
     AttentionOptions,
     ConvOptions,

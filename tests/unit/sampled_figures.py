@@ -4,7 +4,7 @@ import importlib
 from unittest import mock
 
 from attnlab.optimum import dependence, ladder, optimum
-from attnlab.optimum.linear import best_linear
+from attnlab.optimum.baselines import best_linear
 
 _LEVELS = importlib.import_module("attnlab.optimum.levels")
 _SEQUENCES = importlib.import_module("attnlab.optimum.sequences")

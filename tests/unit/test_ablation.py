@@ -20,8 +20,7 @@ from attnlab.inspection import (
     replacements,
 )
 from attnlab.models import AttentionOptions, Edit, LinearOptions, TransformerOptions, edited
-from attnlab.models.edits import in_proportion, on_position, removed, uniform
-from attnlab.models.inside import mean_trace, trace_of
+from attnlab.models.inside import in_proportion, mean_trace, on_position, removed, trace_of, uniform
 from attnlab.optimum import dependence, informative_positions, optimum
 from attnlab.training.evaluation import evaluate
 from attnlab.ui.inspect.edits_panel import ablation_table

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from attnlab.generators import Cards, Copy, Reverse, Sort
-from attnlab.inspection.tasks.alignment import alignment_shares, on_true_alignment
-from attnlab.inspection.tasks.written import BEAM, write_all, written
+from attnlab.inspection.decoding import BEAM, write_all, written
+from attnlab.inspection.targets import alignment_shares, on_true_alignment
 from attnlab.models import AbstractModel, AttentionMap, Trace
 from attnlab.models.transformer.encoder_decoder import EncoderDecoderOptions
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.attention.head import MASKS, SCALES, attend, scale_factor
-from attnlab.attention.products import dot_products, weighted_sums
+from attnlab.attention import MASKS, SCALES, attend, dot_products, scale_factor, weighted_sums
 
 QUERIES, KEYS, D_ATTN, D_VALUE = 4, 5, 3, 2
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from attnlab.comparisons.paired import meet_same_data
-from attnlab.generators.tasks import Cards
+from attnlab.generators import Cards
 from attnlab.lessons import small_models
 from attnlab.lessons.bottleneck import (
     ATTENTION,

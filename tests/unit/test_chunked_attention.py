@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.attention.chunked import chunked_attend
-from attnlab.attention.head import MASKS, attend
+from attnlab.attention import MASKS, attend, chunked_attend
 from tests.unit.model_settings import SMALL_TRANSFORMER, build
 from tests.unit.test_attention import draws, loop_attention
 

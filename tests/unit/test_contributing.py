@@ -12,7 +12,7 @@ from attnlab.generators import Recall
 from attnlab.models import AttentionOptions
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import Experiment, from_json, prepare, to_json
-from attnlab.training.feasibility import feasibility
+from attnlab.training.limits import feasibility
 from attnlab.training.loop import train
 from attnlab.training.steps import Training
 from tests.unit.documents import ROOT, run_code

@@ -18,12 +18,12 @@ from attnlab.models import (
     SSMOptions,
     TransformerOptions,
 )
-from attnlab.models.parts.head_parts import SCORE_CHOICES
+from attnlab.models.parts import SCORE_CHOICES
 from attnlab.optimum import optimum
 from attnlab.positions import NoPosition, Rotary
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import Experiment, prepare
-from attnlab.training.feasibility import feasibility
+from attnlab.training.limits import feasibility
 from attnlab.training.loop import train
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training

@@ -7,7 +7,7 @@ import pytest
 
 from attnlab.generators import Custom
 from attnlab.optimum import Best, ladder
-from attnlab.optimum.grouped import best_from_sampled_groups
+from attnlab.optimum.best import best_from_sampled_groups
 from tests.unit.sampled_figures import sampled
 
 SIZE, SAMPLES = 3_000, 100
@@ -51,7 +51,7 @@ def test_estimates_are_off_by_their_errors_and_no_more(name):
 
 def test_orders_that_a_sample_cannot_fill_are_left_out(monkeypatch):
     # Beside the point, and slow to fit.
-    module = importlib.import_module("attnlab.optimum.ladder")
+    module = importlib.import_module("attnlab.optimum.baselines")
     monkeypatch.setattr(module, "best_linear", lambda *_: Best(nll=1.0, accuracy=0.5))
     table = (np.eye(6) * 0.4 + 0.1).tolist()
     generator = Custom(symbols="a b c d e f", table=tuple(map(tuple, table)))

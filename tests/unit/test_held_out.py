@@ -8,7 +8,7 @@ import pytest
 from attnlab.configuration.options import OptionError
 from attnlab.generators import Custom, Markov, NDays
 from attnlab.training.experiment import Experiment, prepare
-from attnlab.training.feasibility import feasibility
+from attnlab.training.limits import feasibility
 from attnlab.training.steps import Training
 from tests.unit.small_experiments import SMALL, small
 

@@ -20,7 +20,7 @@ from attnlab.runs.history import (
 )
 from attnlab.training.changes import Change
 from attnlab.training.evaluation import Evaluation
-from attnlab.training.schedule import schedule
+from attnlab.training.loop import schedule
 
 MOST_PICTURES = 64
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attnlab import PRESETS, Experiment, prepare
-from attnlab.attention.head import MASKS
+from attnlab.attention import MASKS
 from attnlab.generators import Markov
 from attnlab.inspection import (
     compare,
@@ -20,7 +20,7 @@ from attnlab.inspection import (
 from attnlab.models import MODELS, AttentionOptions
 from attnlab.optimum import Best, dependence, next_token, token_marginals, true_influence
 from attnlab.training.evaluation import Evaluation
-from attnlab.training.learned_share import learned_share
+from attnlab.training.shares import learned_share
 from attnlab.training.steps import Training
 from attnlab.ui.inspect.account_panel import evenly
 

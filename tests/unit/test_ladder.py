@@ -10,7 +10,7 @@ import scipy.optimize
 
 from attnlab.generators import Custom, HiddenMarkov, Markov
 from attnlab.optimum import ladder, optimum
-from attnlab.optimum.linear import best_linear
+from attnlab.optimum.baselines import best_linear
 from tests.unit import optimum_oracles as oracles
 from tests.unit.optimum_cases import NAMES, case
 

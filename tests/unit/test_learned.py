@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from attnlab.inspection.likelihood_ratio import likelihood_ratio_test
+from attnlab.inspection.quality import likelihood_ratio_test
 from attnlab.optimum import Best
 from attnlab.training.evaluation import Evaluation
-from attnlab.training.learned_share import is_at_floor, learned_share
+from attnlab.training.shares import is_at_floor, learned_share
 
 UNIFORM = float(np.log(3))
 

@@ -6,7 +6,7 @@ import jax.random as jr
 import numpy as np
 
 from attnlab.models import LinearOptions
-from attnlab.models.initialisation import Projection
+from attnlab.models.parts import Projection
 from tests.unit.process_oracles import CYCLE, WEATHERS
 
 # A weight for the constant, and for rain and cloud on each of ten days, of two outcomes against

@@ -13,7 +13,7 @@ import attnlab.live.live_run
 import attnlab.live.pace
 import attnlab.training.loop
 from attnlab.live.live_run import LiveRun
-from attnlab.training.schedule import schedule
+from attnlab.training.loop import schedule
 from attnlab.training.steps import Losses
 from tests.unit.small_experiments import SMALL, small
 

@@ -9,12 +9,20 @@ import numpy as np
 import pytest
 
 import attnlab.training.loop
-from attnlab.models.readout import final_logits
+from attnlab.models.base import final_logits
 from attnlab.runs.history import empty_history
 from attnlab.training.changes import Change
 from attnlab.training.experiment import prepare
-from attnlab.training.loop import Look, NotFiniteError, Progress, run, train
-from attnlab.training.schedule import NO_TESTS, Schedule, schedule
+from attnlab.training.loop import (
+    NO_TESTS,
+    Look,
+    NotFiniteError,
+    Progress,
+    Schedule,
+    run,
+    schedule,
+    train,
+)
 from attnlab.training.steps import Losses, advance
 from tests.unit.live_runs import assert_same_history, finished
 from tests.unit.small_experiments import SMALL, small

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attnlab.models import AbstractModel, AttentionOptions, Trace
-from attnlab.models.readout import READOUTS, final_logits, readout_position
+from attnlab.models.base import READOUTS, final_logits, readout_position
 from attnlab.training.losses import LOSSES, logits_of, sequence_loss
 from attnlab.training.sources import Example, as_examples
 from tests.unit.model_oracles import as_float64, attention_forward, log_softmax, loss_of

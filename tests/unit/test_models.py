@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from attnlab.attention.head import SCALES
+from attnlab.attention import SCALES
 from attnlab.models import (
     HIDDEN_STATES,
     KERNELS,

@@ -31,8 +31,8 @@ from attnlab.inspection import (
     quality,
     source_influence,
 )
-from attnlab.inspection.tasks.alignment import alignment_shares, on_true_alignment
-from attnlab.inspection.tasks.decoding import write_beam, write_target
+from attnlab.inspection.decoding import write_beam, write_target
+from attnlab.inspection.targets import alignment_shares, on_true_alignment
 from attnlab.models import Edit
 from attnlab.models.generation import beam_search, generate
 from attnlab.models.inside import mean_trace, trace_of
@@ -48,7 +48,7 @@ from attnlab.optimum import (
 )
 from attnlab.training.evaluation import evaluate, evaluate_by_position
 from attnlab.training.experiment import build_model, prepare
-from attnlab.training.feasibility import feasibility
+from attnlab.training.limits import feasibility
 from attnlab.training.loop import train
 from tests.unit.small_experiments import SMALL, SMALL_MODELS, SMALL_TASK, SMALL_TRANSFORMER, small
 

@@ -16,9 +16,8 @@ from attnlab.runs.script import to_script
 from attnlab.runs.storage import Run, from_bytes, to_bytes
 from attnlab.training.changes import Change
 from attnlab.training.experiment import Experiment, from_json, prepare, to_json
-from attnlab.training.loop import run, train
+from attnlab.training.loop import NO_TESTS, run, train
 from attnlab.training.optimisers import OPTIMISERS, Adam, AdamW, Sgd
-from attnlab.training.schedule import NO_TESTS
 from attnlab.training.steps import Training, advance
 from tests.unit.model_oracles import as_float64, log_softmax
 from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small

@@ -9,7 +9,7 @@ import pytest
 
 from attnlab.generators import Markov, sample
 from attnlab.optimum import Optimum, counted, dependence, ladder, optimum, token_marginals
-from attnlab.optimum.sampled import sampled_sequences
+from attnlab.optimum.sequences import sampled_sequences
 from attnlab.training.experiment import Experiment, prepare
 from tests.unit import optimum_oracles as oracles
 from tests.unit.optimum_cases import case

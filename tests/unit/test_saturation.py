@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
-from attnlab.attention.head import masked_softmax
+from attnlab.attention import masked_softmax
 from attnlab.lessons.saturation import (
     HEALTHY,
     SATURATED,

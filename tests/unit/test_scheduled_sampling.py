@@ -12,7 +12,7 @@ import pytest
 
 from attnlab.configuration.options import OptionError
 from attnlab.generators import Copy, sample
-from attnlab.inspection.tasks.target_test import check_targets
+from attnlab.inspection.targets import check_targets
 from attnlab.models import RNNBottleneckOptions, TransformerOptions
 from attnlab.training.experiment import Experiment, build_model, from_json, prepare, to_json
 from attnlab.training.loop import train

@@ -7,8 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from attnlab.attention.head import attend
-from attnlab.attention.scores import SCORES, GaussianKernel
+from attnlab.attention import SCORES, GaussianKernel, attend
 from attnlab.configuration.options import OptionError
 
 ORACLES = {

@@ -21,8 +21,7 @@ from attnlab.models import (
     TrueAlignment,
     edited,
 )
-from attnlab.models.edits import removed
-from attnlab.models.inside import trace_of
+from attnlab.models.inside import removed, trace_of
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.loop import train

@@ -15,8 +15,8 @@ from attnlab.comparisons.execution.one_run import carry_out
 from attnlab.comparisons.execution.worker import carry_out_text, result_from
 from attnlab.configuration.options import OptionError
 from attnlab.generators import Cards, Reverse
-from attnlab.inspection.tasks.decoding import write_beam, write_target
-from attnlab.inspection.tasks.target_test import check_targets
+from attnlab.inspection.decoding import write_beam, write_target
+from attnlab.inspection.targets import check_targets
 from attnlab.models import (
     HIDDEN_STATES,
     SOURCE_MODELS,

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attnlab.attention.scores import SCORES, DotProduct
+from attnlab.attention import SCORES, DotProduct
 from attnlab.lessons.stages import WORKED_EXAMPLES, Head, compiled_stages
-from attnlab.models.initialisation import Projection
+from attnlab.models.parts import Projection
 
 REFERENCE = json.loads((Path(__file__).parent / "worked_example.json").read_text())
 EXAMPLE = WORKED_EXAMPLES["worked example"]

@@ -23,8 +23,8 @@ from attnlab.lessons.sweep import (
     target_gap,
 )
 from attnlab.models import AttentionOptions, LinearOptions
-from attnlab.models.padded import padded
-from attnlab.models.parts.head_parts import SCORE_CHOICES
+from attnlab.models.attention import padded
+from attnlab.models.parts import SCORE_CHOICES
 from attnlab.optimum import next_token, optimum
 from attnlab.training.experiment import build_model, prepare
 from attnlab.training.loop import train

@@ -30,8 +30,8 @@ from attnlab.runs.links import from_query, to_query
 from attnlab.runs.option_texts import read_experiment
 from attnlab.runs.script import to_script
 from attnlab.training.experiment import PROBES, Experiment, from_json, prepare, to_json
-from attnlab.training.feasibility import feasibility
-from attnlab.training.source_share import share_in_training
+from attnlab.training.limits import feasibility
+from attnlab.training.shares import share_in_training
 from attnlab.training.steps import Training
 from tests.unit.task_oracles import CASES, joint_of, sources_of, target_of
 

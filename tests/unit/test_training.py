@@ -11,7 +11,7 @@ import pytest
 
 from attnlab.generators import NDays
 from attnlab.models import AttentionOptions
-from attnlab.models.initialisation import Projection
+from attnlab.models.parts import Projection
 from attnlab.training.evaluation import Evaluation, evaluate
 from attnlab.training.experiment import prepare
 from attnlab.training.loop import train

@@ -16,7 +16,7 @@ from attnlab.models import (
     TransformerOptions,
     edited,
 )
-from attnlab.models.edits import removed
+from attnlab.models.inside import removed
 from attnlab.models.transformer.cached import empty_cache, next_logits
 from attnlab.positions import POSITIONS
 from tests.unit.model_settings import (

@@ -9,7 +9,7 @@ import pytest
 
 from attnlab.configuration.number_text import show_measured
 from attnlab.models import Edit
-from attnlab.models.edits import uniform
+from attnlab.models.inside import uniform
 from tests import WrongTypeWarning, typechecker
 
 

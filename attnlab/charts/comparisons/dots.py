@@ -10,7 +10,7 @@ from attnlab.charts.core.drawing import Rows, drawn_once
 from attnlab.comparisons.summary import Row, figures_of
 from attnlab.configuration.number_text import show_range
 from attnlab.optimum import Best
-from attnlab.training.learned_share import learned_share
+from attnlab.training.shares import learned_share
 
 # The reference predictors by their names, and the dashes of their lines.
 REFERENCES = {

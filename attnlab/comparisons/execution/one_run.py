@@ -6,14 +6,13 @@ import time
 import numpy as np
 
 from attnlab.generators.interruption import check_in
-from attnlab.inspection.tasks.target_test import exact_match_of
+from attnlab.inspection.targets import exact_match_of
 from attnlab.runs.history import empty_history
 from attnlab.runs.result import Result, result_of
 from attnlab.runs.storage import Run
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.limits import steps_at_once
-from attnlab.training.loop import Look, NotFiniteError, Progress, divergence, look_at, run
-from attnlab.training.schedule import Schedule
+from attnlab.training.loop import Look, NotFiniteError, Progress, Schedule, divergence, look_at, run
 
 _TESTS = 24
 

@@ -10,13 +10,17 @@ import jax
 import jax.random as jr
 from jaxtyping import Array, Key
 
-from attnlab.attention.head import SCALES
+from attnlab.attention import SCALES
 from attnlab.configuration.options import option
-from attnlab.models.initialisation import initial_projection
-from attnlab.models.parts.activations import ACTIVATION_HELP, ACTIVATIONS
-from attnlab.models.parts.embedding import embedding_of, width_in_words
-from attnlab.models.parts.normalisation import NORMALISERS
-from attnlab.models.parts.with_source import (
+from attnlab.models.parts import (
+    ACTIVATION_HELP,
+    ACTIVATIONS,
+    NORMALISERS,
+    embedding_of,
+    initial_projection,
+    width_in_words,
+)
+from attnlab.models.seq2seq import (
     AbstractSourceOptions,
 )
 from attnlab.models.transformer.encoder_decoder_model import EncoderDecoder, positions_of

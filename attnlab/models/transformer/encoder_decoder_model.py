@@ -11,12 +11,18 @@ from jaxtyping import Array, Float, Int, Key
 
 from attnlab.configuration.options import OptionError
 from attnlab.models.base import AttentionMap, CellArithmetic, Trace
-from attnlab.models.edits import Edit, with_edits
-from attnlab.models.initialisation import Projection, multiply, project
-from attnlab.models.parts.embedding import Embedding, embedding_of
-from attnlab.models.parts.head_parts import HeadParts
-from attnlab.models.parts.normalisation import Normaliser, normalised
-from attnlab.models.parts.with_source import (
+from attnlab.models.inside import Edit, with_edits
+from attnlab.models.parts import (
+    Embedding,
+    HeadParts,
+    Normaliser,
+    Projection,
+    embedding_of,
+    multiply,
+    normalised,
+    project,
+)
+from attnlab.models.seq2seq import (
     AbstractSourceModel,
     AbstractSourceOptions,
     Memory,

@@ -9,20 +9,20 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, Int, Key
 
-from attnlab.attention.chunked import chunked_attend
-from attnlab.attention.head import MASKS, scale_factor
-from attnlab.attention.scores import SCORES
+from attnlab.attention import MASKS, SCORES, chunked_attend, scale_factor
 from attnlab.models.base import AbstractModelOptions
-from attnlab.models.edits import Edit, with_edits
-from attnlab.models.initialisation import (
+from attnlab.models.inside import Edit, with_edits
+from attnlab.models.parts import (
+    ACTIVATIONS,
+    NORMALISERS,
+    HeadParts,
+    Normaliser,
     Projection,
     initial_projection,
+    normalised,
     project,
     project_side_by_side,
 )
-from attnlab.models.parts.activations import ACTIVATIONS
-from attnlab.models.parts.head_parts import HeadParts
-from attnlab.models.parts.normalisation import NORMALISERS, Normaliser, normalised
 from attnlab.positions import AbstractScorePosition
 
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, Int, Key
 
-from attnlab.attention.head import MASKS, SCALES
+from attnlab.attention import MASKS, SCALES
 from attnlab.configuration.options import option
 from attnlab.models.base import (
     AbstractModel,
@@ -21,21 +21,25 @@ from attnlab.models.base import (
     CellArithmetic,
     Trace,
 )
-from attnlab.models.edits import Edit
-from attnlab.models.initialisation import Projection, initial_projection, multiply, project
-from attnlab.models.parts.activations import ACTIVATION_HELP, ACTIVATIONS
-from attnlab.models.parts.embedding import (
-    Embedding,
-    embedding_of,
-    positions_in_words,
-    width_in_words,
-)
-from attnlab.models.parts.head_parts import SCORE_CHOICES, SCORE_HELP, seen_through
-from attnlab.models.parts.normalisation import (
+from attnlab.models.inside import Edit
+from attnlab.models.parts import (
+    ACTIVATION_HELP,
+    ACTIVATIONS,
     NORMALISERS,
+    SCORE_CHOICES,
+    SCORE_HELP,
+    Embedding,
     Normaliser,
+    Projection,
+    embedding_of,
     in_normalised,
+    initial_projection,
+    multiply,
     normalised,
+    positions_in_words,
+    project,
+    seen_through,
+    width_in_words,
 )
 from attnlab.models.transformer.layer import (
     TransformerLayer,

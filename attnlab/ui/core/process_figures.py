@@ -13,7 +13,7 @@ from attnlab.generators import AbstractGenerator
 from attnlab.live.answers import Answers
 from attnlab.optimum import FEW_BELIEFS, Best, frequencies, ladder, optimum
 from attnlab.training.experiment import Experiment
-from attnlab.training.feasibility import feasibility
+from attnlab.training.limits import feasibility
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import draw_error
 

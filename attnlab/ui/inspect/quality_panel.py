@@ -17,7 +17,7 @@ from attnlab.charts import (
 from attnlab.configuration.number_text import show_measured, show_percent
 from attnlab.generators.vocabulary import Vocabulary
 from attnlab.inspection import LikelihoodRatioTest, Quality, Transitions, quality
-from attnlab.inspection.transitions import Means
+from attnlab.inspection.predictions import Means
 from attnlab.live.background import Background
 from attnlab.models import AbstractModel
 from attnlab.optimum import optimum

@@ -13,7 +13,7 @@ from attnlab.optimum import Best, optimum
 from attnlab.runs.differences import changes_between
 from attnlab.runs.library import Entry
 from attnlab.training.experiment import Experiment
-from attnlab.training.learned_share import learned_share
+from attnlab.training.shares import learned_share
 from attnlab.ui.core.process_figures import answer_or_none
 
 # As many as a thumbnail has room for.

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.generators import AbstractTask, write_source
-from attnlab.inspection.tasks.written import BEAM, DRAWN, GREEDY, Written, write_all, written
+from attnlab.inspection.decoding import BEAM, DRAWN, GREEDY, Written, write_all, written
 from attnlab.models import AbstractModel
 from attnlab.models.generation import Beam
 from attnlab.runs.snapshot import Snapshot

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.generators import AbstractTask
-from attnlab.inspection.tasks.target_test import TargetTest, check_targets
+from attnlab.inspection.targets import TargetTest, check_targets
 from attnlab.live.background import Background
 from attnlab.models import AbstractModel
 from attnlab.ui.core.outside import draw_error

@@ -8,8 +8,8 @@ import streamlit as st
 
 from attnlab.configuration.number_text import show_measured, show_percent
 from attnlab.generators import AbstractTask
-from attnlab.inspection.tasks.target_test import TargetTest
-from attnlab.training.source_share import share_in_training
+from attnlab.inspection.targets import TargetTest
+from attnlab.training.shares import share_in_training
 from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
 from attnlab.ui.sequence_to_sequence.target_work import draw_target_test
 from attnlab.ui.train.bench import Bench

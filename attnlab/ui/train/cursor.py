@@ -9,7 +9,7 @@ from attnlab.charts import HOVER
 from attnlab.models import AbstractModel
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.evaluation import Evaluation
-from attnlab.training.schedule import schedule
+from attnlab.training.loop import schedule
 
 NOW = "now"
 LOSS_CHART = "loss_chart"

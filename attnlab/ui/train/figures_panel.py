@@ -7,7 +7,7 @@ from attnlab.configuration.number_text import show_measured
 from attnlab.optimum import ladder, optimum
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.evaluation import Evaluation
-from attnlab.training.learned_share import learned_share
+from attnlab.training.shares import learned_share
 from attnlab.ui.core.outside import draw_warning
 from attnlab.ui.core.process_figures import answer_or_none
 from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES

@@ -7,7 +7,7 @@ import streamlit as st
 from attnlab.configuration.finding import Finding
 from attnlab.configuration.options import OptionError, label_of, options_of
 from attnlab.training.experiment import Experiment
-from attnlab.training.feasibility import Verdict, feasibility
+from attnlab.training.limits import Verdict, feasibility
 from attnlab.ui.core.outside import draw_warning
 from attnlab.ui.core.process_figures import accuracy_of, answer_or_none, figures
 

@@ -15,7 +15,7 @@ from attnlab.models.inside import mean_trace
 from attnlab.optimum import dependence, informative_positions, ladder, optimum
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
-from attnlab.training.feasibility import feasibility
+from attnlab.training.limits import feasibility
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import as_message, draw_error
 from attnlab.ui.core.page_theme import INSIDE_HEIGHT, LOSS_HEIGHT

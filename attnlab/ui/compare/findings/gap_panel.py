@@ -9,7 +9,7 @@ from attnlab.comparisons.gap import PARTS, Gap, gap_of
 from attnlab.comparisons.intervals import LEVEL
 from attnlab.comparisons.summary import Row
 from attnlab.configuration.number_text import show_range
-from attnlab.training.feasibility import reachable_by
+from attnlab.training.limits import reachable_by
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.process_figures import is_answered
 from attnlab.ui.core.uncertainty import OF_SEEDS, interval_text

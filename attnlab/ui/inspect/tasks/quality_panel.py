@@ -9,7 +9,7 @@ from attnlab.charts import by_day_chart, by_day_table
 from attnlab.charts.core.drawing import with_position_word_in
 from attnlab.configuration.number_text import show_measured
 from attnlab.generators import AbstractTask
-from attnlab.inspection.tasks.target_test import TargetTest
+from attnlab.inspection.targets import TargetTest
 from attnlab.models import AbstractModel
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark

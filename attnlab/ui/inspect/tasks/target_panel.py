@@ -7,7 +7,7 @@ import streamlit as st
 
 from attnlab.generators import AbstractTask
 from attnlab.inspection import probs_by_query
-from attnlab.inspection.tasks.decoding import write_target
+from attnlab.inspection.decoding import write_target
 from attnlab.models import AbstractModel
 
 

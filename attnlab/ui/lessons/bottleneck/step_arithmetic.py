@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from attnlab.lessons.small_models import DecoderStep, sums_apart
-from attnlab.models.recurrent.encoded import EncodedRNN
+from attnlab.models.recurrent_seq2seq import EncodedRNN
 from attnlab.ui.lessons.head.stage_arithmetic import number
 
 # Longer sums are cut in the middle.

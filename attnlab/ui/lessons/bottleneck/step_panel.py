@@ -9,7 +9,7 @@ from attnlab.charts import Lit, matrix_chart, matrix_table
 from attnlab.charts.core.colours import hues, share_ramp, signed_ramp
 from attnlab.configuration.number_text import show_percent
 from attnlab.lessons.small_models import DecoderStep, SmallModel, small_steps, stepping, written_by
-from attnlab.training.source_share import share_in_training
+from attnlab.training.shares import share_in_training
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark

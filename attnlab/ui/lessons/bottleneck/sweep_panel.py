@@ -15,7 +15,7 @@ from attnlab.comparisons.intervals import (
 from attnlab.comparisons.paired import least_spread_of_shares, paired_interval
 from attnlab.comparisons.summary import TARGET, Reached
 from attnlab.configuration.number_text import show_percent, show_range
-from attnlab.generators.tasks import Cards
+from attnlab.generators import Cards
 from attnlab.lessons.bottleneck import (
     ATTENTION,
     BOTTLENECK,
@@ -31,7 +31,7 @@ from attnlab.lessons.bottleneck import (
 )
 from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
-from attnlab.training.source_share import share_in_training
+from attnlab.training.shares import share_in_training
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark

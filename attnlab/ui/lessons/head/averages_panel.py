@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import streamlit as st
 
-from attnlab.attention.scores import ScaledDotProduct
+from attnlab.attention import ScaledDotProduct
 from attnlab.charts import matrix_chart, matrix_table
 from attnlab.charts.core.colours import hues, share_ramp, signed_ramp
 from attnlab.lessons.stages import (
@@ -16,7 +16,7 @@ from attnlab.lessons.stages import (
     average_by_softmax,
     compiled_stages,
 )
-from attnlab.models.initialisation import Projection
+from attnlab.models.parts import Projection
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.page_charts import draw_chart

@@ -6,8 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import streamlit as st
 
-from attnlab.attention.head import MASKS, scale_factor
-from attnlab.attention.scores import SCORES, AbstractScore
+from attnlab.attention import MASKS, SCORES, AbstractScore, scale_factor
 from attnlab.configuration.number_text import show_matrix
 from attnlab.configuration.options import OptionError, default_of, label_of, options_of
 from attnlab.lessons.stages import (
@@ -18,7 +17,7 @@ from attnlab.lessons.stages import (
     check_shapes,
     compiled_stages,
 )
-from attnlab.models.initialisation import Projection
+from attnlab.models.parts import Projection
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.controls.last_good import or_last_good
 from attnlab.ui.controls.matrix_editor import MOST_ROWS, draw_fault, edit_matrix
@@ -131,9 +130,9 @@ def code_of(bench: Bench) -> str:
     score = bench.switches.score
     return (
         "import jax.numpy as jnp\n\n"
-        "from attnlab.attention.head import MASKS\n"
-        "from attnlab.models.initialisation import Projection\n"
-        f"from attnlab.attention.scores import {type(score).__name__}\n"
+        "from attnlab.attention import MASKS\n"
+        "from attnlab.models.parts import Projection\n"
+        f"from attnlab.attention import {type(score).__name__}\n"
         "from attnlab.lessons.stages import Head, stages\n\n"
         f"{tables}"
         f"head = Head(\n{projections})\n"

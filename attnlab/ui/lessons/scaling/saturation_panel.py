@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attnlab.attention.head import scale_factor
+from attnlab.attention import scale_factor
 from attnlab.charts import (
     SCALED,
     UNSCALED,
@@ -29,7 +29,7 @@ from attnlab.lessons.saturation import (
     variance_and_error,
     verdict,
 )
-from attnlab.optimum.sampled import mean_and_error
+from attnlab.optimum.sequences import mean_and_error
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.fragments import fragment
 from attnlab.ui.core.page_charts import draw_chart

@@ -8,7 +8,7 @@ import numpy as np
 from attnlab.charts import Drawing, alignment_chart, alignment_table
 from attnlab.configuration.number_text import show_percent
 from attnlab.generators import AbstractTask
-from attnlab.inspection.tasks.alignment import alignment_shares
+from attnlab.inspection.targets import alignment_shares
 from attnlab.models import AttentionMap, Trace
 from attnlab.models.inside import head_name
 from attnlab.ui.train.inside.shown import ALIGNMENT, MEAN, ON_TRUTH, InsideView, Shown

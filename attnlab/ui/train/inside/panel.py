@@ -10,7 +10,7 @@ from attnlab.charts.core.drawing import with_position_word_in
 from attnlab.configuration.position_words import with_position_word
 from attnlab.generators import AbstractTask
 from attnlab.inspection import depends_on
-from attnlab.inspection.tasks.alignment import on_true_alignment
+from attnlab.inspection.targets import on_true_alignment
 from attnlab.models import AbstractModel, Trace
 from attnlab.models.inside import map_name, mean_trace, trace_of
 from attnlab.optimum import token_marginals

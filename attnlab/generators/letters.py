@@ -1,0 +1,198 @@
+"""`copy`, `reverse`, `shift`, `sort` and `translate`: what is made of letters drawn alike."""
+
+import dataclasses
+import functools
+import math
+import string
+from typing import ClassVar
+
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from attnlab.configuration.options import OptionError, option
+from attnlab.generators.tasks import AbstractTask, TaskBelief, noise_option
+from attnlab.generators.vocabulary import Vocabulary, lines_latex
+
+
+@dataclasses.dataclass(frozen=True)
+class AbstractLetters(AbstractTask):
+    """A source of letters, drawn independently and all alike, so that they may repeat."""
+
+    token_name: ClassVar[str] = "letter"
+    may_repeat: ClassVar[bool] = True
+
+    source_length: int = option(
+        10, "Letters of the source, and as many of the target.", low=2, high=32
+    )
+    letters: int = option(8, "How many different letters there are.", low=2, high=26)
+    noise: float = noise_option()
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The first letters of the alphabet."""
+        return _alphabet(self.letters)
+
+    @property
+    def spelling(self) -> str:
+        return f"the letters {self.vocabulary.symbols[0]} to {self.vocabulary.symbols[-1]}"
+
+    def in_symbols(self, typed: str) -> str:
+        return typed.lower()
+
+    def sources(self) -> int:
+        return self.letters**self.source_length
+
+    def targets(self) -> int:
+        return self.sources()
+
+    def possible_next(self) -> tuple[int, ...]:
+        return (self.letters,) * self.source_length
+
+    def source_log_probs(self, belief: TaskBelief) -> Float[Array, " vocab"]:
+        return jnp.full(self.letters, -math.log(self.letters))
+
+    def draw_source(self, key: Key[Array, ""]) -> Int[Array, " source"]:
+        return jr.randint(key, (self.source_length,), 0, self.letters)
+
+
+@dataclasses.dataclass(frozen=True)
+class Copy(AbstractLetters):
+    """yⱼ = xⱼ."""
+
+    name: ClassVar[str] = "copy"
+    summary: ClassVar[str] = "Task: letters, then the same letters again."
+    formula: ClassVar[str] = "y_j = x_j"
+
+    def target_of(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
+        return source
+
+    def true_alignment(self, source: Int[Array, " source"]) -> Bool[Array, "target source"]:
+        return jnp.eye(source.size, dtype=bool)
+
+
+@dataclasses.dataclass(frozen=True)
+class Reverse(AbstractLetters):
+    """yⱼ = xₙ₊₁₋ⱼ."""
+
+    name: ClassVar[str] = "reverse"
+    summary: ClassVar[str] = "Task: letters, then the same letters backwards."
+
+    @property
+    def formula(self) -> str:
+        return rf"y_j = x_{{{self.source_length + 1} - j}}"
+
+    def target_of(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
+        return source[::-1]
+
+    def true_alignment(self, source: Int[Array, " source"]) -> Bool[Array, "target source"]:
+        return jnp.eye(source.size, dtype=bool)[::-1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Shift(AbstractLetters):
+    """yⱼ = xᵢ with i = j - places, around the end. Refused: as many places as letters or more."""
+
+    name: ClassVar[str] = "shift"
+    summary: ClassVar[str] = "Task: letters, then the same letters some places later."
+
+    places: int = option(1, "How many places later; the last letters come first.", low=1, high=31)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.places >= self.source_length:
+            problem = f"the source has {self.source_length} letters"
+            remedy = f"Choose at most {self.source_length - 1}, or a longer source"
+            raise OptionError("places", self.places, problem, remedy)
+
+    @property
+    def formula(self) -> str:
+        return lines_latex(
+            rf"y_j = x_{{j - {self.places}}}", rf"x_{{i}} = x_{{i + {self.source_length}}}"
+        )
+
+    def target_of(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
+        return jnp.roll(source, self.places)
+
+    def true_alignment(self, source: Int[Array, " source"]) -> Bool[Array, "target source"]:
+        return jnp.roll(jnp.eye(source.size, dtype=bool), self.places, axis=0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sort(AbstractLetters):
+    """y₁ ≤ y₂ ≤ … are the letters of the source; equal ones are taken from any of their places."""
+
+    name: ClassVar[str] = "sort"
+    summary: ClassVar[str] = "Task: letters, then the same letters in order."
+
+    @property
+    def formula(self) -> str:
+        return rf"y_1 \le \dots \le y_{{{self.source_length}}}, \quad \{{y_j\}} = \{{x_i\}}"
+
+    def targets(self) -> int:
+        return math.comb(self.letters + self.source_length - 1, self.source_length)
+
+    def target_of(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
+        return jnp.sort(source)
+
+    def true_alignment(self, source: Int[Array, " source"]) -> Bool[Array, "target source"]:
+        return jnp.sort(source)[:, None] == source[None, :]
+
+
+@functools.lru_cache(maxsize=32)
+def _alphabet(letters: int) -> Vocabulary:
+    symbols = tuple(string.ascii_lowercase[:letters])
+    return Vocabulary(symbols=symbols, names=symbols)
+
+
+@dataclasses.dataclass(frozen=True)
+class Translate(AbstractLetters):
+    """yⱼ = π(xᵢ), where π is a permutation of the letters that the option `table_seed` draws.
+
+    The source is read in pairs. A pair whose first letter is of the second half of the alphabet
+    changes places, as an adjective and its noun may; every other letter keeps its place, i = j.
+    So a target token of a pair is taken from one source token and, the first of the pair apart
+    from itself, depends on the first of the pair as well.
+    """
+
+    name: ClassVar[str] = "translate"
+    summary: ClassVar[str] = "Task: letters, then others for them, with pairs that change places."
+
+    table_seed: int = option(
+        0, "Draws which letter stands for which.", low=0, high=2**31 - 1, label="table seed"
+    )
+
+    @property
+    def formula(self) -> str:
+        return lines_latex(
+            r"(y_{2k-1}, y_{2k}) = (\pi(x_{2k}), \pi(x_{2k-1})) \text{ if } "
+            rf"x_{{2k-1}} > {self.letters // 2}",
+            r"(y_{2k-1}, y_{2k}) = (\pi(x_{2k-1}), \pi(x_{2k})) \text{ otherwise}",
+        )
+
+    def targets(self) -> int:
+        # A pair ends with a letter of the second half, or begins with one of the first, or both.
+        first = self.letters // 2
+        second = self.letters - first
+        pairs = self.letters**2 - first * second
+        return pairs ** (self.source_length // 2) * self.letters ** (self.source_length % 2)
+
+    def target_of(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
+        table = jnp.asarray(_table(self.letters, self.table_seed))
+        return table[source[self._taken_from(source)]]
+
+    def true_alignment(self, source: Int[Array, " source"]) -> Bool[Array, "target source"]:
+        return self._taken_from(source)[:, None] == jnp.arange(source.size)[None]
+
+    def _taken_from(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
+        place = jnp.arange(source.size)
+        first = place // 2 * 2
+        is_whole = first + 1 < source.size
+        swapped = is_whole & (source[first] >= self.letters // 2)
+        return jnp.where(swapped, first + (first + 1 - place), place)
+
+
+@functools.lru_cache(maxsize=32)
+def _table(letters: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).permutation(letters).astype(np.int32)

@@ -1,0 +1,243 @@
+"""Tasks: a source is drawn, and its target follows. Sources as text."""
+
+import abc
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, SupportsInt
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from attnlab.configuration.options import OptionError, check_typed, option
+from attnlab.generators.base import AbstractGenerator
+
+
+class TaskBelief(NamedTuple):
+    """How many tokens were seen, and those of them that are the source's; zeros behind them."""
+
+    source: Int[Array, " source"]
+    seen: Int[Array, ""]
+
+
+class AbstractTask(AbstractGenerator):
+    """A source of n tokens drawn at random, then its target of n tokens, as one sequence.
+
+    The target is `target_of` the source. With the option `noise` ε each of its tokens is replaced,
+    with probability ε and independently, by one of the V - 1 others, all alike. The source is
+    `given`: only the target is asked. How many tokens are visible follows from the options: all
+    but the last, 2n - 1.
+
+    `usual_training` are options of a training that suits it, as those of a model family, and
+    `size_option` is the one that says how many tokens a source has. A source as text is an option
+    called `source_name`, of things called `token_name`, and `may_repeat` says whether one may be in
+    it twice.
+    """
+
+    usual_training: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"loss": "next", "steps": 2_000, "data": "fresh", "batch": 256}
+    )
+    source_name: ClassVar[str] = "source"
+    size_option: ClassVar[str] = "source_length"
+    token_name: ClassVar[str]
+    may_repeat: ClassVar[bool]
+    position_word: ClassVar[str] = "token"
+    noise: float
+
+    @property
+    @abc.abstractmethod
+    def spelling(self) -> str:
+        """What a token may be typed as, in words."""
+
+    @abc.abstractmethod
+    def in_symbols(self, typed: str) -> str:
+        """Tokens as people type them, in the symbols of the vocabulary."""
+
+    @property
+    @abc.abstractmethod
+    def source_length(self) -> int:
+        """n, the tokens of the source and as many of the target."""
+
+    @abc.abstractmethod
+    def sources(self) -> int:
+        """How many different sources there are; all come alike."""
+
+    @abc.abstractmethod
+    def targets(self) -> int:
+        """How many different targets they have: log₂ of it bits tell a target without noise."""
+
+    @abc.abstractmethod
+    def source_log_probs(self, belief: TaskBelief) -> Float[Array, " vocab"]:
+        """log p(next token | belief), in nats, while the source is not complete."""
+
+    @abc.abstractmethod
+    def target_of(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
+        """The target of a source, without noise."""
+
+    @abc.abstractmethod
+    def true_alignment(self, source: Int[Array, " source"]) -> Bool[Array, "target source"]:
+        """Which source token each target token is taken from.
+
+        More than one where they are equal and the rule does not tell them apart.
+        """
+
+    def given(self) -> int:
+        return self.source_length
+
+    def own_length(self) -> int:
+        return 2 * self.source_length - 1
+
+    def at_length(self, length: int) -> "AbstractTask":
+        if length != self.own_length():
+            problem = f"the task '{self.name}' has {self.own_length()} visible tokens as it is set"
+            remedy = f"Choose {self.own_length()}, or another length of its source"
+            raise OptionError("length", length, problem, remedy)
+        return self
+
+    def next_laws(self) -> Float[np.ndarray, "positions vocab"]:
+        # A prediction of the source is uniform over what may come.
+        vocab, rows = self.vocabulary.size, []
+        for possible in self.possible_next():
+            rows += [np.where(np.arange(vocab) < possible, 1 / possible, 0.0)]
+        of_target = np.full(vocab, self.noise / (vocab - 1))
+        of_target[0] = 1 - self.noise
+        return np.array(rows + [of_target] * self.source_length)
+
+    @abc.abstractmethod
+    def possible_next(self) -> tuple[int, ...]:
+        """For each token of the source, how many may come after those before it, all alike."""
+
+    def floor(self) -> float:
+        """The least loss of a target token, in nats: H(ε) + ε log(V - 1); 0 without noise."""
+        chances = ((1 - self.noise, 1), (self.noise, self.vocabulary.size - 1))
+        return sum(p * math.log(many / p) for p, many in chances if p > 0)
+
+    @abc.abstractmethod
+    def draw_source(self, key: Key[Array, ""]) -> Int[Array, " source"]:
+        """A source, every one alike."""
+
+    def draw(self, start: TaskBelief, key: Key[Array, ""], length: int) -> Int[Array, " length"]:
+        if length > 2 * self.source_length:
+            return super().draw(start, key, length)
+        source_key, where_key, what_key = jr.split(key, 3)
+        source = self.draw_source(source_key)
+        target, vocab = self.target_of(source), self.vocabulary.size
+        if self.noise:
+            other = (target + jr.randint(what_key, target.shape, 1, vocab)) % vocab
+            target = jnp.where(jr.bernoulli(where_key, self.noise, target.shape), other, target)
+        return jnp.concatenate([source, target])[:length]
+
+    def start(self) -> TaskBelief:
+        return TaskBelief(jnp.zeros(self.source_length, jnp.int32), jnp.int32(0))
+
+    def log_probs(self, belief: TaskBelief) -> Float[Array, " vocab"]:
+        target = self.target_of(belief.source)
+        place = jnp.clip(belief.seen - self.source_length, 0, self.source_length - 1)
+        vocab = self.vocabulary.size
+        with np.errstate(divide="ignore"):
+            true, other = np.log([1 - self.noise, self.noise / (vocab - 1)]).astype(np.float32)
+        of_target = jnp.where(jnp.arange(vocab) == target[place], true, other)
+        in_source = belief.seen < self.source_length
+        return jnp.where(in_source, self.source_log_probs(belief), of_target)
+
+    def update(self, belief: TaskBelief, token: Int[Array, ""]) -> TaskBelief:
+        # Behind the source nothing is set: the token after it depends on the source alone.
+        is_next = jnp.arange(self.source_length) == belief.seen
+        source = jnp.where(is_next, token, belief.source).astype(belief.source.dtype)
+        return TaskBelief(source, belief.seen + 1)
+
+
+def true_dependence(
+    task: AbstractTask, source: Int[Array, " source"]
+) -> Bool[Array, "target source"]:
+    """Entry (j, i): whether target token j can change with source token i alone.
+
+    Given are the target tokens before it, which stay as they are, and there is no noise. It differs
+    from the alignment: which card comes next in a sorted hand depends on all that were not laid.
+    """
+    target = task.target_of(source)
+
+    def replaced(place, token):
+        changed = jnp.where(jnp.arange(source.size) == place, token, source)
+        other = task.target_of(changed)
+        same_so_far = jnp.cumprod(jnp.append(True, other[:-1] == target[:-1])).astype(bool)
+        return is_source(task, changed) & same_so_far & (other != target)
+
+    places, tokens = jnp.arange(source.size), jnp.arange(task.vocabulary.size)
+    each = jax.vmap(lambda place: jax.vmap(lambda token: replaced(place, token))(tokens))(places)
+    return each.any(axis=1).T
+
+
+def is_source(task: AbstractTask, source: Int[Array, " source"]) -> Bool[Array, ""]:
+    """Whether a source can come."""
+
+    def step(belief, token):
+        return task.update(belief, token), task.log_probs(belief)[token]
+
+    return jnp.isfinite(jax.lax.scan(step, task.start(), source)[1]).all()
+
+
+def noise_option() -> Any:
+    """The option `noise` of a task."""
+    return option(
+        0.0,
+        "Probability that a target token is replaced by another one, all others alike.",
+        low=0.0,
+        high=0.9,
+    )
+
+
+def read_source(task: AbstractTask, text: str) -> Int[np.ndarray, " source"]:
+    """The tokens of a source as someone types it; between them spaces, commas or nothing.
+
+    Cards may have letters for their suits, in any case, and T for 10. Refused, with an
+    `OptionError` for the task's `source_name`: what the task has no token for, a token twice where
+    none repeats, and more or fewer tokens than the source has.
+
+    >>> from attnlab.generators import Cards, Copy
+    >>> read_source(Cards(hand=3, suits=2, ranks=4), "A♦, jc QD")
+    array([7, 0, 5], dtype=int32)
+    >>> read_source(Copy(source_length=3), "bad").tolist()
+    [1, 0, 3]
+    """
+    name, thing, vocabulary = task.source_name, task.token_name, task.vocabulary
+    check_typed(name, text)
+    tokens = []
+    for word in text.replace(",", " ").split():
+        try:
+            tokens += vocabulary.parse(task.in_symbols(word))
+        except ValueError:
+            problem = f"not a {thing} of this task"
+            raise OptionError(name, word, problem, f"Use {task.spelling}") from None
+    token, many = Counter(tokens).most_common(1)[0] if tokens else (0, 0)
+    if many > 1 and not task.may_repeat:
+        problem = f"{vocabulary.symbols[token]} is in it {many} times, and there is one of each"
+        raise OptionError(name, text, problem, f"Choose another {thing} in its place")
+    expected = task.source_length
+    if len(tokens) != expected:
+        problem = f"{_counted(len(tokens), thing)}, where a source has {expected}"
+        change = f"Take {len(tokens) - expected} away"
+        if len(tokens) < expected:
+            change = f"Add {expected - len(tokens)}"
+        raise OptionError(name, text, problem, change)
+    return np.array(tokens, np.int32)
+
+
+def write_source(task: AbstractTask, tokens: Iterable[SupportsInt]) -> str:
+    """The text that `read_source` reads back: cards with spaces between them, letters without.
+
+    >>> from attnlab.generators import Cards, Copy
+    >>> write_source(Cards(), (51, 8)), write_source(Copy(), (1, 0, 3))
+    ('A♠ 10♣', 'bad')
+    """
+    symbols = task.vocabulary.symbols
+    between = " " if max(map(len, symbols)) > 1 else ""
+    return between.join(symbols[int(token)] for token in tokens)
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -1,0 +1,219 @@
+"""Targets that a model writes: greedily, by chance or by a beam, token by token."""
+
+import math
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from attnlab.configuration.numerics import fixed_numerics
+from attnlab.configuration.options import quoted
+from attnlab.models import AbstractModel, AbstractSourceModel
+from attnlab.models.generation import Beam
+from attnlab.models.seq2seq import Memory
+
+
+@fixed_numerics()
+@eqx.filter_jit
+def write_target(
+    model: AbstractModel,
+    source: Int[Array, " source"],
+    *,
+    count: int,
+    temperature: float = 0.0,
+    key: Key[Array, ""] | None = None,
+    unused: bool = False,
+) -> Int[Array, " target"]:
+    """`count` tokens after a source, each drawn from softmax(logits / temperature).
+
+    Temperature 0 is the greedy choice, which needs no `key`. With `unused` no token is written
+    twice, as a card that was laid: the others share its probability. Refused: a temperature that is
+    negative or no finite number, another one than 0 without a key.
+    """
+    if not 0 <= temperature < math.inf or (temperature and key is None):
+        raise ValueError(
+            f"`temperature` is {quoted(temperature)}: not a finite number from 0 on, or one that "
+            "needs a `key`. Choose 0, or give a key."
+        )
+
+    begun = _begun(model, source, count)
+
+    def step(written, place):
+        target, carried = written
+        logits, memory = _next(model, Memory(begun.read, carried), target, place, unused=unused)
+        if temperature > 0:
+            token = jr.categorical(jr.fold_in(key, place), logits / temperature)
+        else:
+            token = jnp.argmax(logits)
+        return (target.at[place].set(token), memory.carried), None
+
+    start = jnp.zeros(count, source.dtype), begun.carried
+    return jax.lax.scan(step, start, jnp.arange(count))[0][0]
+
+
+@fixed_numerics()
+@eqx.filter_jit
+def write_beam(
+    model: AbstractModel,
+    source: Int[Array, " source"],
+    *,
+    count: int,
+    width: int,
+    unused: bool = False,
+) -> Beam:
+    """The `width` most probable targets of `count` tokens that a beam of that width finds.
+
+    Exact when `width` is at least vocab^(count - 1); a narrower beam may miss a target whose first
+    tokens are unlikely. With `unused`, of those without a token twice, and log-probabilities are
+    those of writing with that option. Where there are fewer, the rest have -inf. Refused: a width
+    or a count below 1.
+    """
+    if width < 1 or count < 1:
+        raise ValueError(
+            f"`width` is {quoted(width)} and `count` {quoted(count)}: both must be at least 1."
+        )
+
+    begun = _begun(model, source, count)
+
+    def step(beam, place):
+        targets, carried, log_probs = beam
+
+        def of_next(carried, target):
+            memory = Memory(begun.read, carried)
+            logits, memory = _next(model, memory, target, place, unused=unused)
+            return jax.nn.log_softmax(logits), memory.carried
+
+        of_token, carried = jax.vmap(of_next)(carried, targets)
+        longer = log_probs[:, None] + of_token
+        log_probs, chosen = jax.lax.top_k(longer.ravel(), width)
+        parent, token = chosen // longer.shape[1], chosen % longer.shape[1]
+        carried = jax.tree.map(lambda leaf: leaf[parent], carried)
+        return (targets[parent].at[:, place].set(token), carried, log_probs), None
+
+    # All but one of the equal beams start as impossible, so that the first token has no repeats.
+    start = (
+        jnp.zeros((width, count), source.dtype),
+        jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (width, *leaf.shape)), begun.carried),
+        jnp.full(width, -jnp.inf).at[0].set(0.0),
+    )
+    (targets, _, log_probs), _ = jax.lax.scan(step, start, jnp.arange(count))
+    return Beam(targets, log_probs)
+
+
+def _begun(model: AbstractModel, source: Int[Array, " source"], count: int) -> Memory:
+    if isinstance(model, AbstractSourceModel):
+        return model.begin(jax.nn.one_hot(source, model.vocab), count)
+    return Memory(source, ())
+
+
+def _next(
+    model: AbstractModel,
+    memory: Memory,
+    target: Int[Array, " target"],
+    place: Int[Array, ""],
+    *,
+    unused: bool,
+) -> tuple[Float[Array, " vocab"], Memory]:
+    """The logits of the target token at `place`; with `unused`, -inf for the tokens before it."""
+    if isinstance(model, AbstractSourceModel):
+        # Of -1, the row is zeros.
+        before = jnp.where(place > 0, target[place - 1], -1)
+        logits, memory = model.next(memory, jax.nn.one_hot(before, model.vocab))
+    else:
+        visible = jnp.concatenate([memory.read, target[:-1]])
+        logits = model(visible, jnp.array([memory.read.size - 1]) + place)[0][0]
+    if unused:
+        logits = jnp.where(_laid(target, place, logits.size), -jnp.inf, logits)
+    return logits, memory
+
+
+def _laid(
+    target: Int[Array, " target"], place: Int[Array, ""], vocab: int
+) -> Bool[Array, " vocab"]:
+    before = jnp.arange(target.size) < place
+    return ((target[:, None] == jnp.arange(vocab)[None]) & before[:, None]).any(axis=0)
+
+
+# Ways of writing: the most probable token each time, one drawn, or the most probable target of all
+# that a beam finds.
+GREEDY, DRAWN, BEAM = "greedy", "temperature", "beam"
+
+
+class Written(NamedTuple):
+    """Of each sequence, by target token: the model's distribution of it, and the attention.
+
+    `probs` is softmax(logits), given the source and the target tokens before. `attention` is what
+    each head gives to the tokens of the source, layer after layer: of the cross-attention of models
+    that have one, where rows sum to 1; else of the self-attention, whose rows have shares for the
+    target, too. A model without attention has no layers here.
+    """
+
+    probs: Float[Array, "sequences target vocab"]
+    attention: Float[Array, "sequences layers heads target source"]
+
+
+@fixed_numerics()
+@eqx.filter_jit
+def written(
+    model: AbstractModel,
+    sources: Int[Array, "sequences source"],
+    targets: Int[Array, "sequences target"],
+    *,
+    unused: bool = False,
+) -> Written:
+    """What the model makes of each source with its target; `unused` as in `write_target`."""
+
+    def one(source, target):
+        visible = jnp.concatenate([source, target[:-1]])
+        queries = jnp.arange(source.size - 1, visible.size)
+        logits, trace = model(visible, queries)
+        if unused:
+            marks = jax.nn.one_hot(target, logits.shape[1])
+            laid_before = jnp.cumsum(marks, axis=0) - marks > 0
+            logits = jnp.where(laid_before, -jnp.inf, logits)
+        kinds = {found.kind for found in trace.attention}
+        kind = "cross" if "cross" in kinds else "self"
+        shares = [
+            found.pattern[:, -queries.size :, : source.size]
+            for found in trace.attention
+            if found.kind == kind
+        ]
+        none = jnp.zeros((0, 1, target.size, source.size))
+        return Written(jax.nn.softmax(logits), jnp.stack(shares) if shares else none)
+
+    return jax.vmap(one)(sources, targets)
+
+
+@fixed_numerics()
+@eqx.filter_jit
+def write_all(
+    model: AbstractModel,
+    sources: Int[Array, "sequences source"],
+    *,
+    count: int,
+    way: str = GREEDY,
+    temperature: float = 1.0,
+    width: int = 5,
+    key: Key[Array, ""] | None = None,
+    unused: bool = False,
+) -> Beam:
+    """The targets of `count` tokens that a model writes of sources, and log p of each, in nats.
+
+    That is at temperature 1, whatever they were drawn at. By a beam the `width` best of every
+    source, otherwise one; see `write_target`, `write_beam`.
+    """
+
+    def one(source, key):
+        if way == BEAM:
+            return write_beam(model, source, count=count, width=width, unused=unused)
+        heat = temperature if way == DRAWN else 0.0
+        target = write_target(model, source, count=count, temperature=heat, key=key, unused=unused)
+        probs = written(model, source[None], target[None], unused=unused).probs[0]
+        log_prob = jnp.log(jnp.take_along_axis(probs, target[:, None], axis=1)).sum()
+        return Beam(target[None], log_prob[None])
+
+    keys = None if key is None else jr.split(key, len(sources))
+    return jax.vmap(one, in_axes=(0, None if keys is None else 0))(sources, keys)

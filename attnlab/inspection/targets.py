@@ -1,0 +1,239 @@
+"""A model on a task: alignment, exact matches, and what its targets depend on."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from attnlab.configuration.numerics import fixed_numerics
+from attnlab.generators import AbstractGenerator, AbstractTask, is_source, true_dependence
+from attnlab.inspection.decoding import write_target
+from attnlab.models import AbstractModel
+from attnlab.training.evaluation import EvaluationByPosition, evaluate_by_position
+from attnlab.training.sources import as_examples
+
+# Sequences traced together, which bounds the memory.
+_ALIGNED_TOGETHER = 32
+
+
+@fixed_numerics()
+def alignment_shares(
+    task: AbstractTask, sources: Int[Array | np.ndarray, "sequences source"]
+) -> Float[np.ndarray, "target source"]:
+    """The mean true alignment of sources: rows sum to 1, divided alike among equal tokens."""
+    return np.asarray(_mean_shares(task, jnp.asarray(sources)))
+
+
+@eqx.filter_jit
+def _mean_shares(task, sources):
+    true = jax.vmap(task.true_alignment)(sources)
+    return (true / true.sum(axis=-1, keepdims=True)).mean(axis=0)
+
+
+@fixed_numerics()
+def on_true_alignment(
+    task: AbstractTask,
+    model: AbstractModel,
+    sequences: Int[Array | np.ndarray, "sequences length"],
+) -> Float[np.ndarray, "maps heads"]:
+    """The share of its attention that each head of each cross-attention puts on the true alignment.
+
+    The mean over target tokens and sequences of Σᵢ αⱼᵢ over the source tokens i that target token
+    j is taken from. `sequences` are visible tokens, as those of a run's probes. Refused, with a
+    `ValueError`: a model without cross-attention.
+    """
+    return np.asarray(_on_truth(task, model, jnp.asarray(sequences)))
+
+
+@eqx.filter_jit
+def _on_truth(task, model, sequences):
+    count = task.given()
+
+    def one(tokens):
+        # The token that begins the target stands in the place of the source's last one.
+        queries = jnp.arange(count - 1, tokens.size)
+        _, trace = model(tokens, queries)
+        true = task.true_alignment(tokens[:count])
+        cross = [found.pattern[..., :count] for found in trace.attention if found.kind == "cross"]
+        if not cross:
+            raise ValueError("This model has no cross-attention. Choose one that has.")
+        return jnp.stack([(pattern * true[None]).sum(axis=-1).mean(axis=-1) for pattern in cross])
+
+    return jax.lax.map(one, sequences, batch_size=_ALIGNED_TOGETHER).mean(axis=0)
+
+
+# Sequences written together.
+_WRITTEN_TOGETHER = 1_000
+
+
+class TargetTest(NamedTuple):
+    """Over test sequences: `exact_match` is the share of targets that are right from end to end.
+
+    They are written greedily, each token after those that the model wrote before, and held against
+    the target without noise. `tokens` are the figures of each target token given the true ones
+    before it; their mean is that of a run's test. Errors are over sequences, and never 0.
+    """
+
+    exact_match: float
+    exact_match_stderr: float
+    tokens: EvaluationByPosition
+
+
+@fixed_numerics()
+def check_targets(
+    task: AbstractTask,
+    model: AbstractModel,
+    sequences: Int[Array, "sequences positions"],
+    *,
+    unused: bool = False,
+) -> TargetTest:
+    """The figures of a model on sequences of a task; `unused` as in `write_target`."""
+    right = np.asarray(_right(task, model, jnp.asarray(sequences), unused))
+    share, size = right.mean(), right.size
+    safe = np.clip(share, 0.5 / size, 1 - 0.5 / size)
+    return TargetTest(
+        exact_match=float(share),
+        exact_match_stderr=float(np.sqrt(safe * (1 - safe) / size)),
+        tokens=evaluate_by_position(model, as_examples(jnp.asarray(sequences), given=task.given())),
+    )
+
+
+@fixed_numerics()
+def exact_match_of(
+    process: AbstractGenerator, model: AbstractModel, sequences: Int[Array, "sequences positions"]
+) -> float | None:
+    """The `exact_match` of `check_targets` alone; None of a process that is no task."""
+    if not isinstance(process, AbstractTask):
+        return None
+    return float(np.asarray(_right(process, model, jnp.asarray(sequences), False)).mean())
+
+
+@eqx.filter_jit
+def _right(task, model, sequences, unused):
+    def one(tokens):
+        source, count = tokens[: task.given()], tokens.size - task.given()
+        written = write_target(model, source, count=count, unused=unused)
+        return (written == task.target_of(source)).all()
+
+    return jax.lax.map(one, sequences, batch_size=_WRITTEN_TOGETHER)
+
+
+# Sequences worked on together, which bounds the memory.
+_CHANGED_TOGETHER = 8
+
+
+class SourceInfluence(NamedTuple):
+    """Means over sequences; rows are target tokens and columns source tokens.
+
+    `influence`: the mean total variation, from 0 to 1, between the model's distributions of target
+    token j before and after source token i is replaced by another one, given the same target
+    tokens before it; all replacements are alike after which the source can come and has these
+    target tokens, where there is no noise. `stderr`: its standard error over sequences, NaN of one
+    alone. `truth`: the same of the true distribution and the same replacements. `measured`: in how
+    many of the sequences there is such a replacement; where there is none, the others are 0.
+
+    `dependence`: the share of the sequences with the task's `true_dependence` there. `alignment`:
+    its `true_alignment`, divided alike among the source tokens of a row, so that rows sum to 1.
+    """
+
+    influence: Float[np.ndarray, "target source"]
+    stderr: Float[np.ndarray, "target source"]
+    truth: Float[np.ndarray, "target source"]
+    measured: Int[np.ndarray, "target source"]
+    dependence: Float[np.ndarray, "target source"]
+    alignment: Float[np.ndarray, "target source"]
+
+
+@fixed_numerics()
+def source_influence(
+    task: AbstractTask,
+    model: AbstractModel,
+    sequences: Int[np.ndarray | Array, "sequences positions"],
+    *,
+    most: int | None = None,
+) -> SourceInfluence:
+    """What the target tokens of sequences of a task depend on in a model, and in truth.
+
+    A sequence is the source and its target, of which the last token has no part. With `most`, that
+    many replacements of each source token are drawn of all that can come, always the same; some
+    cells are then measured in fewer sequences.
+    """
+    visible = jnp.asarray(sequences)[:, : task.own_length()]
+    found = [np.asarray(part, np.float64) for part in _of_each(task, model, visible, most)]
+    moved, true, replaced, dependence, alignment = found
+    there = replaced > 0
+    measured = there.sum(axis=0)
+    each = np.divide(moved, replaced, out=np.zeros_like(moved), where=there)
+    safe = np.maximum(measured, 1)
+    mean = each.sum(axis=0) / safe
+    squares = (np.where(there, each - mean, 0) ** 2).sum(axis=0)
+    spread = squares / np.where(measured > 1, measured - 1.0, np.nan)
+    return SourceInfluence(
+        influence=mean,
+        stderr=np.sqrt(spread / safe),
+        truth=np.divide(true, replaced, out=np.zeros_like(true), where=there).sum(axis=0) / safe,
+        measured=measured,
+        dependence=dependence.mean(axis=0),
+        alignment=alignment.mean(axis=0),
+    )
+
+
+@eqx.filter_jit
+def _of_each(task, model, sequences, most):
+    count, vocab = task.source_length, task.vocabulary.size
+    queries = jnp.arange(count - 1, 2 * count - 1)
+    # Two distributions of the truth are the same, or this far apart.
+    apart = abs(1 - task.noise - task.noise / (vocab - 1))
+
+    def predicted(source, written):
+        return jax.nn.softmax(model(jnp.concatenate([source, written]), queries)[0])
+
+    def of_sequence(numbered):
+        number, tokens = numbered
+        source, written = tokens[:count], tokens[count:]
+        before, target = predicted(source, written), task.target_of(source)
+
+        def after(place, token):
+            changed = jnp.where(jnp.arange(count) == place, token, source)
+            other = task.target_of(changed)
+            same_so_far = jnp.cumprod(jnp.append(True, other[:-1] == target[:-1])).astype(bool)
+            counts = same_so_far & (token != source[place]) & is_source(task, changed)
+            moved = 0.5 * jnp.abs(predicted(changed, written) - before).sum(axis=-1)
+            true = apart * (other != target)
+            return counts * moved, counts * true, counts.astype(float)
+
+        tried = _tokens_tried(task, source, most, jr.fold_in(jr.key(0), number))
+        each = jax.vmap(lambda place, some: jax.vmap(lambda token: after(place, token))(some))(
+            jnp.arange(count), tried
+        )
+        sums = (part.sum(axis=1).T for part in each)
+        aligned = task.true_alignment(source).astype(float)
+        aligned /= aligned.sum(axis=1, keepdims=True)
+        return *sums, true_dependence(task, source), aligned
+
+    numbers = jnp.arange(len(sequences))
+    return jax.lax.map(of_sequence, (numbers, sequences), batch_size=_CHANGED_TOGETHER)
+
+
+def _tokens_tried(
+    task: AbstractTask, source: Int[Array, " source"], most: int | None, key
+) -> Int[Array, "source tried"]:
+    """Tokens to put in each place, those that can come there first."""
+    vocab = task.vocabulary.size
+    if most is None or most >= vocab:
+        return jnp.tile(jnp.arange(vocab), (source.size, 1))
+
+    def comes(place, token) -> Bool[Array, ""]:
+        changed = jnp.where(jnp.arange(source.size) == place, token, source)
+        return is_source(task, changed) & (token != source[place])
+
+    tokens = jnp.arange(vocab)
+    can_come = jax.vmap(lambda place: jax.vmap(lambda token: comes(place, token))(tokens))(
+        jnp.arange(source.size)
+    )
+    order = jnp.where(can_come, jr.uniform(key, can_come.shape), -1.0)
+    return jax.lax.top_k(order, most)[1]

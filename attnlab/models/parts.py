@@ -1,0 +1,272 @@
+"""Parts that several families share: projections, embeddings, normalisations, heads."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from attnlab.attention import MASKS, SCORES, Attended, attend
+from attnlab.models.base import CellArithmetic
+from attnlab.positions import AbstractPosition, AbstractScorePosition, position_table
+
+INITIALISATIONS = ("scaled", "published", "ones")
+
+INITIALISATION_HELP = (
+    "scaled: N(0, 1/inputs), biases 0; published: N(0, 1) for all; ones: all 1, so that all "
+    "components start alike."
+)
+
+
+class Projection(NamedTuple):
+    """An affine map x W + b of row vectors."""
+
+    weight: Float[Array, "inputs outputs"]
+    bias: Float[Array, " outputs"]
+
+
+def initial_projection(
+    initialisation: str, *, key: Key[Array, ""], inputs: int, outputs: int
+) -> Projection:
+    """A projection at its starting values.
+
+    `scaled`: weights N(0, 1/inputs), biases 0, so that outputs start at the size of the inputs
+    (LeCun et al. 1998, "Efficient BackProp", equation 16). `published`: N(0, 1) for every weight
+    and bias. `ones`: 1 for every weight and bias.
+    """
+    if initialisation == "ones":
+        return Projection(jnp.ones((inputs, outputs)), jnp.ones(outputs))
+    weight_key, bias_key = jr.split(key)
+    weight = jr.normal(weight_key, (inputs, outputs))
+    if initialisation == "published":
+        return Projection(weight, jr.normal(bias_key, (outputs,)))
+    return Projection(weight * inputs**-0.5, jnp.zeros(outputs))
+
+
+def project(projection: Projection, rows: Float[Array, "rows inputs"]) -> Float[Array, "rows out"]:
+    """x W + b for every row x."""
+    return multiply(rows, projection.weight) + projection.bias[None, :]
+
+
+def project_side_by_side(
+    projections: Sequence[Projection], rows: Float[Array, "rows inputs"]
+) -> tuple[Float[Array, "rows _"], ...]:
+    """x W + b of every projection, for every row x: one product, which costs less than several."""
+    return parted(project(joined(projections), rows), projections)
+
+
+def joined(projections: Sequence[Projection]) -> Projection:
+    """One projection to the outputs of all of them, side by side."""
+    return Projection(
+        jnp.concatenate([projection.weight for projection in projections], axis=1),
+        jnp.concatenate([projection.bias for projection in projections]),
+    )
+
+
+def parted(
+    outputs: Float[Array, "rows outputs"], projections: Sequence[Projection]
+) -> tuple[Float[Array, "rows _"], ...]:
+    """What each of several joined projections made."""
+    edges = np.cumsum([projection.bias.size for projection in projections])[:-1]
+    return tuple(jnp.split(outputs, edges, axis=1))
+
+
+def multiply(
+    rows: Float[Array, "rows inputs"], weight: Float[Array, "inputs out"]
+) -> Float[Array, "rows out"]:
+    """x W for every row x."""
+    # Of a batch of sequences, the gradient of W is a product over all rows of all of them. With
+    # the weights turned once before, XLA makes it in a third of the time on a CPU.
+    return rows @ jax.lax.optimization_barrier(weight.T).T
+
+
+ACTIVATIONS = MappingProxyType(
+    {"gelu": jax.nn.gelu, "relu": jax.nn.relu, "silu": jax.nn.silu, "tanh": jnp.tanh}
+)
+ACTIVATION_HELP = "The nonlinear function of the hidden layers."
+
+
+# Zhang and Sennrich (2019), equation 4: without a bias.
+NORMALISERS = MappingProxyType(
+    {
+        "LayerNorm": eqx.nn.LayerNorm,
+        "RMSNorm": lambda width: eqx.nn.RMSNorm(width, use_bias=False),
+    }
+)
+Normaliser = eqx.nn.LayerNorm | eqx.nn.RMSNorm
+
+
+def normalised(
+    normaliser: Normaliser, rows: Float[Array, "rows width"]
+) -> Float[Array, "rows width"]:
+    """Every row on its own."""
+    return jax.vmap(normaliser)(rows)
+
+
+def in_normalised(
+    normaliser: Normaliser | None, parts: Float[Array, "parts width"]
+) -> tuple[Float[Array, "parts width"], Float[Array, " width"]]:
+    """The parts of a row as they stand in the normalised row, and its bias: they sum to it.
+
+    What a normalisation divides by is that of the whole row, the sum of the parts.
+    """
+    if normaliser is None:
+        return parts, jnp.zeros(parts.shape[1])
+    if isinstance(normaliser, eqx.nn.LayerNorm):
+        parts = parts - parts.mean(axis=1, keepdims=True)
+    size = jnp.sqrt((parts.sum(axis=0) ** 2).mean() + normaliser.eps)
+    bias = jnp.zeros(parts.shape[1]) if normaliser.bias is None else normaliser.bias
+    return parts / size * normaliser.weight[None, :], bias
+
+
+class Embedding(NamedTuple):
+    """The features at a position are the sum of its token's row and its position's row."""
+
+    tokens: Float[Array, "vocab inputs"]
+    positions: Float[Array, "length inputs"]
+
+
+def side_by_side(
+    tokens: Float[Array, "vocab token_features"],
+    positions: Float[Array, "length position_features"],
+) -> Embedding:
+    """Token features first and position features behind them; neither touches the other's."""
+    token_width, position_width = tokens.shape[1], positions.shape[1]
+    return Embedding(
+        tokens=jnp.pad(tokens, ((0, 0), (0, position_width))),
+        positions=jnp.pad(positions, ((0, 0), (token_width, 0))),
+    )
+
+
+def embedding_of(
+    tokens: Float[Array, "vocab d_model"], positions: Float[Array, "length features"]
+) -> Embedding:
+    """Token and position vectors: added where they have one width, else side by side."""
+    if tokens.shape[1] == positions.shape[1]:
+        return Embedding(tokens, positions)
+    return side_by_side(tokens, positions)
+
+
+def width_in_words(
+    tokens: str, position: AbstractPosition, d_model: int, *, side_by_side: bool = False
+) -> str:
+    """The width of an embedding of that many features a token, as a formula.
+
+    By `embedding_of`, or by `side_by_side`.
+    """
+    features = _features(position, d_model)
+    if not features or (features == d_model and not side_by_side):
+        return tokens
+    return f"({tokens} + {'d_model' if features == d_model else features})"
+
+
+def positions_in_words(position: AbstractPosition) -> Mapping[str, str]:
+    """The formula of the parameters that positions have of their own, if they are trained."""
+    trained = getattr(position, "trainable", False)
+    return {"positions": "length × d_model"} if trained else {}
+
+
+def _features(position: AbstractPosition, d_model: int) -> int:
+    table = partial(position_table, position, length=1, width=d_model)
+    return jax.eval_shape(lambda: table(key=jr.key(0))).shape[1]
+
+
+def project_tokens(
+    projections: tuple[Projection, ...],
+    embedding: Embedding,
+    one_hot: Float[Array, "length vocab"],
+) -> tuple[Float[Array, "length _"], ...]:
+    """x W + b of every projection, for the features x of the tokens of `embedding.positions`.
+
+    Since x is a sum, so is x W: the few rows of tokens and positions are projected once for a
+    whole batch, and only their choice is made for each sequence. A product with one-hot rows has
+    a far cheaper gradient on a CPU than a look-up, and projections side by side cost hardly more
+    than one of them.
+    """
+    weight, bias = joined(projections)
+    of_tokens = embedding.tokens @ weight
+    of_positions = embedding.positions @ weight + bias[None, :]
+    return parted(one_hot @ of_tokens + of_positions, projections)
+
+
+# The scaled product is `dot` with the scale 1/√d.
+SCORE_CHOICES = ("dot", "additive", "gaussian")
+SCORE_HELP = (
+    "dot: query · key, scaled as below; additive: Σ tanh(query + key); gaussian: minus half the "
+    "squared distance."
+)
+
+
+class HeadParts(NamedTuple):
+    """The arguments of `attend` for one sequence."""
+
+    query: Float[Array, "query d_attn"]
+    key: Float[Array, "key d_attn"]
+    value: Float[Array, "key d_value"]
+    mask: Bool[Array, "query key"]
+    scale: float | Float[Array, ""]
+    bias: Float[Array, "query key"]
+
+    @classmethod
+    def of(
+        cls,
+        query: Float[Array, "query d_attn"],
+        key: Float[Array, "key d_attn"],
+        value: Float[Array, "key d_value"],
+        *,
+        queries: Int[Array, " query"],
+        position: AbstractPosition,
+        mask: str,
+        scale: float | Float[Array, ""],
+        head: int | Int[Array, ""] = 0,
+        heads: int = 1,
+    ) -> "HeadParts":
+        """Queries of the positions `queries` and keys of all, with what `position` does to them.
+
+        `head` counts from 0 among the `heads` of its layer.
+        """
+        positions = jnp.arange(key.shape[0])
+        bias = jnp.zeros((queries.size, positions.size))
+        if isinstance(position, AbstractScorePosition):
+            query, key = position.turn(query, queries), position.turn(key, positions)
+            bias = position.bias_of_head(queries, positions, head=head, heads=heads)
+        return cls(query, key, value, MASKS[mask](queries, positions), scale, bias)
+
+    def attended(self, score: str = "dot") -> Attended:
+        """The output and the pattern of the head, with the score of that name."""
+        return attend(
+            self.query,
+            self.key,
+            self.value,
+            mask=self.mask,
+            scale=self.scale,
+            bias=self.bias,
+            score=SCORES[score](),
+        )
+
+    def cell(self, key: int, score: str = "dot") -> CellArithmetic:
+        """The arithmetic of the first query's cell at `key`."""
+        scores = SCORES[score]().scores(self.query[:1], self.key)[0]
+        return CellArithmetic(
+            query=np.asarray(self.query[0]),
+            key=np.asarray(self.key[key]),
+            score=float(scores[key]),
+            scale=float(self.scale),
+            bias=float(self.bias[0, key]),
+            scaled=np.asarray(self.scale * scores + self.bias[0]),
+            unmasked=np.asarray(self.mask[0]),
+            pattern=np.asarray(self.attended(score).pattern[0]),
+            kind=score,
+        )
+
+
+def seen_through(mask: str, position: int, length: int) -> tuple[int, ...]:
+    """The positions that `position` may attend to, through any number of layers alike."""
+    unmasked = MASKS[mask](jnp.array([position]), jnp.arange(length))
+    return tuple(np.flatnonzero(np.asarray(unmasked)[0]).tolist())

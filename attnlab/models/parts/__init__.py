@@ -1,1 +1,0 @@
-"""Parts that several families of models are made of."""

@@ -1,1 +1,0 @@
-"""Families that carry a state from token to token."""

@@ -1,0 +1,286 @@
+"""`rnn-bottleneck` and `rnn-attention`: one network reads the source, another writes the target."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Float, Int, Key
+
+from attnlab.attention import SCORES, masked_softmax
+from attnlab.configuration.options import option
+from attnlab.models.base import HIDDEN_STATES, AttentionMap, CellArithmetic, Trace
+from attnlab.models.inside import Edit, with_edits
+from attnlab.models.parts import Projection, initial_projection, project
+from attnlab.models.recurrent import CELLS, Carried, Cell, build_cell, cell_formula
+from attnlab.models.seq2seq import AbstractSourceModel, AbstractSourceOptions, Memory, among_visible
+
+_CELL_HELP = "; ".join(f"{name}: {text}" for name, text in CELLS.items()) + "."
+
+
+@dataclasses.dataclass(frozen=True)
+class RNNBottleneckOptions(AbstractSourceOptions):
+    """The encoder reads the source; what it carries at the end is all that the decoder begins with.
+
+    sᵢ = cell(xᵢ, sᵢ₋₁) from s₀ = 0; h₀ = sₙ and hₜ = cell′(yₜ₋₁, hₜ₋₁), where y₀ = 0 and all
+    others are one-hot vectors; logits of target token t = hₜ U + b. Sutskever et al. (2014),
+    "Sequence to sequence learning with neural networks", section 2.
+    """
+
+    name: ClassVar[str] = "rnn-bottleneck"
+    summary: ClassVar[str] = "A recurrent network hands its last state to one that writes."
+
+    hidden_size: int = option(32, "Components of each state.", low=1, high=256)
+    cell: str = option("tanh", f"How a state follows. {_CELL_HELP}", choices=tuple(CELLS))
+
+    def parameter_formulas(self) -> Mapping[str, str]:
+        return {
+            "encoder": cell_formula(self.cell, "vocab"),
+            "decoder": cell_formula(self.cell, "vocab"),
+            "unembedding": "(hidden_size + 1) × vocab",
+        }
+
+    def build(
+        self, *, vocab: int, length: int, key: Key[Array, ""], source: int = 1
+    ) -> "EncodedRNN":
+        return _built(self, vocab, source, key, heads=None)
+
+
+@dataclasses.dataclass(frozen=True)
+class RNNAttentionOptions(AbstractSourceOptions):
+    """As `rnn-bottleneck`, and at every step the decoder attends to all states of the encoder.
+
+    hₜ = tanh(W_hh hₜ₋₁ + W_xh yₜ₋₁ + W_ah aₜ + b_h), or a gated cell of the same inputs, where
+    aₜ = Σᵢ αₜᵢ sᵢ and αₜ is the softmax over i of the scores of hₜ₋₁ W_q with sᵢ W_k: `additive`
+    v · tanh(q + k), `dot` q · k, `scaled` q · k / √d_attn. Bahdanau et al. (2015), "Neural machine
+    translation by jointly learning to align and translate", section 3 and appendix A.1.2, with an
+    encoder that reads one way; Luong et al. (2015), section 3.1, on the other scores.
+    """
+
+    name: ClassVar[str] = "rnn-attention"
+    summary: ClassVar[str] = "The same, and the one that writes attends to all states of the other."
+
+    hidden_size: int = option(32, "Components of each state.", low=1, high=256)
+    cell: str = option("tanh", f"How a state follows. {_CELL_HELP}", choices=tuple(CELLS))
+    d_attn: int = option(32, "Width of query and keys.", low=1, high=128)
+    score: str = option(
+        "additive",
+        "How a state of the decoder is compared with those of the encoder. additive: v · tanh(q + "
+        "k); dot: q · k; scaled: q · k / √d.",
+        choices=("additive", "dot", "scaled"),
+    )
+
+    def parameter_formulas(self) -> Mapping[str, str]:
+        return {
+            "encoder": cell_formula(self.cell, "vocab"),
+            "decoder": cell_formula(self.cell, "(vocab + hidden_size)"),
+            "heads.query": "(hidden_size + 1) × d_attn",
+            "heads.key": "(hidden_size + 1) × d_attn",
+            **({"heads.weights": "d_attn"} if self.score == "additive" else {}),
+            "unembedding": "(hidden_size + 1) × vocab",
+        }
+
+    def work(self, *, vocab: int, length: int, parameters: int) -> float:
+        return float(length * (parameters + length * (self.d_attn + self.hidden_size)))
+
+    def build(
+        self, *, vocab: int, length: int, key: Key[Array, ""], source: int = 1
+    ) -> "EncodedRNN":
+        query_key, key_key, weight_key, rest_key = jr.split(key, 4)
+        size, width = self.hidden_size, self.d_attn
+        heads = Alignment(
+            score=self.score,
+            query=initial_projection("scaled", key=query_key, inputs=size, outputs=width),
+            key=initial_projection("scaled", key=key_key, inputs=size, outputs=width),
+            weights=jr.normal(weight_key, (width,)) * width**-0.5
+            if self.score == "additive"
+            else None,
+        )
+        return _built(self, vocab, source, rest_key, heads=heads)
+
+
+class Alignment(eqx.Module):
+    """How a state of the decoder divides its attention among those of the encoder."""
+
+    score: str = eqx.field(static=True)
+    query: Projection
+    key: Projection
+    weights: Float[Array, " d_attn"] | None
+
+    def __call__(
+        self, state: Float[Array, " size"], keys: Float[Array, "source d_attn"]
+    ) -> Float[Array, " source"]:
+        scores = self.scores(project(self.query, state[None]), keys)
+        return masked_softmax(scores, jnp.ones(scores.shape, bool))[0]
+
+    def scores(
+        self, query: Float[Array, "1 d_attn"], keys: Float[Array, "source d_attn"]
+    ) -> Float[Array, "1 source"]:
+        """Of one query with every key."""
+        if self.weights is not None:
+            return (jnp.tanh(query + keys) @ self.weights)[None]
+        return SCORES[self.score]().scores(query, keys)
+
+
+class EncodedRNN(AbstractSourceModel):
+    """The networks that `RNNBottleneckOptions` and `RNNAttentionOptions` describe, with weights."""
+
+    edited_kinds: ClassVar[tuple[str, ...]] = ("cross",)
+
+    options: AbstractSourceOptions = eqx.field(static=True)
+    vocab: int = eqx.field(static=True)
+    source_length: int = eqx.field(static=True)
+    encoder: Cell
+    decoder: Cell
+    heads: Alignment | None
+    unembedding: Projection
+
+    @property
+    def has_heads(self) -> bool:
+        return self.heads is not None
+
+    def write(
+        self,
+        source: Float[Array, "source vocab"],
+        written: Float[Array, "written vocab"],
+        edits: Sequence[Edit] = (),
+    ) -> tuple[Float[Array, "target vocab"], Trace]:
+        memory, encoded = self._begun(source)
+
+        def writing(carried, numbered):
+            place, token = numbered
+            carried, pattern = self._after(Memory(memory.read, carried), token, place, edits)
+            return carried, (carried[0], pattern)
+
+        begun = jnp.pad(written, ((1, 0), (0, 0)))
+        numbered = (jnp.arange(len(begun)), begun)
+        _, (states, pattern) = jax.lax.scan(writing, memory.carried, numbered)
+        maps = ()
+        if self.heads is not None:
+            maps = (AttentionMap(pattern[None], jnp.ones(pattern.shape, bool), 0, "cross"),)
+        # As long as the visible tokens: that of the source's last one is the decoder's first.
+        inside = {HIDDEN_STATES: jnp.concatenate([encoded[:-1], states])}
+        return project(self.unembedding, states), Trace(maps, inside)
+
+    def begin(self, source: Float[Array, "source vocab"], count: int) -> Memory:
+        return self._begun(source)[0]
+
+    def next(
+        self, memory: Memory, token: Float[Array, " vocab"]
+    ) -> tuple[Float[Array, " vocab"], Memory]:
+        carried, _ = self._after(memory, token)
+        return project(self.unembedding, carried[0][None])[0], Memory(memory.read, carried)
+
+    def _begun(
+        self, source: Float[Array, "source vocab"]
+    ) -> tuple[Memory, Float[Array, "source size"]]:
+        """The memory of a source, and the encoder's states, which it holds if it is attended to."""
+
+        def reading(carried, token):
+            carried = self.encoder.after(carried, token)
+            return carried, carried[0]
+
+        start = self.encoder.start(self.options.hidden_size)
+        carried, encoded = jax.lax.scan(reading, start, source)
+        read = () if self.heads is None else (encoded, project(self.heads.key, encoded))
+        return Memory(read, carried), encoded
+
+    def cell(
+        self,
+        tokens: Int[Array, " length"],
+        *,
+        layer: int,
+        head: int,
+        query: int,
+        key: int,
+        kind: str = "self",
+    ) -> CellArithmetic | None:
+        """Of target token t, from the decoder's state before it; None without attention."""
+        first = self.source_length - 1
+        is_there = (layer, head, kind) == (0, 0, "cross") and first <= query < len(tokens)
+        if self.heads is None or not is_there or key > first:
+            return None
+        parts = _asked(self, tokens, jnp.int32(query - first))
+        query_, key_, scores, pattern, state = (np.asarray(part) for part in parts)
+        # The score `scaled` is the product, scaled.
+        scale = self.options.d_attn**-0.5 if self.heads.score == "scaled" else 1.0
+        weights = self.heads.weights
+        own = CellArithmetic(
+            query=query_,
+            key=key_[key],
+            score=float(scores[key] / scale),
+            scale=scale,
+            bias=0.0,
+            scaled=scores,
+            unmasked=np.ones(scores.size, bool),
+            pattern=pattern,
+            kind="additive" if weights is not None else "dot",
+            weights=None if weights is None else np.asarray(weights),
+            state=state,
+        )
+        return among_visible(own, 0, len(tokens))
+
+    def _after(
+        self,
+        memory: Memory,
+        token: Float[Array, " vocab"],
+        place: Int[Array, ""] | int = 0,
+        edits: Sequence[Edit] = (),
+    ) -> tuple[Carried, Float[Array, " source"]]:
+        """What is carried after a token, and how attention was divided; of length 0 without.
+
+        `place` is that of the target token that is predicted next, which tells the edits.
+        """
+        carried, pattern = memory.carried, jnp.zeros(0)
+        if self.heads is not None:
+            encoded, keys = memory.read
+            pattern = self.heads(carried[0], keys)
+            if edits:
+                asking = jnp.asarray(place)[None]
+                pattern = with_edits(pattern[None, None], edits, layer=0, queries=asking)[0, 0]
+            token = jnp.concatenate([token, pattern @ encoded])
+        return self.decoder.after(carried, token), pattern
+
+
+@eqx.filter_jit
+def _asked(model, tokens, place):
+    """Of the target token at `place`: query, keys, scores, pattern, and the state before it."""
+    one_hot = jax.nn.one_hot(tokens, model.vocab)
+    source, written = jnp.split(one_hot, [model.source_length])
+    memory, _ = model._begun(source)
+
+    def writing(carried, token):
+        return model._after(Memory(memory.read, carried), token)[0], carried[0]
+
+    begun = jnp.pad(written, ((1, 0), (0, 0)))
+    _, before = jax.lax.scan(writing, memory.carried, begun)
+    (_, keys), state = memory.read, before[place]
+    query = project(model.heads.query, state[None])
+    scores = model.heads.scores(query, keys)[0]
+    return query[0], keys, scores, model.heads(state, keys), state
+
+
+def _built(
+    options: RNNBottleneckOptions | RNNAttentionOptions,
+    vocab: int,
+    source: int,
+    key: Key[Array, ""],
+    *,
+    heads: Alignment | None,
+) -> EncodedRNN:
+    encoder_key, decoder_key, unembedding_key = jr.split(key, 3)
+    size = options.hidden_size
+    inputs = vocab if heads is None else vocab + size
+    return EncodedRNN(
+        options=options,
+        vocab=vocab,
+        source_length=source,
+        encoder=build_cell(options.cell, inputs=vocab, size=size, key=encoder_key),
+        decoder=build_cell(options.cell, inputs=inputs, size=size, key=decoder_key),
+        heads=heads,
+        unembedding=initial_projection("scaled", key=unembedding_key, inputs=size, outputs=vocab),
+    )

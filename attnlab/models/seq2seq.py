@@ -1,0 +1,168 @@
+"""What families share that read a source before they write a target."""
+
+import abc
+import dataclasses
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+from attnlab.models.base import (
+    AbstractModel,
+    AbstractModelOptions,
+    AttentionMap,
+    CellArithmetic,
+    Trace,
+)
+from attnlab.models.inside import Edit
+
+
+@dataclasses.dataclass(frozen=True)
+class AbstractSourceOptions(AbstractModelOptions):
+    """A family that reads the leading tokens as a source, and writes those behind them.
+
+    It takes the whole sequence, source and target so far, as every other family does; so data,
+    tests and pages are the same for all.
+    """
+
+    causal: ClassVar[bool] = True
+    reads_source: ClassVar[bool] = True
+    usual_training: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"loss": "next", "steps": 2_000, "data": "fresh", "batch": 256}
+    )
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        return ("last", "next")
+
+    @property
+    def readouts(self) -> tuple[str, ...]:
+        return ("last",)
+
+    @abc.abstractmethod
+    def build(
+        self, *, vocab: int, length: int, key: Key[Array, ""], source: int = 1
+    ) -> "AbstractSourceModel":
+        """A model for `length` visible tokens over `vocab`, of which the first `source` are it."""
+
+
+class Memory(NamedTuple):
+    """What is kept while a target is written: what was `read`, and what is `carried` on.
+
+    The first stays as it is from token to token, and is the same for all targets of a source.
+    """
+
+    read: PyTree
+    carried: PyTree
+
+
+class AbstractSourceModel(AbstractModel):
+    """A model whose first `source_length` visible tokens are its source.
+
+    The prediction at a position is that of the next token from all before it, at the last position
+    of the source and behind it. Before that nothing is predicted: there stands the first one.
+    """
+
+    vocab: eqx.AbstractVar[int]
+    source_length: eqx.AbstractVar[int]
+
+    @abc.abstractmethod
+    def write(
+        self,
+        source: Float[Array, "source vocab"],
+        written: Float[Array, "written vocab"],
+        edits: Sequence[Edit] = (),
+    ) -> tuple[Float[Array, "target vocab"], Trace]:
+        """Logits of each target token from those `written` before it, one more than these.
+
+        All are one-hot rows. Of the trace, `cross` maps are target × source, and so are patterns of
+        the `edits` of that kind, as all are of the shapes of these maps.
+        """
+
+    @abc.abstractmethod
+    def begin(self, source: Float[Array, "source vocab"], count: int) -> Memory:
+        """The memory before `count` target tokens are written one by one.
+
+        Refused, with an `OptionError`: a source or a count that is longer than the model can take.
+        """
+
+    @abc.abstractmethod
+    def next(
+        self, memory: Memory, token: Float[Array, " vocab"]
+    ) -> tuple[Float[Array, " vocab"], Memory]:
+        """The logits of the next target token, as `write` has them, and the memory behind it.
+
+        `token` is the one-hot row of the token before it; of the first there is none: zeros.
+        """
+
+    def read(
+        self,
+        one_hot: Float[Array, "length vocab"],
+        queries: Int[Array, " query"],
+        *,
+        source: Float[Array, "source vocab"] | None = None,
+        edits: Sequence[Edit] = (),
+    ) -> tuple[Float[Array, "query vocab"], Trace]:
+        """Maps of the trace are those of `write`, each in its place among all visible tokens.
+
+        The token that begins a target stands in the place of the source's last one. Refused: a
+        source apart, since it is the beginning of the tokens.
+        """
+        if source is not None:
+            raise ValueError("`source` is given apart: it is the first of the tokens.")
+        count = self.source_length
+        own = [_cut_out(edit, count, len(one_hot)) for edit in edits]
+        logits, trace = self.write(one_hot[:count], one_hot[count:], own)
+        maps = [_in_place(found, count, len(one_hot), queries) for found in trace.attention]
+        return logits[jnp.maximum(queries - (count - 1), 0)], Trace(tuple(maps), trace.values)
+
+
+def alignment_of(
+    model: AbstractSourceModel, tokens: Int[Array, " length"]
+) -> tuple[Float[Array, "heads target source"], ...]:
+    """The cross-attention of each layer, on visible tokens: rows are target tokens and sum to 1."""
+    one_hot = jax.nn.one_hot(tokens, model.vocab)
+    _, trace = model.write(one_hot[: model.source_length], one_hot[model.source_length :])
+    return tuple(found.pattern for found in trace.attention if found.kind == "cross")
+
+
+def place_of(kind: str, source: int) -> tuple[int, int]:
+    """Where the rows and the columns of a kind of map begin among all visible tokens."""
+    return 0 if kind == "source" else source - 1, source - 1 if kind == "self" else 0
+
+
+def among_visible(cell: CellArithmetic, column: int, length: int) -> CellArithmetic:
+    """The arithmetic of a map whose keys begin at `column`, with all visible tokens as keys."""
+    rest = length - column - cell.scaled.size
+    parts = {
+        name: np.pad(getattr(cell, name), (column, rest))
+        for name in ("scaled", "unmasked", "pattern")
+    }
+    return cell._replace(**parts)
+
+
+def _cut_out(edit: Edit, source: int, length: int) -> Edit:
+    (row, column), target = place_of(edit.kind, source), length - source + 1
+    rows = source if edit.kind == "source" else target
+    columns = target if edit.kind == "self" else source
+    pattern = jnp.asarray(edit.pattern)[row : row + rows, column : column + columns]
+    return Edit(edit.layer, edit.head, pattern, edit.kind)
+
+
+def _in_place(
+    found: AttentionMap, source: int, length: int, queries: Int[Array, " query"]
+) -> AttentionMap:
+    row, column = place_of(found.kind, source)
+
+    def placed(part):
+        some, many = part.shape[-2:]
+        whole = jnp.zeros((*part.shape[:-2], length, length), part.dtype)
+        whole = whole.at[..., row : row + some, column : column + many].set(part)
+        return whole[..., queries, :]
+
+    return AttentionMap(placed(found.pattern), placed(found.mask), found.layer, found.kind)

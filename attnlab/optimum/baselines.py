@@ -1,0 +1,183 @@
+"""Baselines: the best of simple predictors, such as linear ones."""
+
+import dataclasses
+import functools
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from attnlab.configuration.numerics import fixed_numerics
+from attnlab.generators import AbstractGenerator
+from attnlab.generators.interruption import check_in
+from attnlab.optimum.best import Best, best_from_groups, best_from_sampled_groups, optimum
+from attnlab.optimum.levels import TooManyBeliefsError, levels
+from attnlab.optimum.sequences import (
+    SAMPLES,
+    mean_and_error,
+    predictives,
+    sampled_sequences,
+    weighted_sequences,
+)
+
+_MOST_ROUNDS = 2_000
+# Where tokens are impossible, weights grow without bound and each round gains less. Others converge
+# in about this many, after which the loss was within 2e-4 nats of its limit.
+_MOST_TO_INFINITY = 60
+# SciPy's status of a search that was stopped before it converged.
+_OUT_OF_ROUNDS = 1
+# The share of the loss that a round gains when the minimum of the convex loss counts as found.
+_CONVERGED = 1e-11
+# Or no slope is steeper, in nats.
+_FLAT = 1e-7
+
+
+# A pure function of a frozen value and a number, asked for again with every picture of a page.
+@functools.lru_cache(maxsize=64)
+@fixed_numerics()
+def best_linear(generator: AbstractGenerator, length: int) -> Best:
+    """Loss and accuracy of the linear predictor with the least expected loss.
+
+    The predictor is softmax(x W + b) of the flattened one-hot visible tokens x; its loss is convex
+    in W and b and is minimised by L-BFGS, over all sequences where they can be
+    enumerated and else over one half of a sample, then measured on the other half. It need not be
+    the most accurate of all linear rules. Where some tokens are impossible the search is stopped
+    after 60 rounds, and the result is `bounded` if it had not converged.
+    """
+    generator = generator.at_length(length)
+    sequences = weighted_sequences(generator, length, sampled=2 * SAMPLES)
+    features = _features(sequences.tokens, generator.vocabulary.size)
+    target = sequences.probs[:, -1]
+    if sequences.exact:
+        possible = sequences.weight > 0
+        features, target, weight = (part[possible] for part in (features, target, sequences.weight))
+        weights, converged = _minimise(features, target, weight)
+        log_probs = _log_probs(features, weights)
+        loss = -(target * log_probs).sum(axis=1)
+        right = np.take_along_axis(target, log_probs.argmax(axis=1)[:, None], axis=1)[:, 0]
+        return Best(float(weight @ loss), float(weight @ right), bounded=not converged)
+    half = len(features) // 2
+    weights, converged = _minimise(features[:half], target[:half], np.full(half, 1 / half))
+    log_probs = _log_probs(features[half:], weights)
+    loss = -(target[half:] * log_probs).sum(axis=1)
+    right = np.take_along_axis(target[half:], log_probs.argmax(axis=1)[:, None], axis=1)[:, 0]
+    nll, nll_stderr = mean_and_error(loss)
+    accuracy, accuracy_stderr = mean_and_error(right)
+    return Best(nll, accuracy, nll_stderr, accuracy_stderr, bounded=not converged)
+
+
+def _features(
+    tokens: Int[np.ndarray, "sequences length"], vocab: int
+) -> Float[np.ndarray, "sequences features"]:
+    """A constant, and a 0/1 for every position and token but the last token, which is implied."""
+    one_hot = tokens[:, :, None] == np.arange(vocab - 1)
+    return np.concatenate([np.ones((len(tokens), 1)), one_hot.reshape(len(tokens), -1)], axis=1)
+
+
+def _log_probs(
+    features: Float[np.ndarray, "sequences features"], weights: Float[np.ndarray, "features free"]
+) -> Float[np.ndarray, "sequences vocab"]:
+    """log softmax of the logits, of which the last is held at 0."""
+    logits = np.concatenate([features @ weights, np.zeros((len(features), 1))], axis=1)
+    largest = logits.max(axis=1, keepdims=True)
+    return logits - largest - np.log(np.exp(logits - largest).sum(axis=1, keepdims=True))
+
+
+def _minimise(
+    features: Float[np.ndarray, "sequences features"],
+    target: Float[np.ndarray, "sequences vocab"],
+    weight: Float[np.ndarray, " sequences"],
+) -> tuple[Float[np.ndarray, "features free"], bool]:
+    """Return the argmin of Σ weight · -Σ target log softmax(features W), by L-BFGS.
+
+    The second value says whether it converged.
+    """
+    # It takes half a second to import, which only this predictor needs.
+    from scipy.optimize import minimize
+
+    shape = features.shape[1], target.shape[1] - 1
+
+    def loss_and_gradient(flat):
+        check_in()
+        log_probs = _log_probs(features, flat.reshape(shape))
+        loss = -weight @ (target * log_probs).sum(axis=1)
+        surplus = weight[:, None] * (np.exp(log_probs) - target)[:, : shape[1]]
+        return loss, (features.T @ surplus).ravel()
+
+    rounds = _MOST_ROUNDS if target.all() else _MOST_TO_INFINITY
+    found = minimize(
+        loss_and_gradient,
+        np.zeros(shape[0] * shape[1]),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxcor": 20, "maxiter": rounds, "ftol": _CONVERGED, "gtol": _FLAT},
+    )
+    return found.x.reshape(shape), found.status != _OUT_OF_ROUNDS
+
+
+_MOST_RECENT = 4
+# A prediction from fewer sampled sequences than this is mostly luck.
+_FEWEST_IN_A_CONTEXT = 50
+
+
+@dataclasses.dataclass(frozen=True)
+class Rung:
+    """A reference predictor and how well it does."""
+
+    name: str
+    best: Best
+
+
+# A pure function of a frozen value and a number, asked for again with every picture of a page.
+@functools.lru_cache(maxsize=64)
+@fixed_numerics()
+def ladder(generator: AbstractGenerator, length: int, most: int | None = None) -> tuple[Rung, ...]:
+    """Loss and accuracy of predicting the token after `length` others with ever more knowledge.
+
+    `uniform`: every token alike. `unigram`: the distribution of the final token. `order-k`: the
+    best prediction from the last k visible tokens, p(final | last k). `linear`: the multinomial
+    logistic predictor of least expected loss on all visible tokens. `optimal`: p(final | all
+    visible tokens).
+    Exact where there are no more than `most` beliefs, by default 3^12, else from a sample, with
+    standard errors and without the orders that have more contexts than a sample can fill.
+    Of a task, where all target tokens are asked, `unigram` is their common distribution, in which
+    all tokens are alike, and there are no others but `optimal`.
+    """
+    generator = generator.at_length(length)
+    vocab = generator.vocabulary.size
+    rungs = [Rung("uniform", Best(nll=float(np.log(vocab)), accuracy=1 / vocab))]
+    if generator.next_laws() is not None:
+        best = optimum(generator, length, most).final
+        return (*rungs, Rung("unigram", rungs[0].best), Rung("optimal", best))
+    recent = min(_MOST_RECENT, length)
+    try:
+        known = _exact_rungs(generator, length, recent, most)
+    except TooManyBeliefsError:
+        known = _sampled_rungs(generator, length, recent)
+    for order, best in enumerate(known):
+        rungs.append(Rung("unigram" if order == 0 else f"order-{order}", best))
+    rungs.append(Rung("linear", best_linear(generator, length)))
+    rungs.append(Rung("optimal", optimum(generator, length, most).final))
+    return tuple(rungs)
+
+
+def _exact_rungs(
+    generator: AbstractGenerator, length: int, recent: int, most: int | None
+) -> list[Best]:
+    """The best prediction from the last 0, 1, … `recent` visible tokens."""
+    *_, last = levels(generator, length, most=most, recent=recent)
+    vocab = generator.vocabulary.size
+    return [
+        best_from_groups(last.recent % vocab**order, last.next_probs, last.probability)
+        for order in range(recent + 1)
+    ]
+
+
+def _sampled_rungs(generator: AbstractGenerator, length: int, recent: int) -> list[Best]:
+    """As `_exact_rungs`, from a sample of sequences."""
+    sequences = sampled_sequences(generator, length)
+    final = predictives(generator, sequences)[:, -1]
+    vocab = generator.vocabulary.size
+    orders = range(recent + 1)
+    filled = [order for order in orders if vocab**order * _FEWEST_IN_A_CONTEXT <= SAMPLES]
+    code = sequences[:, -recent:] @ vocab ** np.arange(recent)[::-1]
+    return [best_from_sampled_groups(code % vocab**order, final) for order in filled]

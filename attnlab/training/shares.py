@@ -1,0 +1,106 @@
+"""How much was learned of what is possible, and how much of a task training meets."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from attnlab.configuration.options import OptionError
+from attnlab.generators import AbstractTask
+from attnlab.optimum import Best
+from attnlab.training.evaluation import Evaluation
+from attnlab.training.experiment import Experiment
+
+# A process whose floor is this near to a uniform guess has nothing in it to learn.
+_NOTHING = 1e-4
+# Within this many standard errors a loss counts as equal to the floor.
+_ERRORS = 2.0
+# Of a standard normal, 95 % lie below.
+_LEVEL = 1.645
+
+
+class LearnedShare(NamedTuple):
+    """A share of what can be learned, and its standard error. 0 is a uniform guess, 1 the floor."""
+
+    share: float
+    stderr: float
+
+
+class AboveFloor(NamedTuple):
+    """The distance of a loss from the floor in nats, and its standard error over the test."""
+
+    nll: float
+    stderr: float
+
+
+def above_floor(test: Evaluation | Best, floor: Best) -> AboveFloor:
+    """Return the `excess` of a test, or without one its loss minus the floor.
+
+    Both estimate the same; the error of the `excess` is far smaller, since it is that of a
+    difference on the same sequences, and an estimated floor adds nothing to it.
+    """
+    if getattr(test, "excess", None) is not None:
+        return AboveFloor(test.excess, test.excess_stderr)
+    stderr = np.hypot(test.nll_stderr, floor.nll_stderr)
+    return AboveFloor(test.nll - floor.nll, float(stderr))
+
+
+def learned_share(test: Evaluation | Best, floor: Best, vocab: int) -> LearnedShare | None:
+    """Return 1 - above_floor / (uniform - floor), or None where a uniform guess is the optimum.
+
+    The error is that of the test, and of the floor where that is estimated.
+    """
+    span = np.log(vocab) - floor.nll
+    if span < _NOTHING:
+        return None
+    above = above_floor(test, floor).nll
+    share = 1 - above / span
+    if getattr(test, "excess", None) is not None:
+        stderr = np.hypot(test.excess_stderr, (1 - share) * floor.nll_stderr)
+    else:
+        stderr = np.hypot(test.nll_stderr, share * floor.nll_stderr)
+    return LearnedShare(float(share), float(stderr / span))
+
+
+def is_at_floor(test: Evaluation, floor: Best, tokens: int) -> bool:
+    """Return whether the `tokens` that were tested cannot distinguish the model from the process.
+
+    With an `excess` that is the likelihood-ratio test at 5 %. Could the tokens have come from the
+    model? Near the true distribution the sum of their n log ratios is then normal, with variance
+    nσ² and mean -nσ²/2 (van der Vaart 1998, "Asymptotic statistics", example 7.3); σ²/n is the
+    squared error of the excess. Without one it is whether the loss is within two errors of the
+    floor.
+    """
+    above = above_floor(test, floor)
+    if test.excess is None:
+        return bool(above.nll <= _ERRORS * above.stderr)
+    if above.stderr == 0:
+        return above.nll <= 0
+    return bool(above.nll / above.stderr + tokens * above.stderr / 2 <= _LEVEL)
+
+
+def share_in_training(experiment: Experiment) -> float:
+    """Return the expected share of a task's sources that training meets.
+
+    Every draw takes one of N sources: all S of the task if data are fresh, else those of the
+    training set. The N sources then meet n draws with replacement in a share of 1 - (1 - 1/N)^n.
+    A full batch meets the whole training set.
+
+    Raises:
+        OptionError: if the process has no source.
+
+    >>> from attnlab.generators import Cards
+    >>> round(share_in_training(Experiment(generator=Cards(hand=5))), 8)
+    1.603e-05
+
+    """
+    task, training = experiment.generator, experiment.training
+    if not isinstance(task, AbstractTask):
+        raise OptionError("generator", task.name, "it has no source", "Choose a task")
+    among = training.train_size if training.data == "fixed" else task.sources()
+    if training.batch_mode == "full":
+        met = 1.0
+    else:
+        missed_once = math.log1p(-1 / among) if among > 1 else -math.inf
+        met = -math.expm1(training.steps * training.batch * missed_once)
+    return met * among / task.sources()
