@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping
 
 from attnlab.configuration.number_text import read_value
 from attnlab.configuration.options import OptionError, default_of, options_of
-from attnlab.runs.option_texts import EXPERIMENT_PARTS, read_what_applies, usual_experiment
+from attnlab.runs.option_texts import parts_with, read_what_applies, usual_experiment
 from attnlab.training.experiment import Experiment
 
 PRESET = "preset"
@@ -48,10 +48,8 @@ class Grid:
     base: Experiment | None = None
 
     def __post_init__(self):
-        known = {PRESET, *(name for kind in EXPERIMENT_PARTS for name in options_of(kind))}
-        known -= {"seed", "training"}
         for name, texts in self.options:
-            if name not in known:
+            if name in ("seed", "training") or not (name == PRESET or parts_with(name)):
                 raise OptionError(name, ",".join(texts), "not an option", "See `train --help`")
             if not texts:
                 raise OptionError(name, "", "without a value", "Give one or more")
@@ -85,16 +83,12 @@ def alternatives(name: str, text: str) -> tuple[str, ...]:
 def _values(name: str, text: str) -> tuple[Hashable, ...]:
     """What a text means in each part of an experiment that has the option."""
     values = []
-    for kind in _kinds_with(name):
+    for kind in parts_with(name):
         try:
             values.append(read_value(name, options_of(kind)[name], text, default_of(kind, name)))
         except OptionError:
             values.append(text)
     return tuple(values) or (text,)
-
-
-def _kinds_with(name: str) -> list[type]:
-    return [kind for kind in EXPERIMENT_PARTS if name in options_of(kind)]
 
 
 def as_alternatives(name: str, values: Iterable[str]) -> str:
@@ -103,7 +97,7 @@ def as_alternatives(name: str, values: Iterable[str]) -> str:
 
 
 def _separator(name: str) -> str:
-    is_list = any(isinstance(default_of(kind, name), tuple) for kind in _kinds_with(name))
+    is_list = any(isinstance(default_of(kind, name), tuple) for kind in parts_with(name))
     return "|" if is_list else ","
 
 

@@ -1,15 +1,16 @@
-"""What a user may set: an option's default, bounds and one-line help, and the errors that name it.
+"""Options: their defaults, bounds and help, the walk over all of them, and the errors they raise.
 
-Every configuration class of attnlab is a frozen dataclass whose fields are made by `option`.
-Controls on the pages, flags of the command line and checks of values are all drawn from here.
+Every configuration class of attnlab is a frozen dataclass whose fields are made by `option`. An
+option may itself be a configuration, so that an experiment is a tree. Controls, flags, links, JSON
+and differences are made by one walk over it, `fields`, and read back by `build`.
 """
 
 import copyreg
 import dataclasses
 import math
 import sys
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from attnlab.configuration.visible_text import invisible_letters, normal
 
@@ -31,15 +32,15 @@ class OptionError(AttnlabError, ValueError):
 
     def __init__(self, name: str, value: Any, problem: str, remedy: str):
         self.name, self.value = name, value
-        # A file or an address may name options that nobody has, at any length.
+        # A file or an address may name unknown options, at any length.
         shown = _shortened(_written(name)[1:-1])
         super().__init__(f"`{shown}` is {quoted(value)}: {problem}. {remedy}.")
 
 
 def quoted(value: Any) -> str:
-    """A value that may come from outside, for a message: as Python writes it, 60 letters at most.
+    """Return an untrusted value for a message: its Python text, cut to 60 characters.
 
-    A backtick is written as its code: those of a message stand around names of ours.
+    A backtick is written as its code, since backticks of a message mark names of options.
 
     >>> quoted("a" * 100)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
@@ -57,7 +58,7 @@ def _shortened(text: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """The part of an option that its default value does not say.
+    """What an option declares besides its default value.
 
     `registry` marks an option that is itself one of several configurations, such as a positional
     encoding. `unit` is shown behind the label. `logarithmic` asks for a control in decades.
@@ -74,7 +75,7 @@ class Option:
 
 
 def option(default: Any, help: str, **rest: Any) -> Any:
-    """A dataclass field that is an option; `rest` are the other fields of `Option`."""
+    """Return a dataclass field that is an option; `rest` are the other fields of `Option`."""
     metadata = {"option": Option(help=help, **rest)}
     return dataclasses.field(default=default, metadata=metadata)
 
@@ -105,21 +106,93 @@ def _as_typed(value: Any, default: Any) -> Any:
 
 
 def options_of(configuration: Any) -> dict[str, Option]:
-    """The options of a configuration class or instance by name, in the order they are declared."""
+    """Return the options of a configuration class or instance by name, in declared order."""
     fields = dataclasses.fields(configuration)
     return {f.name: f.metadata["option"] for f in fields if "option" in f.metadata}
 
 
 def default_of(configuration: Any, name: str) -> Any:
-    """The declared default of the option `name`."""
+    """Return the declared default of the option `name`."""
     return next(f.default for f in dataclasses.fields(configuration) if f.name == name)
 
 
-def label_of(name: str, spec: Option) -> str:
-    """What a control for the option is called on screen, unit included."""
-    # `d_model` and its kin are written as in the literature.
+class Field(NamedTuple):
+    """One option in the tree of a configuration, with the class that has it and its value."""
+
+    owner: type
+    name: str
+    option: Option
+    value: Any
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether several classes are registered for the option."""
+        return self.option.registry is not None and len(self.option.registry) > 1
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the option has a control: a part without an alternative has none."""
+        return self.option.registry is None or self.is_choice
+
+
+def chosen(field: Field) -> Iterable[Any]:
+    """Return the part that is chosen for an option, for `fields`."""
+    return (field.value,)
+
+
+def registered(field: Field) -> Iterable[type]:
+    """Return every class that could be chosen for an option, for `fields`."""
+    return field.option.registry.values()
+
+
+def fields(configuration: Any, parts: Callable[[Field], Iterable[Any]] = chosen) -> Iterator[Field]:
+    """Walk over the options of a configuration and of its parts, in declared order.
+
+    Args:
+        configuration: An instance, or a class, whose values are its defaults.
+        parts: The parts to enter at an option that is itself a configuration.
+    """
+    owner = configuration if isinstance(configuration, type) else type(configuration)
+    for name, spec in options_of(configuration).items():
+        field = Field(owner, name, spec, getattr(configuration, name))
+        yield field
+        if spec.registry is not None:
+            for part in parts(field):
+                yield from fields(part, parts)
+
+
+def build(
+    kind: type,
+    value_of: Callable[[type, str], Any],
+    make: Callable[[type, dict[str, Any]], Any] = lambda kind, values: kind(**values),
+) -> Any:
+    """Make a configuration and its parts, the inverse of `fields`.
+
+    Args:
+        kind: The class to make.
+        value_of: The value of an option, by the class that has it and its name. For an option that
+            is itself a configuration it is the class of that.
+        make: Makes one part of its class and values.
+    """
+    values = {}
+    for name, spec in options_of(kind).items():
+        value = value_of(kind, name)
+        values[name] = value if spec.registry is None else build(value, value_of, make)
+    return make(kind, values)
+
+
+def label_of(name: str, spec: Option, *, unit: bool = True) -> str:
+    """Return what a control for the option is called on screen, with or without its unit."""
+    # `d_model` and the like are written as in the literature.
     label = spec.label or (name if name.startswith("d_") else name.replace("_", " "))
-    return f"{label} ({spec.unit})" if spec.unit else label
+    return f"{label} ({spec.unit})" if spec.unit and unit else label
+
+
+class Finding(NamedTuple):
+    """A remark about the value of one option, by its name."""
+
+    option: str
+    text: str
 
 
 def check_options(configuration: Any) -> None:
@@ -161,7 +234,7 @@ def check_visible(name: str, text: str) -> None:
 
 
 def _base_of(registry: Mapping[str, type]) -> type:
-    """The most special class that all of the registry inherit from."""
+    """Return the most specific class that all of the registry inherit from."""
     first, *rest = registry.values()
     return next(base for base in first.__mro__ if all(issubclass(kind, base) for kind in rest))
 

@@ -4,14 +4,14 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from attnlab.configuration.options import Option, OptionError, default_of, options_of
+from attnlab.configuration.options import Option, OptionError, default_of, fields, options_of
 
 # Options that a refusal names, so that it stays short.
 _MOST_NAMED = 12
 
 
 class UnregisteredError(OptionError):
-    """A name that no class of a registry has, perhaps one of somebody's own."""
+    """A name that no class of a registry has, perhaps that of a class of your own."""
 
 
 def to_record(configuration: Any) -> dict[str, Any]:
@@ -37,18 +37,15 @@ def _encode(value: Any) -> Any:
 
 def check_registered(configuration: Any) -> None:
     """Raise `OptionError` for the first part of a configuration whose class is not registered."""
-    for name, spec in options_of(configuration).items():
-        if spec.registry is None:
-            continue
-        value = getattr(configuration, name)
-        if spec.registry.get(value.name) is not type(value):
+    for field in fields(configuration):
+        registry, kind = field.option.registry, type(field.value)
+        if registry is not None and registry.get(field.value.name) is not kind:
             problem = "only registered classes can be kept in a library or sent to other processes"
             remedy = (
                 "Register it under a name of its own, as CONTRIBUTING.md says; `save_run` needs "
                 "that name too"
             )
-            raise OptionError(name, type(value).__name__, problem, remedy)
-        check_registered(value)
+            raise OptionError(field.name, kind.__name__, problem, remedy)
 
 
 def check_own_name(option_name: str, value: Any, registry: Mapping[str, type]) -> None:

@@ -12,9 +12,8 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from attnlab.configuration.finding import Finding
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.configuration.options import Options
+from attnlab.configuration.options import Finding, Options
 from attnlab.generators.vocabulary import Outline, RuleTable, Vocabulary
 
 

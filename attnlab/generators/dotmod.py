@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from attnlab.configuration.finding import Finding
-from attnlab.configuration.options import option
+from attnlab.configuration.options import Finding, option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.stream import (
     StreamBelief,

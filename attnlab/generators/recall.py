@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from attnlab.configuration.finding import Finding
-from attnlab.configuration.options import OptionError, option
+from attnlab.configuration.options import Finding, OptionError, option
 from attnlab.generators.base import AbstractGenerator
 from attnlab.generators.markov import INITIAL, TRANSITION
 from attnlab.generators.vocabulary import (

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from attnlab.configuration.finding import Finding
+from attnlab.configuration.options import Finding
 from attnlab.generators.base import Shared
 from attnlab.generators.interruption import check_in
 

@@ -12,8 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from attnlab.attention import MASKS, SCALES, scale_factor
-from attnlab.configuration.finding import Finding
-from attnlab.configuration.options import option
+from attnlab.configuration.options import Finding, option
 from attnlab.models.base import (
     AbstractModel,
     AbstractModelOptions,

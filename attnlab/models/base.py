@@ -14,8 +14,7 @@ import numpy as np
 from jax.tree_util import GetAttrKey, KeyPath
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from attnlab.configuration.finding import Finding
-from attnlab.configuration.options import Options, options_of
+from attnlab.configuration.options import Finding, Options, options_of
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Best
 from attnlab.optimum.best import best_when_told

@@ -10,8 +10,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from attnlab.configuration.finding import Finding
-from attnlab.configuration.options import option, options_of
+from attnlab.configuration.options import Finding, option, options_of
 from attnlab.models.base import KERNELS, AbstractModel, AbstractModelOptions, Trace
 from attnlab.models.parts import (
     ACTIVATION_HELP,

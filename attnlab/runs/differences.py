@@ -1,16 +1,37 @@
-"""What differs between experiments, in words and as a table."""
+"""Whether experiments are the same run, and what differs between them."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import hashlib
+import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from attnlab.configuration.options import label_of, options_of
+from attnlab.configuration.options import default_of, fields, label_of
 from attnlab.runs.links import control_key
-from attnlab.training.experiment import Experiment
+from attnlab.training.experiment import Experiment, to_json
 
-# Said before all others, in this order: they change more than any number.
+# Named before all others, in this order: they change more than any number.
 _TELLING = ("generator", "model", "position", "mask", "loss", "readout", "scale", "initialisation")
 _MOST_LETTERS = 40
+
+
+class Identity(NamedTuple):
+    """Equal for two experiments that are the same run, whenever and wherever they are made."""
+
+    settings: str
+    seed: int
+
+
+def identity_of(experiment: Experiment) -> Identity:
+    """Return the SHA-256 of the settings without the seed, in hexadecimal, and the seed.
+
+    >>> one, other = identity_of(Experiment(seed=1)), identity_of(Experiment(seed=2))
+    >>> one.settings == other.settings, one.seed, other.seed
+    (True, 1, 2)
+    """
+    plain = dataclasses.replace(experiment, seed=default_of(Experiment, "seed"))
+    text = json.dumps(json.loads(to_json(plain)), sort_keys=True, ensure_ascii=False)
+    return Identity(hashlib.sha256(text.encode()).hexdigest(), experiment.seed)
 
 
 class Difference(NamedTuple):
@@ -21,23 +42,23 @@ class Difference(NamedTuple):
     after: str
 
     def __str__(self):
-        # Of a whole table nobody wants to read all numbers twice.
+        # Two whole tables of numbers are too long to read.
         if len(self.before + self.after) > _MOST_LETTERS:
             return f"other {self.label}"
         return f"{self.label} {self.before} → {self.after}"
 
 
 class _Setting(NamedTuple):
-    """An option's name on screen, and its value; of one of several parts the part's name."""
+    """An option's label and its value; for an option that is a configuration, the name of that."""
 
     label: str
     value: Any
 
 
 def changes_between(before: Experiment, after: Experiment) -> tuple[Difference, ...]:
-    """What changed from one experiment to the next, most telling first.
+    """Return what changed from one experiment to the next, most important first.
 
-    Options that only the new choice of a part has belong to that choice, and are not named.
+    Options that only the newly chosen process, model or other part has are not named.
 
     >>> [str(change) for change in changes_between(Experiment(), Experiment(seed=3))]
     ['seed 0 → 3']
@@ -51,9 +72,9 @@ def changes_between(before: Experiment, after: Experiment) -> tuple[Difference, 
 
 
 def label_of_change(before: Experiment | None, after: Experiment, *, most: int = 2) -> str:
-    """The most telling of `changes_between` on one line.
+    """Return the most important of `changes_between` on one line.
 
-    Without an experiment before, what this one is about.
+    Without an experiment before, the names of this one's process and model.
     """
     if before is None:
         return f"{after.generator.name}, {after.model.name}"
@@ -65,12 +86,12 @@ def label_of_change(before: Experiment | None, after: Experiment, *, most: int =
 
 
 def differing_settings(experiments: Sequence[Experiment]) -> dict[str, tuple[str, ...]]:
-    """Name and texts, one an experiment, of every setting that is not the same in all of them.
+    """Return the settings that differ: label, and a text for each experiment.
 
     A setting that an experiment does not have, such as the option of another generator, is "–".
     """
     tables = [_settings(experiment) for experiment in experiments]
-    keys = sorted({key for table in tables for key in table}, key=_rank)
+    keys = sorted(dict.fromkeys(key for table in tables for key in table), key=_rank)
     columns = {}
     for key in keys:
         texts = tuple(_text(table[key].value) if key in table else "–" for table in tables)
@@ -82,19 +103,14 @@ def differing_settings(experiments: Sequence[Experiment]) -> dict[str, tuple[str
 
 
 def _settings(experiment: Experiment) -> dict[str, _Setting]:
-    return dict(_named_values(experiment))
-
-
-def _named_values(configuration: Any) -> Iterator[tuple[str, _Setting]]:
-    for name, spec in options_of(configuration).items():
-        key, value = control_key(type(configuration), name), getattr(configuration, name)
-        label = label_of(name, dataclasses.replace(spec, unit=""))
-        if spec.registry is None:
-            yield key, _Setting(label, value)
-            continue
-        if len(spec.registry) > 1:
-            yield key, _Setting(label, value.name)
-        yield from _named_values(value)
+    return {
+        control_key(field.owner, field.name): _Setting(
+            label_of(field.name, field.option, unit=False),
+            field.value.name if field.is_choice else field.value,
+        )
+        for field in fields(experiment)
+        if field.is_shown
+    }
 
 
 def _rank(key: str) -> int:

@@ -1,36 +1,91 @@
-"""A whole experiment as the query string of a link, and back.
+"""A whole experiment as the query string of a link, and back; the keys and labels of its controls.
 
-An option stands in a link under the key of its control, where it differs from the default of the
-link's version: so a link is short, and keeps its meaning when a default changes. A link may also
-carry a lesson: words to the reader, and controls to leave out.
+A link has each option that differs from the default of the link's version, under the key of the
+option's control. So links are short, and keep their meaning when a default changes. A link may
+also carry a lesson: a title, a text, and controls to hide.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from attnlab.configuration.number_text import read_value, show_numbers
-from attnlab.configuration.options import OptionError, check_option, default_of, options_of, quoted
-from attnlab.runs.control_keys import all_but, control_key, control_values, hideable_controls
+from attnlab.configuration.options import (
+    OptionError,
+    build,
+    check_option,
+    default_of,
+    fields,
+    label_of,
+    options_of,
+    quoted,
+    registered,
+)
+from attnlab.configuration.records import check_own_name
+from attnlab.generators import PROCESSES
+from attnlab.models import ALL_MODELS, AttentionOptions, LinearOptions
+from attnlab.positions import POSITIONS
 from attnlab.runs.link_defaults import DEFAULTS, LINK_VERSION
 from attnlab.training.experiment import Experiment
+from attnlab.training.optimisers import OPTIMISERS
 
 MOST_TITLE_CHARACTERS = 80
 MOST_TEXT_CHARACTERS = 600
 
 _VERSION, _TITLE, _TEXT, _HIDDEN, _SHOWN = "v", "title", "text", "hide", "show"
-# Where a lesson would name the controls to hide: all, but those that are named beside it.
+# The value of `hide` that hides all controls except those that `show` names.
 _ALL = "all"
-# More than the longest table of probabilities; nobody waits for the reading of more.
+# More than the longest table of probabilities.
 _MOST_CHARACTERS = 10_000
+_PRESET = "preset"
+# Families whose options of the same name mean different things, with bounds of their own.
+# The two oldest models share theirs, as their links do.
+_PREFIXED = (
+    *PROCESSES.values(),
+    *POSITIONS.values(),
+    *OPTIMISERS.values(),
+    *(kind for kind in ALL_MODELS.values() if kind not in (AttentionOptions, LinearOptions)),
+)
+
+
+def control_key(owner: type, name: str) -> str:
+    """Return the key of an option's control, which is also its name in a link."""
+    return f"{owner.name}_{name}" if owner in _PREFIXED else name
+
+
+def control_values(configuration: Any) -> Iterator[tuple[str, Any]]:
+    """Yield key and value of every control of a configuration and of its parts.
+
+    The value of an option that is itself a configuration is the registered name of that.
+    """
+    for field in fields(configuration):
+        if field.option.registry is not None:
+            check_own_name(field.name, field.value, field.option.registry)
+        if field.is_shown:
+            key = control_key(field.owner, field.name)
+            yield key, field.value.name if field.is_choice else field.value
+
+
+def labels_of(experiment: Experiment) -> dict[str, str]:
+    """Return the labels of the controls that a lesson about this experiment can hide, by key."""
+    shown = (field for field in fields(experiment) if field.is_shown)
+    labels = {control_key(each.owner, each.name): label_of(*each[1:3]) for each in shown}
+    return {_PRESET: _PRESET} | labels
+
+
+def all_but(shown: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the keys of the controls of all experiments, without those to be `shown`."""
+    every = (field for field in fields(Experiment, registered) if field.is_shown)
+    keys = dict.fromkeys((_PRESET, *(control_key(each.owner, each.name) for each in every)))
+    return tuple(key for key in keys if key not in shown)
 
 
 @dataclasses.dataclass(frozen=True)
 class Lesson:
     """What a teacher adds to a link: a title, some text, and the keys of controls to hide.
 
-    `hidden` is made by `all_but` where a lesson leaves a few controls and hides all others, also
-    those that come with another generator or model.
+    `all_but` makes `hidden` where a lesson shows a few controls and hides all others, also those
+    of other generators and models.
     """
 
     title: str = ""
@@ -39,13 +94,13 @@ class Lesson:
 
     @property
     def shown(self) -> tuple[str, ...] | None:
-        """The few controls that are left where all others are hidden; None where that is not so."""
+        """The controls that are shown, if most are hidden; otherwise None."""
         left = all_but(self.hidden)
         return left if len(left) < len(self.hidden) else None
 
 
 class Link(NamedTuple):
-    """What a query string asks for, what of it was not understood, a line each, and what it left.
+    """What a query string asks for, and a line for each part that was not understood.
 
     `unknown` are keys that are no setting of this experiment; a page may have a use for them.
     """
@@ -57,7 +112,7 @@ class Link(NamedTuple):
 
 
 def to_query(experiment: Experiment, lesson: Lesson | None = None) -> dict[str, str]:
-    """The parameters of a link, in the order of the controls.
+    """Return the parameters of a link, in the order of the controls.
 
     >>> query = to_query(Experiment(seed=3))
     >>> query["v"], query["seed"], "steps" in query
@@ -85,15 +140,14 @@ def _to_text(value: Any) -> str:
 
 
 def is_link(query: Mapping[str, str]) -> bool:
-    """Whether a query string speaks of an experiment at all."""
+    """Whether a query string describes an experiment."""
     return _VERSION in query
 
 
 def from_query(query: Mapping[str, str]) -> Link:
-    """What a link asks for. What is missing takes the default of the link's version.
+    """Return what a link asks for. A missing key means the default of the link's version.
 
-    Nothing raises: each thing that was not understood takes its default of today, and adds a line
-    to the notices.
+    Nothing raises: each value that is refused takes the current default, and adds a notice.
 
     >>> link = from_query({"v": "2", "d_attn": "1000"})
     >>> link.experiment.model.d_attn
@@ -108,7 +162,7 @@ def from_query(query: Mapping[str, str]) -> Link:
         notice = f"A link has at most {_MOST_CHARACTERS:,} characters; this one has more."
         return Link(Experiment(), Lesson(), (notice,), _no_settings(query))
     reading = _Reading(query)
-    experiment = reading.part(Experiment)
+    experiment = build(Experiment, reading.value, reading.make)
     lesson = reading.lesson(experiment)
     return Link(experiment, lesson, tuple(reading.notices), reading.unknown())
 
@@ -128,10 +182,8 @@ class _Reading:
         self._known = {_VERSION}
         self.notices: list[str] = []
 
-    def part(self, kind: type) -> Any:
-        """The configuration of that class that the query describes."""
-        values = {name: self._value(kind, name) for name in options_of(kind)}
-        # Each option that is refused beside the others falls back, until none is left.
+    def make(self, kind: type, values: dict[str, Any]) -> Any:
+        """Make a part; each option that it refuses beside the others takes its default."""
         for _ in range(len(values) + 1):
             try:
                 return kind(**values)
@@ -142,13 +194,13 @@ class _Reading:
         return kind()
 
     def lesson(self, experiment: Experiment) -> Lesson:
-        """The words to the reader, and the controls left out."""
+        """Return the title, the text and the controls to hide."""
         self._known |= {_TITLE, _TEXT, _HIDDEN}
         if self._query.get(_HIDDEN) == _ALL:
             self._known.add(_SHOWN)
             hidden = all_but(self._controls(_SHOWN, all_but(())))
         else:
-            hidden = self._controls(_HIDDEN, hideable_controls(experiment))
+            hidden = self._controls(_HIDDEN, tuple(labels_of(experiment)))
         return Lesson(
             title=self._words(_TITLE, MOST_TITLE_CHARACTERS),
             text=self._words(_TEXT, MOST_TEXT_CHARACTERS),
@@ -156,7 +208,7 @@ class _Reading:
         )
 
     def _controls(self, key: str, controls: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of the controls that the query names under the key."""
+        """Return those of the controls that the query names under the key."""
         named = tuple(name for name in self._query.get(key, "").split(",") if name)
         for name in named:
             if name not in controls:
@@ -164,7 +216,7 @@ class _Reading:
         return tuple(name for name in controls if name in named)
 
     def unknown(self) -> tuple[str, ...]:
-        """The keys that nothing asked for."""
+        """Return the keys that were not read."""
         return tuple(key for key in self._query if key not in self._known)
 
     def _words(self, key: str, most: int) -> str:
@@ -173,11 +225,12 @@ class _Reading:
             self.notices.append(f"`{key}` is cut to its first {most} characters.")
         return text[:most]
 
-    def _value(self, kind: type, name: str) -> Any:
+    def value(self, kind: type, name: str) -> Any:
+        """Return an option's value, or the class of an option that is itself a configuration."""
         spec, default = options_of(kind)[name], default_of(kind, name)
         key = control_key(kind, name)
         if spec.registry is not None and len(spec.registry) == 1:
-            return self.part(type(default))
+            return type(default)
         self._known.add(key)
         text = self._query.get(key, self._defaults.get(key))
         if spec.registry is not None:
@@ -188,7 +241,7 @@ class _Reading:
                     str(OptionError(key, chosen, "unknown", f"Choose one of {names}"))
                 )
                 chosen = default.name
-            return self.part(spec.registry[chosen])
+            return spec.registry[chosen]
         if text is None:
             return default
         try:
@@ -201,7 +254,7 @@ class _Reading:
 
 
 def _without(kind: type, values: Mapping[str, Any], refused: str) -> dict[str, Any]:
-    """The values with the refused option, or else the part that it belongs to, at its default."""
+    """Return the values with the refused option, or the part that it belongs to, at its default."""
     if refused in values:
         return {**values, refused: default_of(kind, refused)}
     return {

@@ -1,16 +1,14 @@
-"""Options named with their texts, as people type them, and the experiments that they make."""
+"""Options as text, as typed on a command line or in a grid, and the experiments they make."""
 
-import json
 from collections.abc import Mapping, Set
 from typing import Any
 
 from attnlab.configuration.number_text import read_value
-from attnlab.configuration.options import OptionError, default_of, options_of
-from attnlab.configuration.records import from_record
+from attnlab.configuration.options import OptionError, build, default_of, fields, options_of
 from attnlab.generators import PROCESSES, TASKS
 from attnlab.models import ALL_MODELS
 from attnlab.positions import POSITIONS
-from attnlab.training.experiment import VERSION, Experiment, from_json_record, to_json
+from attnlab.training.experiment import Experiment
 from attnlab.training.optimisers import OPTIMISERS
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
@@ -25,22 +23,29 @@ EXPERIMENT_PARTS = (
 )
 
 
-def read_generator(name: str, given: Mapping[str, Any]) -> Any:
-    """The generator of that name, with its options as given.
+def parts_with(name: str) -> list[type]:
+    """Return the parts of experiments that have an option of that name."""
+    return [kind for kind in EXPERIMENT_PARTS if name in options_of(kind)]
 
-    Refused, with an `OptionError`: an option of another generator.
+
+def read_generator(name: str, given: Mapping[str, Any]) -> Any:
+    """Return the generator of that name, with its options as given.
+
+    Raises:
+        OptionError: for an option of another generator.
     """
-    used = set()
-    record = _record("generator", PROCESSES, name, {}, given, used)
+    reading = _Reading(given)
+    generator = build(_choose("generator", PROCESSES, name), reading.value)
     flags = {option for kind in PROCESSES.values() for option in options_of(kind)}
-    _refuse_unused({name: given[name] for name in flags & given.keys()}, used)
-    return from_record(PROCESSES, record, option_name="generator")
+    _refuse_unused({name: given[name] for name in flags & given.keys()}, reading.used)
+    return generator
 
 
 def read_experiment(base: Experiment, given: Mapping[str, Any]) -> Experiment:
-    """`base` with the given options in place of its own.
+    """Return `base` with the given options in place of its own.
 
-    Refused, with an `OptionError`: an option that none of the chosen parts has.
+    Raises:
+        OptionError: for an option that none of the chosen parts has.
     """
     experiment, used = read_what_applies(base, given)
     _refuse_unused(given, used)
@@ -50,26 +55,26 @@ def read_experiment(base: Experiment, given: Mapping[str, Any]) -> Experiment:
 def read_what_applies(
     base: Experiment, given: Mapping[str, Any]
 ) -> tuple[Experiment, frozenset[str]]:
-    """`base` with those of the given options that it has, and the names of these.
+    """Return `base` with those of the given options that it has, and the names of these.
 
-    Refused, with an `OptionError`: a length that a task does not have.
+    Raises:
+        OptionError: for a length that a task does not have.
     """
-    at_hand, used = json.loads(to_json(base)), set()
-    parts = {Experiment.name: Experiment}
-    record = _record("experiment", parts, Experiment.name, at_hand, given, used)
-    experiment = from_json_record({**record, "version": VERSION})
+    reading = _Reading(given, base)
+    experiment = build(Experiment, reading.value)
     if "length" in given:
-        # Once more, since an experiment takes that of a task without a word.
-        experiment.generator.at_length(record["length"])
-    return experiment, frozenset(used & given.keys())
+        # An experiment replaces the length by that of its task; here it is refused.
+        experiment.generator.at_length(reading.value(Experiment, "length"))
+    return experiment, frozenset(reading.used & given.keys())
 
 
 def usual_experiment(
     preset: str | None, model: str | None, generator: str | None = None
 ) -> Experiment:
-    """What options are given for: a preset or, without one, what suits the task and the family.
+    """Return what options are given for: a preset, or what suits the task and the family.
 
-    Refused, with an `OptionError`: a preset that nobody knows.
+    Raises:
+        OptionError: for an unknown preset.
     """
     if preset is None:
         usual = dict(ALL_MODELS[model].usual_training) if model in ALL_MODELS else {}
@@ -80,35 +85,36 @@ def usual_experiment(
     return PRESETS[preset].experiment
 
 
-def _refuse_unused(given: Mapping[str, Any], used: Set[str]) -> None:
-    for name in given.keys() - used:
-        flag = f"--{name.replace('_', '-')}"
-        problem = "nothing that was chosen has such an option"
-        raise OptionError(flag, given[name], problem, "Leave it out, or make another choice")
+class _Reading:
+    """Options by name with their texts, in place of those of a base."""
+
+    def __init__(self, given: Mapping[str, Any], base: Experiment | None = None):
+        self._given = given
+        walk = () if base is None else fields(base)
+        self._base = {(field.owner, field.name): field.value for field in walk}
+        self.used: set[str] = set()
+
+    def value(self, kind: type, name: str) -> Any:
+        """Return an option's value, or the class of an option that is itself a configuration."""
+        spec, default = options_of(kind)[name], default_of(kind, name)
+        value = self._base.get((kind, name), default)
+        if name not in self._given:
+            return value if spec.registry is None else type(value)
+        self.used.add(name)
+        if spec.registry is not None:
+            return _choose(name, spec.registry, self._given[name])
+        return read_value(name, spec, self._given[name], default)
 
 
-def _record(
-    option_name: str,
-    registry: Mapping[str, type],
-    name: str,
-    at_hand: Mapping[str, Any],
-    given: Mapping[str, Any],
-    used: set[str],
-) -> dict[str, Any]:
-    """The record of `name` in `registry`: options as given, or as `at_hand` if of that name."""
+def _choose(option_name: str, registry: Mapping[str, type], name: str) -> type:
     if name not in registry:
         names = ", ".join(f"'{choice}'" for choice in registry)
         raise OptionError(option_name, name, "unknown", f"Choose one of {names}")
-    kind = registry[name]
-    record = dict(at_hand) if at_hand.get("name") == name else {"name": name}
-    for option_name, spec in options_of(kind).items():
-        default = default_of(kind, option_name)
-        if spec.registry is not None:
-            present = record.get(option_name, {"name": default.name})
-            chosen = given.get(option_name, present["name"])
-            used.add(option_name)
-            record[option_name] = _record(option_name, spec.registry, chosen, present, given, used)
-        elif option_name in given:
-            record[option_name] = read_value(option_name, spec, given[option_name], default)
-            used.add(option_name)
-    return record
+    return registry[name]
+
+
+def _refuse_unused(given: Mapping[str, Any], used: Set[str]) -> None:
+    for name in (name for name in given if name not in used):
+        flag = f"--{name.replace('_', '-')}"
+        problem = "nothing that was chosen has such an option"
+        raise OptionError(flag, given[name], problem, "Leave it out, or make another choice")

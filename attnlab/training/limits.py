@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from attnlab.configuration.finding import Finding
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.configuration.options import OptionError, options_of
+from attnlab.configuration.options import Finding, OptionError, fields, options_of
 from attnlab.configuration.position_words import with_position_word
 from attnlab.generators import AbstractTask
 from attnlab.models import parameter_count
@@ -70,7 +69,7 @@ HOSTED = Limits(
 
 def check_limits(experiment: Experiment, limits: Limits) -> None:
     """Raise `OptionError` for the first option above its cap, or for too much work in all."""
-    for name, value in _options_in(experiment):
+    for _, name, _, value in fields(experiment):
         check_limit(name, value, limits)
     check_work(experiment, limits)
 
@@ -157,16 +156,6 @@ def steps_at_once(experiment: Experiment) -> int:
     """
     a_step = work(experiment) / experiment.training.steps
     return max(1, min(_MOST_AT_ONCE, int(_WORK_A_SECOND / max(a_step, 1.0))))
-
-
-def _options_in(configuration: Any) -> Iterator[tuple[str, Any]]:
-    """Every option with its value, those of nested configurations included."""
-    for name in options_of(configuration):
-        value = getattr(configuration, name)
-        if dataclasses.is_dataclass(value):
-            yield from _options_in(value)
-        else:
-            yield name, value
 
 
 # Where there are more sequences, few of a test are drawn a second time.

@@ -10,9 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnlab.configuration.options import options_of
-from attnlab.runs.control_keys import control_key
 from attnlab.runs.link_defaults import LINK_VERSION
-from attnlab.runs.links import from_query
+from attnlab.runs.links import control_key, from_query
 from attnlab.runs.option_texts import EXPERIMENT_PARTS
 from tests.pages import PAGES
 

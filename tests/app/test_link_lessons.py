@@ -1,8 +1,7 @@
 """Lessons in links: on every page, changed by whoever has one, and left."""
 
 from attnlab.generators import Recall
-from attnlab.runs.control_keys import all_but
-from attnlab.runs.links import Lesson, to_query
+from attnlab.runs.links import Lesson, all_but, to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
 

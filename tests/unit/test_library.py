@@ -14,8 +14,8 @@ import pytest
 
 from attnlab.configuration.options import OptionError
 from attnlab.generators import GENERATORS, TASKS, Markov
+from attnlab.runs.differences import identity_of
 from attnlab.runs.history import Curve
-from attnlab.runs.identity import identity_of
 from attnlab.runs.library import (
     BIN_DAYS,
     SORTS,

@@ -12,9 +12,16 @@ from hypothesis import strategies as st
 from attnlab.generators import PROCESSES, Cards, Custom, Recall
 from attnlab.models import ALL_MODELS, MODELS, SOURCE_MODELS, AttentionOptions
 from attnlab.positions import POSITIONS
-from attnlab.runs.control_keys import all_but, control_values, hideable_controls
 from attnlab.runs.link_defaults import DEFAULTS, LINK_VERSION
-from attnlab.runs.links import Lesson, from_query, is_link, to_query
+from attnlab.runs.links import (
+    Lesson,
+    all_but,
+    control_values,
+    from_query,
+    is_link,
+    labels_of,
+    to_query,
+)
 from attnlab.training.experiment import Experiment, from_json, to_json
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
@@ -122,7 +129,7 @@ def test_a_lesson_that_hides_all_but_a_few_travels_along():
     assert set(link.lesson.shown) == {"mask", "steps"}
     # Also what comes with a process or a model that the link does not speak of.
     for experiment in CASES.values():
-        left = set(hideable_controls(experiment)) - set(link.lesson.hidden)
+        left = set(labels_of(experiment)) - set(link.lesson.hidden)
         assert left <= {"mask", "steps"}
 
 
@@ -133,7 +140,7 @@ def test_a_lesson_may_leave_no_control():
 
 
 def test_a_lesson_that_hides_a_few_names_them():
-    lesson = Lesson(hidden=hideable_controls(Experiment(generator=Recall())))
+    lesson = Lesson(hidden=tuple(labels_of(Experiment(generator=Recall()))))
     assert lesson.shown is None
     assert to_query(Experiment(), lesson)["hide"] == ",".join(lesson.hidden)
 
@@ -233,7 +240,7 @@ def test_no_query_string_breaks_anything(version, query):
     assert from_query(to_query(link.experiment, link.lesson)).experiment == link.experiment
     assert set(link.lesson.hidden) <= set(all_but(()))
     if query.get("hide") != "all":
-        assert set(link.lesson.hidden) <= set(hideable_controls(link.experiment))
+        assert set(link.lesson.hidden) <= set(labels_of(link.experiment))
 
 
 def test_one_setting_that_is_refused_takes_no_other_along():

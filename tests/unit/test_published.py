@@ -35,7 +35,7 @@ from attnlab.comparisons.summary import Row, summarise
 from attnlab.configuration.options import OptionError
 from attnlab.models import LinearOptions
 from attnlab.optimum import Best
-from attnlab.runs.identity import identity_of
+from attnlab.runs.differences import identity_of
 from attnlab.runs.result import Result
 from attnlab.training.presets import PRESETS
 from attnlab.ui.published.words import families_in_words

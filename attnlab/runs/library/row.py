@@ -11,8 +11,8 @@ import numpy as np
 
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.configuration.visible_text import visible
+from attnlab.runs.differences import identity_of
 from attnlab.runs.history import MOST_TESTS, Curve
-from attnlab.runs.identity import identity_of
 from attnlab.runs.library.description import NOTE_LAYOUT, Description
 from attnlab.runs.library.entry import Entry
 from attnlab.runs.result import Result

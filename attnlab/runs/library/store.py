@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from attnlab.configuration.visible_text import visible
-from attnlab.runs.identity import identity_of
+from attnlab.runs.differences import identity_of
 from attnlab.runs.library import table
 from attnlab.runs.library.database import Database
 from attnlab.runs.library.files import FolderFiles, MemoryFiles

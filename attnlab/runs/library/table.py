@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from attnlab.configuration.options import OptionError
-from attnlab.runs.identity import identity_of
+from attnlab.runs.differences import identity_of
 from attnlab.runs.library.description import MOST_NAME, Description
 from attnlab.runs.library.query import Query, condition_of, order_of
 from attnlab.runs.library.row import description_of

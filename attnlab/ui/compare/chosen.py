@@ -1,15 +1,14 @@
 """What is compared, as the controls say it, on the page and in the address."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import streamlit as st
 
 from attnlab.comparisons.grid import Grid, alternatives, as_alternatives
 from attnlab.comparisons.planning.links import Varied, from_parameters, is_parameter, to_parameters
-from attnlab.configuration.options import Option, default_of, options_of
+from attnlab.configuration.options import Option, default_of, fields, options_of
 from attnlab.models import ALL_MODELS
-from attnlab.runs.option_texts import EXPERIMENT_PARTS
+from attnlab.runs.option_texts import parts_with
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
 from attnlab.ui.controls.form_state import fill_form
@@ -32,7 +31,7 @@ def choices_of(name: str) -> tuple[str, ...]:
     """
     if name == "preset":
         return tuple(PRESETS)
-    specs = [options_of(kind)[name] for kind in EXPERIMENT_PARTS if name in options_of(kind)]
+    specs = [options_of(kind)[name] for kind in parts_with(name)]
     return tuple(dict.fromkeys(text for spec in specs for text in _texts_of(spec)))
 
 
@@ -50,17 +49,8 @@ def further_options(base: Experiment) -> tuple[str, ...]:
     chosen = [base.model if type(base.model) is kind else kind for kind in chosen]
     names: dict[str, None] = {"preset": None}
     for part in (base.training, *chosen):
-        names |= dict.fromkeys(_names_in(part))
+        names |= dict.fromkeys(field.name for field in fields(part))
     return tuple(name for name in names if name not in (*FIRST, "seed", "training"))
-
-
-def _names_in(part: Any) -> list[str]:
-    names = []
-    for name, spec in options_of(part).items():
-        names.append(name)
-        if spec.registry is not None:
-            names += _names_in(getattr(part, name, default_of(part, name)))
-    return names
 
 
 def varied() -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.planning.estimate import seconds_of
-from attnlab.runs.identity import Identity, identity_of
+from attnlab.runs.differences import Identity, identity_of
 from attnlab.runs.library import Library, LibraryError
 from attnlab.runs.result import Result
 from attnlab.training.experiment import Experiment

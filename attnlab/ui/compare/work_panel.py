@@ -9,7 +9,7 @@ from attnlab.comparisons.grid import Grid
 from attnlab.comparisons.planning.estimate import seconds_of
 from attnlab.configuration.options import OptionError
 from attnlab.live.background import Background
-from attnlab.runs.identity import Identity, identity_of
+from attnlab.runs.differences import Identity, identity_of
 from attnlab.runs.library import LibraryError
 from attnlab.training.experiment import Experiment
 from attnlab.ui.compare.chosen import choose

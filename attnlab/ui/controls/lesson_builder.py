@@ -2,8 +2,13 @@
 
 import streamlit as st
 
-from attnlab.runs.control_keys import all_but, labels_of
-from attnlab.runs.links import MOST_TEXT_CHARACTERS, MOST_TITLE_CHARACTERS, Lesson
+from attnlab.runs.links import (
+    MOST_TEXT_CHARACTERS,
+    MOST_TITLE_CHARACTERS,
+    Lesson,
+    all_but,
+    labels_of,
+)
 from attnlab.training.experiment import Experiment
 
 _TITLE, _TEXT, _HIDING, _CONTROLS = "lesson_title", "lesson_text", "lesson_hiding", "lesson_hidden"

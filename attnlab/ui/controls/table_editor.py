@@ -10,7 +10,7 @@ import streamlit as st
 from attnlab.configuration.number_text import read_numbers, show_numbers
 from attnlab.configuration.options import OptionError, default_of, label_of, options_of
 from attnlab.generators import AbstractGenerator, Outline
-from attnlab.runs.control_keys import control_key
+from attnlab.runs.links import control_key
 from attnlab.ui.controls.form import in_control_words, probability_options
 from attnlab.ui.controls.grid import begin_grid, keep_grid
 from attnlab.ui.controls.number_field import number_field

@@ -4,7 +4,7 @@ import streamlit as st
 
 from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractGenerator, AbstractTask
-from attnlab.runs.control_keys import control_key
+from attnlab.runs.links import control_key
 from attnlab.training.limits import check_limit
 from attnlab.training.steps import Training
 from attnlab.ui.controls.form import draw_process_form, in_control_words, probability_options

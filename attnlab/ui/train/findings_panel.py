@@ -1,11 +1,8 @@
 """What stands in the way of the chosen settings: their controls at first sight, the words below."""
 
-import dataclasses
-
 import streamlit as st
 
-from attnlab.configuration.finding import Finding
-from attnlab.configuration.options import OptionError, label_of, options_of
+from attnlab.configuration.options import Finding, OptionError, label_of, options_of
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import Verdict, feasibility
 from attnlab.ui.core.outside import draw_warning
@@ -64,5 +61,5 @@ def _control(form: Experiment, finding: Finding) -> str:
     """What the control is called on screen."""
     for part in (form, form.model, form.training):
         if (spec := options_of(part).get(finding.option)) is not None:
-            return label_of(finding.option, dataclasses.replace(spec, unit=""))
+            return label_of(finding.option, spec, unit=False)
     raise ValueError(f"no control of {finding.option!r}")

@@ -12,7 +12,7 @@ from attnlab.comparisons.many import run_all
 from attnlab.comparisons.summary import Row, figures_of, summarise
 from attnlab.configuration.options import OptionError, options_of
 from attnlab.optimum import FEW_BELIEFS
-from attnlab.runs.identity import identity_of
+from attnlab.runs.differences import identity_of
 from attnlab.runs.library import Library, Query
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_work

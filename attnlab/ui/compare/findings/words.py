@@ -6,7 +6,7 @@ from attnlab.comparisons.grid import PRESET
 from attnlab.comparisons.records import differing_options
 from attnlab.comparisons.summary import Row
 from attnlab.configuration.options import label_of, options_of
-from attnlab.runs.option_texts import EXPERIMENT_PARTS
+from attnlab.runs.option_texts import parts_with
 
 # Names of parts say by themselves what they are.
 _SPEAKING = (PRESET, "generator", "model")
@@ -14,7 +14,7 @@ _SPEAKING = (PRESET, "generator", "model")
 
 def option_label(name: str) -> str:
     """What an option is called on screen."""
-    kinds = [kind for kind in EXPERIMENT_PARTS if name in options_of(kind)]
+    kinds = parts_with(name)
     return label_of(name, options_of(kinds[0])[name]) if kinds else name
 
 
