@@ -61,10 +61,10 @@ from attnlab.positions import (
     Scalar,
     Sinusoidal,
 )
+from attnlab.runs.history import ATTNLAB_VERSION as __version__
 from attnlab.runs.history import History, empty_history
 from attnlab.runs.library import Library, LibraryError
 from attnlab.runs.storage import Run, RunFileError, load_run, save_run
-from attnlab.runs.versions import ATTNLAB_VERSION as __version__
 from attnlab.training.evaluation import Evaluation, evaluate, evaluate_by_position
 from attnlab.training.experiment import Experiment, Setup, from_json, prepare, to_json
 from attnlab.training.loop import Look, NotFiniteError, Progress, run, train

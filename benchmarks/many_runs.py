@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 
 from attnlab import Experiment, LinearOptions, Training
-from attnlab.comparisons.execution.worker import carry_out_text
-from attnlab.comparisons.many import run_all
+from attnlab.comparisons.many import carry_out_text, run_all
 from attnlab.comparisons.processes import Processes
 from attnlab.training.experiment import to_json
 from benchmarks.timing import Figure, in_turns, seconds_of, spread

@@ -3,15 +3,12 @@
 import streamlit as st
 
 from attnlab.configuration.options import OptionError
-from attnlab.ui.compare.choice_panel import draw_choice
-from attnlab.ui.compare.export_panel import draw_export
-from attnlab.ui.compare.findings.difference_panel import draw_differences
-from attnlab.ui.compare.findings.gap_panel import draw_gaps
-from attnlab.ui.compare.findings.map_panel import draw_maps
-from attnlab.ui.compare.findings.spread_panel import draw_spread
-from attnlab.ui.compare.findings.words import setting_labels
-from attnlab.ui.compare.results_panel import draw_results
-from attnlab.ui.compare.work_panel import draw_start
+from attnlab.ui.compare.choice import draw_choice, setting_labels
+from attnlab.ui.compare.curves import draw_spread
+from attnlab.ui.compare.differences import draw_differences, draw_gaps
+from attnlab.ui.compare.maps import draw_maps
+from attnlab.ui.compare.results import draw_export, draw_results
+from attnlab.ui.compare.work import draw_start
 from attnlab.ui.controls.form import draw_form, draw_form_problem
 from attnlab.ui.controls.link_bar import draw_notices
 from attnlab.ui.core.fragments import fragment

@@ -5,20 +5,30 @@ import streamlit as st
 from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.session_run import session_run
 from attnlab.ui.core.shell import ensure_shell
-from attnlab.ui.library.actions_panel import (
+from attnlab.ui.library.actions import (
     draw_actions,
     draw_bin_actions,
+    draw_comparison,
+    draw_details,
     draw_undo,
     follow_opening,
 )
-from attnlab.ui.library.comparison_panel import draw_comparison
-from attnlab.ui.library.details_panel import draw_details
-from attnlab.ui.library.filters_panel import draw_filters, draw_page_choice
-from attnlab.ui.library.place_panel import draw_damaged, draw_nothing, draw_place, told_calmly
+from attnlab.ui.library.place import (
+    draw_damaged,
+    draw_nothing,
+    draw_place,
+    draw_travel,
+    follow_upload,
+    told_calmly,
+)
 from attnlab.ui.library.session_library import session_library
-from attnlab.ui.library.table_panel import ROWS_ON_PAGE, draw_table
-from attnlab.ui.library.ticks import ticked_entries
-from attnlab.ui.library.travel_panel import draw_travel, follow_upload
+from attnlab.ui.library.table import (
+    ROWS_ON_PAGE,
+    draw_filters,
+    draw_page_choice,
+    draw_table,
+    ticked_entries,
+)
 
 ensure_shell()
 follow_opening()

@@ -22,7 +22,7 @@ from attnlab.comparisons.processes import Processes
 from attnlab.comparisons.published import shipped
 from attnlab.comparisons.published.parts import PARTS, PROCESSES, part_named, runs_of
 from attnlab.comparisons.published.shipped import FILE, Made, Shipped, to_text
-from attnlab.comparisons.references import references_of
+from attnlab.comparisons.summary import references_of
 from attnlab.runs.library import Library, library_folder
 
 _ROOT = Path(__file__).parents[1]

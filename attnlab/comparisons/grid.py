@@ -1,14 +1,23 @@
-"""Which runs a comparison consists of: every combination of some options, each over seeds."""
+"""Which runs to compare: grids, their links, named comparisons, and how long they take."""
 
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Hashable, Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
+from attnlab.comparisons.many import shared_program
 from attnlab.configuration.number_text import read_value
-from attnlab.configuration.options import OptionError, default_of, options_of
+from attnlab.configuration.options import OptionError, default_of, options_of, quoted
+from attnlab.generators import DotMod, Recall
+from attnlab.models import AttentionOptions, TransformerOptions
 from attnlab.runs.option_texts import parts_with, read_what_applies, usual_experiment
 from attnlab.training.experiment import Experiment
+from attnlab.training.limits import work
+from attnlab.training.presets import PRESETS
+from attnlab.training.steps import Training
 
 PRESET = "preset"
 MOST_SEEDS = 100
@@ -146,3 +155,193 @@ def experiments_of(setting: Setting, grid: Grid) -> tuple[Experiment, ...]:
         return ()
     seeds = range(grid.first_seed, grid.first_seed + grid.seeds)
     return tuple(dataclasses.replace(setting.experiment, seed=seed) for seed in seeds)
+
+
+_VARY, _SEEDS = "vary_", "seeds"
+_MOST_OPTIONS, _MOST_CHARACTERS = 12, 2_000
+
+
+class Varied(NamedTuple):
+    """Options by name with the texts of their values, the number of seeds, and what was wrong."""
+
+    options: tuple[tuple[str, tuple[str, ...]], ...]
+    seeds: int
+    notices: tuple[str, ...] = ()
+
+
+def is_parameter(key: str) -> bool:
+    """Whether a parameter of a link speaks of a comparison."""
+    return key == _SEEDS or key.startswith(_VARY)
+
+
+def to_parameters(options: Iterable[tuple[str, Iterable[str]]], seeds: int) -> dict[str, str]:
+    """What a link has of a comparison: the number of seeds, and the options that have values.
+
+    It always has the seeds, so that a link to a comparison of nothing is still one.
+
+    >>> to_parameters((("model", ("linear", "gru")), ("days", ("1,4,8", "1,5,9"))), seeds=3)
+    {'seeds': '3', 'vary_model': 'linear,gru', 'vary_days': '1,4,8|1,5,9'}
+    """
+    texts = {f"{_VARY}{name}": as_alternatives(name, values) for name, values in options}
+    return {_SEEDS: str(seeds), **{key: text for key, text in texts.items() if text}}
+
+
+def from_parameters(query: Mapping[str, str]) -> Varied:
+    """What the parameters of a link ask for. Others are left alone.
+
+    Nothing raises: each thing that was not understood is left out, and adds a line to the notices.
+
+    >>> from_parameters({"vary_length": "5,10", "vary_colour": "red", "seeds": "many"})
+    Varied(options=(('length', ('5', '10')),), seeds=5, notices=("`colour` is 'red': not an \
+option. See `train --help`.", "`seeds` is 'many': not a whole number from 1 to 100. 5 is kept."))
+    """
+    options, notices = [], []
+    named = [(key.removeprefix(_VARY), text) for key, text in query.items() if _is_option(key)]
+    for name, text in named[:_MOST_OPTIONS]:
+        values = alternatives(name, text[:_MOST_CHARACTERS])
+        try:
+            Grid(((name, values),))
+            options.append((name, values))
+        except OptionError as error:
+            notices.append(str(error))
+    if len(named) > _MOST_OPTIONS:
+        notices.append(f"At most {_MOST_OPTIONS} options are varied; the link has {len(named)}.")
+    seeds = query.get(_SEEDS, str(_usual_seeds()))
+    if not (seeds.isascii() and seeds.isdecimal() and 1 <= int(seeds[:9]) <= MOST_SEEDS):
+        notices.append(
+            f"`seeds` is {quoted(seeds)}: not a whole number from 1 to {MOST_SEEDS}. "
+            f"{_usual_seeds()} is kept."
+        )
+        seeds = str(_usual_seeds())
+    return Varied(tuple(options), int(seeds), tuple(notices))
+
+
+def _is_option(key: str) -> bool:
+    return key.startswith(_VARY)
+
+
+def _usual_seeds() -> int:
+    return default_of(Grid, _SEEDS)
+
+
+@dataclasses.dataclass(frozen=True)
+class ComparisonPreset:
+    """A comparison, its question as a title, and one line on what is compared."""
+
+    title: str
+    description: str
+    grid: Grid
+
+
+def _presets_named(*beginnings: str) -> tuple[str, ...]:
+    return tuple(name for start in beginnings for name in PRESETS if name.startswith(start))
+
+
+def _switches(process: str) -> Grid:
+    names = (f"published-{process}-attention", *_presets_named(f"{process}-"))
+    return Grid(((PRESET, names),), seeds=3)
+
+
+_FRESH = Training(steps=1_000, data="fresh")
+
+COMPARISONS = MappingProxyType(
+    {
+        "published-table": ComparisonPreset(
+            "The published table",
+            "Attention and the linear model on five processes, exactly as in the code of the blog "
+            "post “Understanding what self-attention is doing”.",
+            Grid(((PRESET, _presets_named("published-")),), seeds=5),
+        ),
+        "switches-recall": ComparisonPreset(
+            "One switch at a time: recall",
+            "From the published head to a transformer that learns recall: each row changes one "
+            "thing of the row before it.",
+            _switches("recall"),
+        ),
+        "switches-dotmod": ComparisonPreset(
+            "One switch at a time: dotmod",
+            "From the published head to a transformer that learns dotmod: each row changes one "
+            "thing of the row before it.",
+            _switches("dotmod"),
+        ),
+        "which-model": ComparisonPreset(
+            "Which model for which process",
+            "Six families on four processes, each trained alike on fresh sequences.",
+            Grid(
+                (
+                    ("generator", ("markov", "recall", "ndays", "dotmod")),
+                    ("model", ("linear", "mlp", "attention", "transformer", "conv", "gru")),
+                ),
+                seeds=3,
+                base=Experiment(training=_FRESH),
+            ),
+        ),
+        "scale": ComparisonPreset(
+            "Does 1/√d matter?",
+            "One head on recall, with and without the division of its scores by √d, from narrow "
+            "to wide.",
+            Grid(
+                (("d_attn", ("4", "16", "64")), ("scale", ("1/sqrt(d)", "none"))),
+                seeds=5,
+                base=Experiment(generator=Recall(), model=AttentionOptions(), training=_FRESH),
+            ),
+        ),
+        "memory": ComparisonPreset(
+            "How long can the memory be?",
+            "Recall asks for days 1, 4 and 8, ever longer ago: whether the path from there to the "
+            "prediction is one step of attention, or one for every day.",
+            Grid(
+                (
+                    ("model", ("transformer", "rnn", "gru", "ssm")),
+                    ("length", ("10", "16", "24", "32")),
+                ),
+                seeds=3,
+                base=Experiment(
+                    generator=Recall(), model=TransformerOptions(), training=_FRESH
+                ),
+            ),
+        ),
+        "data": ComparisonPreset(
+            "How much data?",
+            "Training sets from 500 to 20,000 sequences; the larger models learn 500 by heart.",
+            Grid(
+                (
+                    ("model", ("linear", "attention", "transformer")),
+                    ("train_size", ("500", "2000", "5000", "20000")),
+                ),
+                seeds=3,
+                base=Experiment(
+                    generator=DotMod(),
+                    model=TransformerOptions(),
+                    training=Training(steps=1_000),
+                ),
+            ),
+        ),
+    }
+)  # fmt: skip
+
+
+# Measured on two cores of 2026, from an empty cache of programs; other machines differ by factors,
+# and so do models: what a multiplication costs depends on the sizes that are multiplied.
+_SECONDS_A_PROGRAM = 3.0
+_SECONDS_A_RUN = 0.2
+_MULTIPLICATIONS_A_SECOND = 2e9
+
+
+def seconds_of(experiments: Iterable[Experiment]) -> float:
+    """About how many seconds the runs take one after another, programs to be compiled included.
+
+    3 s a program, 0.2 s a run, and the multiplications of `work` at 2·10⁹ a second. Right to a
+    factor of about 3 on one machine, and by how far it was off for some runs says more of others.
+    """
+    programs, seconds = set(), 0.0
+    for experiment in experiments:
+        programs.add(shared_program(experiment))
+        seconds += _SECONDS_A_RUN + _work_of(shared_program(experiment)) / _MULTIPLICATIONS_A_SECOND
+    return seconds + _SECONDS_A_PROGRAM * len(programs)
+
+
+# Tracing the size of a model takes a hundredth of a second.
+@functools.lru_cache(maxsize=4_096)
+def _work_of(program: Experiment) -> float:
+    return work(program)

@@ -1,14 +1,16 @@
-"""Means over seeds with their confidence intervals, and where these are not to be trusted."""
+"""Intervals of means and shares over seeds, of curves too, and p-values of several statements."""
 
 import dataclasses
 import math
 from collections.abc import Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from attnlab.configuration.options import OptionError
+from attnlab.runs.result import Result
 from attnlab.training.evaluation import safe_variance
 
 LEVEL = 0.95
@@ -215,3 +217,87 @@ def check_level(level: float) -> None:
     """Raise `OptionError` unless it is a probability between 0 and 1."""
     if not 0 < level < 1:
         raise OptionError("level", level, "not between 0 and 1", "Choose one such as 0.95")
+
+
+# With fewer seeds an interval would be many times as wide as the curves are apart.
+FEWEST_FOR_BAND = 3
+
+
+class CurveOverSeeds(NamedTuple):
+    """The mean of a test figure over seeds at each of the steps, with its interval.
+
+    `each` has the values of every seed at the same steps.
+    """
+
+    steps: tuple[int, ...]
+    intervals: tuple[Interval, ...]
+    each: dict[int, tuple[float, ...]]
+
+
+def curve_over_seeds(results: Sequence[Result], figure: str = "nll") -> CurveOverSeeds:
+    """Return the mean curve of runs, at the steps at which the most rarely tested one was tested.
+
+    Runs of the same settings may have been tested at different steps. Within the steps that all of
+    them span, each run is interpolated linearly between its own tests, so that every mean is of the
+    same runs.
+
+    Args:
+        results: runs of one setting, each with another seed.
+        figure: a field of `Evaluation` that has a standard error. Tests whose loss is not finite
+            are left out.
+    """
+    runs = {result.experiment.seed: _tests(result, figure) for result in results}
+    spans = [steps for steps, _, _ in runs.values()]
+    if not spans or not all(map(len, spans)):
+        return CurveOverSeeds((), (), {})
+    first, last = max(steps[0] for steps in spans), min(steps[-1] for steps in spans)
+    if first > last:
+        return CurveOverSeeds((), (), {})
+    rarest = min(spans, key=len)
+    at = sorted({first, last, *rarest[(first <= rarest) & (rarest <= last)]})
+    values = {seed: np.interp(at, steps, found) for seed, (steps, found, _) in runs.items()}
+    errors = [np.interp(at, steps, found) for steps, _, found in runs.values()]
+    intervals = tuple(
+        student_interval(of_step, errors=of_tests, share=figure == "accuracy")
+        for of_step, of_tests in zip(
+            np.transpose(list(values.values())), np.transpose(errors), strict=True
+        )
+    )
+    each = {seed: tuple(map(float, found)) for seed, found in values.items()}
+    return CurveOverSeeds(tuple(map(int, at)), intervals, each)
+
+
+def _tests(result: Result, figure: str) -> np.ndarray:
+    """Return rows of steps, values and their standard errors."""
+    tests = dict(result.tests)
+    if result.evaluation is not None:
+        tests[result.steps] = result.evaluation
+    found = [
+        (step, getattr(test, figure), getattr(test, f"{figure}_stderr"))
+        for step, test in sorted(tests.items())
+        if math.isfinite(test.nll)
+    ]
+    return np.array(found).reshape(-1, 3).T
+
+
+def adjusted_p_values(
+    p_values: Float[np.ndarray, "*sets tests"],
+) -> Float[np.ndarray, "*sets tests"]:
+    """Holm's step-down p-values, of each set of tests along the last axis.
+
+    Of m tests, with p_(1) ≤ … ≤ p_(m): the adjusted p_(k) is the largest of (m - j + 1) p_(j) over
+    j ≤ k, and 1 at most. Where those below α are called real, the probability of calling any of
+    them wrongly so is α at most, however the tests depend on each other (Holm 1979, "A simple
+    sequentially rejective multiple test procedure"). Refused: what is not from 0 to 1.
+
+    >>> adjusted_p_values(np.array([0.01, 0.04, 0.03])).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    if not ((p_values >= 0) & (p_values <= 1)).all():
+        raise ValueError(f"`p_values` are {p_values.tolist()}. Give numbers from 0 to 1.")
+    order = np.argsort(p_values, axis=-1)
+    times = np.arange(p_values.shape[-1], 0, -1)
+    stepped = np.minimum(np.take_along_axis(p_values, order, axis=-1) * times, 1.0)
+    adjusted = np.empty_like(stepped)
+    np.put_along_axis(adjusted, order, np.maximum.accumulate(stepped, axis=-1), axis=-1)
+    return adjusted

@@ -2,6 +2,8 @@
 
 import collections
 import dataclasses
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -12,20 +14,122 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import suppress
+from typing import NamedTuple
 
-from attnlab.comparisons.execution.one_run import carry_out
-from attnlab.comparisons.execution.worker import by_program, carry_out_text, result_from
+import numpy as np
+
 from attnlab.comparisons.processes import Processes, WorkersError
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, default_of
 from attnlab.configuration.records import check_registered
 from attnlab.generators import AbstractTask
-from attnlab.generators.interruption import Stopped
+from attnlab.generators.interruption import Stopped, check_in
 from attnlab.inspection.targets import exact_match_of
+from attnlab.runs.history import empty_history
 from attnlab.runs.library import Entry, Library, LibraryError
-from attnlab.runs.result import Result
+from attnlab.runs.result import Result, result_of
 from attnlab.runs.run_file_header import RunFileError
-from attnlab.training.experiment import Experiment, prepare, to_json
-from attnlab.training.limits import OPEN, Limits, check_limits
+from attnlab.runs.storage import Run, from_bytes, to_bytes
+from attnlab.training.evaluation import Evaluation
+from attnlab.training.experiment import Experiment, from_json, prepare, to_json
+from attnlab.training.limits import OPEN, Limits, check_limits, steps_at_once
+from attnlab.training.loop import Look, NotFiniteError, Progress, Schedule, divergence, look_at, run
+from attnlab.training.steps import Training
+
+_TESTS = 24
+
+
+def sparse_schedule(steps: int) -> Schedule:
+    """About 24 tests, log-spaced, from step 0 to the last, after which alone the model is kept."""
+    spaced = np.rint(np.geomspace(1, steps, min(_TESTS - 1, steps))).astype(int).tolist()
+    return Schedule(tests=tuple(sorted({0, *spaced, steps})), checkpoints=(steps,))
+
+
+def carry_out(experiment: Experiment) -> Result:
+    """Train to the last step, with the tests of the `sparse_schedule` on the way.
+
+    The result of a run that diverges has the state "failed" and its reason; where a number is not
+    finite, it has the last good weights. Its seconds begin with the first step, when all is
+    compiled but the steps themselves.
+    """
+    setup, plan = prepare(experiment), sparse_schedule(experiment.training.steps)
+    state, history, evaluation = setup.state, empty_history(), None
+    began = time.perf_counter()
+    # A stop is obeyed between two chunks.
+    chunk = steps_at_once(experiment)
+    try:
+        for event in run(experiment, setup=setup, chunk=chunk, plan=plan):
+            check_in()
+            history = history.after(event)
+            if isinstance(event, Progress):
+                state = event.state
+            elif isinstance(event, Look):
+                evaluation = event.evaluation
+                if event.step == 0:
+                    began = time.perf_counter()
+    except NotFiniteError as error:
+        seconds = time.perf_counter() - began
+        state, history = error.state, history.until(int(error.state.step))
+        look = look_at(state, setup, experiment.training, plan)
+        evaluation = look.evaluation if math.isfinite(look.evaluation.nll) else None
+        kept = Run(experiment, state, history)
+        return result_of(kept, "failed", evaluation, seconds, reason=str(error))
+    seconds = time.perf_counter() - began
+    check_in()
+    kept = Run(experiment, state, history)
+    if reason := divergence(experiment, setup, state, evaluation):
+        return result_of(kept, "failed", evaluation, seconds, reason=reason)
+    exact = exact_match_of(experiment.generator, state.model, setup.test)
+    return result_of(kept, "done", evaluation, seconds, exact_match=exact)
+
+
+class Answer(NamedTuple):
+    """A result as it travels between processes: the run as the bytes of a run file."""
+
+    state: str
+    evaluation: tuple[float, ...] | None
+    seconds: float
+    reason: str
+    run: bytes
+    exact_match: float | None = None
+
+
+def shared_program(experiment: Experiment) -> Experiment:
+    """Equal for experiments that differ in seed and learning rate alone, and share a program."""
+    rate = default_of(Training, "learning_rate")
+    training = dataclasses.replace(experiment.training, learning_rate=rate)
+    return dataclasses.replace(experiment, training=training, seed=default_of(Experiment, "seed"))
+
+
+def by_program(experiments: Sequence[Experiment]) -> list[Experiment]:
+    """The experiments, those of one program after another: a process compiles it once."""
+    groups: dict[Experiment, list[Experiment]] = {}
+    for experiment in experiments:
+        groups.setdefault(shared_program(experiment), []).append(experiment)
+    return [experiment for group in groups.values() for experiment in group]
+
+
+def carry_out_text(text: str) -> Answer:
+    """As `carry_out`, of an experiment as JSON. What a worker process is asked to call."""
+    result = carry_out(from_json(text))
+    evaluation = None if result.evaluation is None else tuple(result.evaluation)
+    run = to_bytes(result.run)
+    figures = result.seconds, result.reason, run, result.exact_match
+    return Answer(result.state, evaluation, *figures)
+
+
+def result_from(answer: Answer) -> Result:
+    """The result that a worker gave."""
+    evaluation = None if answer.evaluation is None else Evaluation(*answer.evaluation)
+    run = from_bytes(answer.run)
+    return result_of(
+        run,
+        answer.state,
+        evaluation,
+        answer.seconds,
+        reason=answer.reason,
+        exact_match=answer.exact_match,
+    )
+
 
 # Of an executor whose workers nobody counts: enough for a cluster, few enough that what waits in
 # its scheduler stays small.

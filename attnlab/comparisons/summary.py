@@ -1,4 +1,4 @@
-"""A row for every setting: its figures over seeds, what they are held against, what is missing."""
+"""What came of the runs of each setting, beside what could have been learned."""
 
 import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -15,13 +15,46 @@ from attnlab.comparisons.intervals import (
     widened,
     wilson_interval,
 )
-from attnlab.comparisons.references import References, references_of
 from attnlab.configuration.options import OptionError, default_of
+from attnlab.generators import AbstractGenerator
+from attnlab.optimum import Best, ladder, optimum
 from attnlab.runs.differences import differing_settings
 from attnlab.runs.result import Result
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
 from attnlab.training.shares import LearnedShare, learned_share
+
+
+@dataclasses.dataclass(frozen=True)
+class References:
+    """Predictors of the final token that need no training.
+
+    `best` is the optimum: its loss is the floor, its accuracy the ceiling. `majority` always
+    gives the distribution of the final token, so that its accuracy is the commonest token's;
+    `linear` is the linear predictor of least loss. Those two are None where nobody asked for them.
+    """
+
+    best: Best
+    uniform: Best
+    majority: Best | None = None
+    linear: Best | None = None
+
+
+def references_of(
+    generator: AbstractGenerator, length: int, *, baselines: bool = True, most: int | None = None
+) -> References:
+    """The references of a process, from that many visible positions.
+
+    `most` is as in `optimum`. The `baselines` are those that may be None; they take up to some
+    ten seconds for a process that is new, most of it for the linear predictor.
+    """
+    vocab = generator.vocabulary.size
+    best, uniform = optimum(generator, length, most).final, Best(float(np.log(vocab)), 1 / vocab)
+    if not baselines:
+        return References(best, uniform)
+    rungs = {rung.name: rung.best for rung in ladder(generator, length, most)}
+    return References(best, uniform, rungs["unigram"], rungs.get("linear"))
+
 
 TARGET = 0.9
 # A run within this many standard errors of a level counts as having reached it.

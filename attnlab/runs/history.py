@@ -1,16 +1,70 @@
-"""What is kept of a run: losses of every step, tests and models at chosen steps."""
+"""What is kept of a run: losses of every step, tests and models at chosen steps, and versions."""
 
+import csv
 import dataclasses
-from typing import NamedTuple
+import io
+from typing import Any, NamedTuple
 
+import jax
+import jaxlib
 import numpy as np
 from jaxtyping import Float, Int
 
+from attnlab.configuration.options import quoted
 from attnlab.models import AbstractModel, parameter_count
-from attnlab.runs.versions import Versions
 from attnlab.training.changes import Change
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.loop import Event, Progress
+
+# The package's own version, which pyproject.toml reads here. Raise it whenever the same experiment
+# and seed give other numbers than before.
+ATTNLAB_VERSION = "0.1.0"
+
+_MOST_CHARACTERS = 50
+
+
+class Versions(NamedTuple):
+    """What made a run. A part is empty where it was not recorded.
+
+    `platform` is that of JAX's arrays: "cpu", "gpu" or "tpu".
+    """
+
+    attnlab: str = ""
+    jax: str = ""
+    jaxlib: str = ""
+    platform: str = ""
+
+    def agree_with(self, others: "Versions") -> bool:
+        """Return whether both give the same numbers, as far as is known.
+
+        Libraries did not always record `jaxlib` and `platform`; where they lack, they are not
+        compared.
+        """
+        rest = zip(self[2:], others[2:], strict=True)
+        return self[:2] == others[:2] and all(own in ("", other) for own, other in rest)
+
+
+def current_versions() -> Versions:
+    """Return the versions of this process."""
+    return Versions(
+        ATTNLAB_VERSION, jax.__version__, jaxlib.version.__version__, jax.default_backend()
+    )
+
+
+def versions_of(parts: Any) -> Versions:
+    """Return the versions in untrusted values. Refused, with a `ValueError`: no short texts."""
+    if not isinstance(parts, list | tuple) or len(parts) != len(Versions._fields):
+        raise ValueError(f"Its versions are {quoted(parts)}, which are not four texts.")
+    for part in parts:
+        if not isinstance(part, str) or len(part) > _MOST_CHARACTERS or not _is_plain(part):
+            problem = f"not at most {_MOST_CHARACTERS} letters of ASCII"
+            raise ValueError(f"It has the version {quoted(part)}, which is {problem}.")
+    return Versions._make(parts)
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
 
 # Enough for a chart, few enough that the noise of single batches averages out in long runs.
 MOST_POINTS = 250
@@ -143,3 +197,34 @@ def loss_curve(history: History) -> Curve:
         steps=np.arange(span - 1, whole, span),
         values=losses[:whole].reshape(-1, span).mean(axis=1, dtype=np.float64),
     )
+
+
+COLUMNS = (
+    "step",
+    "training_loss_nats",
+    "test_loss_nats",
+    "test_loss_standard_error_nats",
+    "test_accuracy_share",
+    "test_accuracy_standard_error_share",
+)
+
+
+def to_csv(history: History) -> str:
+    """All tests of a run and its training losses, in rows of `COLUMNS` in the order of steps.
+
+    `step`: updates made. `training_loss_nats`: mean of -log p(final day) over the batch of the
+    next update; of runs longer than `MOST_POINTS` steps the mean over equal spans, each at its
+    last step. `test_loss_nats` and `test_accuracy_share`: on the test set at that step, the
+    accuracy as a share from 0 to 1, each followed by its standard error. What was not measured at
+    a step is left empty. Numbers have all their digits: they read back as the same floats.
+    """
+    curve = loss_curve(history)
+    training = dict(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
+    tests = dict(history.tests)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for step in sorted(training.keys() | tests.keys()):
+        figures = map(float, tests[step][:4]) if step in tests else [""] * 4
+        writer.writerow([step, training.get(step, ""), *figures])
+    return text.getvalue()

@@ -6,9 +6,8 @@ from types import MappingProxyType
 import numpy as np
 
 from attnlab.models import parameter_count
-from attnlab.runs.history import Curve, loss_curve
+from attnlab.runs.history import Curve, Versions, loss_curve
 from attnlab.runs.storage import Run
-from attnlab.runs.versions import Versions
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
 from attnlab.training.loop import LOWER_RATE

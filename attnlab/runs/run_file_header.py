@@ -4,8 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 from attnlab.configuration.options import AttnlabError, quoted
-from attnlab.runs.history import MOST_CHANGES, MOST_CHECKPOINTS, MOST_TESTS
-from attnlab.runs.versions import Versions, versions_of
+from attnlab.runs.history import MOST_CHANGES, MOST_CHECKPOINTS, MOST_TESTS, Versions, versions_of
 from attnlab.training.changes import Change, before_changes
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, from_json_record

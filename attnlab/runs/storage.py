@@ -27,9 +27,8 @@ from jaxtyping import PyTree
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.configuration.records import UnregisteredError
 from attnlab.models.transformer.layer import TransformerLayer
-from attnlab.runs.history import History
+from attnlab.runs.history import History, Versions, current_versions
 from attnlab.runs.run_file_header import MOST_HEADER_BYTES, Header, RunFileError, read_header
-from attnlab.runs.versions import Versions, current_versions
 from attnlab.runs.whole_file import read_bytes, save_bytes
 from attnlab.training.experiment import Experiment, starting_form, to_json
 from attnlab.training.steps import TrainState

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnlab.comparisons.planning.presets import COMPARISONS
+from attnlab.comparisons.grid import COMPARISONS
 from attnlab.training.limits import HOSTED
 from attnlab.ui.compare.work import ComparisonProgress
 from tests.app.lessons import (
@@ -16,7 +16,7 @@ from tests.app.lessons import (
 )
 
 PATIENCE = 300
-WORK = "attnlab.ui.compare.work_panel.compare"
+WORK = "attnlab.ui.compare.work.compare"
 # Two models, two seeds, twenty steps.
 SMALL = {
     "v": "2",
@@ -191,7 +191,7 @@ def test_runs_are_stopped_and_gone_on_with(page, monkeypatch):
 
 
 def test_more_runs_than_a_shared_server_allows_are_refused(page, monkeypatch):
-    monkeypatch.setattr("attnlab.ui.compare.work_panel.limits", lambda: HOSTED)
+    monkeypatch.setattr("attnlab.ui.compare.work.limits", lambda: HOSTED)
     page.number_input(key="compare_seeds").set_value(60).run()
     assert "`runs` is 120: more than the cap of 100" in page.error[0].value
     page.button(key="compare_start").click().run()

@@ -10,7 +10,7 @@ from attnlab.runs.library import Library, Query
 from attnlab.runs.link_defaults import LINK_VERSION
 from attnlab.runs.storage import to_bytes
 from attnlab.ui.core.hosting import work_queue
-from attnlab.ui.library.travel_panel import _taken_in
+from attnlab.ui.library.place import _taken_in
 from tests.app.conftest import APP
 from tests.unit.kept_results import result_of, run_of
 from tests.unit.test_hostile_fields import HOSTILE, RECORD

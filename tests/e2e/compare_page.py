@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Page, expect
 
-from attnlab.comparisons.planning.links import to_parameters
+from attnlab.comparisons.grid import to_parameters
 from attnlab.runs.links import Lesson, to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training

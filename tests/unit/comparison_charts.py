@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 
 from attnlab import charts
-from attnlab.comparisons.references import References
-from attnlab.comparisons.shares import Share
+from attnlab.comparisons.paired import Share
+from attnlab.comparisons.summary import References
 from attnlab.optimum import Best
 from tests.unit.chart_drawing import SIZE
 from tests.unit.made_up_results import SHORT, evaluation, row_of

@@ -7,10 +7,9 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from attnlab.runs.history import Curve, empty_history
+from attnlab.runs.history import Curve, current_versions, empty_history
 from attnlab.runs.result import Result
 from attnlab.runs.storage import Run
-from attnlab.runs.versions import current_versions
 from attnlab.training.changes import Change
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import starting_form

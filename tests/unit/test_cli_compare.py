@@ -10,8 +10,7 @@ import pytest
 
 from attnlab.command_line.numbers import result_parts, seed_lines, show_interval
 from attnlab.comparisons.intervals import Interval
-from attnlab.comparisons.references import References
-from attnlab.comparisons.summary import summarise
+from attnlab.comparisons.summary import References, summarise
 from attnlab.optimum import Best
 from tests.unit.made_up_results import SHORT, all_finished, row_of
 

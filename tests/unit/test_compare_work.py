@@ -3,8 +3,7 @@
 from attnlab.comparisons.grid import Grid
 from attnlab.runs.library import Library
 from attnlab.training.limits import OPEN
-from attnlab.ui.compare.plan import plan_of
-from attnlab.ui.compare.work import compare
+from attnlab.ui.compare.work import compare, plan_of
 from tests.unit.small_experiments import small
 
 

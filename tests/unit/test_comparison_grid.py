@@ -4,10 +4,17 @@ import dataclasses
 
 import pytest
 
-from attnlab.comparisons.grid import PRESET, Grid, experiments_of, settings_of
-from attnlab.comparisons.planning.estimate import seconds_of
-from attnlab.comparisons.planning.links import from_parameters, is_parameter, to_parameters
-from attnlab.comparisons.planning.presets import COMPARISONS
+from attnlab.comparisons.grid import (
+    COMPARISONS,
+    PRESET,
+    Grid,
+    experiments_of,
+    from_parameters,
+    is_parameter,
+    seconds_of,
+    settings_of,
+    to_parameters,
+)
 from attnlab.configuration.options import OptionError
 from attnlab.generators import Recall
 from attnlab.models import LinearOptions
@@ -16,7 +23,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.limits import HOSTED, OPEN, check_comparison, check_limits
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
-from attnlab.ui.compare.plan import plan_of
+from attnlab.ui.compare.work import plan_of
 
 BASE = Experiment(generator=Recall(), training=Training(steps=30, batch=7))
 

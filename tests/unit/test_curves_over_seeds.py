@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attnlab.charts import loss_chart, loss_table
-from attnlab.comparisons.curves import curve_over_seeds
+from attnlab.comparisons.intervals import curve_over_seeds
 from attnlab.runs.history import empty_history
 from attnlab.runs.result import Result
 from attnlab.training.evaluation import Evaluation

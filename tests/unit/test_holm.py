@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnlab.comparisons.holm import adjusted_p_values
+from attnlab.comparisons.intervals import adjusted_p_values
 
 SIGMAS = 4.5
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=8)

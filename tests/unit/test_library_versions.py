@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from attnlab.comparisons.many import run_all
+from attnlab.runs.history import Versions, current_versions
 from attnlab.runs.library import Library, LibraryError, Query
 from attnlab.runs.result import result_of as run_result
 from attnlab.runs.storage import from_bytes, to_bytes
-from attnlab.runs.versions import Versions, current_versions
 from tests.unit.kept_results import result_of, run_of
 from tests.unit.run_file_edits import in_version, joined, parts_of
 

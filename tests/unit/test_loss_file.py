@@ -6,8 +6,7 @@ import io
 import numpy as np
 import pytest
 
-from attnlab.runs.history import MOST_POINTS, empty_history
-from attnlab.runs.loss_file import COLUMNS, to_csv
+from attnlab.runs.history import COLUMNS, MOST_POINTS, empty_history, to_csv
 from attnlab.training.evaluation import Evaluation
 from tests.unit.live_runs import finished
 from tests.unit.small_experiments import small

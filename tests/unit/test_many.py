@@ -11,9 +11,14 @@ import numpy as np
 import pytest
 
 import attnlab
-from attnlab.comparisons.execution.one_run import carry_out, sparse_schedule
-from attnlab.comparisons.execution.worker import by_program, carry_out_text, result_from
-from attnlab.comparisons.many import run_all
+from attnlab.comparisons.many import (
+    by_program,
+    carry_out,
+    carry_out_text,
+    result_from,
+    run_all,
+    sparse_schedule,
+)
 from attnlab.comparisons.processes import Processes
 from attnlab.comparisons.summary import summarise
 from attnlab.configuration.options import OptionError

@@ -30,8 +30,7 @@ from attnlab.comparisons.published.verdicts import (
     standard_errors_off,
     verdict_of,
 )
-from attnlab.comparisons.references import References, references_of
-from attnlab.comparisons.summary import Row, summarise
+from attnlab.comparisons.summary import References, Row, references_of, summarise
 from attnlab.configuration.options import OptionError
 from attnlab.models import LinearOptions
 from attnlab.optimum import Best

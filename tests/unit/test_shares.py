@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from attnlab.comparisons.grid import Setting
-from attnlab.comparisons.shares import shares_of, variance_shares
+from attnlab.comparisons.paired import shares_of, variance_shares
 from attnlab.comparisons.summary import summarise
 from attnlab.configuration.options import OptionError
 from tests.unit.made_up_results import all_finished, with_training

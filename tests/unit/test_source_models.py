@@ -11,8 +11,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from attnlab.comparisons.execution.one_run import carry_out
-from attnlab.comparisons.execution.worker import carry_out_text, result_from
+from attnlab.comparisons.many import carry_out, carry_out_text, result_from
 from attnlab.configuration.options import OptionError
 from attnlab.generators import Cards, Reverse
 from attnlab.inspection.decoding import write_beam, write_target

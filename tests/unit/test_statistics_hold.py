@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attnlab.comparisons.holm import adjusted_p_values
 from attnlab.comparisons.intervals import (
+    adjusted_p_values,
     are_split,
     half_widths,
     student_interval,

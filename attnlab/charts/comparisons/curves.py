@@ -7,8 +7,13 @@ import pandas as pd
 
 from attnlab.charts.core.colours import hues, past_hue
 from attnlab.charts.core.drawing import Rows, drawn_once
-from attnlab.comparisons.curves import FEWEST_FOR_BAND, CurveOverSeeds, curve_over_seeds
-from attnlab.comparisons.intervals import Interval, widened
+from attnlab.comparisons.intervals import (
+    FEWEST_FOR_BAND,
+    CurveOverSeeds,
+    Interval,
+    curve_over_seeds,
+    widened,
+)
 from attnlab.comparisons.summary import Row
 from attnlab.configuration.number_text import show_range
 

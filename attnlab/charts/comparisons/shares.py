@@ -7,7 +7,7 @@ import pandas as pd
 
 from attnlab.charts.core.colours import hues
 from attnlab.charts.core.drawing import Rows, drawn_once
-from attnlab.comparisons.shares import Share
+from attnlab.comparisons.paired import Share
 
 _ROW, _AROUND = 30, 70
 SEED = "the seed"

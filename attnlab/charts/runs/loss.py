@@ -11,7 +11,7 @@ import pandas as pd
 
 from attnlab.charts.core.colours import hues
 from attnlab.charts.core.drawing import Rows, drawn_once
-from attnlab.comparisons.curves import FEWEST_FOR_BAND, CurveOverSeeds
+from attnlab.comparisons.intervals import FEWEST_FOR_BAND, CurveOverSeeds
 from attnlab.configuration.number_text import show_measured
 from attnlab.optimum import Best
 from attnlab.runs.history import History, loss_curve

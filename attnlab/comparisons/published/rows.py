@@ -9,8 +9,7 @@ from attnlab.comparisons.paired import Comparison, common_seeds, compare, compar
 from attnlab.comparisons.published.literature import PUBLISHED, Published
 from attnlab.comparisons.published.parts import Part
 from attnlab.comparisons.published.verdicts import gain_in_words, verdict_of
-from attnlab.comparisons.references import References
-from attnlab.comparisons.summary import Row, summarise
+from attnlab.comparisons.summary import References, Row, summarise
 from attnlab.runs.result import Result
 from attnlab.training.experiment import Experiment
 

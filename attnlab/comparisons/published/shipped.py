@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attnlab.comparisons.published.parts import PARTS, PROCESSES, Part, part_named
-from attnlab.comparisons.references import References
+from attnlab.comparisons.summary import References
 from attnlab.optimum import Best
 from attnlab.runs.result import Result
 from attnlab.training.evaluation import Evaluation

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attnlab.configuration.records import check_registered
+from attnlab.runs.history import current_versions
 from attnlab.runs.library import table
 from attnlab.runs.library.archive import TakenIn, archive_of, read_archive
 from attnlab.runs.library.description import Description
@@ -24,7 +25,6 @@ from attnlab.runs.library.store import Store
 from attnlab.runs.result import Result
 from attnlab.runs.run_file_header import RunFileError
 from attnlab.runs.storage import Run, from_bytes, to_bytes
-from attnlab.runs.versions import current_versions
 from attnlab.training.experiment import Experiment
 
 BIN_DAYS = 30

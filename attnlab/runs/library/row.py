@@ -12,13 +12,12 @@ import numpy as np
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.configuration.visible_text import visible
 from attnlab.runs.differences import identity_of
-from attnlab.runs.history import MOST_TESTS, Curve
+from attnlab.runs.history import MOST_TESTS, Curve, Versions, current_versions, versions_of
 from attnlab.runs.library.description import NOTE_LAYOUT, Description
 from attnlab.runs.library.entry import Entry
 from attnlab.runs.result import Result
 from attnlab.runs.run_file_header import Header, RunFileError
 from attnlab.runs.storage import header_of
-from attnlab.runs.versions import Versions, current_versions, versions_of
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, from_json, to_json
 

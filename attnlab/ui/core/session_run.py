@@ -11,8 +11,7 @@ from attnlab.live.programs import Programs
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.core.hosting import hosted, work_queue
-from attnlab.ui.library.run_keeper import RunKeeper
-from attnlab.ui.library.session_library import session_library
+from attnlab.ui.library.session_library import RunKeeper, session_library
 
 _RUN, _KEEPER = "live_run", "run_keeper"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from attnlab.ui.compare import chosen as compared
+from attnlab.ui.compare import choice as compared
 from attnlab.ui.controls.form_state import keep_form
 from attnlab.ui.controls.link_bar import complete_address, draw_lesson, follow_address
 from attnlab.ui.core.fragments import delivered

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from attnlab.comparisons.grid import Grid
-from attnlab.comparisons.planning.estimate import seconds_of
+from attnlab.comparisons.grid import Grid, seconds_of
 from attnlab.comparisons.published.parts import Part, runs_of
 from attnlab.comparisons.published.rows import PublishedRow, rows_of
 from attnlab.comparisons.published.shipped import shipped, shipped_results
@@ -15,9 +14,7 @@ from attnlab.live.background import Background
 from attnlab.runs.library import LibraryError
 from attnlab.runs.result import Result
 from attnlab.training.limits import check_comparison
-from attnlab.ui.compare.plan import Plan
-from attnlab.ui.compare.work import ComparisonProgress, compare
-from attnlab.ui.compare.work_panel import duration
+from attnlab.ui.compare.work import ComparisonProgress, Plan, compare, duration
 from attnlab.ui.core.hosting import limits
 from attnlab.ui.core.outside import draw_error, draw_warning
 from attnlab.ui.core.session_work import draw_work_buttons, session_work

@@ -13,7 +13,7 @@ from attnlab.ui.controls.form import draw_form, draw_form_problem
 from attnlab.ui.controls.link_bar import draw_link_panel, draw_notices
 from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.session_run import get_ready_for, session_run
-from attnlab.ui.library.continue_offer import draw_library_problem
+from attnlab.ui.library.place import draw_library_problem
 from attnlab.ui.train.files_panel import draw_files
 from attnlab.ui.train.live_panel import draw_live
 from attnlab.ui.train.runs_panel import draw_runs

@@ -9,7 +9,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.live.live_run import LiveRun
-from attnlab.runs.loss_file import to_csv
+from attnlab.runs.history import to_csv
 from attnlab.runs.script import to_script
 from attnlab.runs.storage import RunFileError, from_bytes, to_bytes
 from attnlab.training.limits import check_limits

@@ -20,7 +20,7 @@ from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import as_message, draw_error
 from attnlab.ui.core.page_theme import INSIDE_HEIGHT, LOSS_HEIGHT
 from attnlab.ui.core.process_figures import answer_or_none, is_answered
-from attnlab.ui.library.continue_offer import draw_continue_offer, tell_what_was_not_kept
+from attnlab.ui.library.place import draw_continue_offer, tell_what_was_not_kept
 from attnlab.ui.train.cursor import (
     Moment,
     advance_replay,

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.charts import HOVER, Drawing, PastCurve, loss_chart, loss_table, past_hue
-from attnlab.comparisons.curves import CurveOverSeeds
+from attnlab.comparisons.intervals import CurveOverSeeds
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.position_words import with_position_word
 from attnlab.live.live_run import LiveRun

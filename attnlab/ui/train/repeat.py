@@ -6,8 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from attnlab.comparisons.curves import CurveOverSeeds, curve_over_seeds
-from attnlab.comparisons.intervals import LEVEL
+from attnlab.comparisons.intervals import LEVEL, CurveOverSeeds, curve_over_seeds
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.summary import Row, figures_of, summarise
 from attnlab.configuration.options import OptionError, options_of

@@ -1,4 +1,4 @@
-"""The rows of a comparison as a table, and the runs of one of them opened."""
+"""The table of a comparison, and opening the best run of a setting."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,12 @@ import streamlit as st
 from attnlab.comparisons.intervals import LEVEL
 from attnlab.comparisons.records import differing_options
 from attnlab.comparisons.summary import TARGET, Row, figures_of
+from attnlab.runs.library import Entry, LibraryError
 from attnlab.runs.result import Result
-from attnlab.ui.compare.findings.opening import open_result, was_opened
-from attnlab.ui.compare.findings.words import option_label
+from attnlab.ui.compare.choice import option_label
 from attnlab.ui.controls.link_bar import go_to
-from attnlab.ui.core.outside import as_message
+from attnlab.ui.core.outside import as_message, draw_toast
+from attnlab.ui.core.session_run import session_run
 from attnlab.ui.core.shell import INSPECT_PAGE
 from attnlab.ui.core.uncertainty import (
     OF_SEEDS,
@@ -23,6 +24,34 @@ from attnlab.ui.core.uncertainty import (
     share_text,
     unseen_text,
 )
+from attnlab.ui.library.actions import open_run
+from attnlab.ui.library.session_library import session_library
+
+_OPENED = "compare_opened"
+
+
+def open_result(result: Result) -> None:
+    """Put the run in the place of the present one, which is shelved. For callbacks."""
+    entry = _entry_of(result)
+    opened = entry is not None
+    if opened:
+        opened = open_run(session_run(), session_library().library, entry.number)
+    else:
+        draw_toast("This run has no model to look into. Your present run is kept.")
+    st.session_state[_OPENED] = opened
+
+
+def _entry_of(result: Result) -> Entry | None:
+    try:
+        return session_library().library.find(result.experiment)
+    except LibraryError:
+        return None
+
+
+def was_opened() -> bool:
+    """Whether a run was opened just now, so that the page goes to it."""
+    return bool(st.session_state.pop(_OPENED, False))
+
 
 _REASON, _EXACT, _EACH, _CAUTION = "not finished", "exact match", "each seed", "caution"
 _REACHED = f"reached {TARGET:.0%}"

@@ -19,8 +19,8 @@ from attnlab.charts import (
 )
 from attnlab.comparisons.records import differing_options
 from attnlab.comparisons.summary import Row
-from attnlab.ui.compare.findings.dots_panel import FIGURES, figure_shown
-from attnlab.ui.compare.findings.words import option_label
+from attnlab.ui.compare.choice import option_label
+from attnlab.ui.compare.curves import FIGURES, figure_shown
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark

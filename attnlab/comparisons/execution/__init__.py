@@ -1,1 +1,0 @@
-"""How runs are carried out: one, several as one program, and as tasks of workers."""

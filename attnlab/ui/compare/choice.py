@@ -1,0 +1,280 @@
+"""What is compared: the controls, named comparisons, what settings are called, and the address."""
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from attnlab.comparisons.grid import (
+    COMPARISONS,
+    MOST_SEEDS,
+    PRESET,
+    Grid,
+    Varied,
+    alternatives,
+    as_alternatives,
+    from_parameters,
+    is_parameter,
+    to_parameters,
+)
+from attnlab.comparisons.records import differing_options
+from attnlab.comparisons.summary import Row
+from attnlab.configuration.options import (
+    Option,
+    OptionError,
+    default_of,
+    fields,
+    label_of,
+    options_of,
+)
+from attnlab.models import ALL_MODELS
+from attnlab.runs.option_texts import parts_with
+from attnlab.training.experiment import Experiment
+from attnlab.training.presets import PRESETS
+from attnlab.ui.controls.form_state import fill_form
+from attnlab.ui.controls.link_bar import OwnParameters
+from attnlab.ui.controls.number_field import number_field
+from attnlab.ui.core.outside import draw_error
+
+# Names of parts say by themselves what they are.
+_SPEAKING = (PRESET, "generator", "model")
+
+
+def option_label(name: str) -> str:
+    """What an option is called on screen."""
+    kinds = parts_with(name)
+    return label_of(name, options_of(kinds[0])[name]) if kinds else name
+
+
+def setting_labels(rows: Sequence[Row]) -> tuple[str, ...]:
+    """A short name for every row, from the options that differ."""
+    names = differing_options(rows)
+    found = [_label(row, names) for row in rows]
+    return tuple(
+        label if found.count(label) == 1 else f"{label} ({number})"
+        for number, label in enumerate(found, 1)
+    )
+
+
+def _label(row: Row, names: Sequence[str]) -> str:
+    options = dict(row.setting.options)
+    parts = [
+        options[name] if name in _SPEAKING else f"{plain_label(name)} {options[name]}"
+        for name in names
+        if name in options
+    ]
+    return " · ".join(parts) or "these settings"
+
+
+def plain_label(name: str) -> str:
+    """What an option is called, without its unit."""
+    return option_label(name).partition(" (")[0]
+
+
+SEEDS, MORE, PRESET_KEY = "compare_seeds", "compare_more", "compare_preset"
+# Those that are always there, in their order.
+FIRST = ("generator", "model", "length", "d_attn")
+
+
+def key_of(name: str) -> str:
+    """The key of the control of an option's alternatives."""
+    return f"vary_{name}"
+
+
+def choices_of(name: str) -> tuple[str, ...]:
+    """What an option may be, where it is one of few; else nothing.
+
+    Options of several parts may have one name: those that any of them allows.
+    """
+    if name == "preset":
+        return tuple(PRESETS)
+    specs = [options_of(kind)[name] for kind in parts_with(name)]
+    return tuple(dict.fromkeys(text for spec in specs for text in _texts_of(spec)))
+
+
+def _texts_of(spec: Option) -> tuple[str, ...]:
+    return spec.choices if spec.registry is None else tuple(spec.registry)
+
+
+def further_options(base: Experiment) -> tuple[str, ...]:
+    """The names of the other options that the chosen parts have, and `preset`."""
+    chosen = [
+        ALL_MODELS[name] for name in _values("model") or (base.model.name,) if name in ALL_MODELS
+    ]
+    registry = options_of(Experiment)["generator"].registry
+    chosen += [registry[n] for n in _values("generator") or (base.generator.name,) if n in registry]
+    chosen = [base.model if type(base.model) is kind else kind for kind in chosen]
+    names: dict[str, None] = {"preset": None}
+    for part in (base.training, *chosen):
+        names |= dict.fromkeys(field.name for field in fields(part))
+    return tuple(name for name in names if name not in (*FIRST, "seed", "training"))
+
+
+def varied() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The options that have alternatives, with these."""
+    names = (*FIRST, *st.session_state.get(MORE, ()))
+    return tuple((name, values) for name in names if (values := _values(name)))
+
+
+def _values(name: str) -> tuple[str, ...]:
+    state = st.session_state.get(key_of(name), "")
+    return alternatives(name, state) if isinstance(state, str) else tuple(state)
+
+
+def seeds() -> int:
+    """How many seeds every setting is run with."""
+    return st.session_state.get(SEEDS, default_of(Grid, "seeds"))
+
+
+def choose(grid: Grid) -> None:
+    """Set all controls to a comparison. For callbacks."""
+    _fill(Varied(grid.options, grid.seeds))
+    if grid.base is not None:
+        fill_form(grid.base)
+
+
+def _fill(asked: Varied) -> None:
+    # Of controls that are not there the session would keep what they once said.
+    for key in [key for key in st.session_state if str(key).startswith(key_of(""))]:
+        del st.session_state[key]
+    for name, values in ((name, ()) for name in FIRST):
+        st.session_state[key_of(name)] = _state_of(name, values)
+    for name, values in asked.options:
+        st.session_state[key_of(name)] = _state_of(name, values)
+    st.session_state[MORE] = [name for name, _ in asked.options if name not in FIRST]
+    st.session_state[SEEDS] = asked.seeds
+
+
+def _state_of(name: str, values: tuple[str, ...]) -> str | list[str]:
+    choices = choices_of(name)
+    return [v for v in values if v in choices] if choices else as_alternatives(name, values)
+
+
+def _read() -> dict[str, str]:
+    return to_parameters(varied(), seeds())
+
+
+def _fill_from(query: Mapping[str, str]) -> tuple[str, ...]:
+    asked = from_parameters(query)
+    _fill(asked)
+    unknown = [
+        f"`{name}` has no choice '{value}'."
+        for name, values in asked.options
+        for value in values
+        if (choices := choices_of(name)) and value not in choices
+    ]
+    return (*asked.notices, *unknown)
+
+
+PARAMETERS = OwnParameters(is_parameter, _read, _fill_from)
+
+
+_OWN = "(own comparison)"
+
+
+def draw_choice(base: Experiment) -> Grid | None:
+    """The controls; the grid that they describe, or None where they cannot, which is told."""
+    _draw_presets()
+    # That of a task follows from other options.
+    has_own_length = base.generator.own_length() is not None
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        for name in FIRST:
+            if name != "length" or st.session_state.get(key_of(name)) or not has_own_length:
+                _draw_alternatives(name, base)
+        st.session_state.setdefault(SEEDS, seeds())
+        number_field(
+            "seeds",
+            1,
+            MOST_SEEDS,
+            key=SEEDS,
+            width=130,
+            persist_state="session",
+            help="Runs of every setting, which differ in data, starting weights and batches. All "
+            "settings have the same seeds. They meet the same data if process, length and the "
+            "sizes of the data are equal.",
+        )
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        _draw_more(base)
+        for name in st.session_state.get(MORE, ()):
+            _draw_alternatives(name, base)
+    try:
+        return Grid(varied(), seeds(), first_seed=base.seed, base=base)
+    except OptionError as error:
+        draw_error(str(error))
+        return None
+
+
+def _draw_presets() -> None:
+    now = varied(), seeds()
+    chosen = COMPARISONS.get(st.session_state.get(PRESET_KEY, _OWN))
+    if chosen is not None and (chosen.grid.options, chosen.grid.seeds) != now:
+        # To choose it again is then a change, which puts its settings back.
+        st.session_state[PRESET_KEY], chosen = _OWN, None
+    st.selectbox(
+        "question",
+        [_OWN, *COMPARISONS],
+        format_func=lambda name: COMPARISONS[name].title if name in COMPARISONS else name,
+        key=PRESET_KEY,
+        on_change=_apply_preset,
+        persist_state="session",
+        width=420,
+        help="A named comparison. Choosing one sets the controls below and, for most, the settings "
+        "of the sidebar.",
+    )
+    if chosen is not None:
+        st.caption(chosen.description)
+
+
+def _apply_preset() -> None:
+    chosen = COMPARISONS.get(st.session_state[PRESET_KEY])
+    if chosen is not None:
+        choose(chosen.grid)
+
+
+def _draw_more(base: Experiment) -> None:
+    names = further_options(base)
+    # Those of parts that are no more chosen stay, to be removed by hand.
+    st.multiselect(
+        "vary also",
+        list(dict.fromkeys((*names, *st.session_state.get(MORE, ())))),
+        format_func=option_label,
+        key=MORE,
+        placeholder="add an option",
+        width=300,
+        persist_state="session",
+        help="Any other option of the chosen process, model and training. Each gets a field for "
+        "its alternatives.",
+    )
+
+
+def _draw_alternatives(name: str, base: Experiment) -> None:
+    """The control of the alternatives of one option; empty, it has the value of the settings."""
+    choices, label = choices_of(name), option_label(name)
+    if choices:
+        st.multiselect(
+            label,
+            choices,
+            key=key_of(name),
+            placeholder=_value_of(name, base),
+            width=260,
+            persist_state="session",
+        )
+        return
+    st.text_input(
+        label,
+        key=key_of(name),
+        placeholder=_value_of(name, base),
+        width=170,
+        max_chars=500,
+        persist_state="session",
+        help="Values, with commas between them; lists and tables with | between them.",
+    )
+
+
+def _value_of(name: str, base: Experiment) -> str:
+    """What an option has without alternatives, for an empty control."""
+    if name == PRESET:
+        return "none"
+    value = getattr(base, name, getattr(base.model, name, getattr(base.training, name, None)))
+    if value is None:
+        return "as it is"
+    return str(getattr(value, "name", value))

@@ -1,0 +1,228 @@
+"""Charts of a comparison: final results, their spread over seeds, and curves over training."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from attnlab.charts import (
+    bands_chart,
+    bands_table,
+    dots_chart,
+    each_seed_table,
+    levels_table,
+    means_table,
+    references_table,
+    seeds_table,
+    share_names,
+    shares_chart,
+    shares_table,
+)
+from attnlab.comparisons.intervals import LEVEL
+from attnlab.comparisons.paired import Share, shares_of
+from attnlab.comparisons.summary import TARGET, Row, reached_of
+from attnlab.configuration.number_text import show_percent
+from attnlab.configuration.options import OptionError
+from attnlab.ui.compare.choice import plain_label
+from attnlab.ui.core.outside import as_message
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.core.page_theme import on_dark
+from attnlab.ui.core.uncertainty import OF_SEEDS, interval_text, share_text
+
+_FIGURE, _CHANGED = "compare_figure", "compare_figure_changed"
+_MOST_TOLD = 4
+FIGURES = {
+    "accuracy": "accuracy",
+    "nll": "loss",
+    "learned": "learned share",
+    "exact_match": "exact match",
+}
+
+
+def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
+    """The choice of the figure, and a line for every setting."""
+    st.session_state[_FIGURE] = figure_shown(rows)
+    figure = st.segmented_control(
+        "figure",
+        _figures_of(rows),
+        format_func=FIGURES.get,
+        required=True,
+        key=_FIGURE,
+        persist_state="session",
+        on_change=lambda: st.session_state.update({_CHANGED: True}),
+    )
+    # What is drawn of the figure further down is outside this fragment.
+    if st.session_state.pop(_CHANGED, False):
+        st.rerun()
+    with st.container(key="chart_compare_dots"):
+        draw_chart(
+            dots_chart(
+                seeds_table(rows, labels, figure),
+                means_table(rows, labels, figure),
+                references_table(rows, figure),
+                figure=figure,
+                labels=tuple(labels),
+                dark=on_dark(),
+            ),
+            name=f"{FIGURES[figure].capitalize()} by setting",
+            alt=f"The {FIGURES[figure]} of {len(rows)} settings over their seeds."
+            + _extremes(rows, labels, figure),
+        )
+    st.caption(
+        f"A small dot is a run, the diamond the mean, the bar the {OF_SEEDS}. "
+        + _reached(rows, labels, figure)
+        + (
+            "Exact match is the share of the test's sources whose target is written without a "
+            "mistake, each token after those that the model itself wrote."
+            if figure == "exact_match"
+            else "Grey dashes are predictors that need no training: a uniform guess, always the "
+            "commonest token, the best linear rule, and the best that is possible."
+        )
+    )
+
+
+def _reached(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
+    """How many seeds reached the level, of settings of which some did and some did not."""
+    found = zip(labels, (reached_of(row, figure) for row in rows), strict=True)
+    mixed = [(label, each) for label, each in found if each and 0 < each.runs < each.n]
+    told = [f"{each.runs} of {each.n} seeds of {label}" for label, each in mixed[:_MOST_TOLD]]
+    told += ["…"] * (len(mixed) > _MOST_TOLD)
+    if not told:
+        return ""
+    of = "targets" if figure == "exact_match" else "the way from a guess to the best"
+    return as_message(f"Only {', '.join(told)} reached {TARGET:.0%} of {of}. ")
+
+
+def figure_shown(rows: Sequence[Row]) -> str:
+    """The chosen figure if these rows have it, for what else is drawn of it."""
+    chosen = st.session_state.get(_FIGURE)
+    return chosen if chosen in _figures_of(rows) else "accuracy"
+
+
+def _figures_of(rows: Sequence[Row]) -> list[str]:
+    finished = [row for row in rows if row.finished]
+    have_matches = bool(finished) and all(row.exact_match is not None for row in finished)
+    return [name for name in FIGURES if have_matches or name != "exact_match"]
+
+
+def _extremes(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
+    """The best and the worst setting in words."""
+    found = [(getattr(row, figure), name) for row, name in zip(rows, labels, strict=True)]
+    found = sorted((each for each in found if each[0] is not None), key=lambda e: e[0].mean)
+    if not found:
+        return ""
+    say = share_text if figure == "learned" else interval_text
+    low, high = found[0], found[-1]
+    return f" Lowest: {low[1]}, {say(low[0])}; highest: {high[1]}, {say(high[0])}."
+
+
+# Smaller interplays are many, and a page has room for so many bars.
+_MOST_BARS = 12
+
+
+def draw_spread(rows: Sequence[Row]) -> None:
+    """A bar for every option, for what they do together, and for the seed."""
+    if len(rows) < 2:
+        return
+    st.header("What the spread is due to", anchor=False, divider="gray")
+    figure = figure_shown(rows)
+    try:
+        shares = [
+            dataclasses.replace(share, options=tuple(map(plain_label, share.options)))
+            for share in shares_of(rows, figure)
+        ]
+    except OptionError as error:
+        st.caption(as_message(f"It can be told of a full grid with 2 seeds or more. {error}"))
+        return
+    seed, names = shares[-1], dict(zip(shares, share_names(shares), strict=True))
+    shown = [*sorted(shares[:-1], key=lambda each: -each.share)[: _MOST_BARS - 1], seed]
+    st.markdown(as_message(_in_words(shares, names)))
+    with st.container(key="chart_compare_shares"):
+        draw_chart(
+            shares_chart(shares_table(shown), parts=share_names(shown), dark=on_dark()),
+            name=f"What the spread of the {FIGURES[figure]} is due to",
+            alt=f"Shares of the variance of the {FIGURES[figure]}: "
+            + ", ".join(f"{names[each]} {show_percent(each.share)}" for each in shown)
+            + ".",
+        )
+    st.caption(
+        "The variance over all runs, divided up exactly (analysis of variance). × is what options "
+        "do together beyond what each does alone. The grey tick is about what a share would be if "
+        "options had no effect; an effect counts as real if Holm's p of its F-test is below 5 %."
+    )
+
+
+def _in_words(shares: Sequence[Share], names: Mapping[Share, str]) -> str:
+    """The largest share beyond chance, and the seed's."""
+    seed = shares[-1]
+    real = [each for each in shares[:-1] if each.adjusted_p <= 1 - LEVEL]
+    if not real:
+        most = "No option has an effect beyond chance here."
+    else:
+        largest = max(real, key=lambda each: each.share)
+        share = show_percent(largest.share)
+        most = f"Most of what options explain is due to {names[largest]}: {share}."
+    shares = show_percent(seed.share), show_percent(1 - seed.share)
+    return f"{most} Seeds explain {shares[0]} of the spread, the options {shares[1]}."
+
+
+# As many as have colours of their own.
+_MOST, _AT_FIRST, _HEIGHT = 7, 5, 360
+_CHOSEN = "compare_curves"
+_MEASURES = {"loss": "loss", "gap": "loss − floor", "accuracy": "accuracy"}
+
+
+def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
+    """The tests during training as bands, of a few settings at a time."""
+    drawable = {label: row for label, row in zip(labels, rows, strict=True) if row.finished}
+    if not drawable:
+        return
+    # Another comparison has other settings.
+    chosen = [label for label in st.session_state.get(_CHOSEN, ()) if label in labels]
+    st.session_state[_CHOSEN] = chosen or list(labels[:_AT_FIRST])
+    st.header("Learning curves", anchor=False, divider="gray")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        measure = st.segmented_control(
+            "what", list(_MEASURES), format_func=_MEASURES.get, default="loss", required=True,
+            key="compare_measure", persist_state="session",
+        )  # fmt: skip
+        log_steps = st.toggle("log steps", True, key="compare_log_steps", persist_state="session")
+        log_values = st.toggle(
+            "log values", False, key="compare_log_values", persist_state="session"
+        )
+        chosen = st.multiselect(
+            "settings",
+            labels,
+            key=_CHOSEN,
+            max_selections=_MOST,
+            width=520,
+            persist_state="session",
+        )
+    shown = [label for label in labels if label in chosen and label in drawable]
+    if not shown:
+        st.caption("No run of these settings has ended yet.")
+        return
+    few = [drawable[label] for label in shown]
+    last = [f"{label} {row.nll.mean:.3f}" for label, row in zip(shown, few, strict=True)]
+    with st.container(key="chart_compare_curves"):
+        draw_chart(
+            bands_chart(
+                bands_table(few, shown, measure),
+                each_seed_table(few, shown, measure),
+                levels_table(few, measure),
+                measure=measure,
+                labels=tuple(shown),
+                log_steps=log_steps,
+                log_values=log_values,
+                dark=on_dark(),
+                height=_HEIGHT,
+            ),
+            name=f"{_MEASURES[measure].capitalize()} during training",
+            alt=f"The {_MEASURES[measure]} in tests during training, {len(shown)} settings. "
+            f"Mean loss at the end, in nats: {', '.join(last)}.",
+        )
+    st.caption(
+        f"A strong line is the mean over seeds, a thin line one seed. The band is the {OF_SEEDS}; "
+        "it takes three seeds. Grey dashes: the best possible and a uniform guess, where all "
+        "settings share them."
+    )

@@ -1,1 +1,0 @@
-"""What the runs of a comparison came to, panel by panel."""

@@ -1,0 +1,87 @@
+"""The results of a comparison as they come, its link and its table."""
+
+from collections.abc import Sequence
+from urllib.parse import urlencode, urlsplit
+
+import streamlit as st
+
+from attnlab.comparisons.grid import Grid, to_parameters
+from attnlab.comparisons.records import to_csv
+from attnlab.comparisons.summary import Row
+from attnlab.runs.links import to_query
+from attnlab.ui.compare.choice import setting_labels
+from attnlab.ui.compare.curves import draw_curves, draw_dots
+from attnlab.ui.compare.table import draw_table
+from attnlab.ui.compare.work import (
+    WORK,
+    ComparisonProgress,
+    Plan,
+    begun_plan,
+    draw_progress,
+    references_missing,
+    rows_of,
+)
+from attnlab.ui.core.fragments import draw_while
+from attnlab.ui.core.session_work import session_work
+
+
+def draw_results() -> tuple[Row, ...]:
+    """What is seen of the comparison that was begun last while it goes on; its rows.
+
+    No rows while more of them come by themselves.
+    """
+    plan, work = begun_plan(), session_work().of(WORK)
+    if plan is None or work is None:
+        return ()
+
+    def waits_for() -> tuple[bool, int] | None:
+        found = work.state().running, references_missing(plan)
+        return found if any(found) else None
+
+    before = waits_for()
+    draw_while(waits_for, lambda: _draw(plan, draw_progress(work)), key="comparison", waited=before)
+    latest: ComparisonProgress | None = work.state().latest
+    return () if before is not None or latest is None else rows_of(plan, latest.results)
+
+
+def _draw(plan: Plan, progress: ComparisonProgress) -> None:
+    if not progress.results:
+        st.caption("The first run is drawn its data and compiled; results appear as they come.")
+        return
+    rows = rows_of(plan, progress.results)
+    labels = setting_labels(rows)
+    draw_dots(rows, labels)
+    draw_table(rows, labels, plan.grid.seeds)
+    draw_curves(rows, labels)
+
+
+def draw_export(grid: Grid | None, rows: Sequence[Row]) -> None:
+    """The link to what is chosen, and the figures of what has ended."""
+    panel = st.expander(
+        "Link and table", key="compare_export", on_change="rerun", icon=":material/link:"
+    )
+    if not panel.open:
+        return
+    with panel:
+        if grid is None or grid.base is None:
+            st.info("This choice cannot run, and has no link.", icon=":material/link_off:")
+        else:
+            st.markdown("This link opens the whole comparison: settings, what is varied, seeds.")
+            st.code(_address(grid), language=None, wrap_lines=True)
+        if rows:
+            st.download_button(
+                "Table, CSV",
+                data=lambda: to_csv(rows),
+                file_name="attnlab-comparison.csv",
+                mime="text/csv",
+                key="compare_csv",
+                on_click="ignore",
+                icon=":material/download:",
+            )
+        st.caption("The charts are below, under “Export charts”.")
+
+
+def _address(grid: Grid) -> str:
+    query = to_query(grid.base) | to_parameters(grid.options, grid.seeds)
+    here = urlsplit(st.context.url or "")
+    return here._replace(query=urlencode(query), fragment="").geturl()

@@ -1,0 +1,331 @@
+"""What can be done with selected runs: open, describe, compare, delete and restore."""
+
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+from attnlab.charts import losses_chart, losses_table
+from attnlab.configuration.options import OptionError
+from attnlab.live.keeping import Keeping
+from attnlab.live.live_run import LiveRun
+from attnlab.runs.differences import differing_settings
+from attnlab.runs.library import BIN_DAYS, Entry, Library, LibraryError, Query
+from attnlab.runs.run_file_header import RunFileError
+from attnlab.training.limits import check_limits
+from attnlab.ui.controls.form_state import fill_form
+from attnlab.ui.controls.link_bar import go_to
+from attnlab.ui.core.hosting import limits
+from attnlab.ui.core.outside import as_text, draw_toast
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.core.page_theme import CHART_HEIGHT, on_dark
+from attnlab.ui.core.session_run import session_keeper
+from attnlab.ui.core.shell import INSPECT_PAGE, TRAIN_PAGE
+from attnlab.ui.library.session_library import Kept, kept_as
+from attnlab.ui.library.table import figures_of, name_of, set_ticked, ticked
+from attnlab.ui.train.loss_panel import known_losses
+from attnlab.ui.train.session_past_runs import shelve_run
+
+
+def open_run(run: LiveRun, library: Library, number: int) -> bool:
+    """Put a run of the library in the place of the present one, which is shelved; if it could be.
+
+    For callbacks. Why it could not is told. The present run itself stays as it is.
+    """
+    if is_present(run, library, number):
+        fill_form(run.experiment)
+        return True
+    try:
+        entry = library.entry(number)
+        stored = None if entry is None else library.run_of(number)
+        if stored is None:
+            draw_toast("This run is gone, or it was kept without its model.")
+            return False
+        check_limits(stored.experiment, limits())
+    except (LibraryError, RunFileError, OptionError) as error:
+        draw_toast(f"{error} Your present run is kept.")
+        return False
+    shelve_run(run)
+    keeping = Keeping(session_keeper(), kept=kept_as(library, entry))
+    run.resume(stored, keeping=keeping, seconds=entry.result.seconds)
+    fill_form(stored.experiment)
+    return True
+
+
+def is_present(run: LiveRun, library: Library, number: int) -> bool:
+    """Whether the session's run is that of the library."""
+    kept = run.keeping.kept
+    return isinstance(kept, Kept) and kept.library is library and kept.number == number
+
+
+def load_settings(entry: Entry) -> bool:
+    """Set the controls to those of a run; whether this server allows them. For callbacks."""
+    experiment = entry.result.experiment
+    try:
+        check_limits(experiment, limits())
+    except OptionError as error:
+        draw_toast(str(error))
+        return False
+    fill_form(experiment)
+    return True
+
+
+_DELETED, _GO_TO = "library_deleted", "library_go_to"
+
+
+def follow_opening() -> None:
+    """Go to the page on which a run was just opened."""
+    page = st.session_state.pop(_GO_TO, None)
+    if page is not None:
+        go_to(page)
+
+
+def draw_actions(run: LiveRun, library: Library, chosen: tuple[Entry, ...]) -> None:
+    """Buttons for the ticked runs."""
+    one = chosen[0] if len(chosen) == 1 else None
+    with st.container(horizontal=True, vertical_alignment="center", key="library_actions"):
+        st.markdown(_told(chosen), width="content")
+        if one is not None and one.has_model:
+            for label, icon, page in (
+                ("Open in Train", "model_training", TRAIN_PAGE),
+                ("Open in Inspect", "search", INSPECT_PAGE),
+            ):
+                st.button(
+                    label,
+                    key=f"library_open_{page.stem}",
+                    icon=f":material/{icon}:",
+                    on_click=_open,
+                    args=(run, library, one.number, page),
+                )
+        if one is not None:
+            st.button(
+                "Load its settings" if one.has_model else "Train again with these settings",
+                key="library_settings",
+                icon=":material/tune:",
+                on_click=_load_settings,
+                args=(one,),
+            )
+        st.button(
+            "Delete",
+            key="library_delete",
+            icon=":material/delete:",
+            on_click=attempt,
+            args=(_delete, library, tuple(entry.number for entry in chosen)),
+        )
+        st.button("Untick", key="library_untick", icon=":material/close:",
+                  on_click=set_ticked, args=((),))  # fmt: skip
+    if one is not None and not one.has_model:
+        st.caption(
+            "Only the figures and curves of this run were kept, not its model; the same settings "
+            "and seed train the same one again."
+        )
+
+
+def draw_undo(library: Library) -> None:
+    """After a deletion: that it can be undone."""
+    numbers: tuple[int, ...] = st.session_state.get(_DELETED, ())
+    if not numbers:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="library_deleted_line"):
+        many = "1 run is" if len(numbers) == 1 else f"{len(numbers)} runs are"
+        st.markdown(f"{many} in the bin, for {BIN_DAYS} days.", width="content")
+        st.button(
+            "Undo",
+            key="library_undo",
+            icon=":material/undo:",
+            on_click=attempt,
+            args=(_restore, library, numbers),
+        )
+
+
+def draw_bin_actions(library: Library, chosen: tuple[Entry, ...]) -> None:
+    """Restore the ticked runs of the bin, and empty it."""
+    count = library.count(Query(deleted=True))
+    with st.container(horizontal=True, vertical_alignment="center", key="library_bin_actions"):
+        st.button(
+            f"Restore {len(chosen)}" if chosen else "Restore the ticked",
+            key="library_restore",
+            icon=":material/restore_from_trash:",
+            disabled=not chosen,
+            on_click=attempt,
+            args=(_restore, library, tuple(entry.number for entry in chosen)),
+        )
+        with st.popover(
+            "Empty the bin",
+            icon=":material/delete_forever:",
+            key="library_empty",
+            disabled=not count,
+        ):
+            many = "1 run" if count == 1 else f"All {count:,} runs in the bin"
+            st.markdown(f"{many}: deleted for good, whatever is filtered above.")
+            st.button(
+                "Delete for good",
+                key="library_empty_sure",
+                type="primary",
+                on_click=attempt,
+                args=(_empty_bin, library),
+            )
+
+
+def attempt(change: Callable[..., None], *arguments: object) -> bool:
+    """Change the library, or tell why it could not be; whether it could. For callbacks."""
+    try:
+        change(*arguments)
+    except (LibraryError, ValueError) as error:
+        draw_toast(str(error))
+        return False
+    return True
+
+
+def _told(chosen: tuple[Entry, ...]) -> str:
+    if len(chosen) > 1:
+        return f"**{len(chosen)} ticked**"
+    return f"**{as_text(name_of(chosen[0]))}**"
+
+
+def _open(run: LiveRun, library: Library, number: int, page: object) -> None:
+    if open_run(run, library, number):
+        st.session_state[_GO_TO] = page
+
+
+def _load_settings(entry: Entry) -> None:
+    if load_settings(entry):
+        st.session_state[_GO_TO] = TRAIN_PAGE
+
+
+def _delete(library: Library, numbers: tuple[int, ...]) -> None:
+    library.delete(numbers)
+    st.session_state[_DELETED] = numbers
+    set_ticked([number for number in ticked() if number not in numbers])
+
+
+def _empty_bin(library: Library) -> None:
+    library.empty_bin()
+    st.session_state.pop(_DELETED, None)
+    set_ticked(())
+
+
+def _restore(library: Library, numbers: tuple[int, ...]) -> None:
+    library.restore(numbers)
+    st.session_state.pop(_DELETED, None)
+    set_ticked(())
+
+
+# As long as a library takes them.
+_MOST_NAME, _MOST_NOTE, _MOST_TAGS = 200, 10_000, 20
+
+
+def draw_details(library: Library, entry: Entry) -> None:
+    """Name, tags and note of one run to edit, and where it comes from."""
+    # A field keeps what is typed under its key; when the run has other words, it begins anew.
+    part = f"{entry.number}_{hash((entry.name, entry.tags, entry.note))}"
+    with st.container(horizontal=True, vertical_alignment="top", key="library_details"):
+        _field(st.text_input, library, entry, "name", part, max_chars=_MOST_NAME, width=260)
+        st.multiselect(
+            "tags",
+            sorted({*library.choices().tags, *entry.tags}),
+            entry.tags,
+            key=(key := f"library_tags_{part}"),
+            accept_new_options=True,
+            max_selections=_MOST_TAGS,
+            placeholder="choose, or type a new one",
+            width=320,
+            on_change=_describe,
+            args=(library, entry.number, "tags", key),
+        )
+        _field(st.text_area, library, entry, "note", part, max_chars=_MOST_NOTE, height=68)
+    st.caption(_origin(entry))
+
+
+def _field(control, library: Library, entry: Entry, name: str, part: str, **options) -> None:
+    key = f"library_{name}_{part}"
+    control(
+        name,
+        getattr(entry, name),
+        key=key,
+        on_change=_describe,
+        args=(library, entry.number, name, key),
+        **options,
+    )
+
+
+def _describe(library: Library, number: int, name: str, key: str) -> None:
+    value = st.session_state[key]
+    attempt(lambda: library.describe(number, **{name: value}))
+
+
+def _origin(entry: Entry) -> str:
+    result = entry.result
+    parts = [f"run {entry.number}", f"{result.parameters:,} parameters"]
+    if entry.changes:
+        times = "once" if entry.changes == 1 else f"{entry.changes:,} times"
+        parts.append(f"went on with other settings {times}, the last of which stand above")
+    versions = zip(("attnlab", "JAX", "jaxlib", "on"), result.versions, strict=True)
+    parts += [f"{name} {as_text(version)}" for name, version in versions if version]
+    if result.reason:
+        parts.append(f"{result.state}: {as_text(result.reason)}")
+    return " · ".join(parts)
+
+
+# More lines cannot be told apart.
+_MOST_CURVES = 7
+
+
+def draw_comparison(entries: tuple[Entry, ...]) -> None:
+    """A table of what is not the same in all of them, their figures, and their test losses."""
+    names = _names(entries)
+    differing = differing_settings([entry.result.experiment for entry in entries])
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "run": name,
+                **figures_of(entry),
+                "steps made": f"{entry.result.steps:,}",
+                "parameters": f"{entry.result.parameters:,}",
+                "seconds": f"{entry.result.seconds:.1f}" if entry.result.seconds else "–",
+                **{setting: texts[place] for setting, texts in differing.items()},
+            }
+            for place, (name, entry) in enumerate(zip(names, entries, strict=True))
+        ),
+        key="library_comparison",
+        hide_index=True,
+        alt=f"What differs between {len(entries)} runs, and their figures.",
+    )
+    _draw_curves(dict(zip(names, entries, strict=True)))
+
+
+def _draw_curves(entries: dict[str, Entry]) -> None:
+    tested = {name: entry for name, entry in entries.items() if entry.result.tests}
+    shown = {name: tested[name].result for name in list(tested)[:_MOST_CURVES]}
+    if not shown:
+        return
+    experiments = [result.experiment for result in shown.values()]
+    is_one_process = len({(each.generator, each.length) for each in experiments}) == 1
+    bests = known_losses(experiments[0], ()) if is_one_process else {}
+    known = {name: best.nll for name, best in bests.items()}
+    ends = [f"{name} {result.tests[-1][1].nll:.3f}" for name, result in shown.items()]
+    with st.container(key="chart_library"):
+        draw_chart(
+            losses_chart(
+                losses_table({name: result.tests for name, result in shown.items()}, known),
+                names=tuple(shown),
+                dark=on_dark(),
+                height=CHART_HEIGHT,
+            ),
+            name="Ticked runs",
+            alt=f"Test loss against step, in nats. At the end: {', '.join(ends)}.",
+        )
+    told = "How to read it: a line is the test loss of a run, in tests during its training. "
+    told += "Grey dashes: the floor and a uniform guess, where all have the same."
+    if len(shown) < len(entries):
+        told += f" Shown are {len(shown)} of {len(entries)}, the first that were tested."
+    st.caption(told)
+
+
+def _names(entries: tuple[Entry, ...]) -> list[str]:
+    """One for each; those that several have with their numbers."""
+    plain = [name_of(entry) for entry in entries]
+    return [
+        f"{name} ({entry.number})" if plain.count(name) > 1 else name
+        for name, entry in zip(plain, entries, strict=True)
+    ]

@@ -1,0 +1,294 @@
+"""Where the library is, what is wrong with it, the run to resume, export and import."""
+
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from attnlab.configuration.options import quoted
+from attnlab.live.live_run import LiveRun
+from attnlab.runs.differences import label_of_change
+from attnlab.runs.library import ArchiveError, Entry, Library, LibraryError, Query, TakenIn
+from attnlab.runs.result import result_of
+from attnlab.runs.run_file_header import RunFileError
+from attnlab.runs.storage import from_bytes
+from attnlab.ui.controls.uploads import Told, draw_upload, take_upload
+from attnlab.ui.core.hosting import hosted
+from attnlab.ui.core.outside import as_message, as_text, draw_error, draw_toast
+from attnlab.ui.core.session_run import session_keeper, watched_runs
+from attnlab.ui.library.actions import attempt, open_run
+from attnlab.ui.library.session_library import Kept, SessionLibrary, session_library, try_again
+from attnlab.ui.library.table import ago, clear_filters
+
+# The newest of them that can be continued is looked for among so many.
+_MOST_LOOKED_AT = 5
+_TOLD = "library_problem_told"
+
+
+def draw_continue_offer(run: LiveRun) -> None:
+    """The newest to continue, on a machine of one's own, before the session has a run itself."""
+    place = session_library()
+    if place.folder is None or run.snapshot().state != "idle":
+        return
+    try:
+        entry = _newest(place.library)
+    except LibraryError:
+        # The page Library says what is wrong with it.
+        return
+    if entry is None:
+        return
+    result = entry.result
+    what = entry.name or label_of_change(None, result.experiment)
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", width="content", key="continue"
+    ):
+        st.button(
+            "Continue",
+            key="continue_run",
+            icon=":material/resume:",
+            type="tertiary",
+            on_click=_go_on,
+            args=(run, place.library, entry.number),
+        )
+        st.caption(
+            f"{as_text(what)}, step {result.steps:,} of {result.experiment.training.steps:,} "
+            f"({ago(place.library.age_of(entry))})",
+            width="content",
+        )
+        st.button(
+            "Not this one",
+            key="continue_dismiss",
+            icon=":material/close:",
+            type="tertiary",
+            on_click=lambda: _dismissed().add((entry.number, entry.date)),
+        )
+
+
+def draw_library_problem() -> None:
+    """That runs are not kept where they should be, and why."""
+    if problem := session_library().problem:
+        st.caption(f":material/report: {as_message(problem)} Runs are kept in memory alone.")
+
+
+def tell_what_was_not_kept() -> None:
+    """Once for every reason: why a run is not in the library."""
+    problem = session_keeper().problem
+    if problem and st.session_state.get(_TOLD) != problem:
+        draw_toast(f"This run goes on, but it is not kept. {problem}")
+    st.session_state[_TOLD] = problem
+
+
+def _newest(library: Library) -> Entry | None:
+    at_work = {
+        kept.number
+        for kept in (each.keeping.kept for each in watched_runs().all())
+        if isinstance(kept, Kept) and kept.library is library
+    }
+    for entry in library.entries(Query(state="interrupted"), most=_MOST_LOOKED_AT):
+        is_wanted = (entry.number, entry.date) not in _dismissed()
+        if is_wanted and entry.has_model and entry.number not in at_work:
+            return entry
+    return None
+
+
+def _go_on(run: LiveRun, library: Library, number: int) -> None:
+    if open_run(run, library, number):
+        run.start()
+
+
+@st.cache_resource(show_spinner=False)
+def _dismissed() -> set[tuple[int, datetime]]:
+    """Of all tabs, until the server ends."""
+    return set()
+
+
+_MOST_PROBLEMS = 5
+
+
+def draw_place(place: SessionLibrary) -> None:
+    """What the library holds, how much it takes, and how long it stays."""
+    library = place.library
+    count = library.count()
+    parts = ["1 run" if count == 1 else f"{count:,} runs"]
+    parts.append(f"{library.count(Query(deleted=True)):,} in the bin")
+    told = " · ".join([*parts, size_in_words(library.size())])
+    if place.folder is not None:
+        where = f"in `{place.folder}`. Every run that is paused or done is kept."
+    elif hosted():
+        where = (
+            "in memory. This server keeps finished runs until you close or reload the page. "
+            "Use Export to download them and Import to restore them."
+        )
+    else:
+        where = "in memory, until the session ends: the library of this machine is not used."
+    st.caption(as_message(f"{told}, {where}"))
+    if place.problem:
+        with st.container(horizontal=True, vertical_alignment="center", key="library_problem"):
+            st.caption(f":material/report: {as_message(place.problem)}", width="content")
+            st.button("Try again", key="library_try_again", on_click=try_again)
+    elif problem := session_keeper().problem:
+        st.caption(f":material/report: A run was not kept. {as_message(problem)}")
+
+
+def draw_nothing(place: SessionLibrary, *, in_bin: bool) -> None:
+    """In the place of a table without rows: what to do."""
+    if place.library.count(Query(deleted=in_bin)):
+        st.info("No run fits.", icon=":material/filter_alt:")
+        st.button("Show all", key="library_clear", on_click=clear_filters)
+    elif in_bin:
+        st.info("The bin is empty.", icon=":material/delete:")
+    else:
+        words = "done" if hosted() else "paused or done"
+        st.info(
+            f"There are no runs yet. Press Start on the Train page: a run that is {words} comes "
+            "here by itself. Runs from another library can be brought in below.",
+            icon=":material/inventory_2:",
+        )
+
+
+def draw_damaged(library: Library) -> None:
+    """Runs that were met and cannot be read, in a quiet line."""
+    problems = library.problems()
+    if not problems:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="library_damaged"):
+        told = " ".join(as_text(problem.text) for problem in problems[:_MOST_PROBLEMS])
+        more = len(problems) - _MOST_PROBLEMS
+        st.caption(f":material/report: {told}" + (f" So it is with {more:,} more." * (more > 0)))
+        st.button(
+            "Delete the damaged",
+            key="library_delete_damaged",
+            on_click=attempt,
+            args=(library.delete, [problem.number for problem in problems]),
+        )
+
+
+@contextmanager
+def told_calmly() -> Iterator[None]:
+    """What a library cannot do inside is said in the place of the rest."""
+    try:
+        yield
+    except LibraryError as error:
+        draw_error(str(error))
+
+
+def size_in_words(size: int) -> str:
+    """Bytes, as people say them."""
+    return f"{size / 1e6:,.1f} MB" if size < 1e9 else f"{size / 1e9:,.1f} GB"
+
+
+_UPLOAD = "library_upload"
+_MOST_TOLD = 5
+# All runs of a file are in memory while it is made.
+_MOST_BYTES_WITH_MODELS = 500_000_000
+_AT_ONCE = 500
+
+
+def follow_upload(library: Library) -> None:
+    """Take in what was uploaded. Before the table is drawn."""
+    take_upload(_UPLOAD, functools.partial(_take_in, library))
+
+
+def draw_travel(library: Library, query: Query, chosen: tuple[Entry, ...]) -> None:
+    """Downloads of the ticked runs and of all that fit, and an upload."""
+    panel = st.expander(
+        "Export and import", key="library_travel", on_change="rerun", icon=":material/sync_alt:"
+    )
+    if not panel.open:
+        return
+    with panel:
+        _draw_export(library, query, tuple(entry.number for entry in chosen))
+        draw_upload(
+            "Import runs",
+            key=_UPLOAD,
+            help="A file that a library exported, whose runs that are here already are left as "
+            "they are, or a run that was saved, which is added each time.",
+        )
+
+
+def _draw_export(library: Library, query: Query, numbers: tuple[int, ...]) -> None:
+    count, fits = library.count(query), library.size() <= _MOST_BYTES_WITH_MODELS
+    models = st.toggle(
+        "with their models",
+        fits,
+        key="library_with_models",
+        disabled=not fits,
+        help="Without them a file has the figures and curves alone, and is far smaller.",
+    )
+    with st.container(horizontal=True, gap="small"):
+        st.download_button(
+            f"Export the {len(numbers):,} ticked" if numbers else "Export the ticked",
+            data=lambda: library.export(numbers, models=models),
+            file_name="attnlab.runs",
+            mime="application/octet-stream",
+            key="library_export_ticked",
+            on_click="ignore",
+            disabled=not numbers,
+            icon=":material/download:",
+        )
+        st.download_button(
+            f"Export all that fit ({count:,})",
+            data=lambda: library.export(_numbers(library, query), models=models),
+            file_name="attnlab.runs",
+            mime="application/octet-stream",
+            key="library_export_all",
+            on_click="ignore",
+            disabled=not count,
+            icon=":material/download:",
+        )
+    st.caption(
+        f"One file, with names, tags and notes. This page takes files of at most "
+        f"{st.get_option('server.maxUploadSize')} MB; on a machine of your own "
+        "`python -m attnlab runs import` takes any."
+    )
+
+
+def _numbers(library: Library, query: Query) -> Iterator[int]:
+    for first in range(0, library.count(query), _AT_ONCE):
+        yield from (e.number for e in library.entries(query, first=first, most=_AT_ONCE))
+
+
+def _take_in(library: Library, file: UploadedFile | None) -> Told:
+    if file is None:
+        return None
+    try:
+        taken = _taken_in(library, file.getvalue())
+    except (ArchiveError, RunFileError, LibraryError) as error:
+        return functools.partial(draw_error, f"{quoted(file.name)}: {error} Nothing was added.")
+    # A file that the browser refuses as too large is not told to the server: the name says which
+    # file this is about.
+    return functools.partial(_draw_taken, quoted(file.name), taken)
+
+
+def _taken_in(library: Library, data: bytes) -> TakenIn:
+    """The runs of a file of them, or the one of a run file."""
+    try:
+        return library.take_in(data)
+    except ArchiveError:
+        if not data.startswith(b"attnlab run "):
+            raise
+    run = from_bytes(data)
+    tests = dict(run.history.tests)
+    step = int(run.state.step)
+    state = "done" if step == run.experiment.training.steps else "interrupted"
+    result = result_of(run, state, tests.get(step), 0.0)
+    return TakenIn((library.keep(result),), 0, ())
+
+
+def _draw_taken(name: str, taken: TakenIn) -> None:
+    added, known = len(taken.added), taken.known
+    parts = [f"{added:,} run{'s' * (added != 1)} added"]
+    if known:
+        parts.append(f"{known:,} left as they were, being here already")
+    if taken.refused:
+        parts.append(f"{len(taken.refused):,} with a problem")
+    told = "".join(f"\n- {as_message(line)}" for line in taken.refused[:_MOST_TOLD])
+    more = len(taken.refused) - _MOST_TOLD
+    st.info(
+        f"{as_message(name)}: {', '.join(parts)}.{told}"
+        + (f"\n- and {more:,} more" if more > 0 else ""),
+        icon=":material/upload:",
+    )

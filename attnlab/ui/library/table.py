@@ -1,0 +1,312 @@
+"""The runs of the library as a table: which are listed, their texts, and which are selected."""
+
+import functools
+import math
+from collections.abc import Iterable
+from datetime import timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from attnlab.configuration.number_text import show_measured
+from attnlab.optimum import Best, optimum
+from attnlab.runs.differences import changes_between
+from attnlab.runs.library import SORTS, Choices, Entry, Library, Query
+from attnlab.runs.result import STATES
+from attnlab.training.experiment import Experiment
+from attnlab.training.shares import learned_share
+from attnlab.ui.core.fragments import draw_while
+from attnlab.ui.core.process_figures import answer_or_none, is_answered
+
+MOST_TICKED = 100
+_TICKED, _TABLES = "library_ticked", "library_tables"
+
+
+def ticked() -> tuple[int, ...]:
+    """The numbers of the ticked runs, in the order in which they were ticked."""
+    return st.session_state.get(_TICKED, ())
+
+
+def set_ticked(numbers: Iterable[int]) -> None:
+    """Tick these, and no others, in a new table. For callbacks."""
+    _put(numbers)
+    st.session_state[_TABLES] = table_number() + 1
+
+
+def table_number() -> int:
+    """How often ticks were set otherwise than by the table, which then begins anew with them."""
+    return st.session_state.get(_TABLES, 0)
+
+
+def tick_on_page(on_page: tuple[int, ...], chosen: Iterable[int]) -> None:
+    """Of the runs of a page tick those that are chosen; those of other pages stay. As above."""
+    new = set(chosen)
+    stay = [number for number in ticked() if number in new or number not in on_page]
+    _put([*stay, *(number for number in on_page if number in new)])
+
+
+def _put(numbers: Iterable[int]) -> None:
+    st.session_state[_TICKED] = tuple(dict.fromkeys(numbers))[:MOST_TICKED]
+
+
+def ticked_entries(library: Library, *, in_bin: bool) -> tuple[Entry, ...]:
+    """The ticked runs; those that were deleted or restored since, here or elsewhere, are not."""
+    found = (library.entry(number) for number in ticked())
+    return tuple(each for each in found if each and (each.deleted is not None) == in_bin)
+
+
+# As many as a thumbnail has room for.
+_POINTS = 40
+_MOST_LETTERS = 60
+# Of the settings that stand in tables; to work one out takes as long as to read its run.
+_MOST_REMEMBERED = 1_000
+NOTHING = "–"
+
+
+def best_of(experiment: Experiment) -> Best | None:
+    """The optimum of its process, if that is known already; asked for in any case."""
+    known = answer_or_none(optimum, experiment.generator, experiment.length)
+    return None if known is None else known.final
+
+
+def name_of(entry: Entry) -> str:
+    """The user's, or its number."""
+    return entry.name or f"run {entry.number}"
+
+
+@functools.lru_cache(_MOST_REMEMBERED)
+def own_settings(experiment: Experiment) -> str:
+    """What is not at the default of its process and model, other than length and seed."""
+    plain = Experiment(
+        generator=type(experiment.generator)(),
+        model=type(experiment.model)(),
+        length=experiment.length,
+        seed=experiment.seed,
+    )
+    return ", ".join(
+        f"{change.label} {change.after}"
+        if len(change.after) <= _MOST_LETTERS
+        else f"own {change.label}"
+        for change in changes_between(plain, experiment)
+    )
+
+
+def figures_of(entry: Entry) -> dict[str, str]:
+    """Its test figures with their standard errors, by their names."""
+    test, experiment = entry.result.evaluation, entry.result.experiment
+    if test is None or not math.isfinite(test.nll):
+        return dict.fromkeys(("loss (nats)", "accuracy", "learned"), NOTHING)
+    best = best_of(experiment)
+    learned = best and learned_share(test, best, experiment.generator.vocabulary.size)
+    return {
+        "loss (nats)": show_measured(test.nll, test.nll_stderr),
+        "accuracy": show_measured(test.accuracy, test.accuracy_stderr),
+        "learned": f"{show_measured(100 * learned.share, 100 * learned.stderr, most_places=0)} %"
+        if learned
+        else NOTHING,
+    }
+
+
+def thumbnail_of(entry: Entry) -> list[float] | None:
+    """Its test loss at even distances of steps: 1 is a uniform guess, 0 the floor.
+
+    None without two tests, and where the floor is not known yet or nothing can be learned.
+    """
+    experiment, tests = entry.result.experiment, entry.result.tests
+    best, uniform = best_of(experiment), np.log(experiment.generator.vocabulary.size)
+    tests = [(step, test) for step, test in tests if math.isfinite(test.nll)]
+    if best is None or len(tests) < 2 or learned_share(best, best, _vocab(experiment)) is None:
+        return None
+    steps = [step for step, _ in tests]
+    shares = [(test.nll - best.nll) / (uniform - best.nll) for _, test in tests]
+    even = np.interp(np.linspace(0, steps[-1], _POINTS), steps, shares)
+    # The browser would stretch what reaches beyond the field to its height.
+    return even.clip(0, 1).round(3).tolist()
+
+
+def _vocab(experiment: Experiment) -> int:
+    return experiment.generator.vocabulary.size
+
+
+def browser_zone() -> ZoneInfo | None:
+    """Return the time zone of the browser, or None if it names none that is known here."""
+    try:
+        return ZoneInfo(st.context.timezone or "")
+    except (ZoneInfoNotFoundError, ValueError):
+        return None
+
+
+def ago(past: timedelta) -> str:
+    """How long ago that was, in its largest unit."""
+    seconds = max(0, past.total_seconds())
+    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= size:
+            many = int(seconds // size)
+            return f"{many:,} {unit}{'s' if many > 1 else ''} ago"
+    return "just now"
+
+
+_ANY = ""
+_VIEWS = {False: "Runs", True: "Bin"}
+_PAGE = "library_page"
+
+
+def draw_filters(choices: Choices) -> Query:
+    """The fields; what they ask for."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="filters"):
+        text = st.text_input(
+            "search",
+            key="library_text",
+            persist_state="session",
+            max_chars=200,
+            placeholder="name, note, tag, reason …",
+            width=220,
+            on_change=_first_page,
+        )
+        generator = _choice("process", "generator", choices.generators)
+        model = _choice("model", "model", choices.models)
+        tag = _choice("tag", "tag", choices.tags)
+        state = _choice("state", "state", tuple(STATES))
+        sort = st.selectbox(
+            "sorted by",
+            list(SORTS),
+            key="library_sort",
+            persist_state="session",
+            width=140,
+            on_change=_first_page,
+        )
+        descending = st.toggle(
+            "descending",
+            True,
+            key="library_descending",
+            persist_state="session",
+            on_change=_first_page,
+        )
+        deleted = st.segmented_control(
+            "view",
+            list(_VIEWS),
+            default=False,
+            required=True,
+            format_func=_VIEWS.get,
+            key="library_view",
+            persist_state="session",
+            label_visibility="collapsed",
+            on_change=_other_view,
+        )
+    return Query(
+        text=text,
+        generator=generator,
+        model=model,
+        tag=tag,
+        state=state,
+        deleted=deleted,
+        sort=sort,
+        descending=descending,
+    )
+
+
+def clear_filters() -> None:
+    """List all runs again. For callbacks."""
+    for name in ("text", "generator", "model", "tag", "state"):
+        st.session_state[f"library_{name}"] = _ANY
+    _first_page()
+
+
+def draw_page_choice(pages: int) -> int:
+    """The buttons that turn pages; the chosen one, from 0."""
+    if pages <= 1:
+        return 0
+    # There were more of them before.
+    st.session_state[_PAGE] = min(pages, st.session_state.get(_PAGE, 1))
+    return st.pagination(pages, key=_PAGE, persist_state="session", max_visible_pages=5) - 1
+
+
+def _choice(label: str, name: str, values: tuple[str, ...]) -> str:
+    key = f"library_{name}"
+    # One that is gone since it was chosen.
+    if st.session_state.get(key, _ANY) not in (_ANY, *values):
+        st.session_state[key] = _ANY
+    return st.selectbox(
+        label,
+        [_ANY, *values],
+        key=key,
+        persist_state="session",
+        format_func=lambda value: value or "any",
+        width=140,
+        on_change=_first_page,
+    )
+
+
+def _first_page() -> None:
+    st.session_state[_PAGE] = 1
+
+
+def _other_view() -> None:
+    _first_page()
+    set_ticked(())
+
+
+ROWS_ON_PAGE = 25
+
+
+def draw_table(entries: tuple[Entry, ...], *, first: int, count: int) -> None:
+    """These runs of `count`, from the `first`; again when the floors of all are known."""
+    numbers = tuple(entry.number for entry in entries)
+    # Places of ticks in one table mean other runs in the next.
+    key = f"library_table_{table_number()}_{hash(numbers)}"
+    table = pd.DataFrame([_row(entry) for entry in entries])
+    before = ticked()
+    st.dataframe(
+        table,
+        key=key,
+        hide_index=True,
+        on_select=lambda: tick_on_page(
+            numbers, [numbers[row] for row in st.session_state[key]["selection"]["rows"]]
+        ),
+        selection_mode="multi-row",
+        selection_default={
+            "selection": {"rows": [i for i, number in enumerate(numbers) if number in before]}
+        },
+        column_config={
+            "loss curve": st.column_config.LineChartColumn(y_min=0, y_max=1, width=90),
+            "learned": st.column_config.TextColumn(width=90),
+            "steps": st.column_config.NumberColumn(format="localized"),
+            "seconds": st.column_config.NumberColumn(format="%.1f"),
+        },
+        placeholder="–",
+        alt=f"Runs of the library, {len(table)} of them on this page.",
+    )
+    st.caption(
+        f"Runs {first + 1:,} to {min(first + ROWS_ON_PAGE, count):,} of {count:,}. Tick rows by "
+        "their boxes; a click on the head of a column sorts this page alone. Figures are of the "
+        "test set, ± one standard error; `learned` is of what can be learned. `loss curve`: the "
+        "test loss along the run, the head of its field a uniform guess, the foot the floor."
+    )
+    processes = {(e.result.experiment.generator, e.result.experiment.length) for e in entries}
+
+    def missing() -> bool:
+        return not all(is_answered(optimum, *process) for process in processes)
+
+    draw_while(missing, lambda: None, key="library_floors", seconds=0.5)
+
+
+def _row(entry: Entry) -> dict[str, object]:
+    result, experiment = entry.result, entry.result.experiment
+    return {
+        "name": name_of(entry),
+        "process": experiment.generator.name,
+        "model": experiment.model.name,
+        "length": experiment.length,
+        "state": result.state,
+        "loss curve": thumbnail_of(entry),
+        **figures_of(entry),
+        "steps": result.steps,
+        "seconds": result.seconds or None,
+        "seed": experiment.seed,
+        "other settings": own_settings(experiment),
+        "tags": ", ".join(entry.tags),
+        "note": entry.note.partition("\n")[0],
+        "kept": entry.kept_at(browser_zone()),
+    }
