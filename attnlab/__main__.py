@@ -2,8 +2,7 @@
 
 import sys
 
-from attnlab.command_line.cli import main
-from attnlab.command_line.ending import status_of
+from attnlab.command_line.cli import main, status_of
 
 
 def run() -> int:

@@ -1,1 +1,1 @@
-"""The command line, and how it ends before its time."""
+"""The command line."""

@@ -1,23 +1,43 @@
-"""Many runs for a command: where they are carried out, what is told meanwhile, what is kept."""
+"""`compare` and `reproduce`: many runs over seeds, how they are carried out, and their results."""
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
-from attnlab.command_line.ending import Doing
-from attnlab.command_line.keeping import open_library
-from attnlab.command_line.numbers import whole_number
+from attnlab.command_line.parser import Doing, whole_number
+from attnlab.command_line.process_commands import known_value
+from attnlab.command_line.runs_command import open_library
+from attnlab.comparisons.grid import (
+    MOST_SEEDS,
+    PRESET,
+    Grid,
+    alternatives,
+    experiments_of,
+    settings_of,
+)
+from attnlab.comparisons.intervals import DOUBTS, LEVEL, Interval
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.processes import Processes
+from attnlab.comparisons.published.literature import POST
+from attnlab.comparisons.published.parts import PARTS, Part, part_named, runs_of
+from attnlab.comparisons.published.rows import PublishedRow, rows_of, to_record
+from attnlab.comparisons.published.shipped import shipped, shipped_results
+from attnlab.comparisons.records import to_csv, to_records
+from attnlab.comparisons.summary import Row, figures_of, summarise
+from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError
 from attnlab.runs.library import LibraryError
+from attnlab.runs.option_texts import EXPERIMENT_PARTS
 from attnlab.runs.result import Result
 from attnlab.training.experiment import Experiment
 
+FIGURE_NAMES = MappingProxyType({"accuracy": "accuracy", "exact_match": "exact match"})
 _MOST_WORKERS = 1_000
 
 
@@ -69,7 +89,7 @@ def carry_out(
 
 
 def _told(results: Iterator[Result]) -> Iterator[Result]:
-    """The results; what the library could not keep is told behind the last."""
+    """Yield the results, then report what the library could not keep."""
     try:
         yield from results
     except LibraryError as error:
@@ -78,7 +98,7 @@ def _told(results: Iterator[Result]) -> Iterator[Result]:
 
 @contextmanager
 def executor_of(workers: str | None, address: str | None) -> Iterator[Executor | None]:
-    """So many worker processes, a Dask scheduler's workers, or None for this process."""
+    """Give worker processes, the workers of a Dask scheduler, or None for this process."""
     if workers is not None:
         with Processes(whole_number("workers", workers, 1, _MOST_WORKERS)) as pool:
             yield pool
@@ -105,3 +125,186 @@ def _client(address: str) -> Any:
     except (OSError, TimeoutError, ValueError) as error:
         remedy = "Name the address of a scheduler that runs, such as tcp://127.0.0.1:8786"
         raise OptionError("dask", address, f"no answer from there ({error})", remedy) from None
+
+
+def add_compare(commands: argparse._SubParsersAction) -> None:
+    """The command `compare`."""
+    comparing = commands.add_parser(
+        "compare",
+        add_help=False,
+        help="train every combination of some options over seeds, and compare them",
+        description=(
+            "Any option may have several values, between commas or, if it is a list of numbers "
+            "itself, between |. Runs that the library has are not trained again."
+        ),
+    )
+    comparing.add_argument("--preset", metavar="NAME,…", help="start from these experiments")
+    comparing.add_argument("--seeds", default="5", help="how many seeds each (default 5)")
+    comparing.add_argument("--first-seed", default="0", help="the first of them (default 0)")
+    where = comparing.add_mutually_exclusive_group()
+    where.add_argument("--workers", help="compute in so many processes of this machine")
+    where.add_argument("--dask", metavar="ADDRESS", help="compute on this Dask scheduler's workers")
+    add_reuse(comparing)
+    shown = comparing.add_mutually_exclusive_group()
+    shown.add_argument("--json", action="store_true", help="one JSON object")
+    shown.add_argument("--csv", action="store_true", help="a table of comma-separated values")
+    comparing.add_options(EXPERIMENT_PARTS, leave_out=("seed",))
+
+
+def run_compare(parsed: dict[str, Any], doing: Doing) -> int:
+    """Train them all, and print a row for each setting."""
+    as_json, as_csv = parsed.pop("json"), parsed.pop("csv")
+    workers, address = parsed.pop("workers", None), parsed.pop("dask", None)
+    reuse = take_reuse(parsed)
+    seeds = whole_number("seeds", parsed.pop("seeds"), 1, 100)
+    first_seed = whole_number("first_seed", parsed.pop("first_seed"), 0, 2**31 - 101)
+    # The preset comes first: the other options change it.
+    names = sorted(parsed, key=lambda name: (name != PRESET, name))
+    options = tuple((name, alternatives(name, parsed[name])) for name in names)
+    grid = Grid(options, seeds=seeds, first_seed=first_seed)
+    settings = settings_of(grid)
+    if all(setting.experiment is None for setting in settings):
+        raise ValueError(settings[0].problem)
+    experiments = [each for setting in settings for each in experiments_of(setting, grid)]
+    with executor_of(workers, address) as executor:
+        what = f"of {len(settings):,} settings"
+        results = carry_out(experiments, executor, doing, what=what, **reuse)
+    rows = summarise(results, settings)
+    if as_json:
+        record = {"seeds": seeds, "rows": to_records(rows)}
+        print(json.dumps(record))
+    elif as_csv:
+        print(to_csv(rows), end="")
+    else:
+        for row in rows:
+            print(_compared_line(row))
+    # Scripts check the status for whether there is any result.
+    return 0 if any(row.finished for row in rows) else 1
+
+
+def _compared_line(row: Row) -> str:
+    setting = ", ".join(f"{name} {text}" for name, text in row.setting.options) or "the defaults"
+    lines = []
+    if row.nll is not None:
+        lines = ["  ".join(result_parts(row)), *seed_lines(row)]
+    reasons = dict.fromkeys(each.reason for each in row.unfinished)
+    lines += [f"{len(row.unfinished) or 1} without figures: {reason}" for reason in reasons]
+    return "\n    ".join([setting, *lines])
+
+
+def add_reproduce(commands: argparse._SubParsersAction) -> None:
+    """The command `reproduce`."""
+    usual = ", ".join(f"{part.seeds} of {name}" for name, part in PARTS.items())
+    reproducing = commands.add_parser(
+        "reproduce",
+        help="train what a blog post published over seeds, and say what it means",
+        description=(
+            f"Attention against a linear model, as in {POST}. Runs that the library has are not "
+            "trained again."
+        ),
+    )
+    reproducing.add_argument("--seeds", help=f"how many seeds each (default {usual})")
+    reproducing.add_argument(
+        "--part",
+        default="table",
+        metavar="{" + ",".join(PARTS) + "}",
+        help=(
+            "table: the rows as published (default); ladder: one switch after another from there "
+            "to the ceiling; zoo: the same processes with all model families"
+        ),
+    )
+    where = reproducing.add_mutually_exclusive_group()
+    where.add_argument("--workers", help="compute in so many processes of this machine")
+    where.add_argument(
+        "--shipped", action="store_true", help="print the result that comes with the program"
+    )
+    add_reuse(reproducing)
+    reproducing.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def run_reproduce(parsed: dict[str, Any], doing: Doing) -> int:
+    """Train them all, or read what was trained before, and print a row for each setting."""
+    part, is_shipped = part_named(parsed["part"]), parsed["shipped"]
+    if is_shipped:
+        seeds = _shipped_seeds(part, parsed.get("seeds"))
+        rows = rows_of(part, shipped_results(part), references=shipped().references_of, seeds=seeds)
+    else:
+        seeds = whole_number("seeds", parsed.get("seeds", str(part.seeds)), 1, MOST_SEEDS)
+        with executor_of(parsed.get("workers"), None) as executor:
+            what = f"of {len(part.settings)} settings"
+            reuse = take_reuse(parsed)
+            results = carry_out(runs_of(part, seeds), executor, doing, what=what, **reuse)
+        rows = rows_of(part, results)
+    status = 0 if any(row.row.finished for row in rows) else 1
+    if parsed["json"]:
+        made = vars(shipped().made) if is_shipped else None
+        record = {"part": part.name, "seeds": seeds, "published_in": POST, "shipped": made}
+        record["rows"] = [to_record(row) for row in rows]
+        print(json.dumps(record))
+        return status
+    if is_shipped:
+        print(made_in_words())
+    for row in rows:
+        print(_published_line(row))
+    return status
+
+
+def made_in_words() -> str:
+    """Say where the shipped result comes from."""
+    made = shipped().made
+    return f"Made {made.date} with attnlab {made.attnlab} and JAX {made.jax} on {made.machine}."
+
+
+def _shipped_seeds(part: Part, text: str | None) -> int:
+    there = shipped().seeds[part.name]
+    seeds = whole_number("seeds", text or str(there), 1, MOST_SEEDS)
+    if seeds > there:
+        problem = f"more than the {there} that come with the program"
+        raise OptionError("seeds", seeds, problem, "Choose fewer, or leave out --shipped")
+    return seeds
+
+
+def _published_line(row: PublishedRow) -> str:
+    inner = row.row
+    lines = [] if inner.accuracy is None else [*result_parts(inner), *seed_lines(inner)]
+    return "\n    ".join([f"{row.process}, {row.model}", *lines, row.verdict])
+
+
+def show_interval(interval: Interval) -> str:
+    """Return a mean over seeds with its confidence interval."""
+    if interval.low is None:
+        return f"{interval.mean:.4f} (one seed)"
+    if interval.low == interval.high:
+        return f"{interval.mean:.4f} (the same with all {interval.n} seeds)"
+    ends = show_range(interval.low, interval.high, places=4)
+    return f"{interval.mean:.4f} ({LEVEL:.0%} {ends}, {interval.n} seeds)"
+
+
+def result_parts(row: Row) -> list[str]:
+    """Return a row's results beside the best possible ones, each with its error or interval."""
+    best = row.references.best
+    match = [] if row.exact_match is None else [f"exact match {show_interval(row.exact_match)}"]
+    return [
+        *match,
+        f"accuracy {show_interval(row.accuracy)} of "
+        f"{known_value(best.accuracy, best.accuracy_stderr)}",
+        f"loss {show_interval(row.nll)} nats of {known_value(best.nll, best.nll_stderr)}",
+    ]
+
+
+def seed_lines(row: Row) -> list[str]:
+    """Return what several seeds came to one by one, and why their interval may not hold."""
+    if len(row.finished) < 2:
+        return []
+    figure = "accuracy" if row.exact_match is None else "exact_match"
+    each = " ".join(f"{value:.4f}" for value in figures_of(row, figure).values())
+    lines = [f"{FIGURE_NAMES[figure]} of each seed: {each}"]
+    if (reached := row.reached) is not None:
+        share = f"{reached.share.low:.0%} to {reached.share.high:.0%}"
+        level = f"{reached.target:.0%} {'of targets' if row.exact_match else 'learned'}"
+        lines.append(
+            f"{reached.runs} of {reached.n} seeds reached {level} "
+            f"({LEVEL:.0%} interval of that share: {share})"
+        )
+    doubts = [DOUBTS[name] for name in getattr(row, figure).doubts]
+    return [*lines, *(f"caution: {words}" for words in doubts)]

@@ -1,4 +1,4 @@
-"""The parser of a command: errors of one line, and help grouped by process and model."""
+"""The parser of commands: errors of one line, help grouped by process and model, whole numbers."""
 
 import argparse
 import sys
@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable
 from types import MappingProxyType
 from typing import NoReturn, TextIO
 
-from attnlab.configuration.options import options_of
+from attnlab.configuration.number_text import read_value
+from attnlab.configuration.options import Option, OptionError, options_of
 from attnlab.generators import PROCESSES
 from attnlab.models import ALL_MODELS
 from attnlab.positions import POSITIONS
@@ -19,6 +20,13 @@ _ALSO = MappingProxyType({"generator": ("task",)})
 _KINDS = MappingProxyType(
     {"process": PROCESSES, "model": ALL_MODELS, "position": POSITIONS, "optimiser": OPTIMISERS}
 )
+
+
+class Doing:
+    """What a command is doing, in words that continue "interrupted"."""
+
+    def __init__(self, words: str = "while starting"):
+        self.words = words
 
 
 class Parser(argparse.ArgumentParser):
@@ -74,6 +82,18 @@ class _Help(argparse.Action):
         else:
             print(parser.help_of(values), end="")
         raise SystemExit(0)
+
+
+def whole_number(name: str, text: str, low: int, high: int) -> int:
+    """The whole number in a text.
+
+    Refused, with an `OptionError`: one that is not from `low` to `high`.
+    """
+    value = read_value(name, Option(help=""), text, 0)
+    if not low <= value <= high:
+        problem = f"not from {low:,} to {high:,}"
+        raise OptionError(name, value, problem, "Choose a whole number within")
+    return value
 
 
 def _section(part: type, options: dict) -> str:

@@ -9,8 +9,7 @@ from typing import Any
 import jax.random as jr
 import numpy as np
 
-from attnlab.command_line.ending import Doing
-from attnlab.command_line.numbers import show_estimate, whole_number
+from attnlab.command_line.parser import Doing, whole_number
 from attnlab.configuration.options import default_of, options_of
 from attnlab.configuration.records import to_record
 from attnlab.generators import PROCESSES, AbstractGenerator, sample
@@ -85,7 +84,7 @@ def run_optimum(parsed: dict[str, Any], doing: Doing) -> int:
         for rung in rungs:
             best = rung.best
             accuracy, loss = (
-                show_estimate(value, stderr, bounded=best.bounded)
+                _show_estimate(value, stderr, bounded=best.bounded)
                 for value, stderr in (
                     (best.accuracy, best.accuracy_stderr),
                     (best.nll, best.nll_stderr),
@@ -125,6 +124,25 @@ def run_optimum(parsed: dict[str, Any], doing: Doing) -> int:
     }
     print(json.dumps(report))
     return 0
+
+
+def __show_estimate(value: float, stderr: float, *, bounded: bool = False) -> str:
+    """Return a number with its standard error, or how it was found."""
+    if bounded:
+        return f"{known_value(value, stderr)} (search stopped early)"
+    return known_value(value, stderr) if stderr else f"{value:.4f} (exact)"
+
+
+def _show_estimate(value: float, stderr: float, *, bounded: bool = False) -> str:
+    """Return a number with its standard error, or how it was found."""
+    if bounded:
+        return f"{known_value(value, stderr)} (search stopped early)"
+    return known_value(value, stderr) if stderr else f"{value:.4f} (exact)"
+
+
+def known_value(value: float, stderr: float) -> str:
+    """Return a known value, with its standard error if it is estimated."""
+    return f"{value:.4f} ± {stderr:.4f}" if stderr else f"{value:.4f}"
 
 
 def _process(parsed: dict[str, Any]) -> tuple[AbstractGenerator, int]:

@@ -1,4 +1,4 @@
-"""`runs`: the library from the command line."""
+"""`runs`: the library from the command line, and how other commands keep runs in it."""
 
 import argparse
 import json
@@ -9,18 +9,46 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from attnlab.command_line.ending import Doing
-from attnlab.command_line.numbers import whole_number
+from attnlab.command_line.parser import Doing, whole_number
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.runs.differences import label_of_change
 from attnlab.runs.library import SORTS, Entry, Library, LibraryError, Query, library_folder
 from attnlab.runs.library.archive import BEGINS, MOST_BYTES
-from attnlab.runs.result import STATES
+from attnlab.runs.result import STATES, Result
 from attnlab.runs.whole_file import read_bytes, save_bytes
 from attnlab.training.experiment import to_json
 
 _MOST_LISTED = 1_000_000
+
+
+def open_library() -> Library | None:
+    """The user's library; None if it is off or cannot be opened, which is told."""
+    folder = library_folder(os.environ)
+    if folder is None:
+        return None
+    try:
+        return Library(folder)
+    except LibraryError as error:
+        _warn(error)
+        return None
+
+
+def keep(result: Result) -> None:
+    """Keep one result in the user's library."""
+    library = open_library()
+    if library is None:
+        return
+    try:
+        library.keep(result)
+    except (LibraryError, ValueError) as error:
+        _warn(error)
+    finally:
+        library.close()
+
+
+def _warn(error: Exception) -> None:
+    print(f"attnlab: not kept in the library. {error}", file=sys.stderr)
 
 
 def add_runs(commands: argparse._SubParsersAction) -> None:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attnlab.command_line.ending import Doing
-from attnlab.command_line.keeping import keep
+from attnlab.command_line.parser import Doing
+from attnlab.command_line.runs_command import keep
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractTask

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from attnlab.command_line.numbers import result_parts, seed_lines, show_interval
+from attnlab.command_line.many_runs import result_parts, seed_lines, show_interval
 from attnlab.comparisons.intervals import Interval
 from attnlab.comparisons.summary import References, summarise
 from attnlab.optimum import Best
