@@ -45,12 +45,23 @@ def test_a_session_is_collected_once_it_is_forgotten():
     assert server.times == 1
 
 
+def test_sessions_that_end_one_after_another_are_all_collected():
+    server = Server(600)
+    server.memory.session_ended()
+    server.looks(seconds=10)
+    server.memory.session_ended()
+    server.looks(seconds=120)
+    server.spare = 50 * MEGA
+    server.looks(seconds=10)
+    assert (server.times, server.spare) == (2, 0)
+
+
 def test_visitors_who_come_and_go_do_not_put_it_off():
     server = Server(600)
     for _ in range(100):
         server.memory.session_ended()
         server.looks(seconds=10)
-    assert server.times in (6, 7)
+    assert server.times in (7, 8)
 
 
 def test_a_server_that_holds_much_frees_it_at_once_and_only_when_it_has_grown():

@@ -53,20 +53,23 @@ class Memory:
     ):
         self._used, self._give_back = used or _resident_bytes, give_back or give_memory_back
         self._most, self._clock = most, clock
-        # When the state of the first of the sessions that ended since the last time is forgotten.
-        self._due = math.inf
+        # When to collect next, and when the state of the latest session to end is forgotten.
+        self._due, self._latest = math.inf, -math.inf
         self._held = 0
         self.is_full = False
 
     def session_ended(self) -> None:
         """Collect its state once Streamlit has forgotten it."""
-        self._due = min(self._due, self._clock() + _SECONDS_UNTIL_FORGOTTEN)
+        self._latest = self._clock() + _SECONDS_UNTIL_FORGOTTEN
+        self._due = min(self._due, self._latest)
 
     def look(self) -> None:
         """Collect if it is time, or if the process holds much."""
-        is_due = self._clock() >= self._due
+        now = self._clock()
+        is_due = now >= self._due
         if is_due:
-            self._due = math.inf
+            # Sessions that ended after the first one are forgotten later than it.
+            self._due = self._latest if self._latest > now else math.inf
         if is_due or self._used() > max(_PLENTY * self._most, self._held + _GROWTH):
             self._give_back()
             self._held = self._used()
