@@ -211,7 +211,9 @@ def _all_of(library: Library) -> list[int]:
 def _import(library: Library, parsed: dict[str, Any]) -> int:
     file = parsed["file"]
     try:
-        data = read_bytes(Path(file), begins=BEGINS, most=MOST_BYTES)
+        data = read_bytes(
+            Path(file), is_right=lambda head: head.startswith(BEGINS), most=MOST_BYTES
+        )
     except OSError as error:
         raise OptionError("file", file, error.strerror or str(error), "Name another file") from None
     taken = library.take_in(data)
@@ -219,6 +221,10 @@ def _import(library: Library, parsed: dict[str, Any]) -> int:
         print(f"attnlab: {reason}", file=sys.stderr)
     print(f"{len(taken.added):,} added, {taken.known:,} were there", file=sys.stderr)
     return 0
+
+
+def _is_archive(beginning: bytes) -> bool:
+    return beginning.startswith(BEGINS)
 
 
 def _numbers(library: Library, texts: Sequence[str]) -> list[int]:

@@ -27,8 +27,7 @@ from attnlab.inspection.targets import exact_match_of
 from attnlab.runs.history import empty_history
 from attnlab.runs.library import Entry, Library, LibraryError
 from attnlab.runs.result import Result, result_of
-from attnlab.runs.run_file_header import RunFileError
-from attnlab.runs.storage import Run, from_bytes, to_bytes
+from attnlab.runs.storage import Run, RunFileError, from_bytes, to_bytes
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, from_json, prepare, to_json
 from attnlab.training.limits import OPEN, Limits, check_limits, steps_at_once

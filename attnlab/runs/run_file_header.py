@@ -1,4 +1,4 @@
-"""The header of a run file: all of a run but its arrays, which it lists."""
+"""The header of a run file: all of a run but its arrays."""
 
 import math
 from typing import Any, NamedTuple
@@ -12,29 +12,27 @@ from attnlab.training.steps import AMENDABLE
 
 # The largest that attnlab writes, of a run changed as often as can be, has about half as much.
 MOST_HEADER_BYTES = 256_000
+REMEDY = "Choose a file that attnlab saved."
 _MOST_ENTRIES = (
     ("tests", MOST_TESTS),
     ("checkpoints", MOST_CHECKPOINTS),
     ("changes", MOST_CHANGES),
 )
-_PARTS = {"experiment", "arrays", "versions", *(name for name, _ in _MOST_ENTRIES)}
-_REMEDY = "Choose a file that attnlab saved."
+_PARTS = {"experiment", "versions", *(name for name, _ in _MOST_ENTRIES)}
 
 
 class RunFileError(AttnlabError, ValueError):
     """Bytes that are not a run that can be opened here. Says what is wrong, and the remedy."""
 
-    def __init__(self, problem: str, remedy: str = _REMEDY):
+    def __init__(self, problem: str, remedy: str = REMEDY):
         self.problem = problem
         super().__init__(f"{problem} {remedy}")
 
 
 class Header(NamedTuple):
-    """What the header says, checked in itself.
+    """All of a run but its arrays, checked in itself.
 
-    `steps` is how many were made, `checkpoints` are the steps at which models were kept, and
-    `arrays` is the list of arrays as it stands in the header, of which only `steps` is known to
-    be right.
+    `steps` is how many were made, and `checkpoints` are the steps at which models were kept.
     """
 
     experiment: Experiment
@@ -43,14 +41,13 @@ class Header(NamedTuple):
     checkpoints: tuple[int, ...]
     changes: tuple[Change, ...]
     versions: Versions
-    arrays: list[Any]
 
 
-def read_header(record: Any) -> Header:
-    """The header in a JSON value; lists are counted before anything is made of their entries.
+def read_header(record: Any, steps: Any) -> Header:
+    """Return the header in a JSON value; lists are counted before their entries are read.
 
-    Refused, with a `RunFileError` or another `ValueError`, `TypeError` or `KeyError`: whatever
-    is not the header of a run.
+    Raises:
+        ValueError, TypeError, KeyError: if it is not the header of a run of this many steps.
     """
     if not isinstance(record, dict) or record.keys() != _PARTS:
         raise RunFileError("The header of this run file does not have the parts of one.")
@@ -58,10 +55,9 @@ def read_header(record: Any) -> Header:
         if not isinstance(record[name], list) or len(record[name]) > most:
             raise RunFileError(f"This run file has no list of at most {most:,} {name}.")
     experiment = from_json_record(record["experiment"])
-    (steps,) = {name: shape for name, _, shape in record["arrays"]}["losses"]
     if type(steps) is not int or not 0 <= steps <= experiment.training.steps:
         raise RunFileError(f"This run file has losses of {quoted(steps)} steps.")
-    tests = tuple((step, _evaluation(figures)) for step, *figures in record["tests"])
+    tests = tuple((step, _evaluation(numbers)) for step, *numbers in record["tests"])
     changes = tuple(_change(*entry) for entry in record["changes"])
     _check_steps([step for step, _ in tests], steps)
     _check_steps(record["checkpoints"], steps)
@@ -70,9 +66,8 @@ def read_header(record: Any) -> Header:
         before_changes(experiment.training, changes)
     except ValueError as error:
         raise RunFileError(f"The changes in this run file do not fit. {error}") from None
-    checkpoints = tuple(record["checkpoints"])
-    versions = versions_of(record["versions"])
-    return Header(experiment, steps, tests, checkpoints, changes, versions, record["arrays"])
+    checkpoints, versions = tuple(record["checkpoints"]), versions_of(record["versions"])
+    return Header(experiment, steps, tests, checkpoints, changes, versions)
 
 
 def _check_steps(entries: list[Any], made: int, *, repeat: bool = False) -> None:
@@ -92,13 +87,13 @@ def _change(step: Any, *options: Any) -> Change:
     return Change(step, tuple((name, old, new) for name, old, new in options))
 
 
-def _evaluation(figures: list[Any]) -> Evaluation:
-    for figure in figures:
-        if type(figure) not in (int, float) or not math.isfinite(figure):
-            raise RunFileError(f"A test in this run file has the figure {quoted(figure)}.")
-    evaluation = Evaluation(*map(float, figures))
+def _evaluation(numbers: list[Any]) -> Evaluation:
+    for number in numbers:
+        if type(number) not in (int, float) or not math.isfinite(number):
+            raise RunFileError(f"A test in this run file has the number {quoted(number)}.")
+    evaluation = Evaluation(*map(float, numbers))
     # An excess may be below 0, by luck.
     least = min(*evaluation[:4], evaluation.excess_stderr or 0.0)
-    if len(figures) not in (4, 6) or least < 0 or evaluation.accuracy > 1:
-        raise RunFileError("A test in this run file has figures that no test has.")
+    if len(numbers) not in (4, 6) or least < 0 or evaluation.accuracy > 1:
+        raise RunFileError("A test in this run file has numbers that no test has.")
     return evaluation

@@ -1,20 +1,21 @@
-"""Runs in files: a checksum, a line of JSON, then the arrays it lists. Never pickle.
+"""Runs in files: the arrays and a header, in the format safetensors. Never pickle.
 
-The file begins with `attnlab run 2` and a line with the SHA-256 of all that follows it. Then comes
-the header, one line of JSON: the experiment, the tests, the steps of the checkpoints, the changes,
-the versions that made it, which older files lack, and name, type and shape of every array of the
-state and of the losses. The bytes of these follow in that order, little-endian, and those of the
-model of every checkpoint, whose arrays are as the first of the state.
+The entry `attnlab` of the file's metadata is JSON: the version of this form, a SHA-256 of the file
+(with zeros in its place), and all of a run but its arrays. An array is named by its place in the
+tree, such as `state.model.tokens`; `losses` are those of all steps, and `checkpoints…` has a first
+axis for the checkpoints.
 
-In files of version 1, which are still read, the header itself lists the arrays of checkpoints too,
-and has the SHA-256, of the arrays alone.
+Files of versions 1 and 2 are still read. They begin with `attnlab run ` and the version; version 2
+then has a line with the SHA-256 of the rest. Then come a line of JSON, which lists the arrays in
+the order of the tree too, and their bytes, little-endian. In version 1 the JSON has the SHA-256 of
+the arrays, and lists those of every checkpoint.
 """
 
 import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,23 +23,36 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import numpy as np
+import safetensors
+import safetensors.numpy
 from jaxtyping import PyTree
 
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.configuration.records import UnregisteredError
 from attnlab.models.transformer.layer import TransformerLayer
 from attnlab.runs.history import History, Versions, current_versions
-from attnlab.runs.run_file_header import MOST_HEADER_BYTES, Header, RunFileError, read_header
+from attnlab.runs.run_file_header import (
+    MOST_HEADER_BYTES,
+    REMEDY,
+    Header,
+    RunFileError,
+    read_header,
+)
 from attnlab.runs.whole_file import read_bytes, save_bytes
 from attnlab.training.experiment import Experiment, starting_form, to_json
 from attnlab.training.steps import TrainState
 
+VERSION = 3
 # Of all versions; the largest that attnlab writes have some tens of megabytes.
 MOST_FILE_BYTES = 1_000_000_000
-BEGINS = b"attnlab run "
-_MAGIC = BEGINS + b"2\n"
-_MAGIC_OF_VERSION_1 = BEGINS + b"1\n"
-_CHECKSUM_BYTES = len(f"{hashlib.sha256().hexdigest()}\n")
+# Names, types and shapes of the arrays of the largest model take a quarter of it.
+_MOST_NAMES_BYTES = 1_000_000
+_OLD = b"attnlab run "
+_BEGINS = b'{"__metadata__":{"attnlab":'
+_ENTRY = "attnlab"
+_NO_CHECKSUM = "0" * 64
+_SIZE_BYTES = 8
+_DAMAGED = "This run file is damaged or cut off."
 
 
 class Run(NamedTuple):
@@ -49,67 +63,91 @@ class Run(NamedTuple):
     history: History
 
 
+class _Opened(NamedTuple):
+    """The header of a file and its arrays: by name, or in versions 1 and 2 as a list and bytes."""
+
+    header: Header
+    arrays: Mapping[str, np.ndarray] | None = None
+    listed: Any = None
+    payload: bytes = b""
+    lists_checkpoints: bool = False
+
+
 def to_bytes(run: Run) -> bytes:
-    """The run as the bytes of a file."""
-    state, history = run.state, run.history
+    """Return the run as the bytes of a file."""
+    history = run.history
     header = {
+        "version": VERSION,
+        "sha256": _NO_CHECKSUM,
         "experiment": json.loads(to_json(run.experiment)),
         "tests": [
-            [step, *(figure for figure in test if figure is not None)]
+            [step, *(number for number in test if number is not None)]
             for step, test in history.tests
         ],
         "checkpoints": [step for step, _ in history.checkpoints],
         "changes": [[change.step, *change.options] for change in history.changes],
         "versions": history.versions or current_versions(),
-        "arrays": _listed(_arrays(state, history.losses)),
     }
-    line = json.dumps(header, allow_nan=False).encode()
-    arrays = _arrays(state, history.losses, history.checkpoints).values()
-    payload = (np.asarray(array, dtype=_little_endian(array)).tobytes() for array in arrays)
-    rest = b"".join([line, b"\n", *payload])
-    return _MAGIC + _checksum(rest) + rest
+    arrays = {**_named("state", run.state), "losses": history.losses}
+    models = [_named("checkpoints", model) for _, model in history.checkpoints]
+    for name in models[0] if models else ():
+        arrays[name] = np.stack([model[name] for model in models])
+    data = safetensors.numpy.save(
+        {name: np.array(array, order="C") for name, array in arrays.items()},
+        {_ENTRY: json.dumps(header, allow_nan=False)},
+    )
+    zeros, checksum = _NO_CHECKSUM.encode(), hashlib.sha256(data).hexdigest().encode()
+    return data.replace(zeros, checksum, 1)
 
 
 def from_bytes(data: bytes) -> Run:
-    """The run that `to_bytes` wrote.
+    """Return the run that `to_bytes` wrote.
 
-    Refused, with a `RunFileError` that says what is wrong: foreign or truncated bytes, anything
-    damaged, a header or arrays that are not those of a run, and a class that is not registered. No
-    array is made before the header is known to be right.
+    Raises:
+        RunFileError: if the bytes are foreign, cut off or damaged, if header or arrays are not
+            those of a run, or if a class is not registered.
     """
     with _described():
-        header, payload = _opened(data)
-        return _assemble(header, payload, lists_checkpoints=data.startswith(_MAGIC_OF_VERSION_1))
+        opened = _opened(data)
+        form = starting_form(opened.header.experiment)
+        if opened.arrays is None:
+            return _run_of_old(opened, form)
+        return _run(opened.header, form, opened.arrays)
 
 
 def header_of(data: bytes) -> Header:
-    """What `from_bytes` reads first, without looking at the arrays. Refused: as there."""
+    """Return the header, without looking at the arrays.
+
+    Raises:
+        RunFileError: as `from_bytes` does.
+    """
     with _described():
-        return _opened(data)[0]
+        return _opened(data).header
 
 
-def _opened(data: bytes) -> tuple[Header, bytes]:
-    """The header, and the bytes after it, which are those that were written."""
-    old = data.startswith(_MAGIC_OF_VERSION_1)
-    if not old and not data.startswith(_MAGIC):
-        raise RunFileError("This is not a run file of attnlab.")
-    start = len(_MAGIC) + (0 if old else _CHECKSUM_BYTES)
-    end = data.find(b"\n", start, start + MOST_HEADER_BYTES + 1)
-    if end < 0:
-        raise RunFileError("The header of this run file is cut off or too long.")
-    signed = memoryview(data)[end + 1 if old else start :]
-    record = json.loads(data[start:end])
-    checksum = f"{record.pop('sha256')}\n".encode() if old else data[len(_MAGIC) : start]
-    if checksum != _checksum(signed):
-        raise RunFileError("This run file is damaged or cut off.")
-    # Parts that came later.
-    missing = {"changes": []} if old else {}
-    return read_header({"versions": Versions(), **missing, **record}), data[end + 1 :]
+def is_run_file(beginning: bytes) -> bool:
+    """Return whether a file that begins so may be a run file."""
+    return beginning.startswith(_OLD) or beginning[_SIZE_BYTES:].startswith(_BEGINS)
+
+
+def save_run(run: Run, path: Path) -> None:
+    """Write the run, as `save_bytes` does: the file is whole, or as it was before."""
+    save_bytes(to_bytes(run), Path(path))
+
+
+def load_run(path: Path) -> Run:
+    """Return the run that `save_run` wrote.
+
+    Raises:
+        OSError: if the path is not a regular file or cannot be read.
+        RunFileError: as `from_bytes` does.
+    """
+    return from_bytes(read_bytes(Path(path), is_right=is_run_file, most=MOST_FILE_BYTES))
 
 
 @contextmanager
 def _described() -> Iterator[None]:
-    """Let whatever is wrong with a file that is read inside be a `RunFileError`."""
+    """Turn whatever is wrong with a file that is read inside into a `RunFileError`."""
     try:
         yield
     except RunFileError:
@@ -130,96 +168,165 @@ def _described() -> Iterator[None]:
         AttributeError,
         OverflowError,
         RecursionError,
+        safetensors.SafetensorError,
     ) as error:
         raise RunFileError("This run file does not fit together.") from error
 
 
-def _checksum(data: bytes | memoryview) -> bytes:
-    """The line that a file of version 2 has for the data after it."""
-    return f"{hashlib.sha256(data).hexdigest()}\n".encode()
+def _opened(data: bytes) -> _Opened:
+    """Check the bytes, and read the header."""
+    if data.startswith(_OLD):
+        return _opened_old(data)
+    if not is_run_file(data):
+        raise RunFileError("This is not a run file of attnlab.")
+    size = int.from_bytes(data[:_SIZE_BYTES], "little")
+    start = _SIZE_BYTES + size
+    if size > 2 * MOST_HEADER_BYTES + _MOST_NAMES_BYTES or start > len(data):
+        raise RunFileError("The header of this run file is cut off or too long.")
+    text = json.loads(data[_SIZE_BYTES:start])["__metadata__"][_ENTRY]
+    if len(text) > MOST_HEADER_BYTES:
+        raise RunFileError("The header of this run file is cut off or too long.")
+    record = json.loads(text)
+    written = record.pop("sha256").encode()
+    checksum = hashlib.sha256(data[:start].replace(written, _NO_CHECKSUM.encode(), 1))
+    checksum.update(memoryview(data)[start:])
+    if checksum.hexdigest().encode() != written:
+        raise RunFileError(_DAMAGED)
+    if (version := record.pop("version")) != VERSION:
+        problem = f"This run file has the version {quoted(version)}, not one up to {VERSION}."
+        raise RunFileError(problem, f"Update attnlab. {REMEDY}")
+    arrays = {
+        name: np.frombuffer(entry["data"], _TYPES[entry["dtype"]]).reshape(entry["shape"])
+        for name, entry in safetensors.deserialize(data)
+    }
+    return _Opened(read_header(record, *arrays["losses"].shape), arrays)
 
 
-def save_run(run: Run, path: Path) -> None:
-    """Write the run, as `save_bytes` does: the file is whole, or as it was before."""
-    save_bytes(to_bytes(run), Path(path))
+_TYPES = {
+    "BOOL": "?", "I8": "<i1", "I16": "<i2", "I32": "<i4", "I64": "<i8", "U8": "<u1", "U16": "<u2",
+    "U32": "<u4", "U64": "<u8", "F16": "<f2", "F32": "<f4", "F64": "<f8",
+}  # fmt: skip
 
 
-def load_run(path: Path) -> Run:
-    """The run that `save_run` wrote.
+def _run(header: Header, form: TrainState, arrays: Mapping[str, np.ndarray]) -> Run:
+    """Put the arrays into their places, after a look at their names, types and shapes."""
+    count = len(header.checkpoints)
+    forms = {**_named("state", form), "losses": jax.ShapeDtypeStruct((header.steps,), np.float32)}
+    for name, leaf in _named("checkpoints", form.model).items() if count else ():
+        forms[name] = jax.ShapeDtypeStruct((count, *leaf.shape), leaf.dtype)
+    if {name: (array.dtype, array.shape) for name, array in arrays.items()} != {
+        name: (np.dtype(leaf.dtype), leaf.shape) for name, leaf in forms.items()
+    }:
+        raise RunFileError("The arrays in this run file are of another model.")
+    if not all(np.isfinite(array).all() for array in arrays.values()):
+        raise RunFileError("The numbers in this run file are not finite.")
+    state = _fill(form, [arrays[name] for name in _named("state", form)])
+    if int(state.step) != header.steps:
+        raise RunFileError("The steps in this run file do not add up.")
+    kept = [arrays[name] for name in _named("checkpoints", form.model)] if count else []
+    checkpoints = tuple(
+        (step, _fill(form.model, [array[place] for array in kept]))
+        for place, step in enumerate(header.checkpoints)
+    )
+    losses = arrays["losses"]
+    losses.setflags(write=False)
+    history = History(losses, header.tests, checkpoints, header.changes, header.versions)
+    return Run(header.experiment, state, history)
 
-    Refused: with an `OSError`, what is not a regular file or cannot be read; with a `RunFileError`,
-    what `from_bytes` refuses.
-    """
-    return from_bytes(read_bytes(Path(path), begins=BEGINS, most=MOST_FILE_BYTES))
+
+def _named(name: str, tree: PyTree) -> dict[str, Any]:
+    """Return the arrays of a tree, or their forms, by their places."""
+    leaves = jax.tree_util.tree_leaves_with_path(_only_arrays(tree))
+    return {name + jax.tree_util.keystr(path): leaf for path, leaf in leaves}
 
 
-def _arrays(
-    state: TrainState, losses: Any, checkpoints: Iterable[tuple[int, PyTree]] = ()
-) -> dict[str, Any]:
-    """The arrays of a run, or their forms, by name and in the order they have in a file."""
-    arrays = {**_leaves("state", state), "losses": losses}
-    for step, model in checkpoints:
-        arrays |= _leaves(f"checkpoint {step}", model)
-    return arrays
-
-
-def _leaves(name: str, tree: PyTree) -> dict[str, Any]:
-    """The arrays of a tree, or their forms, numbered in its order."""
-    return {f"{name} {i}": leaf for i, leaf in enumerate(jax.tree.leaves(_only_arrays(tree)))}
+def _fill(form: PyTree, leaves: list[np.ndarray]) -> PyTree:
+    """Return the tree of this form with these leaves, in its order."""
+    structure = jax.tree.structure(_only_arrays(form))
+    filled = jax.tree.unflatten(structure, jax.device_put(leaves))
+    return eqx.combine(filled, _only_arrays(form, inverse=True))
 
 
 def _only_arrays(tree: PyTree, *, inverse: bool = False) -> PyTree:
     return eqx.filter(tree, lambda leaf: hasattr(leaf, "dtype"), inverse=inverse)
 
 
-def _listed(arrays: dict[str, Any]) -> list[list[Any]]:
-    """Name, type and shape of every array, as the header has them."""
-    return [[name, _little_endian(a).str, list(a.shape)] for name, a in arrays.items()]
+def _opened_old(data: bytes) -> _Opened:
+    first, version = data[: len(_OLD) + 2], data[len(_OLD) : len(_OLD) + 2]
+    if version not in (b"1\n", b"2\n"):
+        raise RunFileError("This is not a run file of attnlab.")
+    is_first = version == b"1\n"
+    start = len(first) + (0 if is_first else len(_NO_CHECKSUM) + 1)
+    end = data.find(b"\n", start, start + MOST_HEADER_BYTES + 1)
+    if end < 0:
+        raise RunFileError("The header of this run file is cut off or too long.")
+    record = json.loads(data[start:end])
+    written = f"{record.pop('sha256')}\n".encode() if is_first else data[len(first) : start]
+    signed = memoryview(data)[end + 1 if is_first else start :]
+    if f"{hashlib.sha256(signed).hexdigest()}\n".encode() != written:
+        raise RunFileError(_DAMAGED)
+    # Parts that came later.
+    missing = {"changes": []} if is_first else {}
+    record = {"versions": Versions(), **missing, **record}
+    listed = record.pop("arrays")
+    (steps,) = {name: shape for name, _, shape in listed}["losses"]
+    header = read_header(record, steps)
+    return _Opened(header, None, listed, data[end + 1 :], is_first)
 
 
-def _little_endian(array: Any) -> np.dtype:
-    return np.dtype(array.dtype).newbyteorder("<")
-
-
-def _assemble(header: Header, payload: bytes, *, lists_checkpoints: bool) -> Run:
-    # Shapes and types of all arrays, without computing any of them.
-    now = starting_form(header.experiment)
+def _run_of_old(opened: _Opened, now: TrainState) -> Run:
+    """Name the arrays of an older file by the places that they have in the tree."""
+    header = opened.header
     losses = jax.ShapeDtypeStruct((header.steps,), np.float32)
     # As texts, in which 1, 1.0 and true differ.
-    listed = json.dumps(header.arrays)
+    text = json.dumps(opened.listed)
     for form in (now, _with_normalisations(now, 2)):
-        forms = _arrays(form, losses, [(step, form.model) for step in header.checkpoints])
-        shown = forms if lists_checkpoints else _arrays(form, losses)
-        if json.dumps(_listed(shown)) == listed:
+        forms = _numbered("state", form) | {"losses": losses}
+        every = dict(forms)
+        for step in header.checkpoints:
+            every |= _numbered(f"checkpoint {step}", form.model)
+        shown = every if opened.lists_checkpoints else forms
+        listed = [[name, _type(leaf).str, list(leaf.shape)] for name, leaf in shown.items()]
+        if text == json.dumps(listed):
             break
     else:
         raise RunFileError("The arrays in this run file are of another model.")
     arrays, offset = {}, 0
-    for name, one in forms.items():
-        kind, size = _little_endian(one), math.prod(one.shape)
-        if offset + size * kind.itemsize > len(payload):
+    for name, leaf in every.items():
+        kind, size = _type(leaf), math.prod(leaf.shape)
+        if offset + size * kind.itemsize > len(opened.payload):
             raise RunFileError("This run file has fewer arrays than its header says.")
-        flat = np.frombuffer(payload, dtype=kind, count=size, offset=offset)
-        arrays[name] = flat.reshape(one.shape)
-        offset += flat.nbytes
-    if offset != len(payload):
+        array = np.frombuffer(opened.payload, dtype=kind, count=size, offset=offset)
+        arrays[name] = array.reshape(leaf.shape)
+        offset += array.nbytes
+    if offset != len(opened.payload):
         raise RunFileError("This run file has bytes that nothing names.")
-    if not all(np.isfinite(array).all() for array in arrays.values()):
-        raise RunFileError("The numbers in this run file are not finite.")
-    state = _with_normalisations(_fill(form, "state", arrays), 1)
-    if int(state.step) != header.steps:
-        raise RunFileError("The steps in this run file do not add up.")
-    checkpoints = tuple(
-        (step, _with_normalisations(_fill(form.model, f"checkpoint {step}", arrays), 1))
-        for step in header.checkpoints
-    )
-    rest = header.tests, checkpoints, header.changes, header.versions
-    history = History(arrays["losses"], *rest)
-    return Run(header.experiment, state, history)
+
+    def tree(name: str, form: PyTree) -> PyTree:
+        """As a tree of NumPy's arrays, without what models no longer have."""
+        names = _numbered(name, form)
+        structure = jax.tree.structure(_only_arrays(form))
+        filled = jax.tree.unflatten(structure, [arrays[each] for each in names])
+        return _with_normalisations(filled, 1)
+
+    found = {**_named("state", tree("state", form)), "losses": arrays["losses"]}
+    models = [tree(f"checkpoint {step}", form.model) for step in header.checkpoints]
+    models = [_named("checkpoints", model) for model in models]
+    for name in models[0] if models else ():
+        found[name] = np.stack([model[name] for model in models])
+    return _run(header, now, found)
+
+
+def _numbered(name: str, tree: PyTree) -> dict[str, Any]:
+    return {f"{name} {i}": leaf for i, leaf in enumerate(jax.tree.leaves(_only_arrays(tree)))}
+
+
+def _type(leaf: Any) -> np.dtype:
+    return np.dtype(leaf.dtype).newbyteorder("<")
 
 
 def _with_normalisations(tree: PyTree, count: int) -> PyTree:
-    """The tree with this many normalisations in every transformer layer without an MLP.
+    """Give every transformer layer without an MLP this many normalisations.
 
     Older files have a second one there, which no model reads.
     """
@@ -233,11 +340,3 @@ def _with_normalisations(tree: PyTree, count: int) -> PyTree:
         return dataclasses.replace(node, normalisations=(node.normalisations * 2)[:count])
 
     return jax.tree.map(changed, tree, is_leaf=is_layer)
-
-
-def _fill(form: PyTree, name: str, arrays: dict[str, np.ndarray]) -> PyTree:
-    """The tree of this form with the arrays of that name in the places of its leaves."""
-    structure = jax.tree.structure(_only_arrays(form))
-    found = [arrays[f"{name} {i}"] for i in range(structure.num_leaves)]
-    filled = jax.tree.unflatten(structure, jax.device_put(found))
-    return eqx.combine(filled, _only_arrays(form, inverse=True))

@@ -4,16 +4,22 @@ import errno
 import os
 import secrets
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
+_HEAD = 64
 _NOT_REGULAR = "it is not a regular file"
 
 
-def read_bytes(path: Path, *, begins: bytes, most: int, follow: bool = True) -> bytes:
-    """Return what is in the file, or less of it if it does not begin as it should.
+def read_bytes(
+    path: Path, *, is_right: Callable[[bytes], bool], most: int, follow: bool = True
+) -> bytes:
+    """Return what is in the file, or its first bytes if `is_right` is False for them.
 
-    Nothing is read before it is known to be a regular file of at most `most` bytes. Without
-    `follow` a symbolic link is not one. Refused, with an `OSError`: all others.
+    Without `follow` a symbolic link is no regular file.
+
+    Raises:
+        OSError: if it is no regular file or has more than `most` bytes; nothing is read of it.
     """
     # A FIFO is opened without waiting for a writer. Not all systems have these flags.
     flags = getattr(os, "O_NONBLOCK", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
@@ -23,8 +29,8 @@ def read_bytes(path: Path, *, begins: bytes, most: int, follow: bool = True) -> 
             raise OSError(errno.EINVAL, _NOT_REGULAR, str(path))
         if found.st_size > most:
             raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
-        head = file.read(len(begins))
-        if head != begins:
+        head = file.read(_HEAD)
+        if not is_right(head):
             return head
         file.seek(0)
         return file.read(found.st_size)

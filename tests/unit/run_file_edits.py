@@ -1,30 +1,47 @@
-"""Run files of both versions taken apart, and ways to spoil one of `STEPS` steps."""
+"""Run files of all versions taken apart, and ways to spoil one of `STEPS` steps."""
 
 import hashlib
 import json
 
+import equinox as eqx
+import jax
 import numpy as np
 
 from attnlab.runs.history import MOST_CHANGES, MOST_CHECKPOINTS, MOST_TESTS
+from attnlab.runs.storage import from_bytes
 
 STEPS = 3
-VERSIONS = (1, 2)
+VERSIONS = (1, 2, 3)
 # The second where a name is none of a registry.
 REMEDIES = ("Choose a file that attnlab saved.", "or choose another file.")
+_KINDS = {"F32": "<f4", "I32": "<i4"}
 
 
 def parts_of(data):
-    """The version of a run file, its header and its payload."""
+    """The version of a run file, its header with the list of arrays, and its payload.
+
+    The header of version 3 has where each of the `arrays` is in the payload, as `offsets`.
+    """
     if data.startswith(b"attnlab run 1\n"):
         _, line, payload = data.split(b"\n", 2)
         return 1, json.loads(line), payload
-    magic, _, line, payload = data.split(b"\n", 3)
-    assert magic == b"attnlab run 2"
-    return 2, json.loads(line), payload
+    if data.startswith(b"attnlab run 2\n"):
+        _, _, line, payload = data.split(b"\n", 3)
+        return 2, json.loads(line), payload
+    start = 8 + int.from_bytes(data[:8], "little")
+    entries = json.loads(data[8:start])
+    header = json.loads(entries.pop("__metadata__")["attnlab"])
+    assert header.pop("version") == 3
+    assert len(header.pop("sha256")) == 64
+    header["arrays"] = [[n, _KINDS[e["dtype"]], e["shape"]] for n, e in entries.items()]
+    header["offsets"] = [entry["data_offsets"] for entry in entries.values()]
+    return 3, header, data[start:]
 
 
 def joined(version, header, payload):
     """The run file of these parts, with the checksum that they have; `header` may be a text."""
+    if version == 3:
+        return _joined(header, payload)
     if version == 1 and isinstance(header, dict):
         header = {**header, "sha256": hashlib.sha256(payload).hexdigest()}
     text = header if isinstance(header, str) else json.dumps(header)
@@ -34,8 +51,35 @@ def joined(version, header, payload):
     return b"attnlab run 2\n" + hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
 
 
+def _joined(header, payload):
+    if isinstance(header, str):
+        try:
+            header = json.loads(header)
+        except (ValueError, RecursionError):
+            return _sealed(header, {}, payload)
+    if not isinstance(header, dict):
+        return _sealed(json.dumps(header), {}, payload)
+    header = {"version": 3, "sha256": "0" * 64, **header}
+    entries, arrays, offsets = {}, header.pop("arrays", None), header.pop("offsets", None)
+    try:
+        for (name, kind, shape), place in zip(arrays, offsets, strict=True):
+            kind = next((k for k, v in _KINDS.items() if v == kind), "F64")
+            entries[str(name)] = {"dtype": kind, "shape": shape, "data_offsets": place}
+    except (TypeError, ValueError):
+        entries = {"losses": [arrays, offsets]}
+    return _sealed(json.dumps(header).replace("Infinity", "1e999"), entries, payload)
+
+
+def _sealed(text, entries, payload):
+    head = json.dumps({"__metadata__": {"attnlab": text}, **entries}, separators=(",", ":"))
+    head = head.replace("Infinity", "1e999").encode()
+    data = len(head).to_bytes(8, "little") + head + payload
+    checksum = hashlib.sha256(data).hexdigest().encode()
+    return data.replace(b"0" * 64, checksum, 1)
+
+
 def arrays_of(header):
-    """Name, type and shape of every array in the payload, in order; of either version."""
+    """Name, type and shape of every array in the payload, in order; of any version."""
     arrays = list(header["arrays"])
     if any(name.startswith("checkpoint") for name, _, _ in arrays):
         return arrays
@@ -48,11 +92,35 @@ def arrays_of(header):
 
 
 def in_version(version, data):
-    """A run file of version 2 in another version."""
-    _, header, payload = parts_of(data)
-    if version == 1:
-        header["arrays"] = arrays_of(header)
-    return joined(version, header, payload)
+    """A run file of version 3 in another version."""
+    if version == 3:
+        return data
+    run = from_bytes(data)
+    _, header, _ = parts_of(data)
+    trees = {"state": run.state}
+    trees |= {f"checkpoint {step}": model for step, model in run.history.checkpoints}
+    arrays = {}
+    for name, tree in trees.items():
+        leaves = jax.tree.leaves(eqx.filter(tree, eqx.is_array))
+        arrays |= {f"{name} {i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+        if name == "state":
+            arrays["losses"] = run.history.losses
+    del header["offsets"]
+    header["arrays"] = [
+        [name, f"<{array.dtype.kind}{array.dtype.itemsize}", list(array.shape)]
+        for name, array in arrays.items()
+        if version == 1 or not name.startswith("checkpoint")
+    ]
+    return joined(version, header, b"".join(array.tobytes() for array in arrays.values()))
+
+
+def _entry(header, name):
+    """The place of an array by its name in version 2, of whatever version the header is."""
+    names = [entry[0] for entry in arrays_of(header)]
+    if name in names:
+        return names.index(name)
+    kind, number = name.split()[0], int(name.split()[-1])
+    return [place for place, each in enumerate(names) if each.startswith(kind)][number]
 
 
 def edited(change):
@@ -64,24 +132,20 @@ def edited(change):
 
 
 def resized(name, shape):
-    def change(header):
-        for entry in header["arrays"]:
-            if entry[0] == name:
-                entry[2] = shape
-
-    return edited(change)
+    return edited(lambda header: header["arrays"][_entry(header, name)].__setitem__(2, shape))
 
 
 def overwritten(name, value):
     """The payload with every number of one array in place of its own."""
 
     def edit(header, payload):
-        offset, found = 0, bytearray(payload)
-        for entry, kind, shape in arrays_of(header):
-            size = int(np.prod(shape)) * int(kind[-1])
-            if entry == name:
-                found[offset : offset + size] = np.full(shape, value, dtype=kind).tobytes()
-            offset += size
+        place, found = _entry(header, name), bytearray(payload)
+        sizes = [int(np.prod(shape)) * int(kind[-1]) for _, kind, shape in arrays_of(header)]
+        ends = np.cumsum(sizes)
+        spans = header.get("offsets") or list(zip(ends - sizes, ends, strict=True))
+        begin, end = spans[place]
+        kind = arrays_of(header)[place][1]
+        found[begin:end] = np.full((end - begin) // int(kind[-1]), value, dtype=kind).tobytes()
         return header, bytes(found)
 
     return edit

@@ -6,8 +6,7 @@ import sqlite3
 import pytest
 
 from attnlab.runs.library import Library, LibraryError
-from attnlab.runs.run_file_header import RunFileError
-from attnlab.runs.storage import to_bytes
+from attnlab.runs.storage import RunFileError, to_bytes
 from tests.unit.kept_results import result_of, run_files, run_of
 from tests.unit.small_experiments import SMALL
 

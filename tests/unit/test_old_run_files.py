@@ -10,7 +10,7 @@ from attnlab.runs.storage import from_bytes, to_bytes
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import prepare
 from attnlab.training.steps import advance
-from tests.unit.run_file_edits import VERSIONS, in_version
+from tests.unit.run_file_edits import arrays_of, joined, parts_of
 
 FOLDER = Path(__file__).parents[1] / "data"
 # Written by an attnlab whose layers without an MLP had a second normalisation, which no model read:
@@ -28,11 +28,15 @@ WITH_UNREAD = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("name", WITH_UNREAD)
 def test_a_file_with_a_normalisation_that_no_model_reads_opens_and_goes_on(name, version):
     losses, nll = WITH_UNREAD[name]
-    data = in_version(version, (FOLDER / name).read_bytes())
+    data = (FOLDER / name).read_bytes()
+    if version == 1:
+        _, header, payload = parts_of(data)
+        header["arrays"] = arrays_of(header)
+        data = joined(1, header, payload)
     run = from_bytes(data)
     experiment, setup = run.experiment, prepare(run.experiment)
     np.testing.assert_allclose(run.history.losses, losses[:4], rtol=1e-7)

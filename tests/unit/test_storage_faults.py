@@ -207,7 +207,7 @@ def malformed(draw, data):
         start = draw(st.integers(0, len(data)))
         end = draw(st.integers(start, len(data)))
         return data[:start] + draw(st.binary(max_size=40)) + data[end:]
-    return draw(st.sampled_from([b"", b"attnlab run 1\n", b"attnlab run 2\n"])) + draw(
+    return draw(st.sampled_from([b"", b"attnlab run 1\n", b"attnlab run 2\n", bytes(8)])) + draw(
         st.binary(max_size=200)
     )
 

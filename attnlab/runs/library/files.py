@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from attnlab.runs.storage import BEGINS, MOST_FILE_BYTES
+from attnlab.runs.storage import MOST_FILE_BYTES, is_run_file
 from attnlab.runs.whole_file import read_bytes, save_bytes
 
 _END = ".run"
@@ -50,7 +50,7 @@ class FolderFiles(AbstractFiles):
 
     def read(self, name):
         path = self._path(name)
-        return read_bytes(path, begins=BEGINS, most=MOST_FILE_BYTES, follow=False)
+        return read_bytes(path, is_right=is_run_file, most=MOST_FILE_BYTES, follow=False)
 
     def delete(self, name):
         # What another program has open cannot be deleted on some systems, and stays.

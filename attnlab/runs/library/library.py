@@ -23,8 +23,7 @@ from attnlab.runs.library.row import (
 )
 from attnlab.runs.library.store import Store
 from attnlab.runs.result import Result
-from attnlab.runs.run_file_header import RunFileError
-from attnlab.runs.storage import Run, from_bytes, to_bytes
+from attnlab.runs.storage import Run, RunFileError, from_bytes, to_bytes
 from attnlab.training.experiment import Experiment
 
 BIN_DAYS = 30

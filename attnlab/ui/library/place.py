@@ -13,8 +13,7 @@ from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import label_of_change
 from attnlab.runs.library import ArchiveError, Entry, Library, LibraryError, Query, TakenIn
 from attnlab.runs.result import result_of
-from attnlab.runs.run_file_header import RunFileError
-from attnlab.runs.storage import from_bytes
+from attnlab.runs.storage import RunFileError, from_bytes, is_run_file
 from attnlab.ui.controls.uploads import Told, draw_upload, take_upload
 from attnlab.ui.core.hosting import hosted
 from attnlab.ui.core.outside import as_message, as_text, draw_error, draw_toast
@@ -268,7 +267,7 @@ def _taken_in(library: Library, data: bytes) -> TakenIn:
     try:
         return library.take_in(data)
     except ArchiveError:
-        if not data.startswith(b"attnlab run "):
+        if not is_run_file(data):
             raise
     run = from_bytes(data)
     tests = dict(run.history.tests)
