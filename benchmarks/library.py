@@ -12,7 +12,7 @@ from attnlab import GENERATORS, MODELS, Evaluation, Experiment
 from attnlab.runs.history import Curve
 from attnlab.runs.library import Library, Query
 from attnlab.runs.library.archive import archive_of
-from attnlab.runs.library.row import row_of
+from attnlab.runs.library.summary import row_of
 from attnlab.runs.result import Result
 from benchmarks.timing import Figure, in_turns, seconds_of, spread
 

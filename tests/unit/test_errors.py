@@ -10,7 +10,7 @@ from attnlab.configuration.records import UnregisteredError
 from attnlab.generators.interruption import Stopped
 from attnlab.optimum.levels import TooManyBeliefsError
 from attnlab.runs.library import ArchiveError, LibraryError
-from attnlab.runs.library.row import RowError
+from attnlab.runs.library.summary import RowError
 from attnlab.runs.run_file_header import RunFileError
 from attnlab.training.experiment import starting_state
 from attnlab.training.loop import NotFiniteError

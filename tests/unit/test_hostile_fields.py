@@ -18,7 +18,7 @@ import pytest
 
 from attnlab.configuration.options import OptionError
 from attnlab.runs.library import SORTS, ArchiveError, Library, LibraryError, Query
-from attnlab.runs.library.row import RowError
+from attnlab.runs.library.summary import RowError
 from attnlab.runs.storage import RunFileError, from_bytes, to_bytes
 from tests.unit.kept_results import Clock, result_of, run_of
 from tests.unit.run_file_edits import joined as joined_run

@@ -106,7 +106,7 @@ def test_an_update_that_fails_changes_nothing(tmp_path, monkeypatch):
     connection.close()
     steps = ((), ("ALTER TABLE runs ADD COLUMN deleted TEXT", "NONSENSE"))
     with monkeypatch.context() as patched:
-        patched.setattr("attnlab.runs.library.schema._STEPS", steps)
+        patched.setattr("attnlab.runs.library.database._STEPS", steps)
         with pytest.raises(LibraryError, match="It was left as it is"):
             Library(tmp_path)
     library = Library(tmp_path)

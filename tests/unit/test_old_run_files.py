@@ -1,15 +1,19 @@
-"""Run files of earlier versions of attnlab open, and their runs go on."""
+"""Run files and libraries of earlier versions of attnlab open, and their runs continue."""
 
+import shutil
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
 from attnlab.models import parameter_count
+from attnlab.runs.library import Library, Query
 from attnlab.runs.storage import from_bytes, to_bytes
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import prepare
 from attnlab.training.steps import advance
+from tests.unit.kept_results import Clock
 from tests.unit.run_file_edits import arrays_of, joined, parts_of
 
 FOLDER = Path(__file__).parents[1] / "data"
@@ -30,7 +34,7 @@ WITH_UNREAD = {
 @pytest.mark.slow
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("name", WITH_UNREAD)
-def test_a_file_with_a_normalisation_that_no_model_reads_opens_and_goes_on(name, version):
+def test_a_file_with_a_normalisation_that_no_model_reads_opens_and_continues(name, version):
     losses, nll = WITH_UNREAD[name]
     data = (FOLDER / name).read_bytes()
     if version == 1:
@@ -49,3 +53,33 @@ def test_a_file_with_a_normalisation_that_no_model_reads_opens_and_goes_on(name,
     assert evaluate(state.model, setup.test, readout="last").nll == pytest.approx(nll, rel=1e-6)
     kept = from_bytes(to_bytes(run))
     assert parameter_count(kept.state.model) == parameter_count(setup.state.model)
+
+
+# Written by the last attnlab with run files of version 2, in the fifth version of its tables.
+NAMES = {1: "with a model", 2: "", 4: "numbers alone"}
+
+
+def test_a_library_of_an_earlier_version_opens_with_all_its_runs(tmp_path):
+    shutil.copytree(FOLDER / "library_5", tmp_path / "library")
+    # Its bin is emptied after a month.
+    library = Library(tmp_path / "library", clock=Clock())
+    entries = {entry.number: entry for entry in library.entries()}
+    assert {number: entry.name for number, entry in entries.items()} == NAMES
+    assert (entries[1].tags, entries[1].changes) == (("a b", "c"), 1)
+    assert (entries[2].note, entries[2].result.reason) == ("two\nlines", "not finite")
+    (gone,) = library.entries(Query(deleted=True))
+    assert (gone.name, gone.result.exact_match) == ("gone", 0.75)
+    run = library.run_of(1)
+    assert run.history.changes[0].step == 30
+    assert all((np.asarray(leaf) == 0.5).all() for leaf in jax.tree.leaves(run.state.model))
+    assert entries[4].result.curve.values[-1] == 1.0
+    library.close()
+
+
+def test_a_file_of_runs_of_an_earlier_version_is_taken_in():
+    library = Library(None)
+    taken = library.take_in((FOLDER / "archive_1.runs").read_bytes())
+    assert (taken.added, taken.refused) == ((1, 2, 3), ())
+    assert {entry.name for entry in library.entries()} == set(NAMES.values())
+    assert int(library.run_of(1).state.step) == 60
+    library.close()

@@ -14,9 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from attnlab.configuration.options import AttnlabError, OptionError
-from attnlab.runs.library.description import Description
-from attnlab.runs.library.entry import Entry
-from attnlab.runs.library.row import entry_of, header_of_model, row_of
+from attnlab.runs.library.summary import Description, Entry, entry_of, header_of_model, row_of
 from attnlab.runs.run_file_header import RunFileError
 
 BEGINS = b"attnlab runs "

@@ -1,5 +1,6 @@
-"""The database of a library: one connection, which one thread has at a time."""
+"""The database of a library: its tables, one connection, and what can be wrong with it."""
 
+import errno
 import os
 import sqlite3
 import threading
@@ -8,8 +9,184 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from attnlab.runs.library.library_error import explained, library_error
-from attnlab.runs.library.schema import READABLE, VERSION, migrate, version_of
+from attnlab.configuration.options import AttnlabError
+
+_ANOTHER = "name another folder in `ATTNLAB_LIBRARY`"
+_UNKNOWN = ("cannot be used", f"See that its disk can be read and written, or {_ANOTHER}")
+# By SQLite's primary result codes: what the library is, and the remedy.
+_PROBLEMS = {
+    sqlite3.SQLITE_BUSY: (
+        "is being written by another program",
+        "Try again when that is done, or close it",
+    ),
+    sqlite3.SQLITE_READONLY: (
+        "may be read but not written",
+        f"Make its folder writable, or {_ANOTHER}",
+    ),
+    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", f"Make its folder writable, or {_ANOTHER}"),
+    sqlite3.SQLITE_FULL: ("has no space left", "Free some, or delete runs and empty the bin"),
+    sqlite3.SQLITE_IOERR: (
+        "cannot be read or written",
+        f"See that its disk is whole and has space, or {_ANOTHER}",
+    ),
+    sqlite3.SQLITE_NOTADB: (
+        "is not one of attnlab",
+        f"It was left as it is. Move it away, or {_ANOTHER}",
+    ),
+    sqlite3.SQLITE_CORRUPT: (
+        "is damaged",
+        f"It was left as it is. Bring back a copy, move it away, or {_ANOTHER}",
+    ),
+    sqlite3.SQLITE_ERROR: (
+        "does not have the parts of one of attnlab",
+        f"It was left as it is. Move it away, or {_ANOTHER}",
+    ),
+}
+_NUMBERS = {sqlite3.SQLITE_FULL: errno.ENOSPC, sqlite3.SQLITE_READONLY: errno.EROFS}
+
+
+class LibraryError(AttnlabError, OSError):
+    """A library that cannot be opened, read or written. Says what is wrong, and the remedy."""
+
+    def __init__(self, text: str, number: int | None = None):
+        super().__init__(text)
+        self.errno = number
+
+    def __reduce__(self):
+        # `errno` is not among the attributes that pickling saves.
+        return type(self), (str(self), self.errno)
+
+
+def library_error(where: str, code: int) -> LibraryError:
+    """What a result code of SQLite means for the library that is there."""
+    problem, remedy = _PROBLEMS.get(code, _UNKNOWN)
+    return LibraryError(f"The library {where} {problem}. {remedy}.", _NUMBERS.get(code))
+
+
+@contextmanager
+def explained(where: str) -> Iterator[None]:
+    """Let what goes wrong with the database inside be a `LibraryError`."""
+    try:
+        yield
+    except (sqlite3.ProgrammingError, sqlite3.InterfaceError):
+        # Mistakes of whoever calls it, such as using what was closed.
+        raise
+    except UnicodeDecodeError as error:
+        # A name in the schema, or a message about it.
+        raise library_error(where, sqlite3.SQLITE_CORRUPT) from error
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        # The lower byte; the rest of a code says more than you can act on, but for a full disk that
+        # has no room for the file which readers share.
+        code = sqlite3.SQLITE_FULL if code == sqlite3.SQLITE_IOERR_SHMSIZE else code & 0xFF
+        raise library_error(where, code) from error
+
+
+# Tells a library from the databases of other programs: the letters "attn".
+_APPLICATION = 0x6174746E
+
+# Entry n leads from version n to the next; a new library goes through all of them. What is searched
+# and sorted stands apart from what is only shown, so that searching reads little. A number that was
+# given once is never given again, since a run that goes on writes to its own.
+_STEPS = (
+    (
+        """
+        CREATE TABLE runs (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            settings TEXT NOT NULL,
+            seed INTEGER NOT NULL,
+            generator TEXT NOT NULL,
+            model TEXT NOT NULL,
+            length INTEGER NOT NULL,
+            state TEXT NOT NULL,
+            reason TEXT NOT NULL,
+            steps INTEGER NOT NULL,
+            seconds REAL NOT NULL,
+            parameters INTEGER NOT NULL,
+            nll REAL,
+            nll_stderr REAL,
+            accuracy REAL,
+            accuracy_stderr REAL,
+            name TEXT NOT NULL,
+            note TEXT NOT NULL,
+            words TEXT NOT NULL,
+            attnlab TEXT NOT NULL,
+            jax TEXT NOT NULL,
+            date TEXT NOT NULL,
+            file TEXT,
+            file_bytes INTEGER NOT NULL DEFAULT 0
+        )
+        """,
+        """
+        CREATE TABLE details (
+            number INTEGER PRIMARY KEY,
+            experiment TEXT NOT NULL,
+            tests BLOB NOT NULL,
+            curve BLOB NOT NULL
+        )
+        """,
+        "CREATE TABLE tags (tag TEXT, number INTEGER, PRIMARY KEY (tag, number)) WITHOUT ROWID",
+        "CREATE INDEX tags_by_number ON tags (number)",
+        "CREATE INDEX runs_by_date ON runs (date)",
+        "CREATE INDEX runs_by_identity ON runs (settings, seed, date)",
+        "CREATE INDEX runs_by_generator ON runs (generator, date)",
+        "CREATE INDEX runs_by_model ON runs (model, date)",
+    ),
+    # The bin, how often a run went on with other settings, and what the settings were hashed by.
+    (
+        "ALTER TABLE runs ADD COLUMN deleted TEXT",
+        "ALTER TABLE runs ADD COLUMN changes INTEGER NOT NULL DEFAULT 0",
+        "CREATE TABLE about (form TEXT NOT NULL)",
+        "INSERT INTO about VALUES ('')",
+        "CREATE INDEX runs_in_bin ON runs (deleted) WHERE deleted IS NOT NULL",
+    ),
+    # Of tasks.
+    ("ALTER TABLE runs ADD COLUMN exact_match REAL",),
+    # Empty for runs that were kept before: they are reused only where any version will do.
+    (
+        "ALTER TABLE runs ADD COLUMN jaxlib TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE runs ADD COLUMN platform TEXT NOT NULL DEFAULT ''",
+    ),
+    # The loss minus that of the exact predictions.
+    (
+        "ALTER TABLE runs ADD COLUMN excess REAL",
+        "ALTER TABLE runs ADD COLUMN excess_stderr REAL",
+    ),
+)
+VERSION = len(_STEPS)
+# The oldest that can be read as it is, where it may not be written: later ones have columns more.
+READABLE = 2
+
+
+def version_of(connection: sqlite3.Connection, where: str) -> int:
+    """Of the tables that are there, 0 if none are.
+
+    Refused, with a `LibraryError`: tables of another program, or of a newer attnlab.
+    """
+
+    def number(statement: str) -> int:
+        return connection.execute(statement).fetchone()[0]
+
+    tables = number("SELECT count(*) FROM sqlite_master")
+    if tables and number("PRAGMA application_id") != _APPLICATION:
+        raise library_error(where, sqlite3.SQLITE_NOTADB)
+    version = number("PRAGMA user_version")
+    if version > VERSION:
+        raise LibraryError(
+            f"The library {where} is of a newer attnlab: its version is {version}, and this one "
+            f"reads up to {VERSION}. Update attnlab, or name another folder in `ATTNLAB_LIBRARY`."
+        )
+    return version
+
+
+def migrate(connection: sqlite3.Connection, version: int) -> None:
+    """Make tables of that version those of `VERSION`, in a transaction that is under way."""
+    for statements in _STEPS[version:]:
+        for statement in statements:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
 
 # How often it is tried to let readers not wait, while others try it too.
 _ATTEMPTS = 10

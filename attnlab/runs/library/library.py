@@ -1,19 +1,23 @@
 """The library of runs: what was computed is kept, found and looked through."""
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from platformdirs import user_data_path
+
+from attnlab.configuration.environment import read_folder
 from attnlab.configuration.records import check_registered
 from attnlab.runs.history import current_versions
 from attnlab.runs.library import table
 from attnlab.runs.library.archive import TakenIn, archive_of, read_archive
-from attnlab.runs.library.description import Description
-from attnlab.runs.library.entry import Entry
-from attnlab.runs.library.query import Query
-from attnlab.runs.library.row import (
+from attnlab.runs.library.store import Store
+from attnlab.runs.library.summary import (
+    Description,
+    Entry,
     check_model,
     description_of,
     entry_of,
@@ -21,7 +25,7 @@ from attnlab.runs.library.row import (
     moment,
     row_of,
 )
-from attnlab.runs.library.store import Store
+from attnlab.runs.library.table import Query
 from attnlab.runs.result import Result
 from attnlab.runs.storage import Run, RunFileError, from_bytes, to_bytes
 from attnlab.training.experiment import Experiment
@@ -280,3 +284,25 @@ class Library:
     def close(self) -> None:
         """Let go of the database. It happens by itself when nobody has the library any more."""
         self._store.close()
+
+
+SWITCH = "ATTNLAB_LIBRARY"
+
+
+def library_folder(environment: Mapping[str, str]) -> Path | None:
+    """Return the folder that `ATTNLAB_LIBRARY` names, else the user's own; None if it is off.
+
+    Raises:
+        OptionError: if the name begins with `~` and a user that does not exist.
+
+    >>> print(library_folder({"ATTNLAB_LIBRARY": "off"}))
+    None
+    >>> library_folder({"ATTNLAB_LIBRARY": "runs of May"}).name
+    'runs of May'
+    """
+    return read_folder(SWITCH, user_data_path("attnlab") / "library", environment)
+
+
+def default_library() -> Library:
+    """Return the user's library, opened; if it is off, one in memory for this process alone."""
+    return Library(library_folder(os.environ))

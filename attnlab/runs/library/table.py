@@ -1,16 +1,123 @@
-"""Rows of a library's database, in transactions that are under way."""
+"""Rows of a library: which are wanted, and how they are read and written in a transaction."""
 
+import dataclasses
+import hashlib
+import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import (
+    MOST_CHARACTERS,
+    OptionError,
+    check_typed,
+    default_of,
+    options_of,
+)
+from attnlab.configuration.visible_text import normal
 from attnlab.runs.differences import identity_of
-from attnlab.runs.library.description import MOST_NAME, Description
-from attnlab.runs.library.query import Query, condition_of, order_of
-from attnlab.runs.library.row import description_of
-from attnlab.runs.library.settings_form import settings_form
+from attnlab.runs.library.summary import MOST_NAME, Description, description_of
+from attnlab.runs.result import STATES
 from attnlab.training.experiment import Experiment
+
+# What a list can be sorted by, and the columns that decide.
+SORTS = MappingProxyType(
+    {
+        "date": "runs.date",
+        "number": "runs.number",
+        "name": "runs.name",
+        "process": "runs.generator",
+        "model": "runs.model",
+        "length": "runs.length",
+        "seed": "runs.seed",
+        "state": "runs.state",
+        "loss": "runs.nll",
+        "accuracy": "runs.accuracy",
+        "steps": "runs.steps",
+        "seconds": "runs.seconds",
+        "parameters": "runs.parameters",
+    }
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Query:
+    """Runs that fit all that is said; what is empty says nothing.
+
+    `text`: every word of it, in any case, stands somewhere in name, note, tags, process, model or
+    reason. `generator` and `model` are registered names, `tag` is a whole tag, `state` one of
+    `STATES`, `settings` that of an `Identity`. `deleted` asks for those in the bin instead of the
+    others. `sort` is one of `SORTS`; runs that have no such figure come last, and equals are in the
+    order of their numbers. Refused, with an `OptionError`: another state or order, and a text of
+    more than 200 characters or that is not UTF-8.
+    """
+
+    text: str = ""
+    generator: str = ""
+    model: str = ""
+    tag: str = ""
+    state: str = ""
+    settings: str = ""
+    deleted: bool = False
+    sort: str = "date"
+    descending: bool = True
+
+    def __post_init__(self):
+        for name, choices in (("state", ("", *STATES)), ("sort", tuple(SORTS))):
+            if getattr(self, name) not in choices:
+                listed = ", ".join(f"'{choice}'" for choice in choices)
+                remedy = f"Choose one of {listed}"
+                raise OptionError(name, getattr(self, name), "not a choice", remedy)
+        for name in ("text", "generator", "model", "tag"):
+            check_typed(name, getattr(self, name), most=MOST_CHARACTERS)
+            # What Python makes of bytes of the command line that are not UTF-8.
+            if any("\ud800" <= letter <= "\udfff" for letter in getattr(self, name)):
+                raise OptionError(name, getattr(self, name), "not UTF-8", "Type it in UTF-8")
+
+
+def condition_of(query: Query) -> tuple[str, list[Any]]:
+    """What follows WHERE, and its values."""
+    parts, values = [f"runs.deleted IS {'NOT ' if query.deleted else ''}NULL"], []
+    for column in ("generator", "model", "state", "settings"):
+        if wanted := getattr(query, column):
+            parts.append(f"runs.{column} = ?")
+            values.append(wanted)
+    if query.tag:
+        parts.append("runs.number IN (SELECT number FROM tags WHERE tag = ?)")
+        values.append(normal(query.tag))
+    for word in normal(query.text).casefold().split():
+        parts.append("instr(runs.words, ?)")
+        values.append(word)
+    return " AND ".join(parts), values
+
+
+def order_of(query: Query) -> str:
+    """What follows ORDER BY."""
+    direction = "DESC" if query.descending else "ASC"
+    return f"{SORTS[query.sort]} {direction} NULLS LAST, runs.number {direction}"
+
+
+def settings_form() -> str:
+    """A hash of all options that an experiment can have here, with their defaults.
+
+    Classes that a script has registered do not count: they come and go.
+    """
+    forms: dict[str, list[tuple[str, str]]] = {}
+
+    def visit(kind: type) -> None:
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        if name in forms or not name.startswith("attnlab."):
+            return
+        specs = options_of(kind)
+        forms[name] = [(option, repr(default_of(kind, option))) for option in specs]
+        for spec in specs.values():
+            for part in (spec.registry or {}).values():
+                visit(part)
+
+    visit(Experiment)
+    return hashlib.sha256(json.dumps(forms, sort_keys=True).encode()).hexdigest()
+
 
 _DETAILS = ("experiment", "tests", "curve")
 _WHOLE = """

@@ -1,25 +1,89 @@
-"""A result as the values of a row, and back."""
+"""What a library knows of a run, as the values of a row and back."""
 
 import dataclasses
 import math
 import zlib
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import numpy as np
 
-from attnlab.configuration.options import OptionError, quoted
-from attnlab.configuration.visible_text import visible
+from attnlab.configuration.options import OptionError, check_visible, quoted
+from attnlab.configuration.visible_text import normal, visible
 from attnlab.runs.differences import identity_of
 from attnlab.runs.history import MOST_TESTS, Curve, Versions, current_versions, versions_of
-from attnlab.runs.library.description import NOTE_LAYOUT, Description
-from attnlab.runs.library.entry import Entry
 from attnlab.runs.result import Result
 from attnlab.runs.run_file_header import Header, RunFileError
 from attnlab.runs.storage import header_of
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, from_json, to_json
+
+MOST_NAME, MOST_NOTE, MOST_TAG, MOST_TAGS = 200, 10_000, 50, 20
+# Lines and tabs belong in a note.
+NOTE_LAYOUT = "\n\r\t"
+
+
+@dataclasses.dataclass(frozen=True)
+class Description:
+    """Name, tags and note of a run. Spaces around them and tags said twice are left out.
+
+    Letters are brought to Unicode's normal form C. Refused, with an `OptionError`: texts that are
+    too long or have letters that cannot be seen, tags that are empty and too many of them.
+
+    >>> Description(" first ", ("b", "a", "b")).tags
+    ('a', 'b')
+    """
+
+    name: str = ""
+    tags: tuple[str, ...] = ()
+    note: str = ""
+
+    def __post_init__(self):
+        name, note = normal(self.name.strip()), normal(self.note.strip())
+        tags = tuple(sorted({normal(tag.strip()) for tag in self.tags}))
+        _check("name", name, MOST_NAME)
+        _check("note", note.translate(dict.fromkeys(map(ord, NOTE_LAYOUT))), MOST_NOTE)
+        for tag in tags:
+            _check("tags", tag, MOST_TAG)
+            if not tag:
+                raise OptionError("tags", self.tags, "one is empty", "Leave it out")
+        if len(tags) > MOST_TAGS:
+            raise OptionError("tags", tags, f"more than {MOST_TAGS}", "Leave some out")
+        for field, value in (("name", name), ("tags", tags), ("note", note)):
+            object.__setattr__(self, field, value)
+
+
+def _check(option: str, text: str, most: int) -> None:
+    if len(text) > most:
+        raise OptionError(option, text, f"more than {most:,} letters", "Shorten it")
+    check_visible(option, text)
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """What a library knows of a run; `Library.run_of` gives its model, if it `has_model`.
+
+    `number` is the run's own within its library, and `result` is without `run`. `name`, `tags` and
+    `note` are the user's words. `date` is when it was last kept, in UTC. `changes` is how often it
+    went on with other settings than it began with; those of `result` are the last. `deleted` is
+    when it was put into the bin, if it is there.
+    """
+
+    number: int
+    result: Result
+    name: str
+    tags: tuple[str, ...]
+    note: str
+    date: datetime
+    changes: int
+    has_model: bool
+    deleted: datetime | None
+
+    def kept_at(self, zone: tzinfo | None = None) -> str:
+        """Return the date with its offset from UTC, by default in this machine's time zone."""
+        return self.date.astimezone(zone).isoformat(" ", "minutes")
+
 
 MOST_CURVE_POINTS = 1_000
 _MOST_REASON = 2_000
