@@ -4,8 +4,8 @@ import streamlit as st
 
 from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.shell import ensure_shell
-from attnlab.ui.lessons.regression.curve_panel import draw_controls, draw_equalities, draw_fit
-from attnlab.ui.lessons.regression.metric_panel import draw_metric
+from attnlab.ui.lessons.curve_panel import draw_controls, draw_equalities, draw_fit
+from attnlab.ui.lessons.metric_panel import draw_metric
 
 ensure_shell()
 st.title("Kernel regression", anchor=False)

@@ -2,22 +2,10 @@
 
 import streamlit as st
 
-from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.shell import ensure_shell
-from attnlab.ui.lessons.encodings.aliasing_panel import draw_waves
-from attnlab.ui.lessons.encodings.encoding_controls import (
-    MOST_FEATURES,
-    MOST_POSITIONS,
-    draw_encoding,
-    draw_presets,
-)
-from attnlab.ui.lessons.encodings.encoding_sections import (
-    draw_lengths,
-    draw_pictures,
-    draw_scores,
-    draw_shifts,
-)
+from attnlab.ui.lessons.encoding_limits_panel import draw_lengths, draw_scores, draw_waves
+from attnlab.ui.lessons.encoding_panel import draw_encodings, draw_shifts, draw_views
 
 ensure_shell()
 st.title("Positional encodings", anchor=False)
@@ -27,17 +15,8 @@ st.markdown(
     "the token's own; `rotary` and `alibi` change the scores of queries and keys instead. Compare "
     "two side by side."
 )
-draw_presets()
-left, right = st.columns(2, gap="medium")
-length = linked(left.slider, "length (positions)", 2, MOST_POSITIONS, 40, key="pe_length")
-width = linked(right.slider, "d (components)", 1, MOST_FEATURES, 8, key="pe_width")
-with left:
-    one = draw_encoding("a", "sinusoidal", length=length, width=width)
-with right:
-    other = draw_encoding("b", "learned", length=length, width=width)
-
-
-draw_pictures(one, other)
+one, other, length, width = draw_encodings()
+draw_views(one, other)
 
 st.header("A shift is a rotation", anchor=False, divider="gray")
 st.latex(r"PE(t + k) = M(k)\, PE(t) \quad \text{with one matrix for all } t")
@@ -58,14 +37,7 @@ st.markdown(
 draw_scores(length, width)
 
 st.header("Wavelengths and aliasing", anchor=False, divider="gray")
-for column, shown in zip(st.columns(2, gap="medium"), (one, other), strict=True):
-    with column:
-        draw_waves(shown)
-st.caption(
-    "How to read it: after one wavelength a component takes the same values again. Positions "
-    "alias where all components return to the same values together, or where all are too slow "
-    "to tell them apart."
-)
+draw_waves(one, other)
 
 st.header("Beyond the trained length", anchor=False, divider="gray")
 draw_lengths(one, other, length)

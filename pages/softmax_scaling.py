@@ -4,10 +4,9 @@ import streamlit as st
 
 from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.shell import ensure_shell
-from attnlab.ui.lessons.scaling.safety_panel import draw_safety
-from attnlab.ui.lessons.scaling.saturation_panel import draw_dot_products, draw_saturation
-from attnlab.ui.lessons.scaling.sweep_panel import draw_sweep
-from attnlab.ui.lessons.scaling.temperature_panel import draw_temperature
+from attnlab.ui.lessons.saturation_panel import draw_dot_products, draw_saturation
+from attnlab.ui.lessons.softmax_panel import draw_safety, draw_temperature
+from attnlab.ui.lessons.sweep_panel import draw_sweep
 
 ensure_shell()
 st.title("Softmax scaling", anchor=False)

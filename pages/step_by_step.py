@@ -5,10 +5,9 @@ import streamlit as st
 from attnlab.ui.core.fragments import fragment
 from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.shell import ensure_shell
-from attnlab.ui.lessons.head.averages_panel import draw_averages
-from attnlab.ui.lessons.head.head_controls import code_of, draw_bench, run_bench
-from attnlab.ui.lessons.head.sets_panel import draw_sets
-from attnlab.ui.lessons.head.stage_panel import draw_stages
+from attnlab.ui.lessons.averages_panel import draw_averages
+from attnlab.ui.lessons.head_panel import code_of, draw_bench, draw_sets
+from attnlab.ui.lessons.stage_panel import draw_stages
 
 ensure_shell()
 st.title("Step by step", anchor=False)
@@ -19,7 +18,6 @@ st.markdown(
 )
 
 
-# Each section is drawn again by itself when one of its controls moves.
 @fragment
 def draw_example():
     st.latex(
@@ -27,7 +25,7 @@ def draw_example():
         r"Q = xW_Q,\; K = xW_K,\; V = xW_V"
     )
     bench = draw_bench()
-    draw_stages(bench, run_bench(bench))
+    draw_stages(bench)
     st.caption(
         "Try this: change one number of an input and follow it through the stages. Take “all-ones "
         "weights” and look at the scores. Take the random head and switch scaling on."
@@ -35,10 +33,7 @@ def draw_example():
     st.header("Sets, not sequences", anchor=False, divider="gray")
     st.markdown("The same head, once with the inputs as they are above and once shuffled.")
     draw_sets(bench)
-    draw_in_code(
-        code_of(bench),
-        lead="The stages above, from a script:",
-    )
+    draw_in_code(code_of(bench), lead="The stages above, from a script:")
 
 
 st.header("Averaging the past, three ways", anchor=False, divider="gray")

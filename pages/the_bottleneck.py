@@ -5,10 +5,9 @@ import streamlit as st
 from attnlab.ui.core.fragments import fragment
 from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.shell import ensure_shell
-from attnlab.ui.lessons.bottleneck.alignment_panel import draw_alignments
-from attnlab.ui.lessons.bottleneck.maps_panel import draw_maps
-from attnlab.ui.lessons.bottleneck.step_panel import draw_step
-from attnlab.ui.lessons.bottleneck.sweep_panel import draw_bits, draw_reversed, draw_sweep
+from attnlab.ui.lessons.alignment_panel import draw_alignments, draw_maps
+from attnlab.ui.lessons.bottleneck_panel import draw_bits, draw_reversed, draw_sweep
+from attnlab.ui.lessons.decoder_step_panel import draw_step
 
 ensure_shell()
 st.title("The bottleneck", anchor=False)

@@ -4,10 +4,8 @@ import streamlit as st
 
 from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.shell import ensure_shell
-from attnlab.ui.lessons.costs.attention_panel import draw_attention
-from attnlab.ui.lessons.costs.generation_panel import draw_generation
-from attnlab.ui.lessons.costs.parameters_panel import draw_parameters
-from attnlab.ui.lessons.costs.settings import draw_settings, read_settings
+from attnlab.ui.lessons.costs_panel import draw_attention, draw_generation
+from attnlab.ui.lessons.parameters_panel import draw_parameters, read_settings
 
 ensure_shell()
 st.title("What attention costs", anchor=False)
@@ -24,7 +22,6 @@ st.markdown(
     "shares them among positions does not. Of attention and the transformer, only a learned "
     "positional encoding grows, by one vector a position."
 )
-draw_settings(settings)
 draw_parameters(settings)
 st.markdown(
     "**Try this**: compare `mlp` and `gru` at the two ends of the chart; then choose another "

@@ -184,6 +184,7 @@ class Looked(NamedTuple):
     written: Writing
 
 
+@functools.lru_cache(64)
 def look(experiment: Experiment, source: tuple[int, ...]) -> Looked:
     """Return what the small model of an experiment does with a source.
 
@@ -289,6 +290,7 @@ def decoder_steps(model: EncodedRNN, source: tuple[int, ...]) -> tuple[DecoderSt
     return tuple(steps)
 
 
+@functools.lru_cache(64)
 def small_steps(
     experiment: Experiment, source: tuple[int, ...]
 ) -> tuple[SmallModel, tuple[DecoderStep, ...]]:

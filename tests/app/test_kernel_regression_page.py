@@ -126,7 +126,7 @@ def test_the_kernel_is_learned(page):
 
 def test_training_is_stopped(page, monkeypatch):
     third = MetricProgress(100, isotropic(2, 0.3), np.ones(101))
-    with endless(monkeypatch, "attnlab.ui.lessons.regression.metric_panel.learn_metric", third):
+    with endless(monkeypatch, "attnlab.ui.lessons.metric_panel.learn_metric", third):
         page.button(key="metric_train").click().run()
         work = page.session_state["session_work"].of("metric")
         first_item(work)

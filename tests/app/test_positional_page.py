@@ -5,8 +5,8 @@ import re
 import pytest
 
 from attnlab.positions import POSITIONS
-from attnlab.ui.lessons.encodings.encoding_controls import IN_THE_RUN, steps
-from attnlab.ui.lessons.encodings.encoding_panel import VIEWS
+from attnlab.ui.lessons.encoding_panel import IN_THE_RUN, VIEWS
+from attnlab.ui.lessons.kit import steps
 from tests.app.lessons import code
 
 

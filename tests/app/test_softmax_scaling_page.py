@@ -122,7 +122,7 @@ def test_charts_say_what_they_show(page):
 
 def small_sweep(page, monkeypatch):
     """The page's sweep with runs small enough for a test."""
-    import attnlab.ui.lessons.scaling.sweep_panel as panel
+    import attnlab.ui.lessons.sweep_panel as panel
 
     whole = panel._sweep
 
@@ -163,7 +163,7 @@ def test_runs_are_trained_and_read(page, monkeypatch):
 def test_runs_are_stopped(page, monkeypatch):
     small_sweep(page, monkeypatch)
     half = SweepProgress(0.5, "d_attn 2", ())
-    with endless(monkeypatch, "attnlab.ui.lessons.scaling.sweep_panel.run_sweep", half):
+    with endless(monkeypatch, "attnlab.ui.lessons.sweep_panel.run_sweep", half):
         page.button(key="sweep_start").click().run()
         work = page.session_state["session_work"].of("sweep")
         first_item(work)
@@ -186,7 +186,7 @@ def test_runs_stand_in_the_queue_of_the_server(page, monkeypatch):
     monkeypatch.setattr("attnlab.ui.core.session_work.work_queue", lambda: queue)
     before = queue.join()
     whole = SweepProgress(1, "", ())
-    panel = "attnlab.ui.lessons.scaling.sweep_panel.run_sweep"
+    panel = "attnlab.ui.lessons.sweep_panel.run_sweep"
     monkeypatch.setattr(panel, lambda sweep: iter([whole]))
     page.button(key="sweep_start").click().run()
     work = page.session_state["session_work"].of("sweep")
@@ -198,7 +198,7 @@ def test_runs_stand_in_the_queue_of_the_server(page, monkeypatch):
 
 
 def test_more_runs_than_a_shared_server_allows_are_refused(page, monkeypatch):
-    monkeypatch.setattr("attnlab.ui.lessons.scaling.sweep_panel.limits", lambda: HOSTED)
+    monkeypatch.setattr("attnlab.ui.lessons.sweep_panel.limits", lambda: HOSTED)
     page.slider(key="sweep_steps").set_value(1_000).run()
     page.slider(key="sweep_seeds").set_value(6).run()
     assert "more than the cap" in page.error[0].value

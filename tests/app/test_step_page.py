@@ -9,7 +9,7 @@ import pytest
 
 from attnlab.attention import SCORES
 from attnlab.lessons.stages import WORKED_EXAMPLES
-from attnlab.ui.lessons.head.stage_arithmetic import STAGES
+from attnlab.ui.lessons.stage_panel import STAGES
 
 _REFERENCE = json.loads(
     (Path(__file__).resolve().parents[1] / "unit" / "worked_example.json").read_text()

@@ -1,7 +1,6 @@
 """The bottleneck page without a browser."""
 
 import re
-import time
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -10,23 +9,10 @@ from attnlab.lessons.bottleneck import swept
 from attnlab.runs.links import from_query
 from tests.app.lessons import charts, code, open_page, texts
 
-PATIENCE = 120
-
-
-def worked_out(page):
-    """The page when all that it works out in the background is there."""
-    until = time.monotonic() + PATIENCE
-    while any("Working it out" in each.value for each in page.caption):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-        page.run()
-    assert not page.exception
-    return page
-
 
 @pytest.fixture
 def page():
-    return worked_out(open_page("pages/the_bottleneck.py"))
+    return open_page("pages/the_bottleneck.py")
 
 
 def latex(page):
@@ -89,23 +75,20 @@ def test_every_stage_of_a_step_is_written_out(page):
 @pytest.mark.slow
 def test_a_source_can_be_typed_and_a_bad_one_is_refused(page):
     page.text_input(key="align_source").set_value("hgfedc").run()
-    worked_out(page)
     assert any("hgfedc → cdefgh" in each.value for each in page.caption)
     for text in ("abc", "abcdez", "", "🌧️"):
         page.text_input(key="align_source").set_value(text).run()
         assert not page.exception
         assert "`source`" in page.error[0].value
         assert "Shown is fbhdbc" in page.error[0].value
-    assert any("fbhdbc → bbcdfh" in each.value for each in worked_out(page).caption)
+    assert any("fbhdbc → bbcdfh" in each.value for each in page.caption)
     page.segmented_control(key="align_model").set_value("rnn-attention").run()
-    worked_out(page)
     page.segmented_control(key="maps_task").set_value("sort").run()
-    worked_out(page)
     assert len(charts(page)) == 15
 
 
 def test_an_address_that_asks_for_what_cannot_be():
     asked = {"match_hand": "11", "decoder_step": "9", "maps_task": "shift"}
-    page = worked_out(open_page("pages/the_bottleneck.py", asked))
+    page = open_page("pages/the_bottleneck.py", asked)
     told = "\n".join(warning.value for warning in page.warning)
     assert all(f"`{parameter}`" in told for parameter in asked)

@@ -9,8 +9,8 @@ from attnlab.lessons.costs import CACHED, CHUNKED, PLAIN, RECOMPUTED, CostProgre
 from attnlab.models import MODELS, parameters_by_part
 from tests.app.lessons import STOP_PATIENCE, charts, code, endless, open_page, texts
 
-_ATTENTION = "attnlab.ui.lessons.costs.attention_panel.measure_attention"
-_GENERATION = "attnlab.ui.lessons.costs.generation_panel.measure_generation"
+_ATTENTION = "attnlab.ui.lessons.costs_panel.measure_attention"
+_GENERATION = "attnlab.ui.lessons.costs_panel.measure_generation"
 
 
 def measured(seconds):

@@ -1,20 +1,17 @@
 """Kernel regression on a line: data, bandwidth, a query, and the same by attention."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax.random as jr
 import numpy as np
 import pandas as pd
 import streamlit as st
 from jaxtyping import Float
+from streamlit.delta_generator import DeltaGenerator
 
-from attnlab.charts import (
-    CLICKED,
-    fit_chart,
-    fit_table,
-    leave_one_out_chart,
-    points_table,
-)
+from attnlab.charts import fit_chart, fit_table, leave_one_out_chart, points_table
 from attnlab.configuration.number_text import show_measured
 from attnlab.lessons.kernel_regression import (
     LeaveOneOut,
@@ -24,22 +21,25 @@ from attnlab.lessons.kernel_regression import (
     leave_one_out,
     on_circle,
 )
+from attnlab.lessons.points_text import MOST, MOST_LETTERS, read_points
 from attnlab.lessons.regression_data import CURVES, Sample, draw_sample
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.outside import draw_warning
-from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.page_theme import on_dark
-from attnlab.ui.lessons.regression.points_editor import read_own_points
+from attnlab.ui.lessons.kit import control_row, draw_figure, valid_or_last
 
-_OWN = "own points"
+_OWN, _OWN_KEY = "own points", "own_points"
+_EXAMPLE = "0.0, 0.1\n0.5, 0.9\n1.0, 0.4\n1.5, -0.6\n2.0, -0.9\n2.5, 0.2\n3.0, 0.8"
+# Servers in front of a hosted app refuse addresses of more than some eight thousand letters, and
+# in an address a comma or a new line takes three.
+_MOST_IN_ADDRESS = 2000
 _PLACES = 201
 _CANDIDATES = np.geomspace(0.005, 1.0, 61)
 
 
 class Curve(NamedTuple):
-    """What the controls say: data on a line, where the curve is drawn, the bandwidth, the query.
+    """The chosen data on a line, where the curve is drawn, the bandwidth, and the query.
 
-    `truth` is None for data whose truth nobody knows; `at[place]` is the query.
+    `truth` is None if it is not known; `at[place]` is the query.
     """
 
     sample: Sample
@@ -47,6 +47,7 @@ class Curve(NamedTuple):
     truth: Float[np.ndarray, " places"] | None
     bandwidth: float
     place: int
+    left_out: LeaveOneOut
 
     @property
     def query(self) -> float:
@@ -54,32 +55,21 @@ class Curve(NamedTuple):
 
 
 def draw_controls() -> Curve:
-    """The controls, and what they say."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    """Draw the controls; return what they choose."""
+    row = control_row()
+    with row:
         name = linked(st.selectbox, "data", [*CURVES, _OWN], key="curve", width=180)
         seed = linked(
             st.number_input, "seed of the data", 0, 2**31 - 1, 0, 1, key="curve_seed", width=150
         )
-        share = linked(
-            st.slider,
-            "bandwidth h, as a share of the range of x",
-            0.005,
-            1.0,
-            0.05,
-            0.005,
-            format="%.3f",
-            key="bandwidth",
-            width=330,
-        )
+        label = "bandwidth h, as a share of the range of x"
+        limits = 0.005, 1.0, 0.05, 0.005
+        share = linked(st.slider, label, *limits, format="%.3f", key="bandwidth", width=330)
         along = linked(
             st.slider, "query, in % of the way", 0.0, 100.0, 30.0, 0.5, key="query_at", width=260
         )
-        st.button(
-            "Best leave-one-out bandwidth", key="best_bandwidth", icon=":material/target:",
-            on_click=_choose_best,
-        )  # fmt: skip
     if name == _OWN:
-        sample, truth_of = read_own_points(), None
+        sample, truth_of = _read_own_points(), None
     else:
         sample, truth_of = _sample(name, seed), CURVES[name].truth
         st.caption(f"{CURVES[name].summary} {len(sample.y)} points, noise {CURVES[name].noise:g}.")
@@ -91,9 +81,36 @@ def draw_controls() -> Curve:
         truth = np.asarray(truth_of(at[:, None]), np.float64)
         # The truth of these data is a function on [0, 1]; outside it is not what made them.
         truth = np.where((at < 0) | (at > 1), np.nan, truth)
-    st.session_state["curve_loo"] = _left_out(sample.x.tobytes(), sample.y.tobytes())
+    left_out = _left_out(sample.x[:, 0], sample.y)
+    row.button(
+        "Best leave-one-out bandwidth",
+        key="best_bandwidth",
+        icon=":material/target:",
+        on_click=_choose,
+        args=(_CANDIDATES[left_out.best],),
+    )
     place = round(along / 100 * (_PLACES - 1))
-    return Curve(sample, at, truth, share * (high - low), place)
+    return Curve(sample, at, truth, share * (high - low), place, left_out)
+
+
+def _read_own_points() -> Sample:
+    """Draw a field for points; return those in it or, if they are not valid, the last valid ones.
+
+    The points are part of the address while they are few.
+    """
+    help = f"One point per line, at most {MOST}: x and y separated by a comma, space or tab."
+    control = partial(st.text_area, height=180, max_chars=MOST_LETTERS, help=help)
+    if len(st.session_state.get(_OWN_KEY, "")) > _MOST_IN_ADDRESS:
+        text = control("x, y", _EXAMPLE, key=_OWN_KEY, persist_state="session")
+        st.caption("Too many points for the address: keep the text itself instead.")
+    else:
+        if _OWN_KEY in st.session_state:
+            # Set again, so that a text that was too long until now comes into the address.
+            st.session_state[_OWN_KEY] = str(st.session_state[_OWN_KEY])
+        text = linked(control, "x, y", _EXAMPLE, key=_OWN_KEY)
+    read = partial(read_points, "points")
+    x, y = valid_or_last(read, text, _EXAMPLE, key="last_points", noun="points")
+    return Sample(x[:, None], y)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -101,47 +118,41 @@ def _sample(name: str, seed: int) -> Sample:
     return draw_sample(CURVES[name], key=jr.key(seed))
 
 
-def _choose_best() -> None:
-    left_out: LeaveOneOut = st.session_state["curve_loo"]
-    share = _CANDIDATES[left_out.best]
+@st.cache_data(max_entries=32, show_spinner=False)
+def _left_out(x: np.ndarray, y: np.ndarray) -> LeaveOneOut:
+    return leave_one_out(x[:, None], y, _CANDIDATES * np.ptp(x))
+
+
+def _choose(share: float) -> None:
     st.session_state["bandwidth"] = float(np.clip(round(share / 0.005) * 0.005, 0.005, 1.0))
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
-def _left_out(x: bytes, y: bytes) -> LeaveOneOut:
-    x, y = np.frombuffer(x)[:, None], np.frombuffer(y)
-    return leave_one_out(x, y, _CANDIDATES * np.ptp(x))
-
-
 def draw_fit(curve: Curve) -> None:
-    """Data, truth and fit; the weights of the query; the loss against the bandwidth."""
+    """Draw data, truth and fit; the weights of the query; the error against the bandwidth."""
     x, y = curve.sample.x[:, 0], curve.sample.y
-    fitted = attention_fit(curve.at[:, None], curve.sample.x, y, curve.bandwidth)
-    weights = fitted.pattern[curve.place]
+    output, pattern = attention_fit(curve.at[:, None], curve.sample.x, y, curve.bandwidth)
+    fit, weights = output[:, 0], pattern[curve.place]
     span = np.ptp(y) or 1.0
     left, right = st.columns([5, 2], gap="medium")
-    with left, st.container(key="chart_fit"):
-        draw_chart(
-            fit_chart(
-                fit_table(curve.at, fitted.output[:, 0], curve.truth, curve.place),
-                points_table(x, y, weights),
-                x_domain=(float(curve.at[0]), float(curve.at[-1])),
-                # Room below for the bars.
-                largest=float(weights.max()),
-                y_domain=(float(y.min() - 0.6 * span), float(y.max() + 0.15 * span)),
-                dark=on_dark(),
-                height=400,
-            ),
-            name="The fit",
-            key="fit_chart",
-            on_select=_take_click,
-            selection_mode=CLICKED,
-            alt=f"Fit with bandwidth {curve.bandwidth:.4g}: at x = {curve.query:.3f} it is "
-            f"{fitted.output[curve.place, 0]:.3f}, the largest weight {weights.max():.3f}.",
-        )
+    draw_figure(
+        left,
+        "fit",
+        fit_chart,
+        fit_table(curve.at, fit, curve.truth, curve.place),
+        points_table(x, y, weights),
+        name="The fit",
+        alt=f"Fit with bandwidth {curve.bandwidth:.4g}: at x = {curve.query:.3f} it is "
+        f"{fit[curve.place]:.3f}, the largest weight {weights.max():.3f}.",
+        on_click=_move_query,
+        x_domain=(float(curve.at[0]), float(curve.at[-1])),
+        # Room below for the bars.
+        largest=float(weights.max()),
+        y_domain=(float(y.min() - 0.6 * span), float(y.max() + 0.15 * span)),
+        height=400,
+    )
     with right:
-        _draw_figures(curve, fitted.output[:, 0], weights)
-        _draw_left_out(curve)
+        _draw_figures(curve, fit, weights)
+    _draw_left_out(right, curve)
     st.caption(
         "Click the curve anywhere to put the query there, or move its slider. How to read it: "
         "the blue line is the query, the dots are the data; from below rises under each a "
@@ -150,10 +161,9 @@ def draw_fit(curve: Curve) -> None:
     )
 
 
-def _take_click() -> None:
-    picked = st.session_state["fit_chart"]["selection"].get(CLICKED)
-    if picked and "place" in picked[0]:
-        st.session_state["query_at"] = round(200 * picked[0]["place"] / (_PLACES - 1)) / 2
+def _move_query(clicked: Mapping[str, Any]) -> None:
+    if "place" in clicked:
+        st.session_state["query_at"] = round(200 * clicked["place"] / (_PLACES - 1)) / 2
 
 
 def _draw_figures(curve: Curve, fit: np.ndarray, weights: np.ndarray) -> None:
@@ -164,47 +174,38 @@ def _draw_figures(curve: Curve, fit: np.ndarray, weights: np.ndarray) -> None:
         st.metric("effective neighbours", f"{effective:.2f}", width="content", help="exp(entropy)")
         st.metric("h", f"{curve.bandwidth:.4g}", width="content", help="In the units of x.")
         if curve.truth is not None:
-            apart = fit - curve.truth
-            error = float(np.sqrt(np.nanmean(apart**2)))
+            error = float(np.sqrt(np.nanmean((fit - curve.truth) ** 2)))
             st.metric(
                 "error against the truth",
                 f"{error:.3f}",
                 width="content",
-                help="Root of the mean square over the curve, without the noise: of these very "
-                "data, not an estimate.",
+                help="Root of the mean square over the curve, without the noise: for this data "
+                "set, not an estimate.",
             )
 
 
-def _draw_left_out(curve: Curve) -> None:
-    left_out: LeaveOneOut = st.session_state["curve_loo"]
-    table = pd.DataFrame(
-        {
-            "bandwidth": left_out.bandwidths,
-            "loss": left_out.loss,
-            "stderr": left_out.stderr,
-            "low": left_out.loss - left_out.stderr,
-            "high": left_out.loss + left_out.stderr,
-        }
+def _draw_left_out(place: DeltaGenerator, curve: Curve) -> None:
+    bandwidths, loss, stderr = curve.left_out
+    columns = {"bandwidth": bandwidths, "loss": loss, "stderr": stderr}
+    best, h = curve.left_out.best, f"h = {bandwidths[curve.left_out.best]:.3g}"
+    draw_figure(
+        place,
+        "left_out",
+        leave_one_out_chart,
+        pd.DataFrame(columns | {"low": loss - stderr, "high": loss + stderr}),
+        pd.DataFrame({"bandwidth": [curve.bandwidth]}),
+        name="Leave-one-out MSE",
+        alt=f"Leave-one-out MSE against the bandwidth: least at {h} with {loss[best]:.4f}.",
+        height=220,
     )
-    best = left_out.best
-    with st.container(key="chart_left_out"):
-        draw_chart(
-            leave_one_out_chart(
-                table, pd.DataFrame({"bandwidth": [curve.bandwidth]}), dark=on_dark(), height=220
-            ),
-            name="Leave-one-out MSE",
-            alt=f"Leave-one-out MSE against the bandwidth: least "
-            f"at h = {left_out.bandwidths[best]:.3g} with {left_out.loss[best]:.4f}.",
-        )
-    st.caption(
-        "Leave-one-out MSE, each point predicted from the others: least at h = "
-        f"{left_out.bandwidths[best]:.3g}, "
-        f"{show_measured(left_out.loss[best], left_out.stderr[best], most_places=4)}."
+    place.caption(
+        f"Leave-one-out MSE, each point predicted from the others: least at {h}, "
+        f"{show_measured(loss[best], stderr[best], most_places=4)}."
     )
 
 
 def draw_equalities(curve: Curve) -> None:
-    """The same by `attend`, and by dot products where keys have one norm."""
+    """Draw the differences from `attend`, and from dot products where keys have one norm."""
     x = curve.sample.x
     same = agreement_with_formula(curve.at[:, None], x, curve.sample.y, curve.bandwidth)
     with st.container(key="agreement"):
@@ -239,24 +240,22 @@ def draw_equalities(curve: Curve) -> None:
     straight = dot_product(curve.at[:, None], x, curve.bandwidth)
     nearest = np.argsort(-on_one.gaussian[curve.place])[:5]
     here = (curve.place, nearest)
-    table = pd.DataFrame(
-        {
-            "key xᵢ": x[nearest, 0],
-            "Gaussian score": on_one.gaussian[here],
-            "q · kᵢ / h²": on_one.dot[here],
-            "difference": on_one.dot[here] - on_one.gaussian[here],
-            "weight, Gaussian": on_one.gaussian_pattern[here],
-            "weight, dot product": on_one.dot_pattern[here],
-        }
-    )
+    table = {
+        "key xᵢ": x[nearest, 0],
+        "Gaussian score": on_one.gaussian[here],
+        "q · kᵢ / h²": on_one.dot[here],
+        "difference": on_one.dot[here] - on_one.gaussian[here],
+        "weight, Gaussian": on_one.gaussian_pattern[here],
+        "weight, dot product": on_one.dot_pattern[here],
+    }
+    formats = {name: "%.6f" if "weight" in name else "%.4f" for name in table}
     with st.container(key="one_norm"):
         st.dataframe(
             table,
             hide_index=True,
             width="stretch",
             column_config={
-                name: st.column_config.NumberColumn(format="%.6f" if "weight" in name else "%.4f")
-                for name in table
+                name: st.column_config.NumberColumn(format=text) for name, text in formats.items()
             },
         )
         st.markdown(

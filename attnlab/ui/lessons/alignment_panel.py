@@ -1,0 +1,200 @@
+"""What small models attend to, beside the truth of their tasks; the three kinds of attention."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Num
+
+from attnlab.charts import token_map_chart, token_map_table
+from attnlab.configuration.number_text import show_percent
+from attnlab.configuration.options import OptionError
+from attnlab.generators import AbstractTask, read_source
+from attnlab.lessons.small_models import (
+    ALIGNED_FAMILIES,
+    ALIGNED_TASKS,
+    Looked,
+    aligning,
+    look,
+    share_aligned,
+)
+from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.core.outside import draw_error
+from attnlab.ui.lessons.kit import choose, control_row, draw_figure
+
+_WHAT = {
+    "copy": "The same letters: token j is taken from place j, a diagonal.",
+    "reverse": "Backwards: token j is taken from place n + 1 − j, the other diagonal.",
+    "sort": "In order: the place depends on all letters; equal letters have several places.",
+}
+_BEGIN = "⊢"
+_KINDS = {
+    "source": (
+        "Self-attention of the encoder",
+        "Queries and keys are both of the source: every token sees every other, also those after "
+        "it.",
+        ("source, as key →", "← source, as query"),
+    ),
+    "self": (
+        "Masked self-attention of the decoder",
+        "Queries and keys are both of the target, and the mask hides what is not yet written: "
+        "nothing above the diagonal.",
+        ("target so far, as key →", "← target, as query"),
+    ),
+    "cross": (
+        "Cross-attention",
+        "Queries of the target, keys and values of the source. No mask; here the alignment shows.",
+        ("source, as key →", "← target, as query"),
+    ),
+}
+# The first call for a model compiles its program, which takes some seconds.
+WAITING = "Running the small models …"
+
+
+def draw_source(task: AbstractTask, default: str, *, key: str) -> tuple[int, ...]:
+    """Draw a field for a source; return its tokens, or those of `default` if it is not valid."""
+    letters, count = task.vocabulary, task.source_length
+    label = f"source: {count} letters from a to {letters.symbols[-1]}"
+    text = linked(st.text_input, label, default, key=key, width=260, max_chars=40)
+    try:
+        return tuple(read_source(task, text).tolist())
+    except OptionError as error:
+        draw_error(f"{error} Shown is {default}.")
+        return tuple(read_source(task, default).tolist())
+
+
+def draw_alignments() -> None:
+    """Draw the letters, the family, and a column of maps for each task."""
+    with control_row():
+        family = choose("model", ALIGNED_FAMILIES, key="align_model")
+        tokens = draw_source(aligning("copy", family).generator, "fbhdbc", key="align_source")
+    with st.spinner(WAITING):
+        found = [look(aligning(task, family), tokens) for task in ALIGNED_TASKS]
+    for column, each in zip(st.columns(3, gap="medium"), found, strict=True):
+        with column:
+            _draw_task(each)
+    st.caption(
+        "How to read it: a row is a target token and a column a source token. Violet is what the "
+        "model attends to while it writes that token, given the true ones before it; a row sums to "
+        "1. Dashed frames, and 1 in the grey maps, are the true alignment: where the token is "
+        "taken from. The models come with the program, 2,000 steps of 64 sequences each; their "
+        "shares and exact matches are of 500 test sources, the latter with ± one standard error."
+    )
+
+
+def _draw_task(found: Looked) -> None:
+    source, small, truth, written = found
+    task, letters = small.experiment.generator.name, small.experiment.generator.vocabulary.symbols
+    pattern = written.maps["cross"].pattern
+    columns, rows = (tuple(letters[t] for t in each) for each in (source, truth.target))
+    st.markdown(f"**{task}** {_WHAT[task]}")
+    pairs = enumerate(zip(written.tokens, truth.target, strict=True), 1)
+    wrong = ", ".join(f"{n} ({letters[token]})" for n, (token, true) in pairs if token != true)
+    st.caption(
+        f"{''.join(columns)} → {''.join(rows)}, {f'wrong at {wrong}' if wrong else 'all right'}. "
+        f"On the true alignment: {show_percent(share_aligned(pattern, truth.alignment))} of the "
+        f"attention here, {show_percent(small.aligned)} on all test sources, of which "
+        f"{100 * small.exact_match:.1f} ± {100 * small.exact_match_stderr:.1f} % are written "
+        "without a mistake."
+    )
+    maps = {
+        "learned": ("Learned attention", pattern),
+        "alignment": ("True alignment", truth.alignment),
+        "dependence": ("True dependence", truth.dependence),
+    }
+    for kind in maps if task == "sort" else ("learned", "alignment"):
+        title, shares = maps[kind]
+        known = kind != "learned"
+        st.markdown(title)
+        _draw_map(
+            st,
+            f"{kind}_{task}",
+            shares.astype(float),
+            rows,
+            columns,
+            title=f"{title} of {task}",
+            about=f"{title} of {task}, target by source",
+            titles=("source token →", "← target token"),
+            framed=None if known else truth.alignment,
+            known=known,
+        )
+    if task == "sort":
+        taken, depends = (int(part[0].sum()) for part in (truth.alignment, truth.dependence))
+        st.markdown(
+            f"The first token, {rows[0]}, is taken from {_places(taken)} and depends on "
+            f"{_places(depends)}."
+        )
+
+
+def _places(count: int) -> str:
+    return f"{count} place{'' if count == 1 else 's'}"
+
+
+def draw_maps() -> None:
+    """Draw a task, its letters, and the maps of the three kinds of attention."""
+    with control_row():
+        task = choose("task", ALIGNED_TASKS, "reverse", key="maps_task")
+        experiment = aligning(task, "encoder-decoder")
+        tokens = draw_source(experiment.generator, "hacebd", key="maps_source")
+    with st.spinner(WAITING):
+        found = look(experiment, tokens)
+    letters = experiment.generator.vocabulary.symbols
+    source = tuple(letters[token] for token in found.source)
+    read = (_BEGIN, *(letters[token] for token in found.truth.target[:-1]))
+    axes = {"source": (source, source), "self": (read, read), "cross": (read, source)}
+    for column, (kind, (title, says, titles)) in zip(
+        st.columns(3, gap="medium"), _KINDS.items(), strict=True
+    ):
+        pattern, mask = found.written.maps[kind]
+        column.markdown(f"**{title}** {says}")
+        _draw_map(
+            column,
+            f"map_{kind}",
+            pattern,
+            *axes[kind],
+            title=title,
+            about=f"{title} of {task}",
+            titles=titles,
+            seen=mask,
+        )
+    st.caption(
+        "How to read it: rows are queries, columns keys, each row sums to 1; what the mask hides "
+        f"is not drawn. A row of the decoder stands at the token that it has just read, {_BEGIN} "
+        "at the beginning, and writes the next one. The model has one layer and one head of each "
+        "kind, and here the true target so far is given."
+    )
+
+
+def _draw_map(
+    place: Any,
+    key: str,
+    shares: Num[np.ndarray, "rows columns"],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    title: str,
+    about: str,
+    seen: np.ndarray | None = None,
+    framed: np.ndarray | None = None,
+    known: bool = False,
+    titles: tuple[str, str],
+) -> None:
+    """Draw a map; its text alternative is `about` and where each row is largest."""
+    most = "; ".join(
+        f"{at + 1} {rows[at]}: {key + 1} {columns[key]} ({shares[at, key]:.2f})"
+        for at, key in enumerate(shares.argmax(axis=1))
+    )
+    draw_figure(
+        place,
+        key,
+        token_map_chart,
+        token_map_table(shares, rows, columns, seen=seen, framed=framed),
+        name=title,
+        alt=f"{about}. Largest in each row: {most}",
+        rows=rows,
+        columns=columns,
+        titles=titles,
+        known=known,
+        meaning="1: yes, 0: no" if known else "share of attention",
+    )

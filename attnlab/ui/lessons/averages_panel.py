@@ -1,0 +1,111 @@
+"""The mean of the past, three ways, and its way to attention."""
+
+import inspect
+
+import jax
+import numpy as np
+import streamlit as st
+
+from attnlab.attention import ScaledDotProduct
+from attnlab.lessons.stages import (
+    Head,
+    average_by_loop,
+    average_by_matrix,
+    average_by_softmax,
+    compiled_stages,
+)
+from attnlab.models.parts import Projection
+from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.core.in_code import draw_in_code
+from attnlab.ui.lessons.kit import draw_matrix
+
+_MOST = {"B": 4, "T": 16, "C": 8}
+_HEAD_WIDTH = 4
+_PROGRAMS = tuple(jax.jit(jax.vmap(way)) for way in (average_by_matrix, average_by_softmax))
+
+
+def draw_averages() -> None:
+    """Draw the sliders, the differences and the matrices."""
+    with st.container(key="step_sizes"):
+        columns = st.columns(3)
+    labels = ("B (sequences)", "T (inputs in each)", "C (features of each)")
+    batch, length, channels = (
+        linked(column.slider, label, 1, _MOST[size], start, key=f"step_{size}")
+        for column, label, size, start in zip(columns, labels, "BTC", (4, 8, 2), strict=True)
+    )
+    drawn = np.random.default_rng(0).normal(size=tuple(_MOST.values())).round(1).astype(np.float32)
+    # Means of the past do not depend on later rows, other sequences or features: those of the
+    # largest size contain the others, so a moved slider compiles nothing.
+    ways = np.stack([average_by_loop(rows) for rows in drawn]), *(way(drawn) for way in _PROGRAMS)
+    loop, matrix, softmax = (np.asarray(way)[:batch, :length, :channels] for way in ways)
+    first, second = (float(np.abs(other - loop).max()) for other in (matrix, softmax))
+    with st.container(key="step_differences"):
+        st.markdown(
+            f"Largest difference over {batch} × {length} × {channels} numbers: loop and matrix "
+            f"**{first:.1e}**, loop and softmax **{second:.1e}**. That is the rounding of "
+            "32-bit numbers: the three are equal."
+        )
+    rows = drawn[0, :length, :channels]
+    if content := linked(
+        st.toggle, "now let the weights depend on the content", key="step_content"
+    ):
+        weights, name = _pattern(drawn[0, :, :channels])[:length, :length], "attention"
+        mixed = weights @ rows
+    else:
+        weights, name = np.tri(length) / np.arange(1.0, length + 1)[:, None], "the mean"
+        mixed = loop[0]
+    left, middle, right = st.columns([1, 2, 1])
+    largest = float(np.abs(rows).max())
+    for place, key, title, values in (
+        (left, "inputs", "inputs of sequence 1", rows),
+        (right, "mixed", f"mixed by {name}", mixed),
+    ):
+        place.markdown(f"**{title}**")
+        draw_matrix(
+            place,
+            f"step_{key}",
+            values,
+            "input t",
+            "feature",
+            name=title.capitalize(),
+            alt=f"{title}: {length} rows of {channels} numbers, the last row begins with "
+            f"{values[-1, 0]:.2f}.",
+            largest=largest,
+            height=360,
+        )
+    middle.markdown(f"**weights of {name}**")
+    draw_matrix(
+        middle,
+        "step_weights",
+        weights,
+        "query: input t",
+        "key: input up to t",
+        name=f"Weights of {name}",
+        alt=f"Weights of {name}: in the last row from {weights[-1].min():.3f} to "
+        f"{weights[-1].max():.3f}.",
+        shares=True,
+        meaning="weight",
+        height=360,
+    )
+    st.caption(
+        "How to read it: a row of the middle matrix says with which weights the inputs so far are "
+        "mixed into one row at the right; it sums to 1. "
+        + (
+            "Now each row is the softmax of a query's products with the keys of its past: it "
+            "depends on what the inputs are. The weights of this head are random."
+            if content
+            else "All weights of a row are the same, whatever the inputs are."
+        )
+    )
+    sources = map(inspect.getsource, (average_by_loop, average_by_matrix, average_by_softmax))
+    draw_in_code(*sources, title="The three ways in code", key="ways_in_code")
+
+
+def _pattern(rows: np.ndarray) -> np.ndarray:
+    """Return the pattern of a causal head with random weights."""
+    size = 3, rows.shape[1], _HEAD_WIDTH
+    weights = np.random.default_rng(1).normal(size=size).astype(np.float32)
+    head = Head(*(Projection(weight, np.zeros_like(weight[0])) for weight in weights))
+    mask = np.tri(len(rows), dtype=bool)
+    score = ScaledDotProduct()
+    return compiled_stages(head, rows, rows, mask=mask, scale=1.0, score=score).pattern

@@ -1,1 +1,0 @@
-"""What attention costs."""

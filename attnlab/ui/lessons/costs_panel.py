@@ -1,0 +1,263 @@
+"""Time and memory of attention, and of generation with and without a cache, measured here."""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from attnlab.charts import cost_chart, cost_table
+from attnlab.configuration.options import OptionError, options_of
+from attnlab.lessons.costs import (
+    CACHED,
+    CHUNKED,
+    NEW_TOKENS,
+    PASSES,
+    PLAIN,
+    RECOMPUTED,
+    CostProgress,
+    Measured,
+    lengths_to,
+    measure_attention,
+    measure_generation,
+    over_rounds,
+)
+from attnlab.live.background import Background
+from attnlab.models import TransformerOptions
+from attnlab.training.limits import check_limits
+from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.core.hosting import hosted, limits
+from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.session_work import (
+    draw_while_working,
+    draw_work_buttons,
+    session_work,
+    work_in_words,
+)
+from attnlab.ui.lessons.kit import choose, control_row, draw_figure
+from attnlab.ui.lessons.parameters_panel import Settings
+
+_ATTENTION, _GENERATION = "attention_cost", "generation_cost"
+_WIDTHS = (8, 16, 32, 64, 128)
+_BYTES = 4
+
+
+class Quantity(NamedTuple):
+    """What a chart shows of a measurement: `of` gives value, least and most."""
+
+    name: str
+    y_title: str
+    of: Callable[[Measured], tuple[float, float, float]]
+    ranges: bool = True
+
+
+_TIME = Quantity(
+    "Time of attention", "time of a call (ms)", lambda one: over_rounds(1_000 * one.seconds)
+)
+# The compiler's number has no spread.
+_MEMORY = Quantity(
+    "Memory of attention",
+    "scratch memory (MB)",
+    lambda one: (one.scratch / 1e6,) * 3,
+    ranges=False,
+)
+_RATE = Quantity("Tokens a second", "tokens a second", lambda one: over_rounds(1 / one.seconds))
+
+
+def draw_attention() -> None:
+    """Draw controls, charts of time and memory, and the cost of doubling the length."""
+    most = limits().caps.get("d_attn", max(_WIDTHS))
+    widths = [str(width) for width in _WIDTHS if width <= most]
+    # The scores of the longest take a quarter of a gigabyte, and its gradient twice that.
+    lengths = ["1024", "2048"] if hosted() else ["1024", "2048", "4096", "8192"]
+    with control_row():
+        d_attn = linked(st.select_slider, "d_attn", widths, "32", key="cost_d_attn", width=180)
+        longest = _draw_longest(lengths, "cost_longest")
+        passes = choose("pass", PASSES, key="cost_passes")
+        plan = (d_attn, longest, passes)
+        measure = partial(
+            measure_attention, lengths_to(int(longest)), d_attn=int(d_attn), passes=passes
+        )
+        _draw_buttons(_ATTENTION, plan, measure)
+    _draw_measured(
+        _ATTENTION,
+        plan,
+        (_TIME, _MEMORY),
+        _attention_in_words,
+        invitation="Press **Measure**: one head with a causal mask, its scores made all at once "
+        "and in chunks, at lengths 64, 128, … up to the longest.",
+    )
+    st.caption(
+        "How to read it: points are medians of five rounds, bars reach from the least to the "
+        "most. Memory is what the compiled program takes beside queries, keys, values and "
+        "results, by the compiler's own account, which has no error. A run that trains meanwhile "
+        "makes the times longer."
+    )
+
+
+def draw_generation(settings: Settings) -> None:
+    """Draw controls, the chart of tokens a second, and the size of the cache."""
+    options = _transformer(settings)
+    vocab = settings.experiment.generator.vocabulary.size
+    most = limits().caps.get("layers", options_of(TransformerOptions)["layers"].high)
+    lengths = ["128", "256"] if hosted() else ["128", "256", "512", "1024"]
+    with control_row():
+        layers = linked(
+            st.slider, "layers", 1, most, options.layers, 1, key="cost_layers", width=180
+        )
+        longest = _draw_longest(lengths, "cost_generated")
+        options = dataclasses.replace(options, layers=layers)
+        plan = (options, longest, vocab)
+        measure = partial(measure_generation, options, lengths_to(int(longest)), vocab=vocab)
+        _draw_buttons(_GENERATION, plan, measure)
+    st.caption(
+        f"The transformer of Train's controls with the mask causal, untrained, here with {layers} "
+        f"layer{'s' if layers > 1 else ''}: heads {options.heads}, d_attn {options.d_attn}, "
+        f"d_model {options.d_model}, position {options.position.name}."
+    )
+    _draw_measured(
+        _GENERATION,
+        plan,
+        (_RATE,),
+        _generation_in_words,
+        invitation=f"Press **Measure**: the last {NEW_TOKENS} tokens of sequences of 64, 128, … "
+        "up to the longest, each found by reading all positions again, and with a cache.",
+    )
+
+
+def _draw_longest(lengths: list[str], key: str) -> str:
+    default = lengths[-1 if hosted() else 2]
+    return linked(st.select_slider, "longest sequence", lengths, default, key=key, width=200)
+
+
+def _transformer(settings: Settings) -> TransformerOptions:
+    options = dataclasses.replace(settings.families[TransformerOptions.name], mask="causal")
+    try:
+        check_limits(dataclasses.replace(settings.experiment, model=options), limits())
+    except OptionError as error:
+        draw_error(f"{error} The transformer's defaults are taken.")
+        options = TransformerOptions()
+    return options
+
+
+def _draw_buttons(name: str, plan: object, make: Callable[[], Iterator[CostProgress]]) -> None:
+    """Draw Measure and Stop; `plan` is kept with what is measured."""
+
+    def start() -> None:
+        st.session_state[f"{name}_plan"] = plan
+        session_work().start(name, make)
+
+    draw_work_buttons(name, "Measure", start=f"{name}_start", stop=f"{name}_stop", on_start=start)
+
+
+def _draw_measured(
+    name: str,
+    plan: object,
+    quantities: tuple[Quantity, ...],
+    in_words: Callable[[CostProgress, Any], str],
+    *,
+    invitation: str,
+) -> None:
+    """Draw what was measured so far, and its message; it may be of an earlier plan."""
+    if session_work().of(name) is None:
+        st.info(invitation, icon=":material/timer:")
+        return
+    measured = st.session_state[f"{name}_plan"]
+    if measured != plan:
+        st.info(
+            "Settings changed. Press **Measure** to apply them; the previous results are below.",
+            icon=":material/change_circle:",
+        )
+    draw = partial(_draw_work, name=name, quantities=quantities, plan=measured, in_words=in_words)
+    draw_while_working(name, draw)
+
+
+def _draw_work(
+    work: Background,
+    *,
+    name: str,
+    quantities: tuple[Quantity, ...],
+    plan: object,
+    in_words: Callable[[CostProgress, Any], str],
+) -> None:
+    state = work.state()
+    progress: CostProgress = state.latest or CostProgress(0.0, "", (), 0.0)
+    with st.container(key=f"{name}_status"):
+        if state.error:
+            draw_error(f"Measuring ended by an error. {state.error}")
+        else:
+            words = work_in_words(state, progress.share)
+            st.progress(progress.share, " · ".join(filter(None, (words, progress.doing))))
+    if not progress.measured:
+        return
+    for column, quantity in zip(st.columns(len(quantities), gap="medium"), quantities, strict=True):
+        _draw_quantity(column, quantity, progress)
+    with st.container(key=f"{name}_sentences"):
+        st.markdown(in_words(progress, plan))
+
+
+def _draw_quantity(place: Any, quantity: Quantity, progress: CostProgress) -> None:
+    rows = [(m.way, m.length, *quantity.of(m)) for m in progress.measured]
+    ways, lengths = dict.fromkeys(way for way, *_ in rows), sorted({row[1] for row in rows})
+    alt = f"{quantity.y_title} against length, for {' and '.join(ways)}."
+    if progress.share == 1:
+        # A changed text draws a new chart, so it has numbers of the end alone.
+        ends = (f"{way} {value:.3g}" for way, at, value, *_ in rows if at == lengths[-1])
+        alt += f" At {lengths[-1]:,}: {', '.join(ends)}."
+    draw_figure(
+        place,
+        quantity.name.lower().replace(" ", "_"),
+        cost_chart,
+        cost_table(rows),
+        name=quantity.name,
+        alt=alt,
+        series=tuple(ways),
+        lengths=tuple(lengths if len(lengths) > 1 else (lengths[0], 2 * lengths[0])),
+        y_title=quantity.y_title,
+        ranges=quantity.ranges,
+        height=320,
+    )
+
+
+def _attention_in_words(progress: CostProgress, _plan: object) -> str:
+    found = {(one.way, one.length): one for one in progress.measured}
+    *shorter, longest = sorted({length for _, length in found})
+    said = []
+    for way in (PLAIN, CHUNKED) if shorter else ():
+        half, full = found[way, shorter[-1]], found[way, longest]
+        memory = f"{full.scratch / half.scratch:.2g}" if half.scratch else "no"
+        said.append(
+            f"From {shorter[-1]:,} to {longest:,}, **{way}** takes "
+            f"**{_ratio(full.seconds / half.seconds)}** times as long and "
+            f"**{memory}** times the memory."
+        )
+    plain, chunked = found[PLAIN, longest], found[CHUNKED, longest]
+    said.append(
+        f"At {longest:,}, chunked attention takes "
+        f"**{_ratio(chunked.seconds / plain.seconds)}** times as long as plain "
+        f"and **1/{plain.scratch / chunked.scratch:,.0f}** of its memory. Results differ by at "
+        f"most {progress.difference:.0e}, the rounding of 32-bit numbers."
+    )
+    return " ".join(said)
+
+
+def _generation_in_words(progress: CostProgress, plan: tuple[TransformerOptions, str, int]) -> str:
+    options, *_ = plan
+    longest = max(one.length for one in progress.measured)
+    found = {one.way: one.seconds for one in progress.measured if one.length == longest}
+    numbers = options.layers * options.heads * longest * (options.d_attn + options.width_of_values)
+    return (
+        f"At {longest:,}, the cache makes tokens **{_ratio(found[RECOMPUTED] / found[CACHED])}** "
+        "times as quickly. It holds "
+        f"layers × heads × length × (d_attn + d_value) = {numbers:,} numbers of {_BYTES} bytes, "
+        f"**{numbers * _BYTES / 1e6:,.2f} MB**. Logits differ by at most "
+        f"{progress.difference:.0e}."
+    )
+
+
+def _ratio(rounds: np.ndarray) -> str:
+    """Return median, least and most, two digits each."""
+    middle, least, most = (f"{float(f'{value:.2g}'):,g}" for value in over_rounds(rounds))
+    return f"{middle} ({least} to {most})"

@@ -1,0 +1,190 @@
+"""One step of the decoder with its arithmetic."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+
+from attnlab.configuration.number_text import show_percent
+from attnlab.lessons.small_models import (
+    DecoderStep,
+    small_steps,
+    stepping,
+    sums_apart,
+    written_by,
+)
+from attnlab.models.recurrent_seq2seq import EncodedRNN
+from attnlab.training.shares import share_in_training
+from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.lessons.alignment_panel import draw_source
+from attnlab.ui.lessons.kit import Grid, choose, control_row, draw_grids, number, sum_of
+
+_MOST_TERMS = 5
+# What each stage does, and its formula.
+_STAGES = {
+    "query": (
+        "The state of the decoder asks: its row times :blue[W_q].",
+        r"q_t = h_{t-1} W_q + b_q",
+    ),
+    "scores": (
+        "How well the :blue[query] matches the :red[key] of each state of the encoder.",
+        r"e_{ti} = q_t \cdot k_i, \quad k_i = s_i W_k + b_k",
+    ),
+    "softmax": (
+        "Shares between 0 and 1 that sum to 1.",
+        r"\alpha_{ti} = \frac{e^{e_{ti}}}{\sum_j e^{e_{tj}}}",
+    ),
+    "a": (
+        "The states of the encoder, each times its share, summed: what is handed over at this "
+        "step.",
+        r"a_t = \sum_i \alpha_{ti}\, s_i",
+    ),
+    "state": (
+        "The next state, of the last letter written, a and the state before.",
+        r"h_t = \tanh(y_{t-1} W_x + a_t W_a + b + h_{t-1} W_h)",
+    ),
+    "letter": (
+        "The next state times U, and a softmax: the likeliest letter is written, and is what "
+        "the next step reads.",
+        r"p_t = \text{softmax}(h_t U + b_u)",
+    ),
+}
+
+
+class Chosen(NamedTuple):
+    """The chosen step, source token and component, from 0."""
+
+    step: int
+    source: int
+    component: int
+
+
+def draw_step() -> None:
+    """Draw the choice of source, step, stage and cell; the matrices and the arithmetic."""
+    experiment = stepping()
+    count, size = experiment.generator.source_length, experiment.model.hidden_size
+    st.latex(
+        r"e_{ti} = q_t \cdot k_i, \quad \alpha_t = \text{softmax}(e_t), \quad "
+        r"a_t = \textstyle\sum_i \alpha_{ti}\, s_i, \quad "
+        r"h_t = \tanh(y_{t-1} W_x + a_t W_a + b + h_{t-1} W_h)"
+    )
+    with control_row():
+        tokens = draw_source(experiment.generator, "fadbe", key="decoder_source")
+        t = linked(st.number_input, "step t", 1, count, 1, key="decoder_step", width=120)
+        i = linked(st.number_input, "source token i", 1, count, count, key="decoder_at", width=140)
+        c = linked(st.number_input, "component", 1, size, 1, key="decoder_component", width=130)
+    stage = choose("stage", tuple(_STAGES), "scores", key="decoder_stage")
+    at = Chosen(t - 1, i - 1, c - 1)
+    small, steps = small_steps(experiment, tokens)
+    step, letters = steps[at.step], small.experiment.generator.vocabulary.symbols
+    source, written = ([letters[token] for token in each] for each in (tokens, written_by(steps)))
+    says, formula = _STAGES[stage]
+    st.markdown(
+        f"Source **{''.join(source)}**, written so far "
+        f"**{''.join(written[: t - 1]) or 'nothing yet'}**; step {t} writes "
+        f"**{written[t - 1]}** with probability {step.probabilities.max():.3f}"
+        f" (true: {source[-t]})."
+    )
+    st.markdown(says)
+    grids = enumerate(_grids(stage, small.model, step, at))
+    draw_grids({f"decoder_{stage}_{place}": grid for place, grid in grids}, prefix="One step: ")
+    st.caption(
+        "How to read it: the framed numbers are those written out below; a stronger colour is "
+        "further from 0, violet above it and orange below. Hover for all digits. Weights have "
+        "three decimals; "
+        f"this model writes {100 * small.exact_match:.1f} ± {100 * small.exact_match_stderr:.1f} % "
+        "of test sources without a mistake, ± one standard error over 500 of them; its training "
+        f"met {show_percent(share_in_training(small.experiment))} of all sources."
+    )
+    with st.container(key="decoder_arithmetic"):
+        st.latex(formula)
+        st.latex(_line(stage, small.model, step, at, letters))
+
+
+def _grids(stage: str, model: EncodedRNN, step: DecoderStep, at: Chosen) -> list[Grid]:
+    """Return the matrices of a stage, its result last."""
+    i, c = at.source + 1, at.component + 1
+    in_query, letter = min(c, step.query.size), int(step.probabilities.argmax()) + 1
+    scores = Grid("scores e", step.scores[None], "", "source", None, i)
+    pattern = Grid("shares α", step.pattern[None], "", "source", None, i, shares=True)
+
+    def row(title: str, values: Float[np.ndarray, " size"], column: int | None = None) -> Grid:
+        return Grid(title, values[None], "", "component", None, column)
+
+    if stage == "query":
+        weight = model.heads.query.weight
+        return [
+            row("state h before", step.state),
+            Grid("W_q", weight, "component of h", "component of q", None, in_query),
+            row("query q", step.query, in_query),
+        ]
+    if stage == "scores":
+        keys = Grid("keys k", step.keys, "source", "component", i)
+        return [row("query q", step.query), keys, scores]
+    if stage == "softmax":
+        return [scores, pattern]
+    if stage == "a":
+        states = Grid("states s", step.encoded, "source", "component", None, c)
+        return [pattern._replace(column=None), states, row("a", step.context, c)]
+    if stage == "state":
+        before = row("a", step.context), row("state h before", step.state)
+        return [*before, row("next state h", step.next_state, c)]
+    logits, shares = step.logits[None], step.probabilities[None]
+    return [
+        row("next state h", step.next_state),
+        Grid("logits", logits, "", "letter (1 is a)", None, letter),
+        Grid("probabilities", shares, "", "letter (1 is a)", None, letter, shares=True),
+    ]
+
+
+def _line(
+    stage: str, model: EncodedRNN, step: DecoderStep, at: Chosen, letters: Sequence[str]
+) -> str:
+    """Return the formula of a stage with the numbers of the chosen cell."""
+    t, i, c = (place + 1 for place in at)
+    if stage == "query":
+        column = min(at.component, step.query.size - 1)
+        terms = _products(step.state, model.heads.query.weight[:, column])
+        bias, result = _short(model.heads.query.bias[column]), _bold(step.query[column])
+        return rf"q_{{{t},{column + 1}}} = {terms} + ({bias}) = {result}"
+    if stage == "scores":
+        terms = _products(step.query, step.keys[at.source])
+        return rf"e_{{{t},{i}}} = {terms} = {_bold(step.scores[at.source])}"
+    if stage == "softmax":
+        share = _softmax(step.scores, step.pattern, at.source)
+        return rf"\alpha_{{{t},{i}}} = {share}"
+    if stage == "a":
+        terms = _products(step.pattern, step.encoded[:, at.component])
+        return rf"a_{{{t},{c}}} = {terms} = {_bold(step.context[at.component])}"
+    if stage == "state":
+        names = (r"y_{t-1}W_x", "a_tW_a", r"h_{t-1}W_h", "b")
+        parts = " + ".join(
+            rf"\underbrace{{({_short(part[at.component])})}}_{{{name}}}"
+            for part, name in zip(sums_apart(model, step), names, strict=True)
+        )
+        result = _bold(step.next_state[at.component])
+        return rf"h_{{{t},{c}}} = \tanh\Big({parts}\Big) = {result}"
+    letter = int(step.logits.argmax())
+    share = _softmax(step.logits, step.probabilities, letter)
+    return rf"p_{{{t}}}(\text{{{letters[letter]}}}) = {share}"
+
+
+def _softmax(logits: Iterable[float], shares: Sequence[float], at: int) -> str:
+    powers = [f"e^{{{_short(logit)}}}" for logit in logits]
+    below = sum_of(powers, most=_MOST_TERMS)
+    return rf"\frac{{{powers[at]}}}{{{below}}} = {_bold(shares[at])}"
+
+
+def _products(left: Float[np.ndarray, " terms"], right: Float[np.ndarray, " terms"]) -> str:
+    terms = (f"({_short(a)})({_short(b)})" for a, b in zip(left, right, strict=True))
+    return sum_of(terms, most=_MOST_TERMS)
+
+
+def _bold(value: float | np.floating) -> str:
+    return rf"\mathbf{{{_short(value)}}}"
+
+
+def _short(value: float | np.floating) -> str:
+    return number(value, places=4)

@@ -1,0 +1,158 @@
+"""Encodings in the scores, wavelengths and aliasing, and positions beyond the trained length."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from attnlab.charts import encoding_lines_chart, profile_chart, profile_table
+from attnlab.lessons.geometry import (
+    TOO_ALIKE,
+    Closest,
+    closest_pair,
+    met_scores,
+    novelty,
+    profile,
+    wavelengths,
+)
+from attnlab.positions import AbstractScorePosition, Alibi, Rotary
+from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.core.fragments import fragment
+from attnlab.ui.core.outside import draw_warning
+from attnlab.ui.lessons.encoding_panel import MOST_POSITIONS, ShownEncoding, in_columns
+from attnlab.ui.lessons.kit import draw_figure, steps
+
+
+@fragment
+def draw_scores(length: int, width: int) -> None:
+    """Draw the two encodings that change the scores."""
+    left, right = st.columns(2, gap="medium")
+    with left:
+        values = steps(2, 1_000_000, 10_000)
+        base = linked(st.select_slider, "rotary base", values, 10_000, key="pe_rotary")
+        _draw_score_profile(Rotary(base=base), length, width)
+    with right:
+        slope = linked(st.select_slider, "alibi slope", steps(0.001, 10, 0.5), 0.5, key="pe_alibi")
+        _draw_score_profile(Alibi(slope=slope), length, width)
+    st.caption(
+        "How to read it: the score against the distance; without an encoding it is 1 "
+        "throughout. That of rotary falls and recovers as its pairs go out of phase; with d = "
+        "1 there is no pair to rotate. The band from least to most is too thin to see: the "
+        "distance alone decides."
+    )
+
+
+def _draw_score_profile(position: AbstractScorePosition, length: int, width: int) -> None:
+    found = profile(met_scores(position, length=length, width=width))
+    spread = float((found.most - found.least).max())
+    draw_figure(
+        st,
+        f"scores_{position.name}",
+        profile_chart,
+        profile_table(*found),
+        name=f"Scores of {position.name} by distance",
+        alt=f"{position.name}: score {found.mean[0]:.2f} at distance 0, {found.mean[-1]:.2f} "
+        f"at {length - 1}.",
+        title="score",
+        height=240,
+    )
+    rounding = (
+        f"by at most {spread:.0e}, the rounding of 32-bit numbers" if spread else "not at all"
+    )
+    st.caption(
+        f"`{position.name}`: at one distance the scores of all pairs of places differ {rounding}."
+    )
+
+
+def draw_waves(one: ShownEncoding, other: ShownEncoding) -> None:
+    """Draw the wavelengths of the components, and the most similar positions."""
+    in_columns(_draw_waves, one, other)
+    st.caption(
+        "How to read it: after one wavelength a component takes the same values again. Positions "
+        "alias where all components return to the same values together, or where all are too slow "
+        "to distinguish them."
+    )
+
+
+def _draw_waves(shown: ShownEncoding) -> None:
+    length, width = (0, 0) if shown.rows is None else shown.rows.shape
+    waves = wavelengths(shown.position, width) if width else None
+    if waves is None or not waves.size:
+        st.markdown(f"`{shown.name}` has no wavelengths to draw.")
+    else:
+        table = {
+            "component": np.arange(1, len(waves) + 1),
+            "wavelength (positions)": [f"{wave:,.2f}" for wave in waves],
+            f"turns in {length} positions": [f"{length / wave:.3f}" for wave in waves],
+        }
+        # As texts they keep their digits, and at the right they look like numbers.
+        column = st.column_config.TextColumn
+        st.dataframe(
+            table,
+            hide_index=True,
+            height=38 + 35 * min(len(waves), 8),
+            column_config={name: column(name, alignment="right") for name in table},
+        )
+    if shown.rows is None or length < 2:
+        return
+    pair = closest_pair(shown.rows)
+    text = (
+        f"`{shown.name}`: {_closest_in_words(pair)}, with a distance of {pair.distance:.3f}. "
+        f"Two rows typically have a distance of {pair.typical:.3f}."
+    )
+    if pair.distance < TOO_ALIKE * pair.typical:
+        draw_warning(
+            f"{text} Below {TOO_ALIKE:.0%} of the typical distance, a model needs large weights "
+            "to distinguish two positions.",
+            icon=":material/blur_on:",
+        )
+    else:
+        st.markdown(text)
+
+
+def _closest_in_words(pair: Closest) -> str:
+    if pair.lag is not None:
+        return f"all {pair.ties} pairs of days {pair.lag} apart are the most similar"
+    words = f"days {pair.one + 1} and {pair.other + 1} are the most similar"
+    return words + f", as are {pair.ties - 1} other pairs" * (pair.ties > 1)
+
+
+@fragment
+def draw_lengths(one: ShownEncoding, other: ShownEncoding, length: int) -> None:
+    """Draw how far the rows of positions beyond those of training are from all of these."""
+    trained = linked(st.slider, "trained on (positions)", 1, MOST_POSITIONS, 20, key="pe_trained")
+    trained, lines = min(trained, length), []
+    for shown in (one, other):
+        if shown.rows is None:
+            continue
+        # A free vector exists for trained positions alone.
+        is_free = getattr(shown.position, "trainable", False)
+        last = trained if is_free else len(shown.rows)
+        values = novelty(shown.rows[:last], min(trained, last))
+        at = np.arange(1, len(values) + 1)
+        lines.append(pd.DataFrame({"at": at, "value": values, "series": shown.title}))
+    if lines:
+        table = pd.concat(lines)
+        furthest = table.iloc[int(table["value"].to_numpy().argmax())]
+        draw_figure(
+            st,
+            "beyond",
+            encoding_lines_chart,
+            table,
+            name="Beyond the trained length",
+            alt=f"Trained on {trained} positions. Furthest from them: {furthest['series']}, "
+            f"position {furthest['at']}, at {furthest['value']:.2f}.",
+            x_title="position (day)",
+            y_title="distance to trained rows",
+            names=tuple(table["series"].unique()),
+            boundary=(trained + 0.5, "trained up to here"),
+            height=260,
+        )
+    else:
+        st.caption("Neither encoding has rows.")
+    st.caption(
+        "How to read it: 0 for positions met in training; then the distance to the nearest "
+        "one. A scalar grows without bound. Sinusoids stay in bounds, but slow ones reach "
+        "angles not seen in training. A learned encoding has no vector there: its line ends, "
+        "and such a model rejects longer sequences. Alibi has no rows; its penalty keeps "
+        "growing linearly."
+    )

@@ -1,0 +1,247 @@
+"""Two positional encodings side by side: which they are, how they look, and how they shift."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from attnlab.charts import (
+    component_chart,
+    component_table,
+    path_chart,
+    path_table,
+    profile_chart,
+    profile_table,
+)
+from attnlab.lessons.geometry import (
+    distances,
+    encoding_rows,
+    fit_shift,
+    profile,
+    shift_rotation,
+    similarity,
+)
+from attnlab.positions import (
+    POSITIONS,
+    AbstractPosition,
+    AbstractScorePosition,
+    Learned,
+    Sinusoidal,
+)
+from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.core.fragments import fragment
+from attnlab.ui.core.session_run import session_run
+from attnlab.ui.core.shell import TRAIN_PAGE
+from attnlab.ui.lessons.kit import choose, draw_figure, draw_matrix, draw_options
+
+IN_THE_RUN = "learned in the run"
+MOST_POSITIONS, MOST_FEATURES = 64, 32
+_HEIGHT = 330
+# What a button sets: values by the key of their control.
+_PRESETS: Mapping[str, Mapping[str, object]] = MappingProxyType(
+    {
+        "The blog post's: L = 50, d = 5": {
+            "pe_length": 50, "pe_width": 5,
+            "pe_a": "blog-described", "pe_a_base": 50, "pe_b": "blog-published", "pe_b_base": 50,
+        },
+        "Sinusoidal and scalar: C = 10,000, d = 2": {
+            "pe_length": 40, "pe_width": 2,
+            "pe_a": "sinusoidal", "pe_a_base": 10_000, "pe_b": "scalar", "pe_b_period": 20,
+        },
+    }
+)  # fmt: skip
+# How to read each view.
+VIEWS = MappingProxyType(
+    {
+        "curves": "a line is one component; it takes its values as you walk along the positions. "
+        "The number of a component is above its line.",
+        "heatmap": "a row is the vector that a position gets; the fastest components are at the "
+        "left.",
+        "similarity": "the cosine of the angle between the rows of two positions, 1 for the same "
+        "direction. Stripes along the diagonal: only the distance counts.",
+        "distance": "how far the rows of two positions lie apart, by how far the positions are "
+        "apart. The dashed line is the mean, the band reaches from least to most; no band: the "
+        "distance alone decides.",
+        "path": "two components, walked through from position 1 on. Where the path comes back to "
+        "itself these two cannot distinguish the positions.",
+    }
+)
+
+
+class ShownEncoding(NamedTuple):
+    """An encoding on the page. `rows` are None where there are none to show."""
+
+    side: str
+    name: str
+    position: AbstractPosition
+    rows: np.ndarray | None
+
+    @property
+    def title(self) -> str:
+        return f"{self.side.upper()}: {self.name}"
+
+
+def draw_encodings() -> tuple[ShownEncoding, ShownEncoding, int, int]:
+    """Draw presets and controls; return both encodings, the length and the width."""
+    with st.container(horizontal=True, key="pe_presets"):
+        for number, (name, values) in enumerate(_PRESETS.items(), start=1):
+            key = f"pe_preset_{number}"
+            st.button(name, key=key, on_click=st.session_state.update, args=(values,))
+    left, right = st.columns(2, gap="medium")
+    length = linked(left.slider, "length (positions)", 2, MOST_POSITIONS, 40, key="pe_length")
+    width = linked(right.slider, "d (components)", 1, MOST_FEATURES, 8, key="pe_width")
+    with left:
+        one = _draw_encoding("a", "sinusoidal", length, width)
+    with right:
+        other = _draw_encoding("b", "learned", length, width)
+    return one, other, length, width
+
+
+def _draw_encoding(side: str, default: str, length: int, width: int) -> ShownEncoding:
+    names = [*POSITIONS, IN_THE_RUN]
+    name = linked(
+        st.selectbox, f"encoding {side.upper()}", names, names.index(default), key=f"pe_{side}"
+    )
+    if name == IN_THE_RUN:
+        return ShownEncoding(side, name, Learned(), _rows_of_run())
+    st.caption(POSITIONS[name].summary)
+    position = draw_options(POSITIONS[name], f"pe_{side}")
+    rows = encoding_rows(position, length=length, width=width)
+    return ShownEncoding(side, name, position, rows if rows.shape[1] else None)
+
+
+def _rows_of_run() -> np.ndarray | None:
+    latest = session_run().snapshot().latest
+    rows = None if latest is None else getattr(latest.model, "positions", None)
+    if rows is None:
+        st.info(
+            "The run of this session has no learned encoding. Train one, with `position` "
+            "“learned”, and come back.",
+            icon=":material/model_training:",
+        )
+        st.page_link(TRAIN_PAGE, label="Go to the Train page", icon=":material/arrow_forward:")
+        return None
+    rows = np.asarray(rows, dtype=np.float64)
+    st.caption(
+        f"From step {latest.step:,} of the current run: {rows.shape[0]} positions, "
+        f"{rows.shape[1]} components. The length and width above do not act on it."
+    )
+    return rows
+
+
+def in_columns(
+    draw: Callable[..., None], one: ShownEncoding, other: ShownEncoding, *arguments: Any
+) -> None:
+    """Draw the same of both encodings, side by side."""
+    for column, shown in zip(st.columns(2, gap="medium"), (one, other), strict=True):
+        with column:
+            draw(shown, *arguments)
+
+
+@fragment
+def draw_views(one: ShownEncoding, other: ShownEncoding) -> None:
+    """Draw the same view of both encodings."""
+    view = choose("look at", tuple(VIEWS), key="pe_view")
+    components = 1, 2
+    if view == "path":
+        with st.container(horizontal=True):
+            components = tuple(
+                linked(st.number_input, f"component {way}", 1, MOST_FEATURES, start, key=key)
+                for way, start, key in (("across", 1, "pe_x"), ("upwards", 2, "pe_y"))
+            )
+    in_columns(_draw_view, one, other, view, components)
+    st.caption(f"How to read it: {VIEWS[view]} Positions count from 1, as days do.")
+    st.caption(
+        "Try this: look at the similarity of `sinusoidal`, then of `learned`, whose starting "
+        "values are random. Train with learned positions and choose “learned in the run”."
+    )
+
+
+def _draw_view(shown: ShownEncoding, view: str, components: tuple[int, int]) -> None:
+    if shown.rows is None:
+        if isinstance(shown.position, AbstractScorePosition):
+            st.info(
+                f"`{shown.name}` gives the input no features. It changes the scores: see below.",
+                icon=":material/arrow_downward:",
+            )
+        elif shown.name == "none":
+            st.info("No features: every order of the days looks the same.", icon=":material/block:")
+        return
+    rows, about = shown.rows, f"{shown.name}, {view}:"
+    (length, width), largest = rows.shape, float(np.abs(rows).max())
+    common = {"name": f"{shown.title}, {view}", "height": _HEIGHT}
+    figure = partial(draw_figure, st, f"pe_{shown.side}", **common)
+    matrix = partial(draw_matrix, st, f"pe_{shown.side}", **common)
+    if view == "curves":
+        domain = min(0.0, float(rows.min())), max(0.0, float(rows.max()))
+        says = f"{width} components over {length} positions, at most {largest:.2f}."
+        figure(component_chart, component_table(rows), alt=f"{about} {says}", domain=domain)
+    elif view == "heatmap":
+        says = f"{length} rows of {width} numbers up to {largest:.2f}."
+        matrix(rows, "position (day)", "component", alt=f"{about} {says}")
+    elif view == "similarity":
+        cosines, axis = similarity(rows), "position (day)"
+        says = f"the least cosine is {cosines.min():.2f}."
+        matrix(cosines, axis, axis, alt=f"{about} {says}", largest=1.0, meaning="cosine")
+    elif view == "distance":
+        found = profile(distances(rows))
+        says = f"neighbours lie {found.mean[1]:.3f} apart on average."
+        title = "distance of rows"
+        figure(profile_chart, profile_table(*found), alt=f"{about} {says}", title=title)
+    else:
+        x, y = (min(component, width) for component in components)
+        says = f"components {x} and {y} of {length} positions."
+        titles = {"x_title": f"component {x}", "y_title": f"component {y}"}
+        table = path_table(rows[:, x - 1], rows[:, y - 1])
+        figure(path_chart, table, alt=f"{about} {says}", **titles)
+
+
+@fragment
+def draw_shifts(one: ShownEncoding, other: ShownEncoding) -> None:
+    """Draw the matrix that shifts each of them, and its error."""
+    shift = linked(st.slider, "k (positions)", 1, 32, 3, key="pe_shift")
+    in_columns(_draw_shift, one, other, shift)
+    st.caption(
+        "How to read it: row by row, what the components at t + k are made of. Blocks of two along "
+        "the diagonal are rotations; slow pairs at the lower right hardly turn. A scalar would "
+        "need “+ k”, which is no matrix."
+    )
+
+
+def _draw_shift(shown: ShownEncoding, shift: int) -> None:
+    if shown.rows is None:
+        st.caption(f"`{shown.name}` has no rows to shift.")
+        return
+    length, width = shown.rows.shape
+    if shift >= length:
+        st.caption(f"{length} positions have none that are {shift} apart.")
+        return
+    if isinstance(shown.position, Sinusoidal) and width % 2 == 0:
+        found, how = shift_rotation(shown.position, shown.rows, shift), "from its formula"
+    else:
+        found, how = fit_shift(shown.rows, shift), "the least squares fit"
+    draw_matrix(
+        st,
+        f"shift_{shown.side}",
+        found.matrix,
+        "component at t + k",
+        "component at t",
+        name=f"{shown.title}, M({shift})",
+        alt=f"{shown.name}: M({shift}), {how}. Largest error {found.error:.1e}.",
+        largest=max(1.0, float(np.abs(found.matrix).max())),
+        height=_HEIGHT,
+    )
+    error = f"{found.error:.1e}" if found.error < 1e-3 else f"{found.error:.3f}"
+    st.markdown(
+        f"`{shown.name}`: M({shift}) is {how}. Largest error over all t: "
+        f"**{error}**, where the rows reach {np.abs(shown.rows).max():.2f}."
+    )
+    if not found.determined:
+        st.info(
+            f"There are only {length - shift} pairs of rows for {width} components, so a matrix "
+            "fits them exactly, whatever they are. Take a longer sequence or a smaller d.",
+            icon=":material/info:",
+        )

@@ -1,1 +1,0 @@
-"""One attention head taken apart."""

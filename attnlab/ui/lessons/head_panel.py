@@ -1,0 +1,262 @@
+"""A head to take apart: its tables, its switches, and what a shuffle of its inputs does."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+import streamlit as st
+
+from attnlab.attention import MASKS, SCORES, AbstractScore, scale_factor
+from attnlab.configuration.number_text import show_matrix
+from attnlab.configuration.options import OptionError
+from attnlab.lessons.geometry import encoding_rows
+from attnlab.lessons.stages import (
+    WORKED_EXAMPLES,
+    Head,
+    Rows,
+    Stages,
+    check_shapes,
+    compiled_stages,
+)
+from attnlab.models.parts import Projection
+from attnlab.positions import Sinusoidal
+from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.controls.last_good import or_last_good
+from attnlab.ui.controls.matrix_editor import edit_matrix
+from attnlab.ui.core.outside import draw_error
+from attnlab.ui.lessons.kit import draw_options
+
+_TITLES = {
+    "inputs": "**inputs** x, a row each",
+    "asking": "**inputs of the queries**",
+    "w_query": ":blue[**W query**]",
+    "w_key": ":red[**W key**]",
+    "w_value": ":green[**W value**]",
+    "b_query": ":blue[**b query**]",
+    "b_key": ":red[**b key**]",
+    "b_value": ":green[**b value**]",
+}
+_TABLES = ("inputs", "w_query", "w_key", "w_value")
+_BIASES = ("b_query", "b_key", "b_value")
+_ASKING = ((1.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 1.0))
+# Rounding of 32-bit numbers, next to outputs of size 1 to 10.
+_SAME = 1e-4
+
+
+class Switches(NamedTuple):
+    """How the head is run."""
+
+    score: AbstractScore
+    scaling: bool
+    bias: bool
+    cross: bool
+    causal: bool
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that are used."""
+        return (*_TABLES, *(("asking",) if self.cross else ()), *(_BIASES if self.bias else ()))
+
+
+class Bench(NamedTuple):
+    """A head and its inputs."""
+
+    tables: dict[str, np.ndarray]
+    switches: Switches
+
+    @property
+    def asking(self) -> np.ndarray:
+        """The inputs that queries are made of."""
+        return self.tables["asking" if self.switches.cross else "inputs"]
+
+    @property
+    def mask(self) -> str:
+        """The name of the mask."""
+        return "causal" if self.switches.causal else "none"
+
+    @property
+    def scale(self) -> float:
+        """The factor on the scores."""
+        name = "1/sqrt(d)" if self.switches.scaling else "none"
+        return scale_factor(name, d_attn=self.tables["w_query"].shape[1], temperature=1.0)
+
+    @property
+    def head(self) -> Head:
+        """The weights, with biases of zero where they are switched off."""
+        use = float(self.switches.bias)
+        return Head(
+            *(
+                Projection(self.tables[f"w_{name}"], use * self.tables[f"b_{name}"][0])
+                for name in Head._fields
+            )
+        )
+
+    def stages(
+        self,
+        asking: np.ndarray | None = None,
+        asked: np.ndarray | None = None,
+        mask: str | None = None,
+    ) -> Stages:
+        """Compute every stage, by the functions that models train with."""
+        asking = self.asking if asking is None else asking
+        asked = self.tables["inputs"] if asked is None else asked
+        places = jnp.arange(len(asking)), jnp.arange(len(asked))
+        return compiled_stages(
+            self.head,
+            asking,
+            asked,
+            mask=np.asarray(MASKS[mask or self.mask](*places)),
+            scale=self.scale,
+            score=self.switches.score,
+        )
+
+
+def draw_bench() -> Bench:
+    """Draw all controls; while the tables are not valid, return the last valid ones."""
+    example = linked(
+        st.selectbox, "example", list(WORKED_EXAMPLES), key="step_example", on_change=_reset_tables
+    )
+    st.markdown(WORKED_EXAMPLES[example].lesson)
+    switches = _draw_switches()
+    found = _draw_tables(example, switches)
+    tables = or_last_good(found, _defaults(example), key="step_good")
+    if found is None:
+        st.info("The charts below show the last valid tables.", icon=":material/history:")
+    numbers = {name: np.array(rows, dtype=np.float32) for name, rows in _completed(tables).items()}
+    return Bench(numbers, switches)
+
+
+def _reset_tables() -> None:
+    """Fill the tables of a newly chosen example."""
+    defaults = _defaults(st.session_state["step_example"])
+    for name in (*_TABLES, *_BIASES):
+        if f"step_{name}" in st.session_state:
+            st.session_state[f"step_{name}"] = show_matrix(defaults[name])
+    st.session_state.pop("step_good", None)
+
+
+def _defaults(example: str) -> dict[str, Rows]:
+    return _completed(dict(zip(_TABLES, WORKED_EXAMPLES[example][:4], strict=True)))
+
+
+def _completed(tables: dict[str, Rows]) -> dict[str, Rows]:
+    """Add inputs of queries and biases, where they are missing or have another width."""
+    features = len(tables["inputs"][0])
+    parts = {"asking": tuple((*row, *(0.0,) * features)[:features] for row in _ASKING)}
+    for bias in _BIASES:
+        width = len(tables[bias.replace("b_", "w_")][0])
+        parts[bias] = ((1.0, *(0.0,) * (width - 1)),)
+    return parts | {
+        name: rows
+        for name, rows in tables.items()
+        if name not in parts or len(rows[0]) == len(parts[name][0])
+    }
+
+
+def _draw_switches() -> Switches:
+    with st.container(horizontal=True, key="step_switches", vertical_alignment="bottom"):
+        name = linked(st.selectbox, "score function", list(SCORES), key="step_score", width=180)
+        score = draw_options(SCORES[name], "step", width=220)
+        scaling = linked(st.toggle, "scaling 1/√d", key="step_scaling", disabled=name != "dot")
+        bias = linked(st.toggle, "biases", key="step_bias")
+        cross = linked(st.toggle, "cross-attention", key="step_cross")
+        causal = linked(st.toggle, "causal mask", key="step_causal", disabled=cross)
+    st.caption(
+        f"Score `{name}`: {score.summary} Scaling belongs to `dot`. A causal mask depends on what "
+        "comes earlier, which has no meaning between two sequences: cross-attention has none."
+    )
+    return Switches(score, scaling and name == "dot", bias, cross, causal and not cross)
+
+
+def _draw_tables(example: str, switches: Switches) -> dict[str, Rows] | None:
+    defaults, found, places = _defaults(example), {}, {}
+    columns: list = []
+    for name in switches.tables:
+        columns = columns or st.columns(4, gap="small")
+        places[name] = columns.pop(0).container(key=f"table_step_{name}")
+        with places[name]:
+            found[name] = edit_matrix(
+                name,
+                _TITLES[name],
+                defaults[name],
+                key=f"step_{name}",
+                more_rows=name in ("inputs", "asking"),
+            )
+    if None in found.values():
+        return None
+    try:
+        check_shapes(found)
+    except OptionError as error:
+        with places[error.name]:
+            draw_error(str(error))
+        return None
+    return found
+
+
+def code_of(bench: Bench) -> str:
+    """Return a script that computes the same."""
+    switches, score = bench.switches, bench.switches.score
+    tables = "".join(
+        f"{name} = jnp.array({bench.tables[name].tolist()})\n" for name in switches.tables
+    )
+    projections = "".join(
+        f"    Projection(w_{name}, "
+        + (f"b_{name}[0]),\n" if switches.bias else f"jnp.zeros(w_{name}.shape[1])),\n")
+        for name in Head._fields
+    )
+    asking = "asking" if switches.cross else "inputs"
+    return (
+        "import jax.numpy as jnp\n\n"
+        f"from attnlab.attention import MASKS, {type(score).__name__}\n"
+        "from attnlab.models.parts import Projection\n"
+        "from attnlab.lessons.stages import Head, stages\n\n"
+        f"{tables}"
+        f"head = Head(\n{projections})\n"
+        f'mask = MASKS["{bench.mask}"](jnp.arange(len({asking})), jnp.arange(len(inputs)))\n'
+        f"found = stages(\n    head, {asking}, inputs, mask=mask, scale={bench.scale!r}, "
+        f"score={score!r}\n)\n"
+        "print(found.scores, found.pattern, found.output)"
+    )
+
+
+# Sets, not sequences.
+
+
+def draw_sets(bench: Bench) -> None:
+    """Draw a shuffle of the inputs, and three heads that react differently to it."""
+    inputs = bench.tables["inputs"]
+    length, features = inputs.shape
+    seed = linked(st.number_input, "shuffle number", 1, 1000, 1, key="step_shuffle", width=180)
+    order = _shuffle(length, seed)
+    new, old = (" ".join(str(at + 1) for at in each) for each in (order, range(length)))
+    st.markdown(f"The inputs in the order **{new}** instead of {old}.")
+    positions = encoding_rows(Sinusoidal(), length=length, width=features).astype(np.float32)
+    lines = ["| head | largest difference | outputs that stay |", "|---|---|---|"]
+    for name, added, mask in (
+        ("no positions, no mask", 0 * positions, "none"),
+        ("sinusoidal positions added", positions, "none"),
+        ("causal mask, no positions", 0 * positions, "causal"),
+    ):
+        before, after = (
+            bench.stages(each + added, each + added, mask).output
+            for each in (inputs, inputs[order])
+        )
+        apart = np.abs(after - before[order]).max(axis=1)
+        largest = f"{apart.max():.1e}" if apart.max() < 1e-3 else f"{apart.max():.3f}"
+        lines.append(f"| {name} | {largest} | {(apart < _SAME).sum()} of {length} |")
+    with st.container(key="step_sets"):
+        st.markdown("\n".join(lines))
+    st.caption(
+        "How to read it: outputs of the shuffled inputs, minus the shuffled outputs. Without "
+        "positions the head sees a set: the outputs are permuted exactly as the inputs are, "
+        "and the difference is rounding. With positions it does not. With a causal mask an "
+        "output depends on its input and on the set of those before it: it stays where that "
+        "set is the same as before the shuffle, as at the input that stays last; the order "
+        "within the past does not matter. (Outputs also stay where inputs are equal.)"
+    )
+
+
+def _shuffle(length: int, seed: int) -> np.ndarray:
+    order = np.random.default_rng(seed).permutation(length)
+    # A shuffle that changes nothing would show nothing.
+    return np.roll(order, 1) if np.array_equal(order, np.arange(length)) else order

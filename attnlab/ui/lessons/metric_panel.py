@@ -1,0 +1,229 @@
+"""Attention learns the kernel: W_Q and W_K trained on the leave-one-out error, watched live."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax.random as jr
+import numpy as np
+import streamlit as st
+
+from attnlab.charts import learning_chart, learning_table, plane_chart, plane_table
+from attnlab.configuration.number_text import show_measured
+from attnlab.lessons.kernel_regression import (
+    Metric,
+    MetricProgress,
+    attention_fit,
+    error_against_truth,
+    isotropic,
+    learn_metric,
+    leave_one_out,
+    left_out_error,
+)
+from attnlab.lessons.regression_data import PLANES, Sample, draw_sample
+from attnlab.live.background import Background
+from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.session_work import (
+    draw_while_working,
+    draw_work_buttons,
+    session_work,
+    work_in_words,
+)
+from attnlab.ui.lessons.kit import control_row, draw_figure
+
+_WORK, _PLAN = "metric", "metric_plan"
+_STEPS, _LEARNING_RATE = 400, 0.1
+# So that a second's work takes long enough to be watched.
+_REST_SECONDS = 0.08
+_NEW_POINTS = 2_000
+_CANDIDATES = np.geomspace(0.01, 1.0, 61)
+_HEIGHT = 330
+
+
+class _Task(NamedTuple):
+    """A data set, new points of it without noise, and the best fixed kernel.
+
+    `loss` is the leave-one-out error of that kernel, `error` its error against the truth, each a
+    mean with its standard error.
+    """
+
+    sample: Sample
+    noise: float
+    new: Sample
+    bandwidth: float
+    loss: tuple[float, float]
+    error: tuple[float, float]
+
+
+def draw_metric() -> None:
+    """Draw the settings, the buttons, and the two kernels side by side."""
+    with control_row():
+        name = linked(st.selectbox, "data", list(PLANES), key="plane", width=180)
+        seed = linked(
+            st.number_input, "seed of the data", 0, 2**31 - 1, 0, 1, key="plane_seed", width=150
+        )
+        limits = 0.05, 1.0, 0.3, 0.05
+        start = linked(st.slider, "bandwidth to start from", *limits, key="metric_start", width=240)
+        task, plan = _task(name, seed), (name, seed, start)
+        if st.session_state.get(_PLAN) != plan:
+            # What was learned on other data says nothing about these.
+            session_work().forget(_WORK)
+            st.session_state[_PLAN] = plan
+        draw_work_buttons(
+            _WORK,
+            "Train W_Q and W_K",
+            start="metric_train",
+            stop="metric_stop",
+            on_start=partial(_start, task.sample, start),
+        )
+    st.caption(
+        f"{PLANES[name].summary} {len(task.sample.y)} points, noise {task.noise:g}; "
+        f"{_STEPS} steps of Adam, learning rate {_LEARNING_RATE:g}."
+    )
+    draw_while_working(_WORK, partial(_draw_work, task=task, start=start))
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _task(name: str, seed: int) -> _Task:
+    data = PLANES[name]
+    of_data, of_new = jr.split(jr.key(seed))
+    sample = draw_sample(data, key=of_data)
+    new = draw_sample(data._replace(points=_NEW_POINTS, noise=0.0), key=of_new)
+    left_out = leave_one_out(sample.x, sample.y, _CANDIDATES)
+    best, bandwidth = left_out.best, float(_CANDIDATES[left_out.best])
+    loss = float(left_out.loss[best]), float(left_out.stderr[best])
+    error = error_against_truth(isotropic(2, bandwidth), new.x, new.y, *sample)
+    return _Task(sample, data.noise, new, bandwidth, loss, error)
+
+
+def _start(sample: Sample, start: float) -> None:
+    def make():
+        settings = {"learning_rate": _LEARNING_RATE, "steps": _STEPS}
+        return learn_metric(*sample, isotropic(2, start), **settings)
+
+    session_work().start(_WORK, make, rest=_REST_SECONDS)
+
+
+def _draw_work(work: Background | None, *, task: _Task, start: float) -> None:
+    state = None if work is None else work.state()
+    if state is not None and state.error:
+        draw_error(f"Training ended by an error. {state.error}")
+    progress = None if state is None else state.latest
+    if progress is None:
+        progress = MetricProgress(0, isotropic(2, start), np.zeros(0))
+    share = progress.step / _STEPS
+    word = "ready" if state is None else work_in_words(state, share)
+    with st.container(key="metric_status"):
+        st.progress(share, f"{word} · step {progress.step:03d} of {_STEPS}")
+    _draw_figures(progress, task)
+    left, *others = st.columns([4, 3, 3], gap="medium")
+    known = {"best fixed bandwidth": task.loss[0], "noise alone": task.noise**2}
+    draw_figure(
+        left,
+        "learning",
+        learning_chart,
+        learning_table(progress.losses, known, _STEPS),
+        name="Learning the kernel",
+        # A changed text draws a new chart, so it has no number that still moves.
+        alt="Leave-one-out MSE, during training, beside that of "
+        f"the best fixed bandwidth, {task.loss[0]:.4f}."
+        + (f" It ended at {progress.losses[-1]:.4f}." if progress.step == _STEPS else ""),
+        last_step=_STEPS,
+        y_domain=(0.0, 4 * task.loss[0]),
+        height=_HEIGHT + 40,
+    )
+    query = linked(
+        st.slider, "query: point", 1, len(task.sample.y), 1, 1, key="plane_point", width=300
+    )
+    fixed = f"**best fixed bandwidth**, h = {task.bandwidth:.3f}"
+    kernels = (
+        ("fixed", fixed, isotropic(2, task.bandwidth)),
+        ("learned", f"**learned**, after step {progress.step}", progress.metric),
+    )
+    for column, (key, title, metric) in zip(others, kernels, strict=True):
+        column.markdown(title)
+        _draw_plane(column, key, metric, task.sample, query - 1)
+    _draw_weights(progress.metric)
+    st.caption(
+        "Click a point to make it the query, or move the slider. How to read it: a point is as "
+        "large as the weight that the ringed query gives it, each chart relative to its largest; "
+        "colour is y, and a triangle points down where y is below 0. The fixed kernel gathers a "
+        "round neighbourhood, the learned one stretches along the direction in which nothing "
+        "changes."
+    )
+
+
+def _draw_figures(progress: MetricProgress, task: _Task) -> None:
+    left_out = left_out_error(progress.metric, *task.sample)
+    error = error_against_truth(progress.metric, task.new.x, task.new.y, *task.sample)
+    figures = {
+        "leave-one-out MSE": (
+            ("best fixed", task.loss, None),
+            (
+                "learned",
+                left_out,
+                "The mean squared error that is trained on; with its eight numbers the learned "
+                "kernel may fit a little of the noise.",
+            ),
+        ),
+        "MSE against the truth": (
+            (
+                "best fixed",
+                task.error,
+                f"Mean squared error at {_NEW_POINTS:,} new points without noise, ± its standard "
+                "error over them.",
+            ),
+            ("learned", error, None),
+        ),
+    }
+    for column, (measure, values) in zip(st.columns(2, gap="medium"), figures.items(), strict=True):
+        with column, st.container(horizontal=True, gap="medium"):
+            for which, value, help in values:
+                shown = show_measured(*value, most_places=4)
+                st.metric(f"{measure}: {which}", shown, width="content", help=help)
+
+
+def _draw_plane(place: Any, key: str, metric: Metric, sample: Sample, query: int) -> None:
+    # The query itself is left out, as it is in training.
+    weight_query, weight_key = (np.asarray(part, np.float64) for part in metric)
+    others = np.arange(len(sample.y)) != query
+    asking, asked = sample.x[query : query + 1] @ weight_query, sample.x[others] @ weight_key
+    weights = np.zeros(len(sample.y))
+    weights[others] = attention_fit(asking, asked, sample.y[others], 1.0).pattern[0]
+    (x, y), near = sample.x[query], sample.x[weights.argmax()]
+    draw_figure(
+        place,
+        f"plane_{key}",
+        plane_chart,
+        plane_table(sample.x, sample.y, weights, query),
+        name=f"Weights by the {key} kernel",
+        alt=f"The points of the plane, as large as their weights by the {key} kernel. The "
+        f"query is point {query + 1} of {len(weights)}, at {x:.2f} across and {y:.2f} up; the "
+        f"largest weight, {weights.max():.3f}, is that of the point at {near[0]:.2f} across and "
+        f"{near[1]:.2f} up. A triangle points down where y is below 0.",
+        on_click=_choose_point,
+        height=_HEIGHT,
+    )
+
+
+def _choose_point(clicked: Mapping[str, Any]) -> None:
+    if "point" in clicked:
+        st.session_state["plane_point"] = int(clicked["point"])
+
+
+def _draw_weights(metric: Metric) -> None:
+    matrices = [
+        r"\begin{pmatrix}"
+        + r"\\".join(" & ".join(f"{weight:+.2f}" for weight in row) for row in np.asarray(matrix))
+        + r"\end{pmatrix}"
+        for matrix in metric
+    ]
+    widths = [1 / np.maximum(np.linalg.norm(matrix, axis=1), 1e-6) for matrix in metric]
+    with st.container(key="metric_weights"):
+        st.latex(rf"W_Q = {matrices[0]} \qquad W_K = {matrices[1]}")
+        st.markdown(
+            "Bandwidth along feature 1 and feature 2, one over the length of their rows: queries "
+            f"{widths[0][0]:.3f} and {widths[0][1]:.3f}, keys {widths[1][0]:.3f} and "
+            f"{widths[1][1]:.3f}."
+        )

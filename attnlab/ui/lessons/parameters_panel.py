@@ -1,0 +1,107 @@
+"""The settings of Train for every family, and the parameters that each has against the length."""
+
+import functools
+from typing import NamedTuple
+
+import streamlit as st
+
+from attnlab.charts import cost_chart, cost_table
+from attnlab.configuration.options import OptionError, options_of
+from attnlab.models import MODELS, AbstractModelOptions, parameters_by_part
+from attnlab.training.experiment import Experiment
+from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.controls.form_state import read_form, read_part
+from attnlab.ui.core.outside import draw_error
+from attnlab.ui.lessons.kit import draw_figure
+
+
+class Settings(NamedTuple):
+    """The experiment of the form, and the options of every family by its name.
+
+    `refused` are the families whose controls are not valid; their options are the defaults.
+    """
+
+    experiment: Experiment
+    families: dict[str, AbstractModelOptions]
+    refused: tuple[str, ...]
+
+
+def read_settings() -> Settings:
+    """Read the form; say where it is not valid and defaults are used."""
+    experiment = read_form()
+    if isinstance(experiment, OptionError):
+        draw_error(f"{experiment} Until you correct it on Train, defaults are shown.")
+        experiment = Experiment()
+    families, refused = {}, []
+    for name, kind in MODELS.items():
+        try:
+            families[name] = read_part(kind)
+        except OptionError:
+            families[name] = kind()
+            refused.append(name)
+    families[experiment.model.name] = experiment.model
+    return Settings(experiment, families, tuple(refused))
+
+
+def draw_parameters(settings: Settings) -> None:
+    """Draw the source of the settings, the chart of all families, and the parts of one."""
+    experiment, families = settings.experiment, settings.families
+    vocab, length = experiment.generator.vocabulary.size, experiment.length
+    refused = ", ".join(settings.refused)
+    st.caption(
+        f"Settings are those of Train: process {experiment.generator.name}, vocabulary of "
+        f"{vocab}, length {length}; each family has the options that its controls have there."
+        + (f" Not possible, and so by default: {refused}." if refused else "")
+    )
+    left, right = st.columns(2, gap="medium")
+    spec = options_of(Experiment)["length"]
+    lengths = tuple(2**power for power in range(1, 17) if spec.low <= 2**power <= spec.high)
+    counts = {
+        (name, each): _count(options, vocab, each)
+        for name, options in families.items()
+        for each in lengths
+    }
+    ends = (
+        f"{name} {counts[name, lengths[0]]:,} at {lengths[0]} and "
+        f"{counts[name, lengths[-1]]:,} at {lengths[-1]}"
+        for name in families
+    )
+    draw_figure(
+        left,
+        "parameters",
+        cost_chart,
+        cost_table((*at, count, count, count) for at, count in counts.items()),
+        name="Parameters",
+        alt=f"Parameters against length: {'; '.join(ends)}.",
+        series=tuple(families),
+        lengths=lengths,
+        y_title="parameters",
+        ranges=False,
+        today=length,
+        height=420,
+    )
+    with right:
+        names = list(families)
+        chosen = names.index(experiment.model.name)
+        name = linked(st.selectbox, "family", names, chosen, key="cost_family", width=180)
+        # A list, since its lines break where a table would be cut.
+        lines = [
+            f"- `{part}`: {f'{formula} = ' if formula else ''}**{count:,}**"
+            for part, count, formula in parameters_by_part(
+                families[name], vocab=vocab, length=length
+            )
+        ]
+        with st.container(key="cost_parts"):
+            st.markdown("\n".join(lines))
+            total = _count(families[name], vocab, length)
+            st.markdown(f"**{total:,}** parameters in all at length {length}.")
+    st.caption(
+        "How to read it: a line is the number of parameters of a family, with both axes "
+        "logarithmic; dashed is the length of Train. Parts have the names of the model's fields; "
+        "those of all layers are added."
+    )
+
+
+@functools.lru_cache(512)
+def _count(options: AbstractModelOptions, vocab: int, length: int) -> int:
+    return sum(part.count for part in parameters_by_part(options, vocab=vocab, length=length))

@@ -1,1 +1,0 @@
-"""What the softmax does to large scores."""

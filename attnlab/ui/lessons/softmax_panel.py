@@ -1,0 +1,141 @@
+"""A softmax of logits that can be edited, and scores that break a plain one."""
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from attnlab.charts import softmax_chart, softmax_table
+from attnlab.configuration.number_text import read_numbers
+from attnlab.configuration.options import OptionError
+from attnlab.lessons.saturation import CASES, answer, patterns, saturation, verdict
+from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.core.fragments import fragment
+from attnlab.ui.lessons.kit import draw_figure, valid_or_last
+
+_VECTOR = "0.1, -0.2, 0.3, -0.2, 0.5"
+_PRESETS = {
+    "the vector": _VECTOR,
+    "8 × the vector": "0.8, -1.6, 2.4, -1.6, 4.0",
+    "all alike": "1, 1, 1, 1, 1, 1, 1, 1",
+    "one impossible": "2, 1, -inf, 0",
+    "huge": "10000, 9999, 0, -10000",
+}
+_MOST = 32
+
+
+@fragment
+def draw_temperature() -> None:
+    """Draw logits and temperature; their softmax as bars, and its figures."""
+    with st.container(horizontal=True, gap="small", key="logit_presets"):
+        for number, (name, text) in enumerate(_PRESETS.items()):
+            set_logits = partial(st.session_state.update, {"logits": text})
+            st.button(name, key=f"logits_{number}", on_click=set_logits)
+    left, right = st.columns([3, 2], gap="medium", vertical_alignment="top")
+    with left:
+        text = linked(
+            st.text_input,
+            "logits",
+            _VECTOR,
+            key="logits",
+            max_chars=400,
+            help=f"Up to {_MOST} numbers with spaces or commas between them. -inf is a key that "
+            "cannot be attended to.",
+        )
+        logits = valid_or_last(read_logits, text, _VECTOR, key="last_logits", noun="logits")
+    with right:
+        limits = 0.05, 5.0, 1.0, 0.05
+        temperature = linked(st.slider, "temperature", *limits, key="temperature_of_logits")
+    _draw_softmax(np.array(logits, dtype=np.float32), temperature)
+
+
+def read_logits(text: str) -> tuple[float, ...]:
+    """Read numbers, of which -inf is a key that cannot be attended to.
+
+    Raises:
+        OptionError: if there are more than 32 numbers, none is finite, or one is NaN, +inf or
+            beyond a million.
+
+    """
+    logits = read_numbers("logits", text, (0.1, 0.2))
+    if len(logits) > _MOST:
+        raise OptionError("logits", len(logits), f"more than {_MOST} numbers", "Leave some out")
+    for logit in logits:
+        if not logit < np.inf:
+            raise OptionError("logits", logit, "a softmax of it is not defined", "Use -inf or less")
+        if np.isfinite(logit) and abs(logit) > 1e6:
+            raise OptionError("logits", logit, "beyond a million", "Use smaller numbers")
+    if not np.isfinite(logits).any():
+        raise OptionError("logits", text, "no key can be attended to", "Give a finite number too")
+    return logits
+
+
+def _draw_softmax(logits: np.ndarray, temperature: float) -> None:
+    everything = np.ones(len(logits), dtype=bool)
+    weights, at_one = patterns(np.stack([logits / np.float32(temperature), logits]), everything)
+    figures = saturation(weights, np.isfinite(logits))
+    finite = logits[np.isfinite(logits)].astype(np.float64)
+    variance = finite.var(ddof=1) / temperature**2 if finite.size > 1 else 0.0
+    left, right = st.columns([3, 2], gap="medium")
+    draw_figure(
+        left,
+        "softmax",
+        softmax_chart,
+        softmax_table(logits, weights, at_one),
+        name="Softmax of the logits",
+        alt=f"Softmax of {len(logits)} logits at temperature {temperature:g}: key "
+        f"{int(weights.argmax()) + 1} has the largest weight, {figures.largest:.4f}.",
+        keys=len(logits),
+        height=260,
+    )
+    metric = partial(st.metric, width="content")
+    with right, st.container(key="softmax_figures"):
+        with st.container(horizontal=True, gap="medium"):
+            metric("entropy (nats)", f"{figures.entropy:.4f}")
+            metric("effective keys", f"{figures.effective:.3f}", help="exp(entropy)")
+            metric("largest weight", f"{figures.largest:.4f}")
+        with st.container(horizontal=True, gap="medium"):
+            metric(
+                "variance of the logits",
+                f"{variance:.4f}" if variance < 1e4 else f"{variance:.3e}",
+                help="Of the finite ones, divided by the temperature; with n - 1 in the divisor.",
+            )
+            metric("nuclear norm of the softmax Jacobian", f"{figures.jacobian:.4f}")
+            word = verdict(float(figures.surviving)) if finite.size > 1 else "one key"
+            metric("this softmax is", word)
+    st.caption(
+        "How to read it: each bar is a key's weight, softmax(logits / temperature); the grey "
+        "tick is its weight at temperature 1. Effective keys, exp(entropy), is the number of "
+        "equally weighted keys that would have the same entropy."
+    )
+
+
+def draw_safety() -> None:
+    """Draw a list of cases, each with both softmaxes and the reason for the right answer."""
+    lines = []
+    for case, found in zip(CASES, _answers(), strict=True):
+        gradients = "finite" if np.isfinite(found.gradient).all() else "not finite"
+        lines.append(
+            f"- **{case.name}**: {_numbers(case.scores, case.unmasked)}\n"
+            f"    - plain softmax: {_numbers(found.plain)}; "
+            f"attnlab's: **{_numbers(found.ours)}**, gradients {gradients}\n"
+            f"    - {case.why}"
+        )
+    with st.container(key="safety"):
+        st.markdown("\n".join(lines))
+    st.caption(
+        "How to read it: three scores, and what comes back, computed in float32 as you look. The "
+        "plain softmax is exp(s) / Σ exp(s) as it is written; `nan` is not a number. In "
+        "[brackets]: a masked key."
+    )
+
+
+@st.cache_data(show_spinner=False)
+def _answers() -> list:
+    return [answer(case) for case in CASES]
+
+
+def _numbers(values, unmasked=(True,) * 3) -> str:
+    texts = (f"{value:,.5g}".replace("-", "−") for value in np.asarray(values, dtype=float))
+    pairs = zip(texts, unmasked, strict=True)
+    return " · ".join(text if seen else f"[{text}]" for text, seen in pairs)

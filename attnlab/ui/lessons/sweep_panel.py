@@ -1,0 +1,293 @@
+"""Matched runs with and without 1/√d: started, watched, stopped, read."""
+
+import dataclasses
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from attnlab.charts import (
+    SCALED,
+    UNSCALED,
+    gap_map_chart,
+    gap_map_table,
+    level_table,
+    reached_chart,
+    reached_table,
+    series_chart,
+    series_table,
+    training_chart,
+    training_table,
+)
+from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.options import OptionError
+from attnlab.lessons.sweep import (
+    Sweep,
+    SweepProgress,
+    Track,
+    check_sweep,
+    over_seeds,
+    run_sweep,
+    steps_to,
+    target_gap,
+)
+from attnlab.live.background import Background
+from attnlab.training.presets import PRESETS
+from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.core.hosting import limits
+from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.session_work import (
+    draw_while_working,
+    draw_work_buttons,
+    session_work,
+    work_in_words,
+)
+from attnlab.ui.lessons.kit import choose, control_row, draw_figure
+
+_WORK, _PLAN = "sweep", "sweep_plan"
+_PROCESSES = ("markov", "recall", "ndays", "dotmod")
+_NAMES = {"1/sqrt(d)": SCALED, "none": UNSCALED}
+_HEIGHT = 270
+
+
+def draw_sweep() -> None:
+    """Draw settings, the buttons, and the results so far."""
+    with control_row():
+        process = linked(st.selectbox, "process", _PROCESSES, key="sweep_process", width=150)
+        steps = linked(
+            st.slider, "steps of a run", 100, 1_000, 300, 100, key="sweep_steps", width=220
+        )
+        seeds = linked(st.slider, "seeds", 2, 6, 3, 1, key="sweep_seeds", width=160)
+        sweep = _sweep(process, steps, seeds)
+        refusal = _refusal(sweep)
+        state = draw_work_buttons(
+            _WORK,
+            "Train all",
+            start="sweep_start",
+            stop="sweep_stop",
+            on_start=partial(_start, sweep),
+        )
+    if refusal:
+        draw_error(refusal)
+    if state is None:
+        runs = 2 * len(sweep.widths) * len(sweep.gains) * seeds
+        st.info(
+            f"Press **Train all**: {runs} runs of {steps} steps, {seeds} seeds for every "
+            f"width from {sweep.widths[0]} to {sweep.widths[-1]}, every init gain, with and "
+            "without 1/√d. Results appear as they come, with the time left, and the runs can be "
+            "stopped.",
+            icon=":material/play_circle:",
+        )
+        return
+    plan = st.session_state[_PLAN]
+    if plan != sweep:
+        st.info(
+            "Settings changed. Press **Train all** to apply them; the previous runs are below.",
+            icon=":material/change_circle:",
+        )
+    gains = [f"{gain:g}" for gain in plan.gains]
+    with st.container(horizontal=True, gap="medium"):
+        gain = choose(
+            "init gain of W_Q and W_K",
+            gains,
+            "1",
+            key="sweep_gain",
+            help="A factor on the initial weights of queries and keys. Initial scores are "
+            "multiplied by its square.",
+        )
+        label = "target: % of what can be learned"
+        percent = linked(st.slider, label, 50, 99, 90, 1, key="sweep_target", width=280)
+    draw = partial(_draw_work, plan=plan, gain=gains.index(gain), share=percent / 100)
+    draw_while_working(_WORK, draw)
+
+
+def _sweep(process: str, steps: int, seeds: int) -> Sweep:
+    base = PRESETS[f"corrected-{process}"].experiment
+    training = dataclasses.replace(
+        base.training, steps=steps, data="fixed", train_size=20_000, test_size=500, batch=100
+    )
+    return Sweep(dataclasses.replace(base, training=training), seeds=seeds)
+
+
+def _refusal(sweep: Sweep) -> str:
+    """Return why this server does not train that many runs, or nothing."""
+    try:
+        check_sweep(sweep, limits())
+    except OptionError as error:
+        return str(error)
+    return ""
+
+
+def _start(sweep: Sweep) -> None:
+    if _refusal(sweep):
+        return
+    st.session_state[_PLAN] = sweep
+    session_work().start(_WORK, partial(run_sweep, sweep))
+
+
+def _draw_work(work: Background, *, plan: Sweep, gain: int, share: float) -> None:
+    state = work.state()
+    progress: SweepProgress = state.latest or SweepProgress(0.0, "", ())
+    with st.container(key="sweep_status"):
+        if state.error:
+            draw_error(f"The runs ended by an error. {state.error}")
+        else:
+            words = work_in_words(state, progress.share)
+            st.progress(progress.share, " · ".join(filter(None, (words, progress.doing))))
+    if progress.tracks:
+        _draw_initial(progress.tracks, plan, gain)
+        _draw_during(progress.tracks, plan, gain)
+        _draw_results(progress.tracks, plan, gain, target_gap(plan.experiment, share), share)
+    elif not state.message:
+        st.caption("Generating data and compiling one program for all runs …")
+
+
+def _draw_initial(tracks: Sequence[Track], plan: Sweep, gain: int) -> None:
+    """Draw the scores and the entropy before training, by width."""
+    even = float(np.log(plan.experiment.length))
+    for column, figure, title, known in zip(
+        st.columns(2, gap="medium"),
+        ("std", "entropy"),
+        ("standard deviation of initial scores", "entropy at the start (nats)"),
+        (None, {"even": even}),
+        strict=True,
+    ):
+        tables = []
+        for scale, name in _NAMES.items():
+            mine = [track for track in tracks if track.scale == scale]
+            figures = np.array([over_seeds(getattr(track, figure)[gain, :, 0]) for track in mine])
+            tables.append(series_table(name, [track.d_attn for track in mine], *figures.T))
+        draw_figure(
+            column,
+            f"sweep_{figure}",
+            series_chart,
+            pd.concat(tables, ignore_index=True),
+            known and level_table(known, plan.widths),
+            name=f"{title[0].upper()}{title[1:]} against d_attn",
+            alt=f"{title.capitalize()}, against d_attn, with and without 1/√d."
+            + _at_widest(tracks, plan, figure, gain, look=0),
+            x_title="d_attn",
+            y_title=title,
+            y_domain=known and (0, 1.2 * even),
+            ticks=plan.widths,
+            logarithmic=known is None,
+            height=_HEIGHT,
+        )
+
+
+def _draw_during(tracks: Sequence[Track], plan: Sweep, gain: int) -> None:
+    """Draw scores, entropy and gap during training, a line for every width."""
+    titles = {
+        "std": "standard deviation of the scores",
+        "entropy": "entropy of the pattern (nats)",
+        "gap": "gap to the floor (nats)",
+    }
+    for column, (figure, title) in zip(st.columns(3, gap="medium"), titles.items(), strict=True):
+        draw_figure(
+            column,
+            f"training_{figure}",
+            training_chart,
+            training_table(tracks, figure, gain),
+            name=f"{title[0].upper()}{title[1:]} during training",
+            alt=f"The {title} during training, a line for every width."
+            + _at_widest(tracks, plan, figure, gain, look=-1),
+            y_title=title,
+            last_step=plan.experiment.training.steps,
+            widths=plan.widths,
+            logarithmic=figure != "entropy",
+            height=_HEIGHT,
+        )
+    st.caption(
+        "How to read it: of the row that makes the prediction, means over test sequences and "
+        "seeds. The scores are those before the softmax. Below, a line "
+        "is a width over training, the widest drawn strongest. The gap is the mean of "
+        "KL(true ‖ model), the expected loss minus the floor; hover for its standard error "
+        "over seeds."
+    )
+
+
+def _draw_results(
+    tracks: Sequence[Track], plan: Sweep, gain: int, gap: float, share: float
+) -> None:
+    """Draw steps to `gap` and final gaps, for the widths whose runs have ended."""
+    steps = plan.experiment.training.steps
+    ready = tuple(track for track in tracks if track.steps[-1] == steps)
+    if not ready:
+        return
+    reached = _reached_at_widest(ready, gain, gap)
+    left, *others = st.columns(3, gap="medium")
+    draw_figure(
+        left,
+        "reached",
+        reached_chart,
+        reached_table(ready, gap, gain, steps),
+        name=f"Steps to {share:.0%} of what can be learned",
+        alt=f"Steps to {share:.0%} of what can be learned, a mark for every seed. {reached}.",
+        widths=plan.widths,
+        last_step=steps,
+        height=330,
+    )
+    most = 0.1 * float(np.log(plan.experiment.generator.vocabulary.size))
+    for column, (scale, name) in zip(others, _NAMES.items(), strict=True):
+        column.markdown(f"**{name}**: final gap")
+        draw_figure(
+            column,
+            f"gap_{'scaled' if name == SCALED else 'unscaled'}",
+            gap_map_chart,
+            gap_map_table(ready, plan.gains, scale),
+            name=f"Final gap {name}",
+            alt=f"The final gap to the floor {name}, by width and init gain."
+            + _at_widest(tracks, plan, "gap", gain, look=-1),
+            widths=plan.widths,
+            gains=plan.gains,
+            most=most,
+            height=290,
+        )
+    said = [
+        f"**{_NAMES[track.scale]}** {np.isfinite(first).sum()} of {first.size} seeds "
+        f"reached {share:.0%}, and the gap ended at "
+        f"{show_measured(*over_seeds(track.gap[gain, :, -1]), most_places=4)} nats"
+        for track, first in _widest(ready, gain, gap)
+    ]
+    with st.container(key="sweep_result"):
+        st.markdown(f"At d_attn = {max(track.d_attn for track in ready)}: {'; '.join(said)}.")
+    st.caption(
+        f"How to read it: left, when each seed first came within {gap:.4f} nats of the floor, "
+        "at one of about twenty evaluation points, evenly spaced in the logarithm of the step; "
+        "triangles mark seeds that never did. Right, the mean gap at the end for every init "
+        f"gain; hover for its standard error over {plan.seeds} seeds, which is rough for few "
+        "seeds. The floor is that of all predictors: what no single head can express stays in "
+        "the gap."
+    )
+
+
+def _at_widest(tracks: Sequence[Track], plan: Sweep, figure: str, gain: int, *, look: int) -> str:
+    """Return a figure of the widest heads, in words; nothing while their runs still change it."""
+    widest, last = max(plan.widths), plan.experiment.training.steps
+    mine = [track for track in tracks if track.d_attn == widest and track.steps[-1] == last]
+    if len(mine) < len(_NAMES):
+        return ""
+    unit = "" if figure == "std" else " nats"
+    said = [
+        show_measured(*over_seeds(getattr(track, figure)[gain, :, look]), most_places=4)
+        + f"{unit} {_NAMES[track.scale]}"
+        for track in mine
+    ]
+    return f" At d_attn = {widest}: {' and '.join(said)}."
+
+
+def _widest(tracks: Sequence[Track], gain: int, gap: float) -> list[tuple[Track, np.ndarray]]:
+    """Return the tracks of the widest heads, and the step at which each seed reached the gap."""
+    widest = max(track.d_attn for track in tracks)
+    return [(track, steps_to(track, gap)[gain]) for track in tracks if track.d_attn == widest]
+
+
+def _reached_at_widest(tracks: Sequence[Track], gain: int, gap: float) -> str:
+    said = []
+    for track, first in _widest(tracks, gain, gap):
+        reached = first[np.isfinite(first)]
+        when = f", at a median of {np.median(reached):,.0f} steps" if reached.size else ""
+        said.append(f"{reached.size} of {first.size} seeds {_NAMES[track.scale]}{when}")
+    return f"At d_attn = {max(track.d_attn for track in tracks)}: {'; '.join(said)}"
