@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from attnlab.ui.compare.published import draw_ladder_part, draw_table_part, draw_zoo_part
 from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.shell import ensure_shell
-from attnlab.ui.published.panels import draw_ladder_part, draw_table_part, draw_zoo_part
 
 ensure_shell()
 st.title("A published question", anchor=False)
@@ -58,8 +58,8 @@ draw_zoo_part()
 
 draw_in_code(
     "from attnlab.comparisons.many import run_all\n"
-    "from attnlab.comparisons.published.parts import part_named, runs_of\n"
-    "from attnlab.comparisons.published.rows import rows_of\n\n"
+    "from attnlab.comparisons.published import part_named, runs_of\n"
+    "from attnlab.comparisons.verdicts import rows_of\n\n"
     'part = part_named("table", ["markov"])\n'
     "results = list(run_all(runs_of(part, seeds=2)))\n"
     "for row in rows_of(part, results):\n"

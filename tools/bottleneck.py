@@ -7,30 +7,30 @@ interrupted and resumed; `ATTNLAB_LIBRARY` names the folder. It takes up to an h
 
 import argparse
 import dataclasses
-import datetime
+import json
 import os
-import platform
 import time
-import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 
 from attnlab.comparisons.many import run_all
-from attnlab.comparisons.published.shipped import Made
+from attnlab.comparisons.published import Made
 from attnlab.inspection.targets import check_targets
 from attnlab.lessons import bottleneck, small_models
 from attnlab.lessons.bottleneck import SEEDS, SettingFigures, all_settings
-from attnlab.lessons.small_models import SmallModel, all_small, rounded, share_aligned
+from attnlab.lessons.small_models import DIGITS, SmallModel, all_small, share_aligned
 from attnlab.models import AbstractModel
-from attnlab.models.seq2seq import alignment_of
+from attnlab.models.seq2seq import AbstractSourceModel, alignment_of
 from attnlab.runs.library import Library, library_folder
 from attnlab.runs.result import Result
-from attnlab.training.experiment import prepare
+from attnlab.training.experiment import prepare, to_json
+from tools.published import made
 
-_ROOT = Path(__file__).parents[1]
 _FOLDER = Path(bottleneck.__file__).parent
 
 
@@ -45,7 +45,7 @@ def main(*, models_alone: bool) -> None:
     for setting in all_settings():
         runs = [dataclasses.replace(setting, seed=seed) for seed in range(SEEDS)]
         settings.append(_figures(run_all(runs, library=library)))
-        text = bottleneck.to_text(_made(), settings)
+        text = runs_text(made("one core"), settings)
         _FOLDER.joinpath(bottleneck.FILE).write_text(text, encoding="utf-8")
         seconds = time.perf_counter() - began
         task, model = setting.generator, setting.model
@@ -61,12 +61,12 @@ def _write_models(library: Library) -> None:
     models = [_small(result, library) for result in run_all(all_small(), library=library)]
     order = {experiment: place for place, experiment in enumerate(all_small())}
     models.sort(key=lambda small: order[small.experiment])
-    _FOLDER.joinpath(small_models.FILE).write_text(small_models.to_text(models), encoding="utf-8")
+    _FOLDER.joinpath(small_models.FILE).write_text(models_text(models), encoding="utf-8")
 
 
 def _small(result: Result, library: Library) -> SmallModel:
     experiment, task = result.experiment, result.experiment.generator
-    model, test = rounded(_model(result, library)), prepare(experiment).test
+    model, test = _rounded(_model(result, library)), prepare(experiment).test
     found = check_targets(task, model, test)
     patterns = jax.vmap(lambda tokens: alignment_of(model, tokens)[-1].mean(axis=0))(test[:, :-1])
     truths = jax.vmap(task.true_alignment)(test[:, : task.given()])
@@ -92,14 +92,47 @@ def _model(result: Result, library: Library) -> AbstractModel:
     return run.state.model
 
 
-def _made() -> Made:
-    project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return Made(
-        datetime.datetime.now(datetime.UTC).date().isoformat(),
-        project["version"],
-        jax.__version__,
-        f"one core of {platform.machine().replace('_', '-')}",
+def runs_text(made: Made, settings: Sequence[SettingFigures]) -> str:
+    """Return the text of the file: a line for every setting."""
+    lines = ",\n".join(json.dumps(_runs_record(each), ensure_ascii=False) for each in settings)
+    head = json.dumps(dataclasses.asdict(made))
+    return f'{{"made": {head},\n"settings": [\n{lines}\n]}}\n'
+
+
+def _runs_record(found: SettingFigures) -> dict[str, Any]:
+    figures = found._asdict() | {"experiment": json.loads(to_json(found.experiment))}
+    return {
+        name: [round(each, 6) for each in value] if isinstance(value, tuple) else value
+        for name, value in figures.items()
+    }
+
+
+def _rounded(model: AbstractSourceModel) -> AbstractSourceModel:
+    """Return the model with its weights rounded to `DIGITS` decimals."""
+    return jax.tree.map(
+        lambda leaf: (
+            np.round(np.asarray(leaf, np.float64), DIGITS).astype(np.float32)
+            if eqx.is_array(leaf)
+            else leaf
+        ),
+        model,
     )
+
+
+def _model_record(small: SmallModel) -> dict[str, Any]:
+    """Return a model as a JSON object: the weights as lists, in the order of its arrays."""
+    arrays = jax.tree.leaves(eqx.filter(small.model, eqx.is_array))
+    return {
+        "experiment": json.loads(to_json(small.experiment)),
+        **{name: round(float(getattr(small, name)), 6) for name in SmallModel._fields[2:]},
+        "weights": [[round(float(each), DIGITS) for each in array.ravel()] for array in arrays],
+    }
+
+
+def models_text(models: Iterable[SmallModel]) -> str:
+    """Return the text of the file: a line for every model."""
+    lines = (json.dumps(_model_record(each), ensure_ascii=False) for each in models)
+    return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
 if __name__ == "__main__":

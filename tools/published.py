@@ -1,31 +1,36 @@
 """Make the results that come with the program: `python -m tools.published [--workers N]`.
 
-Writes `attnlab/comparisons/published/shipped.json`: the published table over 8 seeds, the ladders
-of switches over 4, the other models over 3. It takes about an hour on two cores. Runs that the
-library holds are not made again, so that it can be interrupted and gone on with;
-`ATTNLAB_LIBRARY` names another folder than one's own.
+Writes `attnlab/comparisons/published.json`: the published table over 8 seeds, the ladders of
+switches over 4, the other models over 3. It takes about an hour on two cores. Runs that are in the
+library are not trained again, so it can be interrupted and resumed; `ATTNLAB_LIBRARY` names the
+folder.
 """
 
 import argparse
+import dataclasses
 import datetime
+import json
 import os
 import platform
 import time
-import tomllib
+from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import jax
+from attnlab.runs.versions import ATTNLAB_VERSION
 
+from attnlab.comparisons import published
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.processes import Processes
-from attnlab.comparisons.published import shipped
-from attnlab.comparisons.published.parts import PARTS, PROCESSES, part_named, runs_of
-from attnlab.comparisons.published.shipped import FILE, Made, Shipped, to_text
+from attnlab.comparisons.published import FIGURES, PARTS, Made, Shipped, runs_of
 from attnlab.comparisons.summary import references_of
 from attnlab.runs.library import Library, library_folder
+from attnlab.runs.result import Result
+from attnlab.training.experiment import Experiment, to_json
 
-_ROOT = Path(__file__).parents[1]
+_DIGITS = 6
 
 
 def main(workers: int | None) -> None:
@@ -39,31 +44,59 @@ def main(workers: int | None) -> None:
             seconds = time.perf_counter() - began
             print(f"{len(results)} of {len(runs)}: {result.state}, {seconds:,.0f} s", flush=True)
     library.close()
-    tables = {process: part_named("table", [process]) for process in PROCESSES}
-    made = Shipped(
-        Made(
-            datetime.datetime.now(datetime.UTC).date().isoformat(),
-            tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
-                "version"
-            ],
-            jax.__version__,
-            f"{os.cpu_count()} cores of {platform.machine().replace('_', '-')}",
-        ),
-        {part.name: part.seeds for part in PARTS.values()},
-        tuple(results),
-        {
-            name: references_of(experiment.generator, experiment.length)
-            for name, table in tables.items()
-            for experiment in [table.settings[0].experiment]
+    first = {
+        dict(setting.options)["process"]: setting.experiment for setting in PARTS["table"].settings
+    }
+    references = {
+        process: references_of(experiment.generator, experiment.length)
+        for process, experiment in first.items()
+    }
+    seeds = {part.name: part.seeds for part in PARTS.values()}
+    shipped = Shipped(made(f"{os.cpu_count()} cores"), seeds, tuple(results), references)
+    path = Path(published.__file__).with_name(published.FILE)
+    path.write_text(to_text(shipped), encoding="utf-8")
+
+
+def made(cores: str) -> Made:
+    """Return the date, the versions and the machine."""
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    machine = platform.machine().replace("_", "-")
+    return Made(today, ATTNLAB_VERSION, jax.__version__, f"{cores} of {machine}")
+
+
+def to_text(shipped: Shipped) -> str:
+    """Return the text of the file: a line for every setting of the parts."""
+    order = {setting.experiment: None for part in PARTS.values() for setting in part.settings}
+    grouped: dict[Experiment, list[Result]] = {experiment: [] for experiment in order}
+    for result in shipped.results:
+        grouped[dataclasses.replace(result.experiment, seed=0)].append(result)
+    settings = [_record(experiment, runs) for experiment, runs in grouped.items() if runs]
+    head = {
+        "made": dataclasses.asdict(shipped.made),
+        "seeds": dict(shipped.seeds),
+        "references": {name: dataclasses.asdict(each) for name, each in shipped.references.items()},
+    }
+    parts = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
+    lines = ",\n".join(json.dumps(each, ensure_ascii=False) for each in settings)
+    return "{" + ",\n".join([*parts, f'"settings": [\n{lines}\n]']) + "}\n"
+
+
+def _record(experiment: Experiment, runs: Iterable[Result]) -> dict[str, Any]:
+    ordered = sorted(runs, key=lambda run: run.experiment.seed)
+    done = [run for run in ordered if run.state == "done" and run.evaluation is not None]
+    return {
+        "experiment": json.loads(to_json(experiment)),
+        "parameters": done[0].parameters if done else 0,
+        "seeds": [run.experiment.seed for run in done],
+        "seconds": [round(run.seconds, 2) for run in done],
+        **{
+            name: [round(getattr(run.evaluation, name), _DIGITS) for run in done]
+            for name in FIGURES
         },
-    )
-    Path(shipped.__file__).with_name(FILE).write_text(to_text(made), encoding="utf-8")
-
-
-def _version() -> str:
-    """That of this copy, which need not be installed."""
-    text = (_ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)["project"]["version"]
+        "unfinished": [
+            [run.experiment.seed, run.state, run.reason] for run in ordered if run not in done
+        ],
+    }
 
 
 if __name__ == "__main__":

@@ -24,12 +24,18 @@ from attnlab.comparisons.grid import (
 from attnlab.comparisons.intervals import DOUBTS, LEVEL, Interval
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.processes import Processes
-from attnlab.comparisons.published.literature import POST
-from attnlab.comparisons.published.parts import PARTS, Part, part_named, runs_of
-from attnlab.comparisons.published.rows import PublishedRow, rows_of, to_record
-from attnlab.comparisons.published.shipped import shipped, shipped_results
+from attnlab.comparisons.published import (
+    PARTS,
+    POST,
+    Part,
+    part_named,
+    runs_of,
+    shipped,
+    shipped_results,
+)
 from attnlab.comparisons.records import to_csv, to_records
 from attnlab.comparisons.summary import Row, figures_of, summarise
+from attnlab.comparisons.verdicts import PublishedRow, rows_of, to_record
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError
 from attnlab.runs.library import LibraryError

@@ -10,6 +10,8 @@ EARLIER_NAMES = MappingProxyType(
         "attention.head": "attention",
         "attention.scores": "attention",
         "changes": "training.changes",
+        "comparisons.published.parts": "comparisons.published",
+        "comparisons.published.rows": "comparisons.verdicts",
         "experiment": "training.experiment",
         "generators.rule_table": "generators.vocabulary",
         "generators.tasks.base": "generators.tasks",

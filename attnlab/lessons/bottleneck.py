@@ -3,18 +3,17 @@
 `python -m tools.bottleneck` makes those that come with the program.
 """
 
-import dataclasses
 import functools
 import importlib.resources
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from attnlab.comparisons.published.shipped import Made
+from attnlab.comparisons.published import Made
 from attnlab.generators import AbstractTask, Cards, Reverse
 from attnlab.models import ALL_MODELS, AbstractModelOptions
-from attnlab.training.experiment import Experiment, from_json, to_json
+from attnlab.training.experiment import Experiment, from_json
 from attnlab.training.steps import Training
 
 FILE = "bottleneck.json"
@@ -103,25 +102,10 @@ def shipped() -> Shipped:
     return from_text(text)
 
 
-def to_text(made: Made, settings: Sequence[SettingFigures]) -> str:
-    """Return the text of the file: a line for every setting."""
-    lines = ",\n".join(json.dumps(_record(each), ensure_ascii=False) for each in settings)
-    head = json.dumps(dataclasses.asdict(made))
-    return f'{{"made": {head},\n"settings": [\n{lines}\n]}}\n'
-
-
 def from_text(text: str) -> Shipped:
-    """Read what `to_text` made."""
+    """Read results in the form of `FILE`."""
     record = json.loads(text)
     return Shipped(Made(**record["made"]), tuple(map(_figures, record["settings"])))
-
-
-def _record(found: SettingFigures) -> dict[str, Any]:
-    figures = found._asdict() | {"experiment": json.loads(to_json(found.experiment))}
-    return {
-        name: [round(each, 6) for each in value] if isinstance(value, tuple) else value
-        for name, value in figures.items()
-    }
 
 
 def _figures(record: dict[str, Any]) -> SettingFigures:

@@ -6,7 +6,7 @@
 import functools
 import importlib.resources
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -75,18 +75,6 @@ def all_small() -> tuple[Experiment, ...]:
     return (stepping(), *(aligning(*pair) for pair in pairs))
 
 
-def rounded(model: AbstractSourceModel) -> AbstractSourceModel:
-    """Return the model with its weights rounded to `DIGITS` decimals."""
-    return jax.tree.map(
-        lambda leaf: (
-            np.round(np.asarray(leaf, np.float64), DIGITS).astype(np.float32)
-            if eqx.is_array(leaf)
-            else leaf
-        ),
-        model,
-    )
-
-
 @functools.cache
 def small_model(experiment: Experiment) -> SmallModel:
     """Return the shipped model of an experiment.
@@ -99,7 +87,7 @@ def small_model(experiment: Experiment) -> SmallModel:
 
 
 def read_model(record: dict[str, Any]) -> SmallModel:
-    """Return the model of a record that `record_of` made."""
+    """Return the model of a record: its arrays in order, each a list of numbers."""
     experiment = from_json(json.dumps(record["experiment"]))
     form = starting_form(experiment).model
     blank, tree = jax.tree.flatten(form, is_leaf=_is_shape)
@@ -110,22 +98,6 @@ def read_model(record: dict[str, Any]) -> SmallModel:
     ]
     figures = {name: record[name] for name in SmallModel._fields[2:]}
     return SmallModel(experiment, jax.tree.unflatten(tree, leaves), **figures)
-
-
-def record_of(small: SmallModel) -> dict[str, Any]:
-    """Return a model as a JSON object: the weights as lists, in the order of its arrays."""
-    arrays = jax.tree.leaves(eqx.filter(small.model, eqx.is_array))
-    return {
-        "experiment": json.loads(to_json(small.experiment)),
-        **{name: round(float(getattr(small, name)), 6) for name in SmallModel._fields[2:]},
-        "weights": [[round(float(each), DIGITS) for each in array.ravel()] for array in arrays],
-    }
-
-
-def to_text(models: Iterable[SmallModel]) -> str:
-    """Return the text of the file: a line for every model."""
-    lines = (json.dumps(record_of(each), ensure_ascii=False) for each in models)
-    return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
 @functools.cache

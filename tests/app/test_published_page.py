@@ -4,9 +4,7 @@ import dataclasses
 
 import pytest
 
-from attnlab.comparisons.published.literature import PUBLISHED
-from attnlab.comparisons.published.parts import part_named, runs_of
-from attnlab.comparisons.published.shipped import shipped
+from attnlab.comparisons.published import PUBLISHED, part_named, runs_of, shipped
 from attnlab.runs.library import Library
 from attnlab.ui.compare.work import ComparisonProgress
 from attnlab.ui.library.session_library import SessionLibrary
@@ -75,7 +73,7 @@ def test_before_the_start_the_page_says_how_much_it_is(page):
 @pytest.mark.slow
 def test_it_shows_what_is_computed_as_it_comes_and_stops(page, monkeypatch):
     half = ComparisonProgress(made_up(part_named("table", ["markov"]), 2), 1, 0.5)
-    with endless(monkeypatch, "attnlab.ui.published.work.compare", half):
+    with endless(monkeypatch, "attnlab.ui.compare.published_runs.compare", half):
         page.button(key="published_table_start").click().run()
         work = page.session_state["session_work"].of("published_table")
         first_item(work)
@@ -97,7 +95,7 @@ def test_what_the_library_has_is_shown_from_there(monkeypatch):
     for result in made_up(part_named("table"), 8, accuracy=0.25):
         library.keep(result)
     monkeypatch.setattr(
-        "attnlab.ui.published.work.session_library", lambda: SessionLibrary(library, None)
+        "attnlab.ui.compare.published_runs.session_library", lambda: SessionLibrary(library, None)
     )
     page = open_page("pages/a_published_question.py")
     assert "read from your library of runs: 80 of them" in captions(page)

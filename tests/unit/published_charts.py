@@ -3,9 +3,9 @@
 import functools
 
 from attnlab import charts
-from attnlab.comparisons.published.parts import part_named
-from attnlab.comparisons.published.rows import rows_of
+from attnlab.comparisons.published import part_named
 from attnlab.comparisons.summary import References
+from attnlab.comparisons.verdicts import rows_of
 from attnlab.optimum import Best
 from tests.unit.made_up_results import finished
 

@@ -26,7 +26,6 @@ from attnlab.lessons.bottleneck import (
     reversing,
     shipped,
     swept,
-    to_text,
 )
 from attnlab.lessons.small_models import (
     ALIGNED_FAMILIES,
@@ -43,6 +42,7 @@ from attnlab.lessons.small_models import (
     written_by,
 )
 from attnlab.models.base import HIDDEN_STATES
+from tools.bottleneck import models_text, runs_text
 
 SOURCES = ((5, 0, 3, 1, 4), (2, 2, 0, 5, 1), (4, 4, 4, 4, 4))
 
@@ -100,7 +100,7 @@ def test_weights_are_counted():
 
 def test_the_file_reads_back():
     # Not to the letter: an option that is new has its default in what was written before.
-    assert from_text(to_text(shipped().made, shipped().settings)) == shipped()
+    assert from_text(runs_text(shipped().made, shipped().settings)) == shipped()
 
 
 def test_the_figures_tell_what_the_page_tells():
@@ -253,7 +253,7 @@ def arrays_of(small):
 
 
 def test_small_models_read_back():
-    written = json.loads(small_models.to_text(map(small_model, all_small())))
+    written = json.loads(models_text(map(small_model, all_small())))
     for record, experiment in zip(written, all_small(), strict=True):
         known, again = small_model(experiment), small_models.read_model(record)
         assert again.experiment == known.experiment == experiment

@@ -5,9 +5,7 @@ import json
 
 import pytest
 
-from attnlab.comparisons.published import parts
-from attnlab.comparisons.published.parts import PARTS, part_named
-from attnlab.comparisons.published.shipped import shipped
+from attnlab.comparisons.published import PARTS, part_named, parts, shipped
 from attnlab.training.steps import Training
 
 KEYS = ["process", "model", "published", "mean", "low", "high", "ceiling", "floor", "verdict"]

@@ -65,7 +65,7 @@ RESERVED = {
     "argparse": {"command_line"},
     "importlib": {
         "configuration.earlier_names",
-        "comparisons.published.shipped",
+        "comparisons.published",
         "lessons.bottleneck",
         "lessons.small_models",
         "runs.script",

@@ -5,9 +5,8 @@ import re
 
 import pytest
 
-from attnlab.comparisons.published.parts import part_named
-from attnlab.comparisons.published.rows import rows_of
-from attnlab.comparisons.published.shipped import shipped, shipped_results
+from attnlab.comparisons.published import part_named, shipped, shipped_results
+from attnlab.comparisons.verdicts import rows_of
 from attnlab.optimum import optimum
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import prepare

@@ -13,32 +13,40 @@ from scipy import stats
 
 from attnlab.comparisons.grid import Setting
 from attnlab.comparisons.many import run_all
-from attnlab.comparisons.published.literature import PUBLISHED, Published
-from attnlab.comparisons.published.parts import FAMILIES, PARTS, PROCESSES, part_named, runs_of
-from attnlab.comparisons.published.rows import differences, rows_of, to_record, whole_gain
-from attnlab.comparisons.published.shipped import (
+from attnlab.comparisons.published import (
+    FAMILIES,
+    PARTS,
+    PROCESSES,
+    PUBLISHED,
     Made,
+    Published,
     Shipped,
     from_text,
+    part_named,
+    runs_of,
     shipped,
     shipped_results,
-    to_text,
-)
-from attnlab.comparisons.published.verdicts import (
-    disagrees,
-    share_of_way,
-    standard_errors_off,
-    verdict_of,
 )
 from attnlab.comparisons.summary import References, Row, references_of, summarise
+from attnlab.comparisons.verdicts import (
+    differences,
+    disagrees,
+    rows_of,
+    share_of_way,
+    standard_errors_off,
+    to_record,
+    verdict_of,
+    whole_gain,
+)
 from attnlab.configuration.options import OptionError
 from attnlab.models import LinearOptions
 from attnlab.optimum import Best
 from attnlab.runs.differences import identity_of
 from attnlab.runs.result import Result
 from attnlab.training.presets import PRESETS
-from attnlab.ui.published.words import families_in_words
+from attnlab.ui.compare.published import families_in_words
 from tests.unit.made_up_results import SHORT, all_finished, finished
+from tools.published import to_text
 
 # Ceiling 0.9, the commonest token 0.4, and a linear predictor between them.
 KNOWN = References(Best(0.3, 0.9), Best(1.1, 1 / 3), Best(1.0, 0.4), Best(0.6, 0.7))

@@ -15,7 +15,7 @@ from attnlab.charts.comparisons.dots import (
 )
 from attnlab.charts.core.colours import hues
 from attnlab.charts.core.drawing import Rows, drawn_once
-from attnlab.comparisons.published.rows import PublishedRow
+from attnlab.comparisons.verdicts import PublishedRow
 from attnlab.configuration.number_text import show_range
 
 ENGLISH, JAPANESE = "published (English)", "published (Japanese)"

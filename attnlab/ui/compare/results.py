@@ -8,6 +8,7 @@ import streamlit as st
 from attnlab.comparisons.grid import Grid, to_parameters
 from attnlab.comparisons.records import to_csv
 from attnlab.comparisons.summary import Row
+from attnlab.runs.differences import identity_of
 from attnlab.runs.links import to_query
 from attnlab.ui.compare.choice import setting_labels
 from attnlab.ui.compare.curves import draw_curves, draw_dots
@@ -38,8 +39,12 @@ def draw_results() -> tuple[Row, ...]:
         found = work.state().running, references_missing(plan)
         return found if any(found) else None
 
+    def draw() -> None:
+        total = len({identity_of(each) for each in plan.experiments})
+        _draw(plan, draw_progress(work, total=total, key="compare_status"))
+
     before = waits_for()
-    draw_while(waits_for, lambda: _draw(plan, draw_progress(work)), key="comparison", waited=before)
+    draw_while(waits_for, draw, key="comparison", waited=before)
     latest: ComparisonProgress | None = work.state().latest
     return () if before is not None or latest is None else rows_of(plan, latest.results)
 

@@ -298,17 +298,13 @@ def _one_figure(value: float) -> str:
     return f"{round(value) if value < 10 else round(value, -1 if value < 100 else -2):,.0f}"
 
 
-def draw_progress(work: Background | None) -> ComparisonProgress:
-    """How far the work is; what there is of it."""
-    if work is None:
-        return ComparisonProgress()
+def draw_progress(work: Background, *, total: int, key: str) -> ComparisonProgress:
+    """Draw how many of `total` runs are there, in a container of that `key`; return the runs."""
     state = work.state()
     progress: ComparisonProgress = state.latest or ComparisonProgress()
     if progress.slower is not None:
         st.session_state[_SLOWER] = progress.slower
-    plan = begun_plan()
-    total = len({identity_of(each) for each in plan.experiments})
-    with st.container(key="compare_status"):
+    with st.container(key=key):
         if state.error:
             draw_error(f"The runs ended by an error. {state.error}")
             return progress

@@ -1,15 +1,150 @@
-"""What a row says, in sentences that are computed from its figures."""
+"""What runs of the published comparison say: ours beside the post's, the ceiling, a verdict."""
 
+import dataclasses
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from attnlab.comparisons.intervals import LEVEL, Interval, normal_quantile, t_quantile
-from attnlab.comparisons.paired import Comparison
-from attnlab.comparisons.published.literature import Published, standard_error
-from attnlab.comparisons.summary import Row, figures_of
+from attnlab.comparisons.paired import Comparison, common_seeds, compare, compare_all
+from attnlab.comparisons.published import PUBLISHED, Part, Published, standard_error
+from attnlab.comparisons.summary import References, Row, figures_of, summarise
 from attnlab.configuration.number_text import show_percent, show_range
+from attnlab.runs.result import Result
+from attnlab.training.experiment import Experiment
+
+
+@dataclasses.dataclass(frozen=True)
+class PublishedRow:
+    """A setting's runs, the post's numbers, and a verdict.
+
+    `gain` is the accuracy of a switch minus that of the row before it; None if the row is no
+    switch, or fewer than two seeds are finished in both. `verdict` is empty without a result.
+    """
+
+    row: Row
+    published: Published
+    gain: Comparison | None
+    verdict: str
+
+    @property
+    def process(self) -> str:
+        """The name of the process."""
+        return dict(self.row.setting.options)["process"]
+
+    @property
+    def model(self) -> str:
+        """The name of the model or, of a switch, of the preset."""
+        return dict(self.row.setting.options)["model"]
+
+
+def rows_of(
+    part: Part,
+    results: Iterable[Result],
+    *,
+    seeds: int | None = None,
+    references: Callable[[Experiment], References | None] | None = None,
+) -> tuple[PublishedRow, ...]:
+    """Return a row for every setting of the part, from the results of its runs.
+
+    Args:
+        part: The part.
+        results: Results of its runs, and possibly others.
+        seeds: If given, only smaller seeds count.
+        references: As in `summarise`; without a reference a row has no verdict.
+
+    Returns:
+        The rows in the order of the settings. On the ladder, the p-values of the switches of one
+        process are adjusted for their number.
+    """
+    kept = [r for r in results if seeds is None or r.experiment.seed < seeds]
+    asked = {setting.experiment for setting in part.settings}
+    kept = [r for r in kept if dataclasses.replace(r.experiment, seed=0) in asked]
+    rows = summarise(kept, part.settings, references=references)
+    gains = _gains(rows) if part.name == "ladder" else {}
+    return tuple(_published_row(part, row, gains.get(at)) for at, row in enumerate(rows))
+
+
+def to_record(row: PublishedRow) -> dict[str, Any]:
+    """Return a row as a JSON object. All but `floor` are accuracies; `floor` is a loss, in nats.
+
+    `published` is the number of the English post, `low` and `high` the interval of `mean` over
+    seeds. A switch has its `gain` too, with its interval. Unknown values are null.
+    """
+    accuracy, known = row.row.accuracy, row.row.references
+    record = {
+        "process": row.process,
+        "model": row.model,
+        "published": row.published.english,
+        **{name: accuracy and getattr(accuracy, name) for name in ("mean", "low", "high")},
+        "ceiling": known and known.best.accuracy,
+        "floor": known and known.best.nll,
+        "verdict": row.verdict,
+    }
+    if row.gain is not None:
+        change = row.gain.difference
+        record |= {"gain": change.mean, "gain_low": change.low, "gain_high": change.high}
+    return record
+
+
+def differences(rows: Sequence[PublishedRow]) -> dict[str, Comparison]:
+    """By process, how much more accurate the linear model is than attention, paired over seeds.
+
+    Of those processes that have two finished seeds of both; p-values are adjusted for their number.
+    """
+    found = {(row.process, row.model): row.row for row in rows}
+    pairs = {
+        process: (found[process, "attention"], found[process, "linear"])
+        for process in dict.fromkeys(row.process for row in rows)
+        if {(process, "attention"), (process, "linear")} <= found.keys()
+    }
+    pairs = {process: pair for process, pair in pairs.items() if _is_comparable(*pair)}
+    return dict(zip(pairs, compare_all(list(pairs.values()), "accuracy"), strict=True))
+
+
+def whole_gain(rows: Sequence[PublishedRow]) -> Comparison | None:
+    """Return what all switches together add to the accuracy: the last row against the first.
+
+    None where fewer than two seeds are finished in both.
+    """
+    first, last = rows[0].row, rows[-1].row
+    return compare(first, last, "accuracy") if _is_comparable(first, last) else None
+
+
+def _published_row(part: Part, row: Row, gain: Comparison | None) -> PublishedRow:
+    options = dict(row.setting.options)
+    # The ladder begins with the published head; the other models are none of the post's.
+    model = options["model"].removeprefix(f"published-{options['process']}-")
+    published = PUBLISHED.get((options["process"], model)) if part.name != "zoo" else None
+    published = published or Published()
+    verdict = ""
+    if row.results and row.references is not None:
+        verdict = " ".join(filter(None, (gain_in_words(gain), verdict_of(row, published))))
+    return PublishedRow(row, published, gain, verdict)
+
+
+def _gains(rows: Sequence[Row]) -> dict[int, Comparison]:
+    """Return the accuracy of each row against that of the row before, by the place of the row."""
+    pairs: dict[str, dict[int, tuple[Row, Row]]] = {}
+    for at, (before, after) in enumerate(itertools.pairwise(rows), 1):
+        process = dict(after.setting.options)["process"]
+        if dict(before.setting.options)["process"] == process and _is_comparable(before, after):
+            pairs.setdefault(process, {})[at] = before, after
+    return {
+        at: comparison
+        for of_process in pairs.values()
+        for at, comparison in zip(
+            of_process, compare_all(list(of_process.values()), "accuracy"), strict=True
+        )
+    }
+
+
+def _is_comparable(first: Row, second: Row) -> bool:
+    return len(common_seeds(first, second)) > 1
+
 
 _NOTHING = Published()
 # In accuracy. A test of 10,000 sequences has a standard error of half a hundredth.

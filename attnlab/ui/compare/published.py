@@ -1,0 +1,262 @@
+"""The published comparison: the post's table, the ladders of switches, the other models."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from attnlab.charts import (
+    climb_chart,
+    dots_chart,
+    gains_chart,
+    gains_table,
+    means_table,
+    published_chart,
+    published_table,
+    references_table,
+    seeds_table,
+    swept_chart,
+    swept_table,
+)
+from attnlab.comparisons.published import PROCESSES, SWITCHED, part_named
+from attnlab.comparisons.summary import TARGET
+from attnlab.comparisons.verdicts import PublishedRow, differences, whole_gain
+from attnlab.configuration.number_text import show_measured, show_percent, show_range
+from attnlab.training.presets import switches_of
+from attnlab.ui.compare.published_runs import draw_live, draw_start
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.core.page_theme import on_dark
+from attnlab.ui.core.uncertainty import (
+    OF_SEEDS,
+    interval_text,
+    known_text,
+    reached_text,
+    share_text,
+)
+
+_DOTS = (
+    f"A small dot is a run, the diamond the mean of a row, the bar the {OF_SEEDS}. Grey dashes are "
+    "predictors that need no training; the best possible one is at the ceiling."
+)
+# Mean shares of what can be learned.
+_ABLE, _FAR = 0.9, 0.5
+# What the rows of the ladder are called: the switch and its number.
+_SAYS = {
+    switch.preset: f"{number}  {switch.says}"
+    for process in SWITCHED
+    for number, switch in enumerate(switches_of(process))
+}
+
+Rows = tuple[PublishedRow, ...]
+
+
+def draw_table_part() -> None:
+    """Draw the rows of the post."""
+    part = part_named("table")
+    draw_start(part)
+    draw_live(part, _draw_table)
+
+
+def draw_ladder_part() -> None:
+    """Draw the switches of one process."""
+    process = _choose_process("process", SWITCHED, "published_process")
+    part = part_named("ladder")
+    draw_start(part)
+    draw_live(part, partial(_draw_ladder, process=process))
+
+
+def draw_zoo_part() -> None:
+    """Draw all families on all processes."""
+    part = part_named("zoo")
+    draw_start(part)
+    label = "process in the dot plot and the list"
+    process = _choose_process(label, PROCESSES, "published_zoo_process")
+    draw_live(part, partial(_draw_zoo, process=process))
+
+
+def _choose_process(label: str, processes: Sequence[str], key: str) -> str:
+    return st.segmented_control(
+        label,
+        processes,
+        default=processes[-1],
+        required=True,
+        key=key,
+        persist_state="session",
+    )
+
+
+class _Figure(NamedTuple):
+    """What the dot plots of some rows are drawn from."""
+
+    labels: tuple[str, ...]
+    tables: tuple[pd.DataFrame, ...]
+    words: str
+
+
+def _figure(rows: Rows, label: Callable[[PublishedRow], str]) -> _Figure:
+    inner, labels = [row.row for row in rows], tuple(map(label, rows))
+    tables = (
+        seeds_table(inner, labels, "accuracy"),
+        means_table(inner, labels, "accuracy"),
+        references_table(inner, "accuracy"),
+    )
+    pairs = zip(labels, rows, strict=True)
+    return _Figure(labels, tables, " ".join(f"{label}: {row.verdict}" for label, row in pairs))
+
+
+def _draw_table(rows: Rows) -> None:
+    labels, tables, words = _figure(rows, lambda row: f"{row.process} · {row.model}")
+    with st.container(key="chart_published"):
+        draw_chart(
+            published_chart(*tables, published_table(rows), labels=labels, dark=on_dark()),
+            name="The published table",
+            alt="Test accuracy of each row: our runs, the post's figures, the ceiling. " + words,
+        )
+    st.caption(f"How to read it: {_DOTS} Open marks are the post's figures, one run each.")
+    _draw_verdicts(rows, labels, published=True)
+    found = differences(rows)
+    said = []
+    for process, each in found.items():
+        mean, high = each.difference.mean, each.difference.high
+        noise = " (within the noise)" if each.within_noise else ""
+        said.append(f"{process} {show_measured(mean, high - mean)}{noise}")
+    if said:
+        st.markdown(
+            "**Linear minus attention**, in accuracy, paired by seed with the same data, ± half "
+            f"of the 95 % interval, {len(found)} comparisons at once: {'; '.join(said)}."
+        )
+
+
+def _draw_ladder(rows: Rows, process: str) -> None:
+    rows = tuple(row for row in rows if row.process == process)
+    labels, tables, words = _figure(rows, _short_label)
+    left, right = st.columns((3, 2), gap="medium")
+    with left, st.container(key="chart_ladder"):
+        draw_chart(
+            climb_chart(*tables, labels=labels, dark=on_dark()),
+            name=f"One switch at a time, {process}",
+            alt=f"Test accuracy on {process}, one switch more in every row. {words}",
+        )
+    pairs = zip(labels, rows, strict=True)
+    gains = (f"{label} {row.gain.difference.mean:+.3f}" for label, row in pairs if row.gain)
+    with right, st.container(key="chart_gains"):
+        draw_chart(
+            gains_chart(gains_table(rows, labels), labels=labels, dark=on_dark()),
+            name=f"The gain of each switch, {process}",
+            alt=f"What each switch adds to the accuracy on {process}. {'; '.join(gains)}",
+        )
+    st.caption(
+        f"How to read it: each row keeps the switches above it. {_DOTS} At the right is what a "
+        "switch adds, paired over seeds; grey where seeds alone may make such a difference, all "
+        "switches of the process taken together (Holm)."
+    )
+    if (whole := whole_gain(rows)) is not None:
+        change = whole.difference
+        st.markdown(
+            f"**All switches together** add {change.mean:.3f} "
+            f"({show_range(change.low, change.high)}) to the accuracy on {process}."
+        )
+    _draw_verdicts(rows, tuple(map(_label, rows)))
+
+
+def _draw_zoo(every_row: Rows, process: str) -> None:
+    left, right = st.columns(2, gap="medium")
+    everything = [row.row for row in every_row]
+    with left, st.container(key="chart_zoo"):
+        draw_chart(
+            swept_chart(
+                swept_table(everything, "process", "model", "learned"),
+                figure="learned",
+                titles=("process", "model"),
+                across=PROCESSES,
+                down=tuple(dict.fromkeys(row.model for row in every_row)),
+                domain=(0.0, 1.0),
+                dark=on_dark(),
+            ),
+            name="What each family learns",
+            alt=f"The share of what can be learned, by family and process. {_extremes(every_row)}",
+        )
+    rows = tuple(row for row in every_row if row.process == process)
+    labels, tables, words = _figure(rows, _label)
+    with right, st.container(key="chart_zoo_dots"):
+        draw_chart(
+            dots_chart(*tables, figure="accuracy", labels=labels, dark=on_dark()),
+            name=f"All families on {process}",
+            alt=f"Test accuracy of each family on {process}. {words}",
+        )
+    st.caption(
+        "At the left: (uniform guess − loss) / (uniform guess − floor). 100% is the best possible; "
+        f"a mean above it is luck of the tests, within the interval of the table. {_DOTS}"
+    )
+    if words := families_in_words(every_row):
+        st.markdown(words)
+    _draw_verdicts(rows, labels)
+
+
+def _draw_verdicts(rows: Rows, labels: Sequence[str], *, published: bool = False) -> None:
+    """Draw a list of verdicts and a table; with the post's figures if `published`."""
+    pairs = list(zip(rows, labels, strict=True))
+    st.markdown(
+        "\n".join(f"- **{label}**: {row.verdict or 'no result yet.'}" for row, label in pairs)
+    )
+    table = []
+    for row, label in pairs:
+        post = ("–" if figure is None else f"{figure:.3f}" for figure in row.published)
+        known = row.row.references.best
+        table.append(
+            {
+                "row": label,
+                **(dict(zip(("English", "Japanese"), post, strict=True)) if published else {}),
+                "ours": interval_text(row.row.accuracy),
+                "ceiling": known_text(known, "accuracy"),
+                "loss (nats)": interval_text(row.row.nll),
+                "floor": known_text(known, "nll"),
+                "learned": share_text(row.row.learned),
+                f"reached {TARGET:.0%}": reached_text(row.row.reached),
+            }
+        )
+    st.table(pd.DataFrame(table).set_index("row"))
+
+
+def _label(row: PublishedRow) -> str:
+    """Return the number of the switch and what it changes, or the model."""
+    return _SAYS.get(row.model, row.model)
+
+
+def _short_label(row: PublishedRow) -> str:
+    """Return the number and the name of the switch."""
+    number, _, name = row.model.removeprefix(f"{row.process}-").partition("-")
+    return f"{number}  {name}" if number.isdecimal() else "0  published"
+
+
+def _extremes(rows: Rows) -> str:
+    """Say where least and most is learned."""
+    known = sorted(
+        (row for row in rows if row.row.learned is not None), key=lambda row: row.row.learned.mean
+    )
+    ends = zip(("Least", "most"), (known[0], known[-1]), strict=True) if known else ()
+    return ", ".join(
+        f"{word} {show_percent(row.row.learned.mean)} by {row.model} on {row.process}"
+        for word, row in ends
+    )
+
+
+def families_in_words(rows: Sequence[PublishedRow]) -> str:
+    """Say which families learn the processes that combine days, and which do not."""
+    learned: dict[str, list[float]] = {}
+    for row in rows:
+        if row.process in SWITCHED and row.row.learned is not None:
+            learned.setdefault(row.model, []).append(row.row.learned.mean)
+    learned = {name: each for name, each in learned.items() if len(each) == len(SWITCHED)}
+    able = [name for name, each in learned.items() if min(each) >= _ABLE]
+    far = [name for name, each in learned.items() if max(each) < _FAR]
+    rest = [name for name in learned if name not in (*able, *far)]
+    groups = (
+        (f"{_ABLE:.0%} or more of both is learned by", able),
+        (f"less than {_FAR:.0%} of either by", far),
+        ("in between, or of one more than of the other, by", rest),
+    )
+    parts = "; ".join(f"{words} {', '.join(names)}" for words, names in groups if names)
+    return f"**{' and '.join(SWITCHED)}**: {parts}." if parts else ""

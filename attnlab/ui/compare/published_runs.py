@@ -1,0 +1,137 @@
+"""The runs of a part of the published comparison: started, watched, stopped, and their source."""
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from attnlab.comparisons.grid import Grid, seconds_of
+from attnlab.comparisons.published import Part, runs_of, shipped, shipped_results
+from attnlab.comparisons.verdicts import PublishedRow, rows_of
+from attnlab.configuration.options import OptionError
+from attnlab.live.background import Background
+from attnlab.runs.library import LibraryError
+from attnlab.runs.result import Result
+from attnlab.training.limits import check_comparison
+from attnlab.ui.compare.work import ComparisonProgress, Plan, compare, draw_progress, duration
+from attnlab.ui.core.fragments import draw_while
+from attnlab.ui.core.hosting import limits
+from attnlab.ui.core.session_work import draw_work_buttons, session_work
+from attnlab.ui.library.session_library import session_library
+
+_IN_LIBRARY = "published_in_library"
+
+
+def _work_of(part: Part) -> Background | None:
+    return session_work().of(f"published_{part.name}")
+
+
+def draw_start(part: Part) -> None:
+    """Draw the number of seeds, the number of runs, and the buttons."""
+    name = f"published_{part.name}"
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        seeds = st.number_input(
+            "seeds",
+            2,
+            20,
+            value=part.seeds,
+            key=f"{name}_seeds",
+            width=130,
+            persist_state="session",
+            help="Runs of every setting, which differ in data, starting weights and batches.",
+        )
+        plan = Plan(Grid(seeds=seeds), part.settings, runs_of(part, seeds))
+        problem = _refusal(plan)
+        state = draw_work_buttons(
+            name,
+            "Train all",
+            start=f"{name}_start",
+            stop=f"{name}_stop",
+            on_start=partial(_start, name, plan),
+        )
+        if state is not None and not state.running:
+            st.button(
+                "Show the previous results",
+                key=f"{name}_forget",
+                icon=":material/undo:",
+                on_click=_forget,
+                args=(part,),
+            )
+        size = f"{len(plan.settings)} settings × {seeds} seeds = {len(plan.experiments):,} runs"
+        with st.container(key=f"{name}_size"):
+            st.markdown(
+                f"**{size}** · about {duration(seconds_of(plan.experiments))} of two processor "
+                "cores (a rough guess); runs in the library are reused"
+            )
+    if problem:
+        # No fault of the reader.
+        st.info(problem, icon=":material/block:")
+
+
+def _refusal(plan: Plan) -> str:
+    """Return why this server does not train that many runs, or nothing."""
+    experiments = [setting.experiment for setting in plan.settings]
+    try:
+        check_comparison(experiments, limits(), seeds=plan.grid.seeds)
+    except OptionError as error:
+        return str(error)
+    return ""
+
+
+def _start(name: str, plan: Plan) -> None:
+    if not _refusal(plan):
+        st.session_state[f"{name}_asked"] = len(plan.experiments)
+        make = partial(compare, plan, session_library().library, limits(), {})
+        session_work().start(name, make)
+
+
+def _forget(part: Part) -> None:
+    session_work().forget(f"published_{part.name}")
+    st.session_state.get(_IN_LIBRARY, {}).pop(part.name, None)
+
+
+def draw_live(part: Part, draw: Callable[[tuple[PublishedRow, ...]], None]) -> None:
+    """Draw the rows of a part, again while its runs come."""
+    work, name = _work_of(part), f"published_{part.name}"
+
+    def draw_rows() -> None:
+        if work is not None:
+            total = st.session_state[f"{name}_asked"]
+            draw_progress(work, total=total, key=f"{name}_status")
+        results, source = _results(part)
+        with st.container(key=f"{name}_source"):
+            st.caption(f":material/inventory_2: These figures are {source}.")
+        draw(rows_of(part, results, references=shipped().references_of))
+
+    draw_while(lambda: work is not None and work.state().running, draw_rows, key=f"{name}_live")
+
+
+def _results(part: Part) -> tuple[tuple[Result, ...], str]:
+    """Return results and their source: computed here, or all in the library, or shipped."""
+    work, known = _work_of(part), shipped()
+    if work is not None:
+        results = (work.state().latest or ComparisonProgress()).results
+        return results, f"computed here, as far as they are: {len(results):,} runs"
+    found = st.session_state.setdefault(_IN_LIBRARY, {})
+    if part.name not in found:
+        found[part.name] = _look_up(part)
+    if (results := found[part.name]) is not None:
+        return results, f"read from your library of runs: {len(results):,} of them"
+    return shipped_results(part), (
+        f"shipped with the program: {known.seeds[part.name]} seeds a row, made {known.made.date} "
+        f"with attnlab {known.made.attnlab} and JAX {known.made.jax} on {known.made.machine}"
+    )
+
+
+def _look_up(part: Part) -> tuple[Result, ...] | None:
+    """Return the runs of a part, if the library has all of them."""
+    results = []
+    try:
+        library = session_library().library
+        for experiment in runs_of(part, part.seeds):
+            if (entry := library.find(experiment)) is None:
+                return None
+            results.append(entry.result)
+    except LibraryError:
+        return None
+    return tuple(results)
