@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import jax
-from attnlab.runs.versions import ATTNLAB_VERSION
 
 from attnlab.comparisons import published
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.processes import Processes
 from attnlab.comparisons.published import FIGURES, PARTS, Made, Shipped, runs_of
 from attnlab.comparisons.summary import references_of
+from attnlab.runs.history import ATTNLAB_VERSION
 from attnlab.runs.library import Library, library_folder
 from attnlab.runs.result import Result
 from attnlab.training.experiment import Experiment, to_json
