@@ -56,26 +56,17 @@ st.markdown(
     "settings. **New seed** (D) draws another seed and resets."
 )
 
-st.header("Generators", anchor=False)
-for name, generator in GENERATORS.items():
-    st.markdown(f"**{name}** · {generator.summary}")
-
-st.header("Tasks", anchor=False)
-for name, task in TASKS.items():
-    st.markdown(f"**{name}** · {task.summary.removeprefix('Task: ').capitalize()}")
-
-st.header("Models", anchor=False)
-for name, model in ALL_MODELS.items():
-    st.markdown(f"**{name}** · {model.summary}")
-
-st.header("Positional encodings", anchor=False)
-for name, position in POSITIONS.items():
-    st.markdown(f"**{name}** · {position.summary}")
-
-st.header("Masks", anchor=False)
-for name, mask in MASKS.items():
-    st.markdown(f"**{name}** · {mask.__doc__}")
-
-st.header("Losses and readouts", anchor=False)
-for name, text in (LOSSES | READOUTS).items():
-    st.markdown(f"**{name}** · {text}.")
+_TERMS = {
+    "Generators": {name: kind.summary for name, kind in GENERATORS.items()},
+    "Tasks": {
+        name: kind.summary.removeprefix("Task: ").capitalize() for name, kind in TASKS.items()
+    },
+    "Models": {name: kind.summary for name, kind in ALL_MODELS.items()},
+    "Positional encodings": {name: kind.summary for name, kind in POSITIONS.items()},
+    "Masks": {name: mask.__doc__ for name, mask in MASKS.items()},
+    "Losses and readouts": {name: f"{text}." for name, text in (LOSSES | READOUTS).items()},
+}
+for title, terms in _TERMS.items():
+    st.header(title, anchor=False)
+    for name, text in terms.items():
+        st.markdown(f"**{name}** · {text}")

@@ -1,5 +1,6 @@
-"""Data sets for regression whose truth is known."""
+"""Data sets for regression: some whose truth is known, and points that are typed."""
 
+import math
 from collections.abc import Callable
 from types import MappingProxyType
 from typing import NamedTuple
@@ -8,6 +9,13 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Key
+
+from attnlab.configuration.options import OptionError, check_typed
+
+FEWEST, MOST = 3, 500
+MOST_LETTERS = 20_000
+_LARGEST = 1e6
+_REMEDY = "Write one point per line: x and y separated by a space, comma or tab"
 
 
 class DataSet(NamedTuple):
@@ -108,3 +116,41 @@ PLANES = MappingProxyType(
         ),
     }
 )
+
+
+def read_points(name: str, text: str) -> tuple[Float[np.ndarray, " points"], ...]:
+    """Read the x and the y of lines such as `0.5, 1.2`; empty lines are skipped.
+
+    Raises:
+        OptionError: if a line, which is named, is not two finite numbers of size up to a million;
+            if there are fewer than 3 points or more than 500, or all x are equal.
+
+    """
+    check_typed(name, text, most=MOST_LETTERS)
+    points = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            points.append(_point(f"{name} line {number}", line))
+        if len(points) > MOST:
+            raise OptionError(
+                name, f"line {number}", f"more than {MOST} points", "Leave some of them out"
+            )
+    if len(points) < FEWEST:
+        raise OptionError(name, text, f"fewer than {FEWEST} points", _REMEDY)
+    x, y = np.array(points, dtype=np.float64).T
+    if np.ptp(x) < 1e-6 * max(1.0, float(np.abs(x).max())):
+        raise OptionError(name, float(x[0]), "the x of every point", "Give points of different x")
+    return x, y
+
+
+def _point(name: str, line: str) -> tuple[float, float]:
+    parts = line.replace(",", " ").replace(";", " ").split()
+    try:
+        x, y = (float(part) for part in parts)
+    except ValueError:
+        raise OptionError(name, line.strip(), "not two numbers", _REMEDY) from None
+    for value in (x, y):
+        if not math.isfinite(value) or abs(value) > _LARGEST:
+            problem = "not a finite number of size up to a million"
+            raise OptionError(name, value, problem, "Correct it or leave the line out")
+    return x, y

@@ -9,7 +9,7 @@ from attnlab.configuration.number_text import read_matrix, read_numbers, read_va
 from attnlab.configuration.options import OptionError, default_of, options_of
 from attnlab.configuration.records import from_record
 from attnlab.generators import GENERATORS, PROCESSES, Copy, Markov, read_source
-from attnlab.lessons.points_text import read_points
+from attnlab.lessons.regression_data import read_points
 from attnlab.optimum import next_token
 from attnlab.runs.option_texts import EXPERIMENT_PARTS, read_experiment, read_generator
 from attnlab.training.experiment import VERSION, Experiment, from_json

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnlab.configuration.options import OptionError
-from attnlab.lessons.points_text import MOST, read_points
+from attnlab.lessons.regression_data import MOST, read_points
 
 
 @pytest.mark.parametrize(

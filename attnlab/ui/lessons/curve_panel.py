@@ -21,8 +21,14 @@ from attnlab.lessons.kernel_regression import (
     leave_one_out,
     on_circle,
 )
-from attnlab.lessons.points_text import MOST, MOST_LETTERS, read_points
-from attnlab.lessons.regression_data import CURVES, Sample, draw_sample
+from attnlab.lessons.regression_data import (
+    CURVES,
+    MOST,
+    MOST_LETTERS,
+    Sample,
+    draw_sample,
+    read_points,
+)
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.outside import draw_warning
 from attnlab.ui.lessons.kit import control_row, draw_figure, valid_or_last
