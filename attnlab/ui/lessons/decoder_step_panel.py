@@ -1,6 +1,6 @@
 """One step of the decoder with its arithmetic."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -171,7 +171,9 @@ def _line(
     return rf"p_{{{t}}}(\text{{{letters[letter]}}}) = {share}"
 
 
-def _softmax(logits: Iterable[float], shares: Sequence[float], at: int) -> str:
+def _softmax(
+    logits: Float[np.ndarray, " choices"], shares: Float[np.ndarray, " choices"], at: int
+) -> str:
     powers = [f"e^{{{_short(logit)}}}" for logit in logits]
     below = sum_of(powers, most=_MOST_TERMS)
     return rf"\frac{{{powers[at]}}}{{{below}}} = {_bold(shares[at])}"
