@@ -49,6 +49,7 @@ def logits_of(model):
     return model(jnp.array(TOKENS), jnp.arange(LENGTH))[0]
 
 
+@pytest.mark.slow
 @every_family
 def test_a_pattern_in_its_own_place_changes_nothing(name):
     model = build(FAMILIES[name])
@@ -115,6 +116,7 @@ def test_a_model_without_heads_is_refused():
         edited(build(LinearOptions()), Edit(0, 0, uniform(CAUSAL)))
 
 
+@pytest.mark.slow
 def test_an_effect_is_the_difference_of_two_tests():
     model, rng = build(FAMILIES["transformer"]), np.random.default_rng(3)
     test = rng.integers(VOCAB, size=(60, LENGTH + 1)).astype(np.int32)
@@ -176,6 +178,7 @@ def test_every_head_is_replaced_in_every_way_and_the_figures_come_one_by_one():
     assert found[0, 0, "truth"] == pytest.approx(found[0, 0, "uniform"], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_frozen_pattern_is_the_mean_of_the_same_head_earlier():
     model, rng = build(FAMILIES["transformer"]), np.random.default_rng(3)
     earlier = FAMILIES["transformer"].build(vocab=VOCAB, length=LENGTH, key=jax.random.key(9))

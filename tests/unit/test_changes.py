@@ -65,6 +65,7 @@ def test_a_change_from_what_the_option_cannot_be_is_refused(value, as_users_run)
         after_change(Training(batch=1), Change(3, (("batch", value, 10),)))
 
 
+@pytest.mark.slow
 def test_training_with_changes_is_training_in_parts():
     changes = (
         Change(3, (("learning_rate", SMALL.training.learning_rate, 0.05),)),

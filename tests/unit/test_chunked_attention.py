@@ -113,6 +113,7 @@ def test_memory_grows_as_the_length_and_not_as_its_square():
     assert scratch(1024, chunked=True) < scratch(1024, chunked=False) / 20
 
 
+@pytest.mark.slow
 def test_a_transformer_takes_less_memory_where_no_pattern_is_asked_for():
     """Scratch of the compiled forward pass at a length at which all scores are megabytes."""
     length, scratch = 512, {}

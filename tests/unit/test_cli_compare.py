@@ -24,6 +24,7 @@ def library(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTNLAB_LIBRARY", str(tmp_path / "library"))
 
 
+@pytest.mark.slow
 def test_rows_hold_what_differs_and_the_figures_of_the_plain_runs(run):
     status, out, err = run(
         "compare", "--model", "linear", "--length", "3,4", "--seeds", 2, *SMALL, "--json"
@@ -50,6 +51,7 @@ def test_rows_hold_what_differs_and_the_figures_of_the_plain_runs(run):
         assert 1 / 3 < row["ceiling"] < 1
 
 
+@pytest.mark.slow
 def test_a_setting_that_is_refused_is_a_row_with_its_reason(run):
     status, out, _ = run(
         "compare", "--model", "transformer,linear", "--heads", "3", "--d-model", "2,0", "--seeds",
@@ -78,6 +80,7 @@ def test_what_the_library_has_is_not_trained_again(run, library):
     assert run(*asked, "--again", "--any-version")[0] == 2
 
 
+@pytest.mark.slow
 def test_the_table_is_csv_with_a_column_for_every_figure(run):
     out = run("compare", "--model", "linear,attention", "--seeds", 1, *SMALL, "--csv")[1]
     rows = list(csv.DictReader(io.StringIO(out)))

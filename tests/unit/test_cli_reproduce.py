@@ -26,6 +26,7 @@ def small_table(monkeypatch):
     monkeypatch.setattr(parts, "PARTS", {**PARTS, "table": small})
 
 
+@pytest.mark.slow
 def test_the_table_is_trained_and_printed_as_json(run, small_table):
     status, out, err = run("reproduce", "--seeds", 2, "--json")
     assert status == 0

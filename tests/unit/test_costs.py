@@ -30,6 +30,7 @@ def test_lengths_are_powers_of_two():
     assert lengths_to(512) == (64, 128, 256, 512)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("passes", PASSES)
 def test_attention_is_measured_both_ways(passes):
     progress = list(measure_attention((64, 256), d_attn=8, passes=passes))
@@ -48,6 +49,7 @@ def test_attention_is_measured_both_ways(passes):
     assert 0 < progress[-1].difference < 1e-4
 
 
+@pytest.mark.slow
 def test_generation_is_measured_both_ways():
     *_, last = measure_generation(STACK, (64,), vocab=3)
     assert [cost.way for cost in last.measured] == [RECOMPUTED, CACHED]
@@ -55,6 +57,7 @@ def test_generation_is_measured_both_ways():
     assert last.difference < 1e-4
 
 
+@pytest.mark.slow
 def test_a_cache_that_is_wrong_is_seen(monkeypatch):
     right = costs.next_logits
 
@@ -67,6 +70,7 @@ def test_a_cache_that_is_wrong_is_seen(monkeypatch):
     assert last.difference > 1e-2
 
 
+@pytest.mark.slow
 def test_models_that_look_ahead_have_no_cache():
     with pytest.raises(OptionError, match="`mask`"):
         list(measure_generation(TransformerOptions(mask="none"), (64,), vocab=3))

@@ -121,6 +121,7 @@ def test_informative_days_are_those_that_the_table_reads():
     assert informative(nothing) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [6, 9, 12])
 def test_a_day_that_others_nearly_repeat_is_as_informative_as_it_is_drawn(length):
     """The sum reads the last six days with the weights 0, 1, 2, 3, 2, 1, modulo 3."""

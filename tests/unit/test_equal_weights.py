@@ -29,6 +29,7 @@ def after_two_steps(position):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", [Learned(), NoPosition(), Alibi()], ids=lambda p: p.name)
 def test_components_of_queries_and_keys_stay_equal(position):
     model = after_two_steps(position)

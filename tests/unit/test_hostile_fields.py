@@ -76,6 +76,7 @@ def assert_can_be_shown(entry):
         assert text == "" or text.isprintable()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", sorted(RECORD.keys()))
 def test_a_hostile_field_of_an_archive_is_refused_by_name_and_the_others_come_in(field):
     for value in HOSTILE:
@@ -184,20 +185,23 @@ def use_all(folder):
 
 @pytest.mark.slow
 def test_hostile_values_in_any_column_of_a_library_poison_nothing(pristine, tmp_path):
-    written = 0
-    for table, column in columns(pristine / "library.sqlite"):
-        folder = tmp_path / f"{table}.{column}"
+    written, found = 0, columns(pristine / "library.sqlite")
+    # Four columns share a copy: every run of it has one hostile field, and every column five.
+    for place, first in enumerate(range(0, len(found), 4)):
+        group = found[first : first + 4]
+        folder = tmp_path / str(place)
         shutil.copytree(pristine, folder)
         connection = sqlite3.connect(folder / "library.sqlite", isolation_level=None)
         for number, value in enumerate(SQL_VALUES, start=2):
+            table, column = group[(number + place) % len(group)]
             where = "" if table == "about" else f"WHERE number = {number}"
-            # What SQLite itself does not let in.
+            # SQLite itself refuses some of them.
             with contextlib.suppress(sqlite3.IntegrityError):
                 connection.execute(f"UPDATE {table} SET {column} = {value} {where}")
                 written += 1
         connection.close()
-        assert "good" in use_all(folder), (table, column)
-    assert written > 500
+        assert "good" in use_all(folder), group
+    assert written > 100
 
 
 DAMAGE = {
