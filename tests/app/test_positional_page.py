@@ -1,5 +1,6 @@
 """The Positional encodings page without a browser."""
 
+import itertools
 import re
 
 import pytest
@@ -28,15 +29,15 @@ def _texts(page):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*POSITIONS, IN_THE_RUN])
-def test_every_encoding_in_every_view(page, name):
-    page.selectbox(key="pe_b").select(name).run()
-    for view in VIEWS:
+def test_every_encoding_and_every_view(page):
+    names, views = (*POSITIONS, IN_THE_RUN), itertools.cycle(VIEWS)
+    for name, view in zip(names, views, strict=False):
+        page.selectbox(key="pe_b").select(name)
         page.segmented_control(key="pe_view").set_value(view).run()
-        assert not page.exception
-        assert not page.error
-        assert all(_alts(page))
-    compile(code(page), "in code", "exec")
+        assert not page.exception, (name, view)
+        assert not page.error, (name, view)
+        assert all(_alts(page)), (name, view)
+        compile(code(page), f"in code with {name}", "exec")
 
 
 def test_a_shift_of_sinusoids_errs_by_rounding_and_of_learned_ones_much(page):
@@ -78,7 +79,6 @@ def test_presets(page):
             assert page.select_slider(key="pe_a_base").value == 50
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "ends",
     [
@@ -87,11 +87,11 @@ def test_presets(page):
     ],
 )
 def test_ends_of_the_sliders(page, ends):
+    for key, value in ends.items():
+        page.slider(key=key).set_value(value)
     for view in VIEWS:
         page.segmented_control(key="pe_view").set_value(view).run()
-        for key, value in ends.items():
-            page.slider(key=key).set_value(value).run()
-            assert not page.exception
+        assert not page.exception, view
 
 
 @pytest.mark.slow

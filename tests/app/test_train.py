@@ -39,8 +39,7 @@ def test_a_link_without_settings_opens_those_of_its_version(app):
 
 @pytest.mark.slow
 def test_presets_fill_the_controls_and_leave_nothing_behind(app):
-    published = [name for name in PRESETS if name.startswith(("published", "corrected"))]
-    for name in (*PRESETS, *reversed(published)):
+    for name in PRESETS:
         app.selectbox(key="preset").select(name).run()
         assert not app.error
         assert _experiment_of(app) == PRESETS[name].experiment
