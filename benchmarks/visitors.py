@@ -9,9 +9,8 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.e2e.browser import find_browser, launch_browser
-from tests.e2e.menu import go_to
 from tests.e2e.server import ROOT, AppServer
-from tests.e2e.train_page import TrainPage
+from tests.e2e.train_page import TrainPage, go_to
 
 _VIEWPORT = {"width": 1400, "height": 900}
 # A machine that twenty browsers start on at once answers late.

@@ -32,8 +32,8 @@ from attnlab.training.limits import HOSTED, check_limits, work
 from attnlab.training.steps import Training
 from benchmarks.raw_visitor import RawVisitor
 from benchmarks.visitors import Visitor, server_and_browser
-from tests.e2e.menu import go_to
 from tests.e2e.server import AppServer
+from tests.e2e.train_page import go_to
 
 _HOSTED = {"ATTNLAB_HOSTED": "1"}
 # As the container of 2 GB that the README names.

@@ -55,7 +55,9 @@ class AppServer:
         script: Path = ROOT / "app.py",
     ):
         self._log = log
-        self._environment = {**plain_environment(), **(environment or {})}
+        # Streamlit asks the internet whether an unknown origin is this machine.
+        nowhere = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
+        self._environment = {**plain_environment(), **nowhere, **(environment or {})}
         self._script = script
         self._process: subprocess.Popen | None = None
         self.url = ""

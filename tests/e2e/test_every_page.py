@@ -9,10 +9,9 @@ from playwright.sync_api import Page, expect
 
 from attnlab.runs.links import Lesson, to_query
 from attnlab.training.experiment import Experiment
-from attnlab.training.steps import Training
 from tests.e2e.compare_page import address, compare
-from tests.e2e.menu import go_to
-from tests.e2e.train_page import QUICK, TrainPage
+from tests.e2e.server import AppServer
+from tests.e2e.train_page import QUICK, TrainPage, go_to, wait_until_it_fits
 from tests.pages import PAGES
 
 pytestmark = pytest.mark.e2e
@@ -25,6 +24,7 @@ _LAST = {
 }
 _WITHOUT_CHARTS = ("/words", "/library")
 _MOST_STOPS = 200
+_PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 _GROUND = {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 21, 28)"}
 # Milliseconds that the figures of a process may take on a busy machine.
 _PATIENCE = 120_000
@@ -185,51 +185,36 @@ def _findings(page: Page, ground: str) -> list[str]:
     return page.evaluate(_FINDINGS, _STREAMLITS)
 
 
-@pytest.fixture(scope="module", params=PAGES)
-def whole_page(request, new_shared_page, shared_server) -> Page:
-    """A page, after a run where it shows one, and in a lesson elsewhere."""
-    name, page = request.param, new_shared_page(color_scheme="light")
+def _whole_page(name: str, page: Page, server: AppServer) -> Page:
+    """The page in a lesson, after a run where it shows one, with all that it hides opened."""
+    query = to_query(Experiment(), Lesson("Which mask?", "Find it."))
     if name in ("train", "inspect"):
         train = TrainPage(page)
-        page.goto(shared_server.url + QUICK)
+        page.goto(f"{server.url}/?{urlencode(query)}")
         train.wait_for("idle")
+        if name == "train":
+            page.evaluate(Axe().axe_script)
+            assert _findings(page, "light") == []
         train.finish_default_run()
-    if name == "inspect":
-        go_to(page, "Laboratory", "Inspect")
+        if name == "inspect":
+            go_to(page, "Laboratory", "Inspect")
     elif name == "compare":
-        page.goto(f"{shared_server.url}/{address(Lesson('Which model?', 'Find it.'))}")
+        page.goto(f"{server.url}/{address(Lesson('Which model?', 'Find it.'))}")
         compare(page)
-    elif name != "train":
-        query = to_query(Experiment(), Lesson("Which mask?", "Find it."))
-        page.goto(f"{shared_server.url}/{name}?{urlencode(query)}")
+    else:
+        page.goto(f"{server.url}/{name}?{urlencode(query)}")
     last = page.locator(_LAST.get(name, "summary:has-text('In code')")).last
     last.wait_for(timeout=_PATIENCE)
     _open_all(page)
-    yield page
-    new_shared_page.leave(page)
+    return page
 
 
-def test_axe_finds_nothing(whole_page, server):
-    whole_page.evaluate(Axe().axe_script)
-    assert _findings(whole_page, "dark") == []
-    assert _findings(whole_page, "light") == []
-
-
-@pytest.mark.parametrize("name", ["", "inspect"])
-def test_axe_finds_nothing_before_a_run_in_a_lesson(name, new_page, server):
-    page = new_page(color_scheme="light")
-    lesson = Lesson("Which mask?", "Find it.")
-    query = to_query(Experiment(training=Training(steps=10)), lesson)
-    page.goto(f"{server.url}/{name}?{urlencode(query)}")
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    _open_all(page)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_accessible_in_both_colours_by_keyboard_and_fits_a_phone(name, new_page, server):
+    page = _whole_page(name, new_page(color_scheme="light"), server)
     page.evaluate(Axe().axe_script)
-    assert _findings(page, "light") == []
     assert _findings(page, "dark") == []
-
-
-def test_tab_reaches_every_control_and_every_chart_has_words(whole_page, server):
-    page = whole_page
+    assert _findings(page, "light") == []
     # With nothing under the mouse.
     page.mouse.move(0, 0)
     _settle(page)
@@ -251,3 +236,23 @@ def test_tab_reaches_every_control_and_every_chart_has_words(whole_page, server)
     assert bool(charts) == (not page.url.partition("?")[0].endswith(_WITHOUT_CHARTS))
     said = [chart.get_attribute("aria-label") or "" for chart in charts]
     assert [text for text in said if not re.search(r"\d", text)] == []
+    page.set_viewport_size(_PHONE["viewport"])
+    wait_until_it_fits(page)
+
+
+def test_a_run_on_a_phone_and_the_menu(new_page, server):
+    train = TrainPage(new_page(**_PHONE))
+    page = train.page
+    page.goto(server.url + QUICK)
+    train.wait_for("idle")
+    wait_until_it_fits(page)
+    train.finish_default_run()
+    expect(train.part("chart_attention").locator("svg.marks")).to_be_visible()
+    expect(train.open_panel("sequences").get_by_role("table").first).to_be_visible()
+    wait_until_it_fits(page)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    sidebar = page.get_by_test_id("stSidebar")
+    expect(sidebar).to_have_attribute("data-collapsed", "false")
+    sidebar.get_by_role("link", name="Glossary").click()
+    page.get_by_role("heading", name="Glossary", exact=True, level=1).wait_for()
+    expect(sidebar).to_have_attribute("data-collapsed", "true")

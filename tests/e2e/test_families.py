@@ -5,9 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from attnlab.models import MODELS
-from tests.e2e.menu import go_to
-from tests.e2e.train_page import TrainPage
+from tests.e2e.train_page import TrainPage, go_to
 
 pytestmark = pytest.mark.e2e
 
@@ -16,23 +14,13 @@ _TRANSFORMER = (
     "&transformer_heads=3&transformer_d_attn=2&transformer_d_model=6&transformer_mlp_width=8"
     "&loss=next&steps=40"
 )
-_GRU = "v=2&length=6&model=gru&gru_hidden_size=5&steps=40"
 _PATIENCE = 120_000
-# What each family shows of its inside, the first one first.
+# Two families without attention, and their views of the inside, the first one first.
 _VIEWS = {
-    "attention": ["Attention pattern"],
-    "transformer": ["Attention patterns of layer 1"],
-    "linear": ["Influence of each day", "Weights of the linear model"],
-    "mlp": ["Influence of each day"],
-    "conv": ["Influence of each day", "Kernels by distance"],
-    "rnn": ["Influence of each day", "Hidden states", "By lag"],
     "gru": ["Influence of each day", "Hidden states", "By lag"],
-    "lstm": ["Influence of each day", "Hidden states", "By lag"],
     "ssm": ["Influence of each day", "Hidden states", "Time scales", "By lag"],
 }
 _NAMES = {
-    "Weights": "weights",
-    "Kernels": "kernels",
     "Hidden": "hidden states",
     "Time": "time scales",
     "By": "by lag",
@@ -46,27 +34,16 @@ def _said(page: Page, key: str) -> str:
     return chart.get_attribute("aria-label")
 
 
-@pytest.fixture
-def trained(new_page, server):
-    """Opens a link, trains its experiment to the end, and gives the page."""
-
-    def train(query: str) -> TrainPage:
-        page = TrainPage(new_page())
-        page.page.goto(f"{server.url}/?{query}")
-        page.wait_for("idle")
-        # A family of which no bound is known has none claimed.
-        expect(page.part("verdict")).to_contain_text("Best possible from 6 days")
-        expect(page.part("verdict")).not_to_contain_text("no loss is below")
-        page.press("start")
-        page.wait_for("done")
-        return page
-
-    return train
-
-
-def test_every_head_of_a_transformer_is_shown(trained):
-    train = trained(_TRANSFORMER)
+def test_every_head_of_a_transformer_is_shown(new_page, server):
+    train = TrainPage(new_page())
     page = train.page
+    page.goto(f"{server.url}/?{_TRANSFORMER}")
+    train.wait_for("idle")
+    # A family of which no bound is known has none claimed.
+    expect(train.part("verdict")).to_contain_text("Best possible from 6 days")
+    expect(train.part("verdict")).not_to_contain_text("no loss is below")
+    train.press("start")
+    train.wait_for("done")
     assert "Attention patterns of layer 1, 6 days." in _said(page, "chart_attention")
     train.choose("inside_layer_2", "layer 2")
     for chip, said in (
@@ -109,25 +86,8 @@ def test_every_head_of_a_transformer_is_shown(trained):
     expect(by_day).to_have_attribute("aria-label", said, timeout=_PATIENCE)
 
 
-def test_a_gru_shows_influence_and_its_states_and_has_no_attention(trained):
-    train = trained(_GRU)
-    page = train.page
-    assert _said(page, "chart_attention").startswith("Influence of each day on the prediction")
-    train.choose("inside_view_3", "hidden states")
-    chart = page.locator('.st-key-chart_attention div[aria-label="Hidden states, 6 days."]')
-    expect(chart).to_be_visible(timeout=_PATIENCE)
-    cells = page.locator(".st-key-chart_attention .mark-rect.role-mark path")
-    expect(cells).to_have_count(6 * 5)
-    go_to(page, "Laboratory", "Inspect")
-    assert "In the last row" in _said(page, "chart_depends")
-    train.settle()
-    assert _said(page, "chart_calibration").startswith("Calibration: ")
-    for key in ("chart_attends", "cell_panel", "chart_by_day"):
-        expect(page.locator(f".st-key-{key}")).to_have_count(0)
-
-
-@pytest.mark.parametrize("family", MODELS)
-def test_every_family_is_trained_and_looked_into(new_page, server, family):
+@pytest.mark.parametrize("family", _VIEWS)
+def test_a_family_without_attention_is_trained_and_inspected(new_page, server, family):
     """On a desktop, and what comes of it in a window as narrow as a phone's."""
     train = TrainPage(new_page(viewport={"width": 1280, "height": 720}))
     page = train.page
@@ -148,6 +108,8 @@ def test_every_family_is_trained_and_looked_into(new_page, server, family):
     page.set_viewport_size(_PHONE)
     _assert_drawn(page, "chart_depends", "Map of what its prediction depends on")
     expect(page.get_by_text("Something went wrong")).to_have_count(0)
+    for key in ("chart_attends", "cell_panel"):
+        expect(page.locator(f".st-key-{key}")).to_have_count(0)
 
 
 def _assert_drawn(page: Page, key: str, said: str) -> None:

@@ -1,15 +1,18 @@
 """The first minute: what the page opens on, what moves, and what keeps its place."""
 
 import dataclasses
+import io
 import re
 from urllib.parse import urlencode
 
+import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from attnlab.runs.links import to_query
 from attnlab.training.presets import FIRST_PRESET, PRESETS
-from tests.e2e.train_page import TrainPage
+from tests.e2e.train_page import QUICK, TrainPage
 
 pytestmark = pytest.mark.e2e
 
@@ -27,6 +30,7 @@ _QUICK_HEADS = "/?" + urlencode(
     to_query(dataclasses.replace(_FIRST, training=dataclasses.replace(_FIRST.training, steps=60)))
 )
 _PATIENCE = 120_000
+_WEATHER = ("🌧️", "☁️", "☀️")
 
 
 def _cells(train: TrainPage) -> list[tuple[float, float]]:
@@ -36,15 +40,6 @@ def _cells(train: TrainPage) -> list[tuple[float, float]]:
     drawn = paths.evaluate_all("nodes => nodes.map(node => node.getAttribute('d'))")
     sizes = [tuple(map(float, _CELL.match(path).groups())) for path in drawn]
     return [size for size in sizes if size[0] != 4]
-
-
-def test_nothing_has_diverged_before_it_was_trained(new_page, server):
-    """The published head begins with a loss far above that of a uniform guess."""
-    query = urlencode(to_query(PRESETS["published-dotmod-attention"].experiment))
-    train = _open(new_page(), server, f"/?{query}")
-    expect(train.part("chart_attention").locator("svg.marks")).to_be_visible(timeout=_PATIENCE)
-    expect(train.page.get_by_text("parameters", exact=True)).to_be_visible()
-    expect(train.page.get_by_text("diverges")).to_have_count(0)
 
 
 def _open(page: Page, server, path: str = "") -> TrainPage:
@@ -88,7 +83,9 @@ def _pattern(train: TrainPage) -> list[str]:
     return cells.evaluate_all("nodes => nodes.map(node => node.getAttribute('fill'))")
 
 
-def test_another_process_brings_its_own_lines_before_start(new_page, server):
+def test_another_process_brings_its_own_lines_and_nothing_has_diverged_before_start(
+    new_page, server
+):
     train = _open(new_page(), server)
     train.choose("generator", "dotmod")
     for known in ("uniform guess 1.099", "floor 0.196"):
@@ -97,6 +94,11 @@ def test_another_process_brings_its_own_lines_before_start(new_page, server):
     assert train.status().state == "idle"
     train.fill("steps", 3_000)
     expect(train.part("run_status")).to_contain_text("of 3,000")
+    # The published head begins with a loss far above that of a uniform guess.
+    query = urlencode(to_query(PRESETS["published-dotmod-attention"].experiment))
+    _open(train.page, server, f"/?{query}")
+    expect(train.page.get_by_text("parameters", exact=True)).to_be_visible()
+    expect(train.page.get_by_text("diverges")).to_have_count(0)
 
 
 def _places(train: TrainPage, *, on_screen: bool = False) -> list:
@@ -134,44 +136,28 @@ def test_the_first_screen_holds_all_of_it_and_nothing_moves(new_page, server):
 
 
 def test_cells_are_square_and_as_large_as_their_place_allows(new_page, server):
-    """The last is 1280 × 720 at a zoom of 150 %."""
+    """The last but one is 1280 × 720 at a zoom of 150 %; the last has one head."""
     page = new_page()
-    for width, height, least in ((1280, 720, 24), (1400, 900, 24), (1024, 768, 19), (853, 480, 14)):
+    for width, height, least, heads in ((1280, 720, 24, 3), (853, 480, 14, 3), (1024, 768, 24, 1)):
         page.set_viewport_size({"width": width, "height": height})
-        train = _open(page, server, _QUICK_HEADS)
+        train = _open(page, server, _QUICK_HEADS if heads == 3 else QUICK)
         small = [size for size in _cells(train) if abs(size[0] - size[1]) < 0.1]
-        # Three triangles without their last rows.
-        assert len(small) == 3 * 45
         assert min(width for width, _ in small) + 1 >= least
-        loss, heads = (train.part(key).bounding_box() for key in ("chart_loss", "chart_attention"))
-        assert heads["y"] >= loss["y"] + loss["height"]
+        loss, maps = (train.part(key).bounding_box() for key in ("chart_loss", "chart_attention"))
+        assert maps["y"] >= loss["y"] + loss["height"]
 
 
-def test_one_head_has_cells_of_24_pixels_on_a_small_screen(new_page, server):
-    page = new_page()
-    page.set_viewport_size({"width": 1024, "height": 768})
-    train = _open(page, server, "/?v=2")
-    assert min(width for width, height in _cells(train) if abs(width - height) < 0.1) >= 23
-
-
-def test_a_run_is_slowed_down_while_it_runs_and_set_free(bench):
-    bench.fill("steps", 400)
+def test_a_run_is_slowed_down_set_free_and_replayed_in_all_panels(bench):
+    bench.fill("steps", 100)
     bench.choose("run_speed", "1 step/s")
     bench.press("start")
     bench.wait_for("running")
-    slow = bench.wait_for_step(2)
-    assert slow.step < 400
+    assert bench.wait_for_step(2).step < 100
     bench.choose("run_speed", "full speed")
-    assert bench.wait_for("done").step == 400
-
-
-def test_a_finished_run_is_replayed_in_all_panels(bench):
+    assert bench.wait_for("done").step == 100
     replay, stop = (
         bench.part("run_replay").get_by_role("button", name=name) for name in ("Replay", "Stop")
     )
-    bench.fill("steps", 100)
-    bench.press("start")
-    bench.wait_for("done")
     last, headline = bench.figure("test loss (nats)"), bench.part("headline").inner_text()
     replay.click()
     expect(stop).to_be_visible()
@@ -183,46 +169,50 @@ def test_a_finished_run_is_replayed_in_all_panels(bench):
     bench.settle()
     assert at.inner_text() not in ("now", "100")
     expect(bench.metric("test loss (nats)")).not_to_have_text(last)
-    # It goes on where it stands, and ends at now.
+    # It resumes at the step that is shown, and ends at now.
     replay.click()
     expect(at).to_have_text("now", timeout=_PATIENCE)
     expect(replay).to_be_visible()
     expect(bench.metric("test loss (nats)")).to_have_text(last)
 
 
-def test_what_happened_is_told_in_a_sentence(new_page, server):
-    one_head = "&generator=recall&learning_rate=0.01&batch=256&data=fresh&steps=1000"
-    train = _open(new_page(), server, f"/?v=2{one_head}")
-    train.press("start")
-    train.wait_for("done")
-    words = train.part("what_happened")
-    expect(words).to_contain_text(re.compile(r"9\d.* % of the attention is on days 1, 4 and 8"))
-    expect(words).to_contain_text("The best linear predictor learns")
-
-
-def test_the_steps_stand_on_a_logarithmic_axis(bench):
+def test_patterns_and_sequences_are_shown_in_weather_and_in_words(bench):
+    panel = bench.open_panel("sequences")
+    expect(panel).to_contain_text("Start a run first")
     bench.finish_default_run()
-    labels = bench.part("chart_loss").locator(".role-axis-label text")
-    bench.part("log_steps").locator("label").click()
-    expect(labels.filter(has_text=re.compile("^10$"))).to_have_count(1)
-    bench.settle()
-    ticks = {text.replace(",", "") for text in labels.all_text_contents()}
-    assert {"0", "1", "10", "100"} <= ticks
+    loss = bench.part("chart_loss").locator("div[aria-label]")
+    expect(loss).to_have_attribute(
+        "aria-label", re.compile(r"Test loss \d\.\d+ ± \d\.\d+ nats at step 500")
+    )
+    assert bench.figure("test loss (nats)") in loss.get_attribute("aria-label")
+    chart = bench.part("chart_attention")
+    labels, said = chart.locator("text"), chart.locator("div[aria-label]")
+    words = re.compile(r"10 days\. Day 10, .* \d+ % of its attention to day \d+")
+    expect(said).to_have_attribute("aria-label", words)
+    now, cells, words = (
+        bench.field("shown_step").input_value(), _pattern(bench), said.get_attribute("aria-label"),
+    )  # fmt: skip
+    bench.slide("shown_step", "Home")
+    expect(bench.field("shown_step")).to_have_value("0")
+    expect(said).not_to_have_attribute("aria-label", words)
+    assert _pattern(bench) != cells
+    bench.slide("shown_step", "End")
+    expect(bench.field("shown_step")).to_have_value(now)
+    expect(said).to_have_attribute("aria-label", words)
+    table = panel.get_by_role("table").first
+    for heading in ("visible days", "process", "model"):
+        expect(table).to_contain_text(heading)
+    cells = table.locator("tbody td").all_inner_texts()
+    assert len(cells) >= 3
+    assert all(any(weather in cell for weather in _WEATHER) for cell in cells)
+    bench.choose_sequence(1)
+    expect(labels.filter(has_text=re.compile("|".join(_WEATHER))).first).to_be_attached()
+    assert _sunny_pixels(labels.filter(has_text="☀️").first.screenshot()) > 10
 
 
-def test_a_pinned_run_is_the_baseline_of_the_table(bench):
-    bench.fill("steps", 60)
-    bench.press("start")
-    bench.wait_for("done")
-    bench.fill("steps", 80)
-    bench.press("start")
-    bench.wait_for_step(70)
-    bench.wait_for("done")
-    bench.open_panel("runs")
-    bench.choose_run(0)
-    bench.part("run_keep").get_by_role("button").click()
-    expect(bench.part("run_keep")).to_contain_text("Unpin")
-    heads = bench.part("runs_table").locator("[role=columnheader]")
-    expect(heads.filter(has_text="loss − brisk otter")).to_have_count(1)
-    names = [name for name in heads.all_text_contents() if name]
-    assert names[:4] == ["run", "change", "loss (nats)", "loss − brisk otter"]
+def _sunny_pixels(png: bytes) -> int:
+    """How many pixels are of a strong yellow or orange, which only a colour font draws."""
+    pixels = np.asarray(Image.open(io.BytesIO(png)).convert("HSV"))
+    hue, strength, value = np.moveaxis(pixels, 2, 0)
+    # Pillow counts hues to 255: 15 to 45 is from orange to yellow.
+    return int(((hue >= 15) & (hue <= 45) & (strength > 120) & (value > 150)).sum())

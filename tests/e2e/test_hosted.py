@@ -1,11 +1,16 @@
 """A server that strangers share: they wait their turn, within caps, and leave nothing behind."""
 
+import http.client
 import re
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.server import QUICKLY_COMPILED, ROOT, AppServer
+from tests.e2e.server import QUICKLY_COMPILED, ROOT, AppServer, plain_environment
 from tests.e2e.train_page import QUICK, TrainPage
 
 pytestmark = pytest.mark.e2e
@@ -21,6 +26,12 @@ _SEND = """async ([url, headers, megabytes]) => {
     const answer = await fetch(url, { method: "PUT", headers, body: form, credentials: "include" });
     return answer.status;
 }"""
+_UPGRADE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+}
 _BROKEN = """
 from streamlit import App
 
@@ -145,29 +156,17 @@ def test_all_long_work_stands_in_one_queue(visitor, new_page, hosted_server):
     expect(first.part("run_status")).to_contain_text("running")
 
 
-def test_a_sweep_above_the_cap_is_refused_in_words(new_page, hosted_server):
-    page = new_page()
-    page.goto(f"{hosted_server.url}/softmax_scaling?sweep_steps=1000&sweep_seeds=6")
-    expect(page.get_by_test_id("stAlert").filter(has_text="more than the cap")).to_be_visible()
-    page.locator(".st-key-sweep_start button").click()
-    expect(page.locator(".st-key-sweep_status")).to_have_count(0)
-
-
-def test_a_value_above_its_cap_is_refused_in_words(visitor):
-    train = visitor()
-    for key, value, cap in (("steps", 20_001, "20,000"), ("batch", 1_001, "1,000")):
-        train.fill(key, value)
-        message = train.message(f"{key} is {value}")
-        expect(message).to_contain_text(f"more than the cap of {cap} on this server")
-        expect(message).to_contain_text("or run attnlab on a machine of your own")
-        expect(train.button("start")).to_be_disabled()
-        train.fill(key, 100)
-        expect(message).to_have_count(0)
-        expect(train.button("start")).to_be_enabled()
-
-
-def test_a_file_that_is_too_large_is_refused_before_it_is_read(visitor):
+def test_values_and_files_above_their_caps_are_refused_and_nothing_is_left_on_the_disk(
+    visitor, home
+):
     train, sent = visitor(), []
+    train.fill("steps", 20_001)
+    message = train.message("steps is 20001")
+    expect(message).to_contain_text("more than the cap of 20,000 on this server")
+    expect(message).to_contain_text("or run attnlab on a machine of your own")
+    expect(train.button("start")).to_be_disabled()
+    train.fill("steps", 50)
+    expect(message).to_have_count(0)
     train.page.on("request", lambda r: sent.append(r) if "upload_file" in r.url else None)
     train.open_panel("files")
 
@@ -187,11 +186,6 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(visitor):
     for megabytes, status in ((1, 204), (3, 413), (30, 413)):
         assert train.page.evaluate(_SEND, [upload.url, headers, megabytes]) == status
     assert train.status().state == "idle"
-
-
-def test_nothing_is_left_on_the_disk(visitor, home):
-    train = visitor()
-    train.fill("steps", 50)
     train.press("start")
     train.wait_for("done")
     assert [path.relative_to(home) for path in home.rglob("*")] == []
@@ -212,3 +206,82 @@ def test_an_error_that_nobody_foresaw_is_told_in_words(new_page, tmp_path):
         assert "RuntimeError: a secret" in server.log()
     finally:
         server.stop()
+
+
+def _ask(server, path, **headers):
+    """Status and headers of the answer, whatever the host it is asked of."""
+    port = int(server.url.rpartition(":")[2])
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    headers = {name.replace("_", "-"): text.format(port=port) for name, text in headers.items()}
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    connection.close()
+    return answer.status, {name.lower(): text for name, text in answer.getheaders()}
+
+
+@pytest.mark.parametrize("kind", ["desktop", "hosted"])
+def test_which_names_and_origins_are_answered(kind, request):
+    """A desktop answers the names of its own machine, a hosted server all."""
+    server = request.getfixturevalue("shared_server" if kind == "desktop" else "hosted_server")
+    for host in ("localhost:{port}", "127.0.0.1:{port}", "[::1]:{port}", "LOCALHOST"):
+        own = {"Host": host, "Origin": f"http://{host}"}
+        assert _ask(server, "/", Host=host)[0] == 200, host
+        assert _ask(server, "/_stcore/stream", **own, **_UPGRADE)[0] == 101, host
+    for host in (
+        "evil.example:{port}", "localhost.evil.example", "evil.example:localhost",
+        "localhost@evil.example", "192.0.2.1:{port}", "127.0.0.1.evil.example:{port}",
+    ):  # fmt: skip
+        for path, headers, fine in (("/", {}, 200), ("/_stcore/stream", _UPGRADE, 101)):
+            status, _ = _ask(server, path, Host=host, Origin=f"http://{host}", **headers)
+            assert status == (fine if kind == "hosted" else 403), (host, path)
+    # Pages of other servers open no session.
+    for origin in ("http://evil.example", "http://evil.example:{port}", "null"):
+        own = {"Host": "localhost:{port}", "Origin": origin}
+        assert _ask(server, "/_stcore/stream", **own, **_UPGRADE)[0] == 403, origin
+    for path in ("/", "/_stcore/health"):
+        _, headers = _ask(server, path, Host="localhost")
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+    status, _ = _ask(server, "/_stcore/metrics", Host="localhost")
+    assert status == (404 if kind == "hosted" else 200)
+
+
+def test_a_desktop_is_reached_by_itself_alone(tmp_path):
+    # As a user starts it. `AppServer` names an address.
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
+    with (tmp_path / "log").open("w+") as log:
+        process = subprocess.Popen(
+            [*command, "--server.port", "0"], cwd=ROOT, env=plain_environment(), stdout=log,
+            stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        try:
+            addresses = _listening(process.pid)
+        finally:
+            process.kill()
+            process.wait()
+    assert addresses
+    assert all(address in ("0100007F", "00000000000000000000000001000000") for address in addresses)
+
+
+def _listening(pid: int) -> set[str]:
+    """The addresses at which a process listens, as Linux writes them; empty after a minute."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        links = []
+        for each in Path(f"/proc/{pid}/fd").iterdir():
+            try:
+                links.append(str(each.readlink()))
+            except FileNotFoundError:
+                continue
+        sockets = {link[8:-1] for link in links if link.startswith("socket:[")}
+        found = set()
+        for table in ("tcp", "tcp6"):
+            for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+                _, local, _, state, *rest = line.split()
+                # 0A is LISTEN; the socket's number is the sixth of the rest.
+                if state == "0A" and rest[5] in sockets:
+                    found.add(local.partition(":")[0])
+        if found:
+            return found
+        time.sleep(0.1)
+    return set()

@@ -10,8 +10,7 @@ from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
 from tests.e2e.browser import DESKTOP
-from tests.e2e.menu import go_to
-from tests.e2e.train_page import QUICK, Status, TrainPage
+from tests.e2e.train_page import QUICK, Status, TrainPage, go_to
 
 pytestmark = pytest.mark.e2e
 
@@ -75,18 +74,6 @@ def test_what_a_link_describes_is_trained_on_the_page(new_page, server):
     expect(_part(page, "inspect_train")).to_have_count(0)
 
 
-def test_the_prediction_comes_first_and_fits_a_small_screen(inspected):
-    page = inspected.page
-    page.set_viewport_size({"width": 1280, "height": 720})
-    inspected.settle()
-    for key in ("day_editor", "chart_final_query", "chart_next_day", "account"):
-        box = _part(page, key).bounding_box()
-        assert box["y"] + box["height"] <= 720, key
-    assert _part(page, "chart_attends").bounding_box()["y"] > 720 / 2
-    words = _words(page, "chart_final_query")
-    assert re.search(r"attends day \d+ with .*depends day 10 with .*truth day 10 with 1\.00", words)
-
-
 def test_the_page_follows_a_run_and_all_panels_have_its_step(bench):
     page = bench.page
     bench.start_long_run()
@@ -105,11 +92,17 @@ def test_the_page_follows_a_run_and_all_panels_have_its_step(bench):
     expect(page.get_by_text(f"the run is at step {at_rest.step:,}")).to_be_visible()
 
 
-def test_three_maps_side_by_side_on_the_same_axes(inspected):
+def test_the_prediction_comes_first_and_three_maps_are_side_by_side(inspected):
     page = inspected.page
-    marks = [_part(page, key).locator(".mark-rect.role-mark path") for key in _MAPS]
-    for cells in marks:
-        expect(cells).to_have_count(55)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    inspected.settle()
+    for key in ("day_editor", "chart_final_query", "chart_next_day", "account"):
+        box = _part(page, key).bounding_box()
+        assert box["y"] + box["height"] <= 720, key
+    words = _words(page, "chart_final_query")
+    assert re.search(r"attends day \d+ with .*depends day 10 with .*truth day 10 with 1\.00", words)
+    page.set_viewport_size(DESKTOP)
+    inspected.settle()
     boxes = [_part(page, key).bounding_box() for key in _MAPS]
     assert boxes[0]["x"] < boxes[1]["x"] < boxes[2]["x"]
     assert len({round(box["y"]) for box in boxes}) == 1
@@ -129,7 +122,7 @@ def test_three_maps_side_by_side_on_the_same_axes(inspected):
     )
 
 
-def test_a_clicked_cell_shows_its_arithmetic(inspected):
+def test_cells_days_and_earlier_steps_are_inspected(inspected):
     page = inspected.page
     arithmetic = _part(page, "arithmetic")
     expect(arithmetic).to_contain_text("Query day 10, key day ")
@@ -148,12 +141,8 @@ def test_a_clicked_cell_shows_its_arithmetic(inspected):
     assert float(scaled) == pytest.approx(float(score) / 6**0.5, abs=2e-3)
     # A single unmasked day has all the attention.
     expect(formula.last).to_contain_text(r"= 1.000\end{aligned}")
-
-
-def test_a_day_is_changed_by_clicking_it(inspected):
-    page = inspected.page
+    # A day is changed by clicking it.
     pattern, prediction = _words(page, "chart_cells"), _words(page, "chart_next_day")
-    cells = _part(page, "chart_cells").locator(".mark-rect.role-mark path")
     fills = "nodes => nodes.map(node => node.getAttribute('fill'))"
     before = cells.evaluate_all(fills)
     day = _part(page, "edit_day_10").get_by_role("button")
@@ -178,10 +167,7 @@ def test_a_day_is_changed_by_clicking_it(inspected):
     expect(day).to_have_text(shown)
     expect(_chart(page, "chart_next_day")).to_have_attribute("aria-label", prediction)
     expect(_chart(page, "chart_cells")).to_have_attribute("aria-label", pattern)
-
-
-def test_an_earlier_step_is_inspected(inspected):
-    page = inspected.page
+    # An earlier step is inspected.
     error = _part(page, "surprise")
     now, words = error.inner_text(), _words(page, "chart_calibration")
     inspected.slide("shown_step", "Home")
@@ -192,61 +178,3 @@ def test_an_earlier_step_is_inspected(inspected):
     expect(_part(page, "transitions")).to_contain_text(re.compile(r"KL\(true ‖ model\) = [\d.]+ ±"))
     inspected.slide("shown_step", "End")
     expect(error).to_have_text(now)
-
-
-def test_the_linear_model_has_no_attention_to_show(bench):
-    bench.choose("model", "linear")
-    bench.fill("steps", 200)
-    bench.press("start")
-    bench.wait_for("done")
-    go_to(bench.page, "Laboratory", "Inspect")
-    _wait_for_maps(bench.page, "chart_depends", "chart_truth")
-    for key in ("chart_attends", "cell_panel"):
-        expect(_part(bench.page, key)).to_have_count(0)
-    for key in ("chart_depends", "chart_truth"):
-        expect(_part(bench.page, key).locator(".mark-rect.role-mark path")).to_have_count(10)
-    expect(_chart(bench.page, "chart_confusion")).to_be_visible()
-
-
-def test_a_published_run_is_read_out_on_day_1(bench):
-    bench.choose("preset", "published-markov-attention")
-    # Typing before the preset has arrived would send the old settings back.
-    expect(bench.field("mask")).to_have_value("published")
-    bench.fill("steps", 50)
-    bench.press("start")
-    bench.wait_for("done")
-    go_to(bench.page, "Laboratory", "Inspect")
-    _wait_for_maps(bench.page, *_MAPS)
-    for key in _MAPS:
-        expect(_part(bench.page, key).locator(".mark-rect.role-mark path")).to_have_count(10)
-    bench.open_panel("cell_panel")
-    expect(_part(bench.page, "arithmetic")).to_contain_text("Query day 1, key day ")
-
-
-def test_a_saved_run_is_opened_and_inspected_by_somebody_else(inspected, new_page, server):
-    page = inspected.page
-    inspected.settle()
-    words = {key: _words(page, key) for key in (*_MAPS, "chart_calibration")}
-    panel = inspected.open_panel("files")
-    with page.expect_download() as download:
-        panel.locator(".st-key-run_save button").click()
-    content = download.value.path().read_bytes()
-    other = TrainPage(new_page())
-    other.page.goto(f"{server.url}/inspect")
-    expect(other.part("inspect_train")).to_be_visible()
-    other.open_panel("files")
-    file = {"name": "mine.run", "mimeType": "application/octet-stream", "buffer": content}
-    other.part("run_file").locator("input[type=file]").set_input_files(file)
-    for key, said in words.items():
-        expect(_chart(other.page, key)).to_have_attribute("aria-label", said)
-
-
-def test_on_a_phone_nothing_overflows_sideways(inspected):
-    inspected.page.set_viewport_size({"width": 390, "height": 844})
-    # The charts follow a moment later.
-    inspected.page.wait_for_function(
-        """() => {
-            const main = document.querySelector('[data-testid=stMain]')
-            return main.clientWidth <= 390 && main.scrollWidth <= main.clientWidth
-        }"""
-    )

@@ -1,19 +1,17 @@
-"""The keyboard is enough: a run, the pages and a lesson without a mouse."""
+"""The keyboard is enough for a run and for a lesson."""
 
 import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.grid import EDITOR, finish_cell
+from tests.e2e.train_page import EDITOR, finish_cell
 
 pytestmark = pytest.mark.e2e
 
 _MOST_STOPS = 200
 # On a busy machine the focus is a moment behind the key.
 _TWO_FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-# Milliseconds that the figures of a process may take on a busy machine.
-_PATIENCE = 120_000
 
 
 def _settle(page: Page) -> None:
@@ -64,29 +62,6 @@ def test_a_run_by_keyboard_alone(bench):
     expect(rung).to_be_focused()
     press("Space")
     expect(rung).to_have_attribute("aria-pressed", "true")
-
-
-def test_pages_and_panels_by_keyboard_alone(bench, server):
-    page, press = bench.page, bench.page.keyboard.press
-    _focus(page, page.get_by_test_id("stTopNavSection").filter(has_text="Laboratory"))
-    press("Enter")
-    link = page.get_by_test_id("stTopNavDropdownLink").filter(has_text="Generators")
-    # The focus is on the first page of the section; the arrow keys move among them.
-    press("ArrowDown")
-    press("ArrowDown")
-    expect(link).to_be_focused()
-    press("Enter")
-    page.locator(".st-key-chart_dependence svg.marks").wait_for(timeout=_PATIENCE)
-    _settle(page)
-    measures = page.locator(".st-key-dependence_measure").get_by_role("radio")
-    _focus(page, measures.first)
-    press("ArrowRight")
-    press("Space")
-    expect(measures.nth(1)).to_be_checked()
-    _settle(page)
-    _focus(page, page.locator("summary:has-text('In code')"))
-    press("Enter")
-    expect(page.get_by_text("The figures above, from a script:")).to_be_visible()
 
 
 def test_a_lesson_by_keyboard_alone(new_page, server):

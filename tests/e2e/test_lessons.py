@@ -1,26 +1,41 @@
-"""The lesson pages in a browser: a control is moved, and a number changes."""
+"""The lesson pages and Generators: a control is turned, clicked or typed into, numbers follow."""
 
 import re
+import time
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.grid import type_cell
+from tests.e2e.train_page import TrainPage, type_cell
 
 pytestmark = pytest.mark.e2e
 
-_COLUMN = 56
+# Pixels of the columns of tables.
+_COLUMN, _NAME, _NUMBER = 56, 125, 80
+_LONG = 240_000
+# The last part of each page: what is above it is there.
+_LAST = {"softmax_scaling": "safety", "kernel_regression": "metric_weights"}
 
 
-def _open(new_page, server, link: str, **options) -> Page:
-    page = new_page(**options)
-    page.goto(f"{server.url}/{link}")
-    expect(page.get_by_text("In code").last).to_be_visible()
+def _open(page: Page, server, name: str, query: str = "") -> Page:
+    page.goto(f"{server.url}/{name}{query}")
+    last = f".st-key-{_LAST[name]}" if name in _LAST else "summary:has-text('In code')"
+    page.locator(last).last.wait_for(timeout=_LONG)
     return page
 
 
+def _slider(page: Page, key: str):
+    return page.locator(f".st-key-{key}").get_by_role("slider")
+
+
+def _metric(page: Page, label: str):
+    name = page.get_by_test_id("stMetricLabel").get_by_text(label, exact=True)
+    return page.get_by_test_id("stMetric").filter(has=name).get_by_test_id("stMetricValue")
+
+
 def test_an_input_is_changed_refused_and_put_right(new_page, server):
-    page = _open(new_page, server, "step_by_step?step_stage=queries")
+    page = _open(new_page(), server, "step_by_step", "?step_stage=queries")
     arithmetic = page.locator(".st-key-step_arithmetic")
     expect(arithmetic).to_contain_text("(1)(1)+(0)(1)+(1)(0)+(0)(0)=1")
     error = page.locator(".st-key-table_step_inputs").get_by_test_id("stAlert")
@@ -34,7 +49,7 @@ def test_an_input_is_changed_refused_and_put_right(new_page, server):
     expect(arithmetic).to_contain_text("(5)(1)+(0)(1)+(1)(0)+(0)(0)=5")
     # What was typed stands in the address, and opens again from there.
     expect(page).to_have_url(re.compile("step_inputs=5"))
-    again = _open(new_page, server, page.url.removeprefix(server.url).lstrip("/"))
+    again = _open(new_page(), server, "step_by_step", f"?{page.url.partition('?')[2]}")
     expect(again.locator(".st-key-step_arithmetic")).to_contain_text("(5)(1)")
 
 
@@ -43,38 +58,135 @@ def _type_first_cell(page: Page, text: str) -> None:
     type_cell(page, "step_inputs", 1.1 * _COLUMN, 0, text)
 
 
-def test_stages_are_walked_through(new_page, server):
-    page = _open(new_page, server, "step_by_step")
-    arithmetic = page.locator(".st-key-step_arithmetic")
-    for stage in ("keys", "values", "scores", "scaled", "masked", "pattern", "weighted", "output"):
-        page.locator(".st-key-step_next button").click()
-        expect(arithmetic).to_contain_text(f"{stage}:")
-    page.locator(".st-key-step_all button").click()
-    expect(page.locator(".st-key-chart_step_all_output svg.marks")).to_be_visible()
-    expect(page).to_have_url(re.compile("step_stage=all"))
+def test_softmax_scaling_is_turned(new_page, server):
+    page = _open(new_page(), server, "softmax_scaling", "?logits=3+1+-inf")
+    # 1/(1 + exp(-2))
+    expect(_metric(page, "largest weight")).to_have_text("0.8808")
+    verdict = page.locator(".st-key-verdicts")
+    expect(verdict).to_contain_text("without, d = 16: partly saturated")
+    _slider(page, "width").press("End")
+    expect(verdict).to_contain_text("without, d = 256: saturated")
+    expect(page).to_have_url(re.compile(r"[?&]width=256"))
+    for name, largest in (
+        ("8 × the vector", "0.8000"), ("one impossible", "0.6652"), ("huge", "0.7311"),
+        ("all alike", "0.1250"), ("the vector", "0.2872"),
+    ):  # fmt: skip
+        page.get_by_role("button", name=name, exact=True).click()
+        expect(_metric(page, "largest weight")).to_have_text(largest)
+    field = page.locator(".st-key-logits input")
+    field.fill("1 two")
+    field.press("Enter")
+    expect(page.get_by_test_id("stAlert").filter(has_text="logits")).to_be_visible()
+    expect(_metric(page, "largest weight")).to_have_text("0.2872")
 
 
-def test_positions_side_by_side(new_page, server):
-    page = _open(new_page, server, "positional_encodings")
-    chart = page.locator(".st-key-chart_pe_a")
-    expect(
-        chart.locator('[data-testid=stVegaLiteChart][aria-label*="8 components over 40 positions"]')
-    ).to_be_visible()
-    page.locator(".st-key-pe_preset_1 button").click()
-    expect(
-        chart.locator('[data-testid=stVegaLiteChart][aria-label*="5 components over 50 positions"]')
-    ).to_be_visible()
-    expect(page).to_have_url(re.compile("pe_width=5"))
-    page.get_by_role("radio", name="similarity").click()
-    expect(
-        chart.locator('[data-testid=stVegaLiteChart][aria-label*="the least cosine"]')
-    ).to_be_visible()
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads Linux's /proc")
+def test_runs_are_started_stopped_resumed_and_end_with_their_tab(new_page, server):
+    page = _open(new_page(), server, "softmax_scaling", "?sweep_steps=1000&sweep_seeds=6")
+    page.locator(".st-key-sweep_start button").click()
+    status = page.locator(".st-key-sweep_status")
+    expect(status).to_contain_text("running")
+    expect(status).to_contain_text("s left", timeout=_LONG)
+    expect(page.locator(".st-key-chart_training_gap svg.marks")).to_be_visible(timeout=_LONG)
+    page.locator(".st-key-sweep_stop button").click()
+    expect(status).to_contain_text("stopped", timeout=_LONG)
+    expect(page.locator(".st-key-sweep_start button")).to_be_enabled()
+    expect(page.locator(".st-key-chart_training_gap svg.marks")).to_be_visible()
+    page.locator(".st-key-sweep_go_on button").click()
+    expect(status).to_contain_text("running")
+
+    def load(seconds: float = 1.0) -> float:
+        before = server.processor_seconds()
+        time.sleep(seconds)
+        return (server.processor_seconds() - before) / seconds
+
+    page.close()
+    end = time.monotonic() + 30
+    while (idle := load()) > 0.1 and time.monotonic() < end:
+        pass
+    assert idle <= 0.1
 
 
-@pytest.mark.parametrize("name", ["step_by_step?step_stage=all", "positional_encodings"])
-def test_lessons_fit_a_phone(new_page, server, name):
-    screen = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
-    page = _open(new_page, server, name, **screen)
-    overflow = """() => [document.documentElement, document.querySelector('[data-testid=stMain]')]
-        .map(node => node.scrollWidth - node.clientWidth)"""
-    assert page.evaluate(overflow) == [0, 0]
+def test_a_click_puts_the_query_there_and_the_kernel_is_learned_live(new_page, server):
+    page = _open(new_page(), server, "kernel_regression")
+    fit = _metric(page, "fit at the query")
+    before = fit.inner_text()
+    picture = page.locator(".st-key-chart_fit svg.marks")
+    picture.scroll_into_view_if_needed()
+    place = picture.bounding_box()
+    page.mouse.click(place["x"] + place["width"] * 0.7, place["y"] + place["height"] * 0.3)
+    expect(fit).not_to_have_text(before)
+    at = float(_slider(page, "query_at").input_value())
+    assert 55 < at < 85
+    _slider(page, "query_at").press("Home")
+    expect(_slider(page, "query_at")).to_have_value("0")
+    fixed = _metric(page, "MSE against the truth: best fixed").inner_text()
+    page.locator(".st-key-metric_train button").click()
+    status = page.locator(".st-key-metric_status")
+    expect(status).to_contain_text("running")
+    expect(status).to_contain_text("done", timeout=_LONG)
+    learned = _metric(page, "MSE against the truth: learned").inner_text()
+    assert float(learned.split()[0]) < float(fixed.split()[0])
+    _slider(page, "plane_point").press("End")
+    expect(_slider(page, "plane_point")).to_have_value("150")
+
+
+def test_own_points_are_in_the_address_while_they_are_few(new_page, server):
+    def points(count: int) -> str:
+        return "\n".join(f"{number}, {number % 3}" for number in range(count))
+
+    page = _open(new_page(), server, "kernel_regression", "?curve=own+points")
+    field = page.locator(".st-key-own_points textarea")
+    for count, is_kept in ((7, True), (400, False), (8, True)):
+        field.fill(points(count))
+        field.blur()
+        page.wait_for_function(
+            "text => new URLSearchParams(location.search).get('own_points') === text",
+            arg=points(count) if is_kept else None,
+        )
+        expect(page.get_by_text("Too many points for the address")).to_have_count(
+            0 if is_kept else 1
+        )
+    page.reload()
+    expect(field).to_have_value(points(8))
+
+
+def test_a_process_is_typed_refused_put_right_and_trained(new_page, server):
+    page = new_page()
+    page.goto(f"{server.url}/generators?v=2")
+    page.locator(".st-key-dependence_measure").wait_for()
+    expect(page.get_by_text("Working")).to_have_count(0, timeout=120_000)
+    train = page.locator(".st-key-train_on_this button")
+    error = page.locator(".st-key-table_transition").get_by_test_id("stAlert")
+
+    def type_number(column: int, number: str) -> None:
+        type_cell(page, "markov_transition", _NAME + (column + 0.5) * _NUMBER, 0, number)
+
+    type_number(0, "0.5")
+    expect(error).to_contain_text("sums to 0.9")
+    expect(train).to_be_disabled()
+    expect(page.locator(".st-key-chart_final_day")).to_be_visible()
+    type_number(1, "0.4")
+    expect(error).to_have_count(0)
+    expect(train).to_be_enabled()
+    field = page.locator(".st-key-generator").get_by_role("combobox")
+    TrainPage(page).choose("generator", "custom")
+    symbols = page.locator(".st-key-custom_symbols input")
+    symbols.fill("🐱 🐶")
+    symbols.press("Enter")
+    page.locator(".st-key-custom_table_fit button").click()
+    train.click()
+    page.get_by_role("heading", name="Train", exact=True).wait_for()
+    expect(field).to_have_value("custom")
+    expect(page.locator(".st-key-custom_table textarea")).to_have_value("0.5  0.5\n0.5  0.5")
+    page.go_back()
+    page.get_by_role("heading", name="Generators", exact=True).wait_for()
+    expect(field).to_have_value("custom")
+    # A task is trained with the loss that suits it.
+    TrainPage(page).choose("generator", "sort")
+    page.get_by_role("slider", name="source length").wait_for()
+    train.click()
+    page.get_by_role("heading", name="Train", exact=True).wait_for()
+    expect(TrainPage(page).field("loss")).to_have_value("next")
+    expect(page.get_by_text("Best possible from 19 tokens")).to_be_visible()
+    expect(page.get_by_test_id("stAlert")).to_have_count(0)

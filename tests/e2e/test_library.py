@@ -5,10 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.grid import ROW
-from tests.e2e.menu import go_to
 from tests.e2e.server import QUICKLY_COMPILED, AppServer
-from tests.e2e.train_page import QUICK, TrainPage
+from tests.e2e.train_page import QUICK, ROW, TrainPage, go_to
 
 pytestmark = pytest.mark.e2e
 
@@ -44,7 +42,7 @@ def _click(train: TrainPage, key: str) -> None:
     train.part(key).get_by_role("button").first.click()
 
 
-def test_a_run_is_kept_named_deleted_brought_back_and_opened(new_page, server):
+def test_a_run_is_kept_named_deleted_brought_back_opened_and_exported(new_page, server):
     train = _train_page(new_page(), server)
     page = train.page
     done = train.finish_default_run()
@@ -72,8 +70,23 @@ def test_a_run_is_kept_named_deleted_brought_back_and_opened(new_page, server):
     go_to(other.page, "Laboratory", "Train")
     assert other.wait_for("done") == done
     assert other.figure("test loss (nats)") == loss
-    go_to(other.page, "Laboratory", "Library")
-    expect(other.page.get_by_text("Runs 1 to 1 of 1.")).to_be_visible()
+    page = other.page
+    go_to(page, "Laboratory", "Library")
+    expect(page.get_by_text("Runs 1 to 1 of 1.")).to_be_visible()
+    # The library travels as a file.
+    panel = other.open_panel("library_travel")
+    with page.expect_download() as download:
+        _click(other, "library_export_all")
+    content = download.value.path().read_bytes()
+    for file_name, data, told in (
+        ("mine.runs", content, "1 left as they were"),
+        ("photo.png", b"\x89PNG\r\n\x1a\n" + bytes(100), "photo.png"),
+        ("cut.runs", content[:-5], "damaged or cut off"),
+    ):
+        file = {"name": file_name, "mimeType": "application/octet-stream", "buffer": data}
+        panel.locator("input[type=file]").set_input_files(file)
+        expect(other.message(told)).to_be_visible()
+    expect(page.get_by_text("Runs 1 to 1 of 1.")).to_be_visible()
 
 
 def test_a_killed_server_loses_no_paused_run_and_offers_it(new_page, server):
@@ -97,23 +110,3 @@ def test_a_killed_server_loses_no_paused_run_and_offers_it(new_page, server):
     # It is the same run, and has one row.
     go_to(again.page, "Laboratory", "Library")
     expect(again.page.get_by_text("Runs 1 to 1 of 1.")).to_be_visible()
-
-
-def test_a_library_travels_as_a_file(new_page, server):
-    train = _train_page(new_page(), server)
-    train.finish_default_run()
-    page = train.page
-    go_to(page, "Laboratory", "Library")
-    panel = train.open_panel("library_travel")
-    with page.expect_download() as download:
-        _click(train, "library_export_all")
-    content = download.value.path().read_bytes()
-    for name, data, told in (
-        ("mine.runs", content, "1 left as they were"),
-        ("photo.png", b"\x89PNG\r\n\x1a\n" + bytes(100), "photo.png"),
-        ("cut.runs", content[:-5], "damaged or cut off"),
-    ):
-        file = {"name": name, "mimeType": "application/octet-stream", "buffer": data}
-        panel.locator("input[type=file]").set_input_files(file)
-        expect(train.message(told)).to_be_visible()
-    expect(page.get_by_text("Runs 1 to 1 of 1.")).to_be_visible()

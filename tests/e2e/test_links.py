@@ -11,12 +11,14 @@ from attnlab.runs.links import Lesson, from_query, to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
 from tests.e2e.browser import DESKTOP
-from tests.e2e.menu import go_to
-from tests.e2e.train_page import TrainPage
+from tests.e2e.train_page import TrainPage, go_to
 
 pytestmark = pytest.mark.e2e
 
 FROZEN = json.loads((Path(__file__).parents[1] / "unit" / "frozen_links.json").read_text("utf-8"))
+
+
+_GROUPS = ("Laboratory", "Lessons", "Results")
 
 
 def _open(page: Page, server, query: dict[str, str], path: str = "") -> TrainPage:
@@ -37,25 +39,22 @@ def _wait_for_address(train: TrainPage, key: str, value: str) -> None:
     )
 
 
-def test_a_link_is_the_first_request_of_a_fresh_server(new_page, fresh_server):
-    query = to_query(PRESETS["published-dotmod-linear"].experiment)
+# Streamlit has two kinds of addresses: of the app, and of a file of `pages/`.
+def test_links_are_the_first_requests_of_a_fresh_server(new_page, fresh_server):
+    link = "step_by_step?step_example=one-hot+keys&step_stage=scores&step_at_query=3"
+    lesson, query = new_page(), to_query(PRESETS["published-dotmod-linear"].experiment)
+    lesson.goto(f"{fresh_server.url}/{link}", wait_until="commit")
     train = _open(new_page(), fresh_server, query)
     train.wait_for("idle")
+    expect(train.page.get_by_test_id("stTopNavSection")).to_have_text(list(_GROUPS))
     expect(train.field("generator")).to_have_value("dotmod")
     expect(train.field("model")).to_have_value("linear")
     assert _address(train) == query
+    for text in ("scores 4 × 4", "A dictionary.", "In code"):
+        expect(lesson.get_by_text(text).last).to_be_visible()
 
 
-def test_a_link_holds_on_every_page(new_page, server):
-    query, page = to_query(Experiment(seed=321, length=7)), new_page()
-    for path in ("generators", "inspect", "words"):
-        train = _open(page, server, query, path)
-        expect(train.page.get_by_role("heading", level=1)).to_be_visible()
-        train.settle()
-        assert _address(train) == query
-
-
-def test_an_old_link_sets_the_controls(new_page, server):
+def test_an_old_link_sets_the_controls_and_a_bad_one_is_explained(new_page, server):
     train = _open(new_page(), server, FROZEN[3]["query"])
     train.wait_for("idle")
     expect(train.field("generator")).to_have_value("custom")
@@ -63,16 +62,12 @@ def test_an_old_link_sets_the_controls(new_page, server):
     # It is kept in the form of today, which says the same in fewer words.
     _wait_for_address(train, "v", "2")
     assert _address(train) == to_query(from_query(FROZEN[3]["query"]).experiment)
-
-
-def test_what_is_not_understood_is_told(new_page, server):
-    train = _open(
-        new_page(), server, {"v": "1", "d_attn": "1000", "mask": "<b>all</b>", "nose": "1"}
-    )
-    train.wait_for("idle")
+    bad = {"v": "1", "d_attn": "1000", "mask": "<b>all</b>", "nose": "1"}
+    train = _open(train.page, server, bad)
     notice = train.message("Not everything in the link was understood")
     for text in ("d_attn", "more than the cap of 128", "<b>all</b>", "nose"):
         expect(notice).to_contain_text(text)
+    train.wait_for("idle")
     expect(train.field("mask")).to_have_value("causal")
 
 
@@ -88,7 +83,7 @@ def test_the_address_follows_the_controls_and_back_undoes(bench):
     expect(bench.field("steps")).to_have_value("700")
 
 
-def test_the_menu_keeps_the_settings_in_the_address(bench):
+def test_the_menu_keeps_the_settings_in_the_address(bench, new_page, server):
     bench.fill("steps", 700)
     _wait_for_address(bench, "steps", "700")
     length = bench.page.evaluate("history.length")
@@ -96,42 +91,33 @@ def test_the_menu_keeps_the_settings_in_the_address(bench):
         go_to(bench.page, "Lessons", title)
         _wait_for_address(bench, "steps", "700")
         assert bench.page.evaluate("history.length") == length + number
-    # One press, one page.
+    # One press of Back, one page.
     bench.page.go_back()
     bench.page.get_by_role("heading", name="Glossary", exact=True).wait_for()
-
-
-def test_the_menu_keeps_the_settings_of_a_lesson(new_page, server):
-    train = _open(new_page(), server, {"temperature_of_logits": "1.25"}, "softmax_scaling")
-    expect(train.page.get_by_text("In code").last).to_be_visible()
-    train.settle()
-    go_to(train.page, "Lessons", "Glossary")
-    _wait_for_address(train, "v", "2")
-    go_to(train.page, "Lessons", "Softmax scaling")
+    lesson = _open(new_page(), server, {"temperature_of_logits": "1.25"}, "softmax_scaling")
+    expect(lesson.page.get_by_text("In code").last).to_be_visible()
+    lesson.settle()
+    go_to(lesson.page, "Lessons", "Glossary")
+    _wait_for_address(lesson, "v", "2")
+    go_to(lesson.page, "Lessons", "Softmax scaling")
     for key, value in (("v", "2"), ("temperature_of_logits", "1.25")):
-        _wait_for_address(train, key, value)
+        _wait_for_address(lesson, key, value)
 
 
-def test_a_reloaded_page_keeps_its_settings(bench):
-    bench.fill("steps", 700)
-    _wait_for_address(bench, "steps", "700")
-    bench.page.reload()
-    bench.wait_for("idle")
-    expect(bench.field("steps")).to_have_value("700")
-
-
-def test_a_lesson_speaks_and_hides(new_page, server):
-    lesson = Lesson("Which mask?", "Find the mask that *makes* it learnable.", ("preset", "d_attn"))
-    train = _open(new_page(), server, to_query(Experiment(), lesson))
-    train.wait_for("idle")
-    expect(train.page.get_by_role("heading", name="Which mask?")).to_be_visible()
+def test_a_lesson_is_on_every_page_hides_controls_and_is_left(new_page, server):
+    text = "Find the mask that *makes* it learnable."
+    lesson = Lesson("Which mask?", text, ("preset", "d_attn"))
+    train = _open(new_page(), server, to_query(Experiment(seed=321), lesson), "words")
     words = train.part("lesson_words").locator("p")
     expect(words).to_have_text("Find the mask that makes it learnable.")
-    for width in (DESKTOP["width"], 390):
+    train.settle()
+    go_to(train.page, "Laboratory", "Train")
+    train.wait_for("idle")
+    expect(train.page.get_by_role("heading", name="Which mask?")).to_be_visible()
+    for width in (390, DESKTOP["width"]):
         train.page.set_viewport_size({**DESKTOP, "width": width})
         box, buttons = (train.part(key).bounding_box() for key in ("lesson_strip", "bar"))
         assert box["y"] + box["height"] < buttons["y"]
-    train.page.set_viewport_size(DESKTOP)
     train.open_panel("more")
     expect(train.part("mask")).to_be_visible()
     for key in lesson.hidden:
@@ -140,42 +126,12 @@ def test_a_lesson_speaks_and_hides(new_page, server):
     train.press("start")
     assert train.wait_for("done").steps == 60
     assert _address(train)["hide"] == "preset,d_attn"
-
-
-def test_a_lesson_is_on_every_page_and_is_left(new_page, server):
-    lesson = Lesson("Which mask?", "First line.\nSecond line.", ("preset", "d_attn"))
-    train = _open(new_page(), server, to_query(Experiment(seed=321), lesson), "words")
-    expect(train.page.get_by_role("heading", name="Which mask?")).to_be_visible()
-    expect(train.part("lesson_words")).to_contain_text("Second line.")
-    train.settle()
-    go_to(train.page, "Laboratory", "Train")
-    train.wait_for("idle")
-    expect(train.part("d_attn")).to_have_count(0)
     train.part("lesson_leave").get_by_role("button").click()
     expect(train.part("d_attn")).to_be_visible()
     expect(train.part("lesson_strip")).to_have_count(0)
     expect(train.field("seed")).to_have_value("321")
-    _wait_for_address(train, "seed", "321")
-    assert _address(train) == to_query(Experiment(seed=321))
+    _wait_for_address(train, "steps", "60")
+    assert "hide" not in _address(train)
     train.page.go_back()
     expect(train.part("lesson_strip")).to_be_visible()
     expect(train.part("d_attn")).to_have_count(0)
-
-
-def test_the_builder_makes_a_lesson(bench, new_page):
-    panel = bench.open_panel("link_panel")
-    panel.get_by_label("title", exact=True).fill("Find the mask")
-    panel.get_by_label("title", exact=True).press("Enter")
-    link = panel.get_by_test_id("stCode").nth(1)
-    expect(link).to_contain_text("title=Find+the+mask")
-    other = TrainPage(new_page())
-    other.page.goto(link.inner_text().strip())
-    expect(other.page.get_by_role("heading", name="Find the mask")).to_be_visible()
-    # Who was sent a lesson can change it.
-    panel = other.open_panel("link_panel")
-    title = panel.get_by_label("title", exact=True)
-    expect(title).to_have_value("Find the mask")
-    title.fill("Find the *mask*")
-    title.press("Enter")
-    expect(panel.get_by_test_id("stCode").nth(1)).to_contain_text("title=Find+the+%2Amask%2A")
-    expect(other.part("lesson_preview").locator("h2 em")).to_have_text("mask")

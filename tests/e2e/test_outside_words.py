@@ -3,9 +3,7 @@
 The pages are opened without their Content-Security-Policy, so that what holds is not that alone.
 """
 
-import hashlib
 import http.server
-import json
 import threading
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -20,8 +18,8 @@ from attnlab.runs.link_defaults import LINK_VERSION
 from attnlab.runs.links import Lesson, to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
-from tests.e2e.menu import go_to
-from tests.e2e.train_page import TrainPage
+from tests.e2e.train_page import TrainPage, go_to
+from tests.unit.run_file_edits import joined, parts_of
 
 pytestmark = pytest.mark.e2e
 
@@ -32,6 +30,14 @@ _FOREIGN = """() => [
     ...document.querySelectorAll('iframe, object, embed, [aria-label="home icon"]'),
     ...[...document.querySelectorAll('.katex')].filter(it => it.textContent.includes('evil')),
 ].map(element => element.outerHTML)"""
+# Pages of lessons, their parameters that are texts, and what these need to be read.
+_LESSON_VALUES = (
+    ("softmax_scaling", ("sweep_process", "logits"), {}),
+    ("kernel_regression", ("curve",), {}),
+    ("kernel_regression", ("own_points",), {"curve": "own points"}),
+    ("step_by_step", ("step_example", "step_inputs"), {}),
+    ("positional_encodings", ("pe_trained",), {}),
+)
 _UNSEEN = "\N{WORD JOINER}"
 
 
@@ -91,33 +97,17 @@ def _assert_told(page: Page, *words: str) -> None:
     assert page.evaluate(_FOREIGN) == []
 
 
-@pytest.mark.parametrize(
-    ("path", "keys", "rest"),
-    [
-        ("softmax_scaling", ("sweep_process", "logits"), {}),
-        ("kernel_regression", ("curve",), {}),
-        ("kernel_regression", ("own_points",), {"curve": "own points"}),
-        ("step_by_step", ("step_example", "step_inputs"), {}),
-        ("positional_encodings", ("pe_trained",), {}),
-    ],
-)
-def test_values_of_links_to_lessons(open_bare, outside, path, keys, rest):
-    for words in (outside.first, outside.second):
-        # A space begins another cell of a table.
-        told = [words.replace(" ", "_") if key == "step_inputs" else words for key in keys]
-        train = open_bare(path, **rest, **dict(zip(keys, told, strict=True)))
-        _assert_told(train.page, *map(quoted, told))
-
-
-def test_notices_of_a_link(open_bare, outside):
+def test_values_notices_and_words_of_links(open_bare, outside):
     first, second = outside.first, outside.second
+    for path, keys, rest in _LESSON_VALUES:
+        for words in (first, second):
+            # A space begins another cell of a table.
+            said = [words.replace(" ", "_") if key == "step_inputs" else words for key in keys]
+            train = open_bare(path, **rest, **dict(zip(keys, said, strict=True)))
+            _assert_told(train.page, *map(quoted, said))
     train = open_bare(v="1", d_attn=first, mask=second, hide=second, **{first: "1"})
     _assert_told(train.page, f"d_attn is {quoted(first)}", f"mask is {quoted(second)}")
     _assert_told(train.page, f"names {quoted(second)}", f"{quoted(first)} is not a setting")
-
-
-def test_a_lesson(open_bare, outside):
-    first, second = outside.first, outside.second
     text = f"{first}\n{second}\n\n- *seen* https://evil.co\n- `{first}`"
     train = open_bare(**to_query(Experiment(), Lesson(title=first, text=text)))
     _assert_told(train.page, first, second, "seen https://evil.co")
@@ -130,24 +120,18 @@ def test_a_lesson(open_bare, outside):
 
 
 def test_typed_text(open_bare, outside):
-    train = open_bare(v=LINK_VERSION)
-    train.wait_for("idle")
-    for words in (outside.first, outside.second):
-        train.fill("markov_transition", words)
-        _assert_told(train.page, quoted(words))
-    train = open_bare("softmax_scaling")
-    for words in (outside.first, outside.second):
-        train.fill("logits", words)
-        _assert_told(train.page, quoted(words))
-
-
-def test_symbols_that_make_no_alphabet(open_bare, outside):
-    train = open_bare(**to_query(Experiment(generator=Custom())))
-    train.wait_for("idle")
-    for words in (outside.first, outside.second):
-        one = words.replace(" ", "_")
-        train.fill("custom_symbols", one)
-        _assert_told(train.page, quoted(one))
+    for path, query, key, join in (
+        ("", {"v": LINK_VERSION}, "markov_transition", " "),
+        ("", to_query(Experiment(generator=Custom())), "custom_symbols", "_"),
+        ("softmax_scaling", {}, "logits", " "),
+    ):
+        train = open_bare(path, **query)
+        if not path:
+            train.wait_for("idle")
+        for words in (outside.first, outside.second):
+            typed = words.replace(" ", join)
+            train.fill(key, typed)
+            _assert_told(train.page, quoted(typed))
 
 
 def test_run_files(open_bare, outside):
@@ -179,11 +163,9 @@ def test_run_files(open_bare, outside):
 
 def _changed(content: bytes, change: Callable[[dict], None]) -> bytes:
     """A run file with another header, and the checksum of that."""
-    magic, _, line, payload = content.split(b"\n", 3)
-    header = json.loads(line)
+    version, header, payload = parts_of(content)
     change(header)
-    rest = json.dumps(header).encode() + b"\n" + payload
-    return b"\n".join([magic, hashlib.sha256(rest).hexdigest().encode(), rest])
+    return joined(version, header, payload)
 
 
 def _load(train: TrainPage, name: str, content: bytes) -> None:
@@ -248,15 +230,11 @@ def test_names_of_runs(open_bare):
     _assert_told(train.page, f"name is {quoted(name)}")
 
 
-def test_pages_say_whom_they_may_ask(new_page, server):
-    for path in ("", "generators"):
-        answer = new_page().goto(f"{server.url}/{path}")
-        assert "default-src 'self'" in answer.headers["content-security-policy"]
-
-
-def test_a_page_runs_webassembly_and_no_text(browser, server):
+def test_the_policy_of_a_page_allows_webassembly_and_nothing_of_others(browser, server, outside):
     page = browser.new_page()
-    page.goto(server.url)
+    for path in ("generators", ""):
+        answer = page.goto(f"{server.url}/{path}")
+        assert "default-src 'self'" in answer.headers["content-security-policy"]
     # Later than the script itself, since what a test evaluates is not held to the page's policy.
     page.add_script_tag(
         content="""setTimeout(() => {
@@ -270,12 +248,6 @@ def test_a_page_runs_webassembly_and_no_text(browser, server):
     )
     expect(page.locator("html")).to_have_attribute("data-webassembly", "true")
     expect(page.locator("html")).to_have_attribute("data-text", "false")
-    page.close()
-
-
-def test_a_page_cannot_ask_anybody_else(browser, server, outside):
-    page = browser.new_page()
-    page.goto(server.url)
     ask = """host => Promise.allSettled([
         fetch(`http://${host}/fetched`, {mode: 'no-cors'}),
         new Promise((fine, refused) => {

@@ -1,69 +1,77 @@
-"""Runs side by side, the step that all panels show, and settings changed on the way."""
+"""Runs side by side, and runs as files: saved, opened, resumed and exported."""
+
+import csv
+import io
+import os
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.server import ROOT
+from tests.e2e.train_page import QUICK, TrainPage, go_to
+
 pytestmark = pytest.mark.e2e
 
-
-def _again(bench, key: str, value: object) -> None:
-    bench.fill(key, value)
-    expect(bench.button("start")).to_contain_text("Train with changes")
-    bench.press("start")
-    bench.wait_for("running", "compiling")
-    bench.wait_for("done")
+_FIGURES = ("test accuracy", "test loss (nats)", "test loss at step 0", "parameters")
 
 
-def _legend(bench) -> list[str]:
-    labels = bench.part("chart_loss").locator(".role-legend-label text")
-    expect(labels.first).to_be_attached()
-    return labels.all_text_contents()
+def _figures(train: TrainPage) -> dict[str, str]:
+    return {name: train.figure(name) for name in _FIGURES}
 
 
-def test_runs_before_stay_on_the_chart_and_come_back(bench):
+def _take(train: TrainPage, key: str) -> bytes:
+    with train.page.expect_download() as download:
+        train.part(key).get_by_role("button").click()
+    return download.value.path().read_bytes()
+
+
+def _save(train: TrainPage) -> bytes:
+    train.open_panel("files")
+    return _take(train, "run_save")
+
+
+def _load(train: TrainPage, name: str, content: bytes) -> None:
+    file = {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+    train.part("run_file").locator("input[type=file]").set_input_files(file)
+
+
+def test_earlier_runs_are_renamed_pinned_hidden_brought_back_and_deleted(bench):
+    chart = bench.part("chart_loss")
     bench.fill("steps", 60)
     bench.press("start")
     bench.wait_for("done")
     first_loss = bench.figure("test loss (nats)")
-    _again(bench, "learning_rate", 0.05)
-    expect(bench.part("chart_loss")).to_contain_text("brisk otter")
+    bench.fill("learning_rate", 0.05)
+    expect(bench.button("start")).to_contain_text("Train with changes")
+    bench.press("start")
+    bench.wait_for("running", "compiling")
+    bench.wait_for("done")
+    expect(chart).to_contain_text("brisk otter")
     bench.open_panel("runs")
     bench.choose_run(0)
+    bench.part("run_keep").get_by_role("button").click()
+    expect(bench.part("run_keep")).to_contain_text("Unpin")
+    heads = bench.part("runs_table").locator("[role=columnheader]")
+    expect(heads.filter(has_text="loss − brisk otter")).to_have_count(1)
+    name = bench.part("run_actions").get_by_label("name")
+    name.fill("the first")
+    name.press("Enter")
+    expect(chart).to_contain_text("the first")
     bench.part("run_hide").get_by_role("button").click()
-    expect(bench.part("chart_loss")).not_to_contain_text("brisk otter")
+    expect(chart).not_to_contain_text("the first")
     bench.part("run_return").get_by_role("button").click()
     expect(bench.metric("test loss (nats)")).to_have_text(first_loss)
     assert bench.wait_for("done").step == 60
     expect(bench.field("learning_rate")).to_have_value("0.005")
-    expect(bench.part("chart_loss")).to_contain_text("calm finch")
-
-
-def test_a_run_is_renamed_and_deleted(bench):
-    bench.press("step")
-    bench.wait_for("paused")
-    bench.press("reset")
-    bench.wait_for("idle")
-    bench.press("step")
-    bench.wait_for("paused")
-    bench.open_panel("runs")
-    bench.choose_run(0)
-    name = bench.part("run_actions").get_by_label("name")
-    name.fill("the first")
-    name.press("Enter")
-    expect(bench.part("chart_loss")).to_contain_text("the first")
-    bench.part("run_delete").get_by_role("button").click()
-    expect(bench.part("chart_loss")).not_to_contain_text("the first")
-    assert _legend(bench) == ["training", "test", "known"]
-
-
-def test_repeated_seeds_are_counted_until_all_are_there(bench):
-    bench.fill("steps", 60)
-    bench.finish_default_run()
-    # Nothing is awaited any more, so that no timer of something else redraws the page.
-    bench.metric("majority class").wait_for()
+    expect(chart).to_contain_text("calm finch")
     bench.settle()
-    bench.part("run_repeat").get_by_role("button").click()
-    expect(bench.part("seeds")).to_contain_text("over 5 seeds accuracy")
+    bench.choose_run(0)
+    bench.part("run_delete").get_by_role("button").click()
+    expect(chart).not_to_contain_text("calm finch")
 
 
 def test_pointing_at_a_step_shows_it_in_every_panel(bench):
@@ -80,8 +88,12 @@ def test_pointing_at_a_step_shows_it_in_every_panel(bench):
     expect(bench.metric("test loss (nats)")).to_have_text(at_the_end)
 
 
-def test_a_paused_run_goes_on_with_another_rate(bench):
+def test_a_run_continues_with_another_batch_and_rate(bench):
     bench.start_long_run()
+    bench.fill("batch", 50)
+    bench.part("run_amend").get_by_role("button").click()
+    expect(bench.part("chart_loss")).to_contain_text("✎")
+    bench.wait_for_step(bench.wait_for("running").step + 1)
     bench.press("pause")
     paused = bench.wait_for("paused")
     bench.fill("learning_rate", 0.001)
@@ -89,12 +101,118 @@ def test_a_paused_run_goes_on_with_another_rate(bench):
     bench.wait_for("running")
     assert bench.wait_for_step(paused.step + 1).steps == paused.steps
     expect(bench.part("run_amend")).to_have_count(0)
-    expect(bench.part("chart_loss")).to_contain_text("✎")
 
 
-def test_a_running_run_goes_on_at_once_with_another_batch(bench):
-    bench.start_long_run()
-    bench.fill("batch", 50)
-    bench.part("run_amend").get_by_role("button").click()
-    expect(bench.part("chart_loss")).to_contain_text("✎")
-    bench.wait_for_step(bench.wait_for("running").step + 1)
+def test_a_saved_run_resumes_in_another_session_and_bad_files_change_nothing(
+    bench, new_page, server
+):
+    for step in (1, 2, 3):
+        bench.press("step")
+        bench.wait_for_step(step)
+    bench.wait_for("paused")
+    content, figures = _save(bench), _figures(bench)
+    other = TrainPage(new_page())
+    other.page.goto(server.url + QUICK)
+    other.wait_for("idle")
+    other.open_panel("files")
+    _load(other, "mine.run", content)
+    assert other.wait_for("paused") == bench.status()
+    assert _figures(other) == figures
+    damaged = bytearray(content)
+    damaged[-3] ^= 1
+    for name, data in {
+        "cut.run": content[: len(content) // 2],
+        "damaged.run": bytes(damaged),
+        "photo.png": b"\x89PNG\r\n\x1a\n" + bytes(100),
+    }.items():
+        _load(other, name, data)
+        expect(other.message(name)).to_be_visible()
+        assert other.status().step == 3
+        assert _figures(other) == figures
+    for train in (bench, other):
+        train.press("step")
+        train.wait_for_step(4)
+        train.wait_for("paused")
+    assert _figures(other) == _figures(bench)
+
+
+def test_a_finished_run_is_opened_finished_and_inspected_at_its_last_step(bench, new_page, server):
+    bench.choose("model", "linear")
+    bench.fill("steps", 20)
+    bench.press("start")
+    bench.wait_for("done")
+    content, figures = _save(bench), _figures(bench)
+    other = TrainPage(new_page())
+    other.page.goto(server.url)
+    other.wait_for("idle")
+    other.open_panel("files")
+    _load(other, "mine.run", content)
+    assert other.wait_for("done").step == 20
+    assert _figures(other) == figures
+    expect(other.field("model")).to_have_value("linear")
+    expect(other.message("Settings changed")).to_have_count(0)
+    go_to(other.page, "Laboratory", "Inspect")
+    expect(other.part("chart_depends").locator("svg.marks")).to_be_visible()
+    assert other.field("shown_step").get_attribute("aria-valuetext") == "now"
+    assert other.status().step == 20
+
+
+def _texts(svg: bytes) -> str:
+    root = ElementTree.fromstring(svg)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    return "\n".join(root.itertext())
+
+
+def _take_chart(train: TrainPage, name: str, kind: str = "svg") -> bytes:
+    train.choose("picture", name)
+    # The buttons of the earlier chart have no file any more until this is drawn.
+    expect(train.part("pictures")).to_contain_text(f"“{name}” with its current data")
+    train.settle()
+    return _take(train, f"picture_{kind}")
+
+
+def test_losses_script_and_charts_are_those_of_the_page(bench, tmp_path):
+    bench.open_panel("files")
+    expect(bench.part("files")).to_contain_text("nothing to export")
+    bench.fill("steps", 30)
+    bench.press("start")
+    bench.wait_for("done")
+    rows = list(csv.DictReader(io.StringIO(_take(bench, "take_csv").decode())))
+    assert sum(row["training_loss_nats"] != "" for row in rows) == 30
+    assert rows[-1]["step"] == "30"
+    shown = bench.figure("test loss (nats)")
+    assert shown.startswith(f"{float(rows[-1]['test_loss_nats']):.3f}")
+
+    script = tmp_path / "again.py"
+    script.write_bytes(_take(bench, "take_script"))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    printed = subprocess.run(
+        [sys.executable, script], env=environment, cwd=tmp_path, capture_output=True, check=True
+    ).stdout.decode()
+    assert printed.splitlines() == [
+        "step 30",
+        *(f"{name} {bench.figure(name)}" for name in ("test accuracy", "test loss (nats)")),
+    ]
+
+    bench.open_panel("pictures")
+    loss = _texts(_take_chart(bench, "Loss"))
+    assert "attention on markov" in loss
+    assert f"Test loss {shown.split()[0]}" in loss
+    assert "step 30" in loss
+    assert _take_chart(bench, "Attention pattern", "png").startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_the_charts_of_a_lesson_are_exported_as_they_are(new_page, server):
+    lesson = TrainPage(new_page())
+    lesson.page.goto(f"{server.url}/softmax_scaling")
+    lesson.open_panel("pictures")
+    lesson.choose("picture", "Distribution of q · k")
+    width = lesson.part("width").get_by_role("slider")
+    for key, shown in (("Home", "at width 1:"), ("End", "at width 256:")):
+        width.press(key)
+        chart = lesson.part("chart_distribution").locator("div[aria-label]")
+        expect(chart).to_have_attribute("aria-label", re.compile(shown))
+        # The button is below the chart and drawn after it.
+        lesson.settle()
+        assert shown in _texts(_take(lesson, "picture_svg"))
+    assert _take(lesson, "picture_png").startswith(b"\x89PNG\r\n\x1a\n")

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.menu import go_to
-from tests.e2e.train_page import QUICK, TrainPage
+from tests.e2e.train_page import QUICK, TrainPage, go_to
 
 pytestmark = pytest.mark.e2e
 
@@ -43,22 +42,16 @@ def test_a_closed_tab_ends_the_work(bench, server):
     assert idle <= busy / 5
 
 
-def test_a_run_goes_on_while_another_page_is_read(bench):
+def test_a_run_continues_while_another_page_is_read_and_back_returns_to_it(bench):
     before = bench.start_long_run()
     go_to(bench.page, "Lessons", "Glossary")
     go_to(bench.page, "Laboratory", "Train")
     after = bench.wait_for("running")
     assert after.step > before.step
     assert bench.field("steps").input_value() == "100000"
-    bench.wait_for_step(after.step + 1)
-
-
-def test_the_back_button_returns_to_the_run(bench):
-    before = bench.start_long_run()
     go_to(bench.page, "Lessons", "Glossary")
     bench.page.go_back()
-    after = bench.wait_for("running")
-    assert after.step > before.step
+    assert bench.wait_for("running").step > after.step
     bench.press("pause")
     bench.wait_for("paused")
 
@@ -96,17 +89,7 @@ def test_a_dropped_connection_loses_nothing(new_page, server):
     train.wait_for_step(paused.step + 1)
 
 
-def test_a_reloaded_page_works(bench):
-    bench.start_long_run()
-    bench.page.reload()
-    assert bench.wait_for("idle").step == 0
-    # The address kept them.
-    expect(bench.field("steps")).to_have_value("100000")
-    bench.fill("steps", 500)
-    assert bench.finish_default_run().step == 500
-
-
-def test_two_tabs_are_two_runs(bench, new_page, server):
+def test_two_tabs_are_two_runs_and_a_reloaded_one_begins_with_its_settings(bench, new_page, server):
     other = TrainPage(new_page())
     bench.start_long_run()
     other.page.goto(server.url + QUICK)
@@ -118,3 +101,9 @@ def test_two_tabs_are_two_runs(bench, new_page, server):
     assert at.state == "running"
     other.wait_for_step(at.step + 1)
     assert bench.status() == paused
+    other.page.reload()
+    assert other.wait_for("idle").step == 0
+    # The address kept them.
+    expect(other.field("steps")).to_have_value("100000")
+    other.fill("steps", 500)
+    assert other.finish_default_run().step == 500

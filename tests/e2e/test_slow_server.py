@@ -24,7 +24,7 @@ def slow_server(tmp_path):
     assert server.failures() == [], server.log()
 
 
-def test_runs_that_begin_and_are_reset(slow_server, new_page):
+def test_runs_are_begun_and_reset_and_a_process_is_computed(slow_server, new_page):
     train = TrainPage(new_page())
     train.page.goto(slow_server.url + QUICK)
     train.wait_for("idle")
@@ -38,10 +38,7 @@ def test_runs_that_begin_and_are_reset(slow_server, new_page):
         train.press("reset")
         train.wait_for("idle")
         expect(train.part("what_happened")).to_contain_text("untrained model at step 0")
-
-
-def test_a_process_that_is_still_worked_out(slow_server, new_page):
-    page = new_page()
+    page = train.page
     query = to_query(Experiment(seed=321, length=29))
     page.goto(f"{slow_server.url}/generators?{urlencode(query)}")
     waiting = page.get_by_text("Working out the figures below")

@@ -1,12 +1,10 @@
-"""The Train page as a person uses it, named by the keys of its parts."""
+"""The Train page as a person uses it, named by the keys of its parts; tables and the menu."""
 
 import re
 from contextlib import suppress
 from typing import NamedTuple
 
 from playwright.sync_api import Locator, Page, TimeoutError, expect
-
-from tests.e2e.grid import ROW
 
 STATES = ("idle", "waiting", "compiling", "running", "paused", "done", "failed")
 # States in which the page is drawn again and again.
@@ -16,6 +14,10 @@ _PATIENCE = 180
 _LONG = 100_000
 # The address of an experiment that is done at once, unlike the one that the page opens on.
 QUICK = "/?v=2"
+# Pixels of a row of a table, which is one canvas, and the editor of a cell.
+ROW = 35
+EDITOR = "#portal textarea, #portal input"
+_HANDED_ON = 250
 _MENU_TRIES = 5
 _MENU_PATIENCE = 3_000
 
@@ -166,3 +168,43 @@ class TrainPage:
         """The element of that value, to wait for another one."""
         metric = self.part("figures").get_by_test_id("stMetric").filter(has_text=name)
         return metric.get_by_test_id("stMetricValue")
+
+
+def go_to(page: Page, group: str, title: str) -> None:
+    """Choose a page from the menu, and wait until it is there."""
+    page.get_by_test_id("stTopNavSection").filter(has_text=group).click()
+    link = page.get_by_test_id("stTopNavDropdownLink")
+    # In front of the title stands the name of its icon.
+    link.filter(has_text=re.compile(f"{title}$")).click()
+    page.get_by_role("heading", name=title, exact=True, level=1).wait_for()
+
+
+def type_cell(page: Page, table: str, x: float, row: int, text: str) -> None:
+    """Put text into the cell of the row, from 0, that lies `x` pixels from the left.
+
+    Letters typed before the cell's editor is open would be lost: it is opened first.
+    """
+    canvas = page.locator(f".st-key-{table}_grid canvas").first
+    canvas.scroll_into_view_if_needed()
+    place = canvas.bounding_box()
+    page.mouse.dblclick(place["x"] + x, place["y"] + (row + 1.5) * ROW)
+    finish_cell(page, text)
+
+
+def finish_cell(page: Page, text: str) -> None:
+    """Replace what the open editor of a cell holds, and leave it with Enter."""
+    editor = page.locator(EDITOR)
+    editor.fill(text)
+    expect(editor).to_have_value(text)
+    # Enter takes what the editor held a few frames ago; no person is that quick.
+    page.wait_for_timeout(_HANDED_ON)
+    editor.press("Enter")
+    expect(editor).to_have_count(0)
+
+
+def wait_until_it_fits(page: Page) -> None:
+    """Wait until neither the page nor the part of it that scrolls is wider than the window."""
+    page.wait_for_function(
+        """() => [document.documentElement, document.querySelector('[data-testid=stMain]')]
+            .every(node => node.scrollWidth <= node.clientWidth)"""
+    )
