@@ -134,6 +134,11 @@ class Field(NamedTuple):
         """Whether the option has a control: a part without an alternative has none."""
         return self.option.registry is None or self.is_choice
 
+    @property
+    def plain_value(self) -> Any:
+        """The value; for an option that is itself a configuration, the name of its class."""
+        return self.value if self.option.registry is None else self.value.name
+
 
 def chosen(field: Field) -> Iterable[Any]:
     """Return the part that is chosen for an option, for `fields`."""

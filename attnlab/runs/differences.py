@@ -105,8 +105,7 @@ def differing_settings(experiments: Sequence[Experiment]) -> dict[str, tuple[str
 def _settings(experiment: Experiment) -> dict[str, _Setting]:
     return {
         control_key(field.owner, field.name): _Setting(
-            label_of(field.name, field.option, unit=False),
-            field.value.name if field.is_choice else field.value,
+            label_of(field.name, field.option, unit=False), field.plain_value
         )
         for field in fields(experiment)
         if field.is_shown

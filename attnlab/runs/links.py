@@ -62,8 +62,7 @@ def control_values(configuration: Any) -> Iterator[tuple[str, Any]]:
         if field.option.registry is not None:
             check_own_name(field.name, field.value, field.option.registry)
         if field.is_shown:
-            key = control_key(field.owner, field.name)
-            yield key, field.value.name if field.is_choice else field.value
+            yield control_key(field.owner, field.name), field.plain_value
 
 
 def labels_of(experiment: Experiment) -> dict[str, str]:

@@ -30,9 +30,9 @@ from attnlab.models import ALL_MODELS
 from attnlab.runs.option_texts import parts_with
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
+from attnlab.ui.controls.address_controls import number_field
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.link_bar import OwnParameters
-from attnlab.ui.controls.number_field import number_field
 from attnlab.ui.core.outside import draw_error
 
 # Names of parts say by themselves what they are.

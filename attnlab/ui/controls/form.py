@@ -1,7 +1,7 @@
 """The sidebar: an experiment as controls, drawn from the registries."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -12,6 +12,7 @@ from attnlab.configuration.options import (
     Option,
     OptionError,
     default_of,
+    fields,
     label_of,
     options_of,
 )
@@ -20,16 +21,17 @@ from attnlab.runs.links import Lesson, control_key
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
+from attnlab.ui.controls.address_controls import number_field
 from attnlab.ui.controls.form_state import (
     OWN_SETTINGS,
     applies,
     chosen_part,
     fill_form,
+    in_form,
     read_form,
     read_option,
     read_part,
 )
-from attnlab.ui.controls.number_field import number_field
 from attnlab.ui.core.outside import draw_error
 
 # Wider ranges are typed: a slider could not hit one value of thousands.
@@ -39,18 +41,16 @@ _MARKED = "{ border-left: 3px solid #d9364f; padding-left: 0.5rem; }"
 
 
 def draw_form() -> Experiment | OptionError:
-    """Draw the controls; the experiment they describe, or what is wrong with it.
+    """Draw the controls; return the experiment they describe, or what is wrong with it.
 
     Those of `_at_first_sight` are seen at once, the others under “more”.
     """
-    problems: list[OptionError] = []
-    # Each has a place of its own: if the number of controls above “more” changed, it would be made
-    # anew, and closed.
+    # Two containers: “more” would be made again, and closed, if the controls above it changed.
     at_first_sight, rest = st.container(), st.container()
     with at_first_sight:
-        _draw_first(problems)
+        _draw_first()
     with rest:
-        _draw_rest(problems)
+        _draw_rest()
     return read_form()
 
 
@@ -67,40 +67,33 @@ def in_control_words(error: OptionError) -> str:
     if control is None:
         return str(error)
     kind, name = control
-    label = label_of(name, dataclasses.replace(options_of(kind)[name], unit=""))
-    # Behind the name there may be the row of a table.
+    label = label_of(name, options_of(kind)[name], unit=False)
+    # The name may be followed by the row of a table.
     return str(error).replace(f"`{name}", f"`{label}", 1)
 
 
 def _control_of(error: OptionError) -> tuple[type, str] | None:
-    """The class and the name of the option that an error is about, if it has a control."""
+    """Return the class and the name of the option that an error is about, if it has a control."""
     name, *_ = error.name.split()
-    parts = _chosen_parts(Experiment)
-    return next(((kind, name) for kind in parts if name in options_of(kind)), None)
+    found = (each for each in fields(Experiment, in_form) if each.name == name)
+    return next(((each.owner, name) for each in found), None)
 
 
-def _chosen_parts(kind: type) -> Iterator[type]:
-    yield kind
-    for name, spec in options_of(kind).items():
-        if spec.registry is not None:
-            yield from _chosen_parts(chosen_part(kind, name))
-
-
-def _draw_first(problems: list[OptionError]) -> None:
+def _draw_first() -> None:
     if "preset" not in _hidden():
         _draw_preset()
     model = chosen_part(Experiment, "model")
     _draw_kind(Experiment, "generator")
-    _draw_side_by_side([_size_control(), (Experiment, "seed")], problems)
+    _draw_side_by_side([_size_control(), (Experiment, "seed")])
     _draw_kind(Experiment, "model")
     widths = [(model, name) for name in ("heads", "d_attn") if name in options_of(model)]
-    _draw_side_by_side(widths, problems)
+    _draw_side_by_side(widths)
     if "position" in options_of(model):
         _draw_kind(model, "position")
 
 
 def _size_control() -> tuple[type, str]:
-    """The option that says how long a sequence is; that of a task follows from its source."""
+    """Return the option that sets the length of a sequence; a task's follows from its source."""
     process = chosen_part(Experiment, "generator")
     if issubclass(process, AbstractTask):
         return process, process.size_option
@@ -116,14 +109,14 @@ def _at_first_sight() -> set[tuple[type, str]]:
     }
 
 
-def _draw_side_by_side(controls: list[tuple[type, str]], problems: list[OptionError]) -> None:
+def _draw_side_by_side(controls: list[tuple[type, str]]) -> None:
     shown = [(kind, name) for kind, name in controls if control_key(kind, name) not in _hidden()]
     for place, (kind, name) in zip(st.columns(max(1, len(shown))), shown, strict=False):
         with place:
-            _draw_control(kind, name, problems, unit=False)
+            _draw_control(kind, name, unit=False)
 
 
-def _draw_rest(problems: list[OptionError]) -> None:
+def _draw_rest() -> None:
     """Draw all other controls: in a panel, or openly where a lesson names those that are shown."""
     groups = {
         "Process": chosen_part(Experiment, "generator"),
@@ -131,52 +124,50 @@ def _draw_rest(problems: list[OptionError]) -> None:
         "Training": Training,
     }
     shown = {title: _rest_of(kind) for title, kind in groups.items()}
-    # Always of one name: with another one Streamlit would close it under the hand that changed it.
+    # Its name is constant, since Streamlit would close a panel whose name changes.
     has_more = any(shown.values()) and _lesson().shown is None
     panel = st.expander("more", key="more", icon=":material/tune:") if has_more else st.container()
     for title, kind in groups.items():
         with panel:
             if shown[title]:
                 st.markdown(f"**{title}**")
-            _draw_options(kind, problems)
+            _draw_options(kind)
 
 
 def _rest_of(kind: type) -> list[str]:
-    """The keys of the controls of a class and its parts that “more” shows."""
-    keys = []
-    for name, spec in options_of(kind).items():
-        key = control_key(kind, name)
-        if applies(kind, name) and (kind, name) not in _at_first_sight() and key not in _hidden():
-            keys.append(key)
-        if spec.registry is not None:
-            keys += _rest_of(chosen_part(kind, name))
-    return keys
+    """Return the keys of the controls of a class and its parts that “more” shows."""
+    first, hidden = _at_first_sight(), _hidden()
+    found = (field[:2] for field in fields(kind, in_form) if field[:2] not in first)
+    keys = [control_key(owner, name) for owner, name in found if applies(owner, name)]
+    return [key for key in keys if key not in hidden]
 
 
-def draw_process_form(
-    problems: list[OptionError],
-) -> tuple[type[AbstractGenerator], dict[str, Any], int]:
-    """The controls of the process alone: its class, its options and the length.
+def draw_process_form() -> tuple[type[AbstractGenerator], dict[str, Any] | OptionError, int]:
+    """Draw the controls of the process: its class, its options and the length; return their values.
 
-    The length of a task follows from its options and has no control. Options that are
-    probabilities have none here and are left out. The keys are those of the whole form, so that a
-    process that is chosen in one place is chosen everywhere.
+    If an option cannot be read, the error is in place of the values. The length of a task follows
+    from its options and has no control. Options that are probabilities have none here and are left
+    out. The keys are those of the whole form, so both always show the same process.
     """
     st.subheader("Process", divider="gray")
     _draw_kind(Experiment, "generator")
-    kind, values = chosen_part(Experiment, "generator"), {}
-    for name in options_of(kind):
-        if name in probability_options(kind):
-            continue
-        if _draw_control(kind, name, problems):
-            values[name] = read_option(kind, name)
+    kind = chosen_part(Experiment, "generator")
+    names = [name for name in options_of(kind) if name not in probability_options(kind)]
+    controls = [(kind, name) for name in names]
     if _size_control() == (Experiment, "length"):
-        _draw_control(Experiment, "length", problems)
+        controls.append(_size_control())
+    for owner, name in controls:
+        _draw_control(owner, name)
+    values: dict[str, Any] | OptionError
+    try:
+        values = {name: read_option(kind, name) for name in names}
+    except OptionError as error:
+        values = error
     return kind, values, read_option(Experiment, "length")
 
 
 def probability_options(kind: type) -> tuple[str, ...]:
-    """The options that are a row or a table of probabilities."""
+    """Return the options that are a row or a table of probabilities."""
 
     def holds_fractions(value: Any) -> bool:
         return isinstance(value, float) or (isinstance(value, tuple) and holds_fractions(value[0]))
@@ -200,7 +191,7 @@ def _lesson() -> Lesson:
 def _draw_preset() -> None:
     chosen = PRESETS.get(st.session_state["preset"])
     if chosen is not None and not _is_but_for_the_seed(chosen.experiment, read_form()):
-        # To choose the preset again is then a change, which puts its settings back.
+        # So that choosing the preset again is a change, which restores its settings.
         st.session_state["preset"], chosen = OWN_SETTINGS, None
     about = f" Chosen: {chosen.description}" if chosen else ""
     st.selectbox(
@@ -239,44 +230,40 @@ def _draw_kind(owner: type, name: str) -> None:
     )
 
 
-def _draw_options(kind: type, problems: list[OptionError]) -> None:
-    """Every option of the class that is not seen at once, and what it refuses about them."""
-    before = len(problems)
+def _draw_options(kind: type) -> bool:
+    """Draw every option of the class that is not seen at once, and what the class refuses.
+
+    Return whether nothing was refused.
+    """
+    is_good = True
     for name, spec in options_of(kind).items():
         is_seen = (kind, name) in _at_first_sight()
         if spec.registry is not None:
             if not is_seen:
                 _draw_kind(kind, name)
-            _draw_options(chosen_part(kind, name), problems)
+            is_good &= _draw_options(chosen_part(kind, name))
         elif applies(kind, name) and not is_seen:
-            _draw_control(kind, name, problems)
-    if len(problems) == before:
-        try:
-            read_part(kind)
-        except OptionError as error:
-            _tell(error, problems)
+            is_good &= _draw_control(kind, name)
+    return is_good and _is_readable(read_part, kind)
 
 
-def _tell(error: OptionError, problems: list[OptionError]) -> None:
-    draw_error(in_control_words(error))
-    problems.append(error)
+def _is_readable(read: Callable[..., Any], *what: Any) -> bool:
+    """Return whether a value can be read from the controls; if not, show why."""
+    try:
+        read(*what)
+    except OptionError as error:
+        draw_error(in_control_words(error))
+        return False
+    return True
 
 
-def _draw_control(
-    owner: type, name: str, problems: list[OptionError], *, unit: bool = True
-) -> bool:
-    """One control for one option; whether its value could be read. If not, why is shown."""
+def _draw_control(owner: type, name: str, *, unit: bool = True) -> bool:
+    """Draw the control of an option; return whether its value could be read. If not, show why."""
     spec, default, key = options_of(owner)[name], default_of(owner, name), control_key(owner, name)
     if key not in _hidden():
         common = {"key": key, "help": spec.help, "persist_state": "session"}
-        label = label_of(name, spec if unit else dataclasses.replace(spec, unit=""))
-        _draw_widget(label, spec, default, common)
-    try:
-        read_option(owner, name)
-    except OptionError as error:
-        _tell(error, problems)
-        return False
-    return True
+        _draw_widget(label_of(name, spec, unit=unit), spec, default, common)
+    return _is_readable(read_option, owner, name)
 
 
 def _draw_widget(label: str, spec: Option, default: Any, common: Mapping[str, Any]) -> None:

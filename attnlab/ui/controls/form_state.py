@@ -1,33 +1,44 @@
-"""What the controls say: the state behind the form, which lives on every page."""
+"""The state behind the form, which is on every page, and whether the browser has heard of it."""
 
-import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import streamlit as st
 
 from attnlab.configuration.number_text import read_numbers, show_numbers
-from attnlab.configuration.options import OptionError, default_of, options_of
+from attnlab.configuration.options import (
+    Field,
+    OptionError,
+    build,
+    default_of,
+    fields,
+    options_of,
+    registered,
+)
 from attnlab.generators import AbstractTask
 from attnlab.runs.links import control_key, control_values
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_limits
 from attnlab.training.presets import FIRST_PRESET, PRESETS
-from attnlab.ui.controls.receipt import ask_for_receipt, is_behind
 from attnlab.ui.core.hosting import limits
 
 OWN_SETTINGS = "(own settings)"
 # The values of all controls before and after they were last set, and the count of its receipt.
 _FILLING = "form_filling"
+_RECEIPT, _COUNT = "receipt", "receipts_asked"
 
 
 def fill_form(experiment: Experiment, *, preset: str = OWN_SETTINGS) -> None:
-    """Set every control to the experiment. Before the controls are drawn, as in a callback."""
-    after = {
-        key: show_numbers(value) if isinstance(value, tuple) else value
-        for part in (*_other_choices(experiment), experiment)
-        for key, value in control_values(part)
-    }
+    """Set every control to the experiment. Before the controls are drawn, as in a callback.
+
+    Controls of parts that are not chosen get their defaults.
+    """
+    values = {
+        control_key(field.owner, field.name): field.plain_value
+        for field in fields(Experiment, registered)
+        if field.is_shown
+    } | dict(control_values(experiment))
+    after = {k: show_numbers(v) if isinstance(v, tuple) else v for k, v in values.items()}
     before = {key: st.session_state.get(key) for key in after}
     st.session_state.update(after)
     st.session_state["preset"] = preset
@@ -35,14 +46,13 @@ def fill_form(experiment: Experiment, *, preset: str = OWN_SETTINGS) -> None:
 
 
 def begin_form() -> None:
-    """Set the controls of a visitor who has not seen any yet. Once, before anything is drawn.
+    """Set the controls of a new session. In every script, before anything is drawn.
 
-    A click that comes on the heels of a chosen preset brings along the values of all controls
-    from before, of which the browser has not heard yet that they have changed. They are put right.
+    A click directly after a preset was chosen carries the values of all controls from before,
+    since the browser has not heard that they have changed. They are set again.
     """
     if "generator" not in st.session_state:
         fill_form(PRESETS[FIRST_PRESET].experiment, preset=FIRST_PRESET)
-    # Set above, or when the controls were filled anew.
     before, after, count = st.session_state[_FILLING]
     if is_behind(count):
         for key in after:
@@ -51,16 +61,16 @@ def begin_form() -> None:
 
 
 def keep_form() -> None:
-    """Hold all controls to what they say. On the way to another page, before anything is drawn.
+    """Keep the values of all controls on the way to another page. Before anything is drawn.
 
-    Between two pages that have the same controls Streamlit takes their defaults for one script.
+    Between two pages with the same controls Streamlit takes their defaults for one script.
     """
     _, after, _ = st.session_state[_FILLING]
     st.session_state.update({k: st.session_state[k] for k in after if k in st.session_state})
 
 
 def read_form() -> Experiment | OptionError:
-    """The experiment that the controls describe, or what is wrong with it on this server."""
+    """Return the experiment that the controls describe, or what is wrong with it on this server."""
     try:
         experiment = read_part(Experiment)
         check_limits(experiment, limits())
@@ -70,21 +80,23 @@ def read_form() -> Experiment | OptionError:
 
 
 def read_part(kind: type) -> Any:
-    """The configuration of that class that the controls describe.
+    """Return the configuration of that class that the controls describe.
 
-    Refused, with an `OptionError`: what the controls or the class refuse.
+    Raises:
+        OptionError: for what the controls or the class refuse.
     """
-    return kind(**{name: read_option(kind, name) for name in options_of(kind)})
+    return build(kind, read_option)
 
 
 def read_option(kind: type, name: str) -> Any:
-    """The value of one option; its default where it means nothing beside the others.
+    """Return the value of one option, its default if it has no effect, or the class of a part.
 
-    Refused, with an `OptionError`: text that is not the numbers it should be.
+    Raises:
+        OptionError: for a text that is not the numbers it should be.
     """
     spec, default = options_of(kind)[name], default_of(kind, name)
     if spec.registry is not None:
-        return read_part(chosen_part(kind, name))
+        return chosen_part(kind, name)
     if not applies(kind, name):
         return default
     state = st.session_state[control_key(kind, name)]
@@ -92,15 +104,20 @@ def read_option(kind: type, name: str) -> Any:
 
 
 def chosen_part(kind: type, name: str) -> type:
-    """The class that is chosen for an option that is one of several."""
+    """Return the class that is chosen for an option that is itself a configuration."""
     registry = options_of(kind)[name].registry
     if len(registry) == 1:
         return next(iter(registry.values()))
     return registry[st.session_state[control_key(kind, name)]]
 
 
+def in_form(field: Field) -> Iterable[type]:
+    """Return the class that the controls choose, for `fields`."""
+    return (chosen_part(field.owner, field.name),)
+
+
 def applies(kind: type, name: str) -> bool:
-    """Whether an option has a meaning beside the values of the others."""
+    """Whether an option has an effect, given the values of the others."""
     if name in _OF_TASKS and not issubclass(chosen_part(Experiment, "generator"), AbstractTask):
         return False
     ruled_by, value = _RULED.get(name, (None, None))
@@ -120,13 +137,27 @@ _RULED: Mapping[str, tuple[str, str]] = {
 }
 
 
-def _other_choices(configuration: Any) -> Iterator[Any]:
-    """Parts that stand ready for the day another class of their registry is chosen."""
-    for name, spec in options_of(configuration).items():
-        value = getattr(configuration, name)
-        if not dataclasses.is_dataclass(value):
-            continue
-        for kind in spec.registry.values():
-            part = value if kind is type(value) else kind()
-            yield from _other_choices(part)
-            yield part
+# A click that was on its way when the script set controls or the address carries the values from
+# before. They look like a change by the user, or like the Back button. So each such setting is
+# counted. A hidden field holds the count, and the browser sends it along with every click.
+
+
+def ask_for_receipt() -> int:
+    """Count a setting of controls or the address; return the count that the browser is to hear."""
+    st.session_state[_COUNT] = st.session_state.get(_COUNT, 0) + 1
+    return st.session_state[_COUNT]
+
+
+def is_behind(count: int | None = None) -> bool:
+    """Whether this request was sent before the browser heard of that count, or of the last."""
+    count = st.session_state.get(_COUNT, 0) if count is None else count
+    text = st.session_state.get(_RECEIPT, str(count))
+    return text.isdecimal() and int(text) < count
+
+
+def draw_receipt() -> None:
+    """Draw the hidden field. Once in every script of a page, after all that asks `is_behind`."""
+    # In every script, since the last field that was drawn may never have reached the browser.
+    st.session_state[_RECEIPT] = str(st.session_state.get(_COUNT, 0))
+    with st.container(key="unseen"):
+        st.text_input("receipt", key=_RECEIPT, max_chars=9)

@@ -1,26 +1,31 @@
-"""The experiment in the address bar: read from links, written at every change."""
+"""The experiment in the address bar: read from links, and written at every change."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.runs.links import Lesson, Link, from_query, is_link, to_query
-from attnlab.training.experiment import Experiment
 from attnlab.training.presets import FIRST_PRESET, PRESETS
-from attnlab.ui.controls.form_state import begin_form, fill_form, read_form
-from attnlab.ui.controls.lesson_builder import build_lesson, fill_builder
-from attnlab.ui.controls.receipt import ask_for_receipt, draw_receipt, is_behind
+from attnlab.ui.controls.form_state import (
+    ask_for_receipt,
+    begin_form,
+    draw_receipt,
+    fill_form,
+    is_behind,
+    read_form,
+)
+from attnlab.ui.controls.link_panel import fill_builder
 from attnlab.ui.core.outside import draw_lesson_words, draw_warning
 from attnlab.ui.core.session_run import session_run
 
 _WRITTEN, _NOTICES = "link_written", "link_notices"
 _MOST_NOTICES = 10
 _BARE, _OWN, _ALL = "address_is_bare", "link_own", "link_all"
-# The controls of a lesson may have put theirs there meanwhile.
+# The controls of a lesson page may have added their own parameters meanwhile.
 _COMPLETE = """
 if (location.pathname.endsWith('%s')) {
     const query = new URLSearchParams(location.search)
@@ -31,11 +36,11 @@ if (location.pathname.endsWith('%s')) {
 
 
 class OwnParameters(NamedTuple):
-    """Parameters that one page has in its address beside the settings.
+    """Parameters that one page has in its address besides the settings.
 
-    Which they are, what the page's controls say, and how those are set; `fill` returns what of it
-    was not understood, a line each. `clear` is for an address without them, on a page whose
-    controls need not say anything.
+    `are` says whether a key is one of them, `read` gives those of the page's controls, and `fill`
+    sets the controls and returns a line for each that was not understood. `clear` is called for an
+    address without any.
     """
 
     are: Callable[[str], bool]
@@ -52,12 +57,13 @@ def follow_address(
 ) -> None:
     """Make the controls and the address agree. First thing on every page.
 
-    Controls that nobody has touched yet are set to the page's `first_preset`, unless a link says
-    otherwise.
+    An address that is not the one last written here, because of a link or the Back button, sets the
+    controls; otherwise the controls set the address.
 
-    An address that is not the one last written here, by a link or the browser's back button, sets
-    the controls; otherwise the controls set the address. A page that `has_own_settings` keeps
-    further ones in the address; one with `own_parameters` has those follow its controls.
+    Args:
+        has_own_settings: Whether the page has further parameters, bound to its controls.
+        own_parameters: Further parameters that follow the page's controls.
+        first_preset: What untouched controls are set to, unless there is a link.
     """
     begin_form()
     query = st.query_params.to_dict()
@@ -65,7 +71,7 @@ def follow_address(
     if link is None and first_preset != FIRST_PRESET and _is_untouched():
         experiment = PRESETS[first_preset].experiment
         fill_form(experiment, preset=first_preset)
-        # As if the address had them: whoever came by the menu goes back with one press.
+        # As if the address had them, so that one press of Back leaves a page opened by the menu.
         st.session_state[_WRITTEN] = to_query(experiment)
     written: dict[str, str] = st.session_state.get(_WRITTEN, {})
     others = {key: query[key] for key in (query if link is None else link.unknown)}
@@ -79,7 +85,7 @@ def follow_address(
         st.session_state["lesson"] = link.lesson
         if link.lesson != Lesson():
             fill_builder(link.lesson)
-        # Also where these settings cannot run here: they are to be mended, not set again.
+        # Also if these settings cannot run here: the user corrects them, so do not set them again.
         st.session_state[_WRITTEN] = to_query(link.experiment, link.lesson)
         notices = link.notices
         if not has_own_settings:
@@ -113,27 +119,27 @@ def _is_untouched() -> bool:
 
 
 def _asks_for_others(asked: dict[str, str]) -> bool:
-    """Whether somebody went to an address with these parameters of a page's own.
+    """Whether the user went to an address with these parameters of a page's own.
 
-    Whoever came by the menu has none yet, and the way to another page may leave an entry without.
+    A page opened by the menu has none yet, and the way to another page may leave an entry without.
     """
     written = st.session_state.get(_OWN)
     return bool(asked) and asked != written and (written is None or not is_behind())
 
 
 def _asks_for_more(link: Link, written: dict[str, str]) -> bool:
-    """Whether somebody went to this address, rather than having it from here."""
+    """Whether the user went to this address, rather than that it was written here."""
     if not written:
         return True
     return not is_behind() and to_query(link.experiment, link.lesson) != written
 
 
 def complete_address(page: str) -> None:
-    """Give the settings to the address of whoever came by the menu. Last thing on every page.
+    """Add the settings to the address of a page opened by the menu. Last thing on every page.
 
-    Streamlit can only add to the browser's history, and the back button would lead from the new
-    entry to the one without settings, which would add it again. What stood on the page before may
-    run once more on the next one, so that it looks for the path of its own `page`.
+    Streamlit can only add to the browser's history, and Back would lead from the new entry to the
+    one without settings, which would add it again. A script of the previous page may run once more
+    on the next one, so it looks for the path of its own `page`.
     """
     if st.session_state.get(_BARE):
         # Letters with a meaning in HTML are written as codes in an address.
@@ -144,10 +150,10 @@ def complete_address(page: str) -> None:
 
 
 def go_to(page: Path) -> None:
-    """Go to another page, as from the menu, with the settings that the controls have by now.
+    """Go to another page, as from the menu, with the current settings of the controls.
 
-    A page that finds settings which nobody has written yet adds an entry to the browser's history,
-    and the back button would lead to the same page without them.
+    A page that finds settings which were not written yet adds an entry to the browser's history,
+    and Back would lead to the same page without them.
     """
     form = read_form()
     if not isinstance(form, OptionError):
@@ -156,7 +162,7 @@ def go_to(page: Path) -> None:
 
 
 def draw_notices() -> None:
-    """What of the link was not understood, until it is dismissed by the next link."""
+    """Draw what was not understood of the last link."""
     notices = st.session_state.get(_NOTICES, ())
     if notices:
         further = len(notices) - _MOST_NOTICES
@@ -169,9 +175,9 @@ def draw_notices() -> None:
 
 
 def draw_lesson() -> None:
-    """The words that a teacher sent along, and the way out. On every page, above all else."""
+    """Draw the title and text of a lesson, and a button to leave it. On every page, at the top."""
     lesson: Lesson = st.session_state.get("lesson", Lesson())
-    # It is always there: what comes and goes must not move the fragments behind it.
+    # Always there: an element that comes and goes would move the fragments after it.
     place = st.container()
     if lesson == Lesson():
         return
@@ -182,7 +188,7 @@ def draw_lesson() -> None:
         if lesson.title or lesson.text:
             draw_lesson_words(lesson.title, lesson.text, key="lesson_words")
         else:
-            st.markdown("This link leaves some controls out.")
+            st.markdown("This link hides some controls.")
     way_out.button(
         "Leave the lesson",
         key="lesson_leave",
@@ -191,33 +197,3 @@ def draw_lesson() -> None:
         help="Shows all controls. The settings stay as they are.",
         icon=":material/logout:",
     )
-
-
-def draw_link_panel(form: Experiment | OptionError) -> None:
-    """The link to copy, and what a teacher may add to it."""
-    panel = st.expander(
-        "Link and lesson", key="link_panel", on_change="rerun", icon=":material/link:"
-    )
-    if not panel.open:
-        return
-    with panel:
-        if isinstance(form, OptionError):
-            st.info("These settings cannot run, and have no link.", icon=":material/link_off:")
-            return
-        st.markdown("This link opens these settings with this seed.")
-        st.code(_address(form, Lesson()), language=None, wrap_lines=True)
-        st.markdown(
-            "**Lesson.** Say what to find out, and hide the controls that would distract: the link "
-            "below carries both. It shows the words at the top of every page."
-        )
-        lesson = build_lesson(form)
-        if lesson.title or lesson.text:
-            with st.container(border=True):
-                draw_lesson_words(lesson.title, lesson.text, key="lesson_preview")
-        if lesson != Lesson():
-            st.code(_address(form, lesson), language=None, wrap_lines=True)
-
-
-def _address(form: Experiment, lesson: Lesson) -> str:
-    here = urlsplit(st.context.url or "")
-    return here._replace(query=urlencode(to_query(form, lesson)), fragment="").geturl()

@@ -7,10 +7,10 @@ from attnlab.generators import AbstractGenerator, AbstractTask
 from attnlab.runs.links import control_key
 from attnlab.training.limits import check_limit
 from attnlab.training.steps import Training
+from attnlab.ui.controls.address_controls import or_last_good
 from attnlab.ui.controls.form import draw_process_form, in_control_words, probability_options
-from attnlab.ui.controls.last_good import or_last_good
 from attnlab.ui.controls.link_bar import go_to
-from attnlab.ui.controls.table_editor import draw_process_tables
+from attnlab.ui.controls.tables import draw_process_tables
 from attnlab.ui.core.hosting import limits
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.shell import TRAIN_PAGE
@@ -23,13 +23,13 @@ def draw_process() -> tuple[AbstractGenerator, int] | None:
     While the settings make no process it is the last good one of the same kind, and None if there
     was none.
     """
-    problems: list[OptionError] = []
     with st.sidebar:
-        kind, values, length = draw_process_form(problems)
+        kind, values, length = draw_process_form()
         train = st.container()
     formula, tables = st.columns(2, gap="large") if probability_options(kind) else [st] * 2
     with tables.container():
-        chosen = problems[0] if problems else draw_process_tables(kind, values)
+        is_read = not isinstance(values, OptionError)
+        chosen = draw_process_tables(kind, values) if is_read else values
         if isinstance(chosen, AbstractGenerator):
             # A task has a length of its own.
             length = chosen.own_length() or length

@@ -20,9 +20,8 @@ from attnlab.lessons.stages import (
 )
 from attnlab.models.parts import Projection
 from attnlab.positions import Sinusoidal
-from attnlab.ui.controls.address_controls import linked
-from attnlab.ui.controls.last_good import or_last_good
-from attnlab.ui.controls.matrix_editor import edit_matrix
+from attnlab.ui.controls.address_controls import linked, or_last_good
+from attnlab.ui.controls.tables import edit_matrix
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.lessons.kit import draw_options
 

@@ -12,8 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from attnlab.charts import CLICKED, Drawing, Lit, matrix_chart, matrix_table
 from attnlab.charts.core.colours import hues, share_ramp, signed_ramp
 from attnlab.configuration.options import OptionError, default_of, label_of, options_of
-from attnlab.ui.controls.address_controls import linked
-from attnlab.ui.controls.last_good import or_last_good
+from attnlab.ui.controls.address_controls import linked, or_last_good
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark

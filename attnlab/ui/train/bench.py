@@ -10,7 +10,8 @@ from attnlab.runs.script import to_script
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.form import draw_form, draw_form_problem
-from attnlab.ui.controls.link_bar import draw_link_panel, draw_notices
+from attnlab.ui.controls.link_bar import draw_notices
+from attnlab.ui.controls.link_panel import draw_link_panel
 from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.session_run import get_ready_for, session_run
 from attnlab.ui.library.place import draw_library_problem

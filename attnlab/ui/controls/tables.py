@@ -1,0 +1,219 @@
+"""Tables of numbers to edit in a grid: probabilities of a process, and matrices of a lesson.
+
+The source of each grid is a text in the session: a control of the form or of the address. What is
+typed into the grid is written there.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from attnlab.configuration.number_text import (
+    EMPTY_CELL,
+    read_cells,
+    read_matrix,
+    read_numbers,
+    show_matrix,
+    show_numbers,
+)
+from attnlab.configuration.options import (
+    MOST_TYPED,
+    OptionError,
+    default_of,
+    label_of,
+    options_of,
+)
+from attnlab.generators import AbstractGenerator, Outline
+from attnlab.lessons.stages import Rows
+from attnlab.runs.links import control_key
+from attnlab.ui.controls.address_controls import linked, number_field
+from attnlab.ui.controls.form import in_control_words, probability_options
+from attnlab.ui.core.outside import as_text, draw_error
+
+MOST_ROWS, MOST_COLUMNS = 8, 16
+_NAME_WIDTH = 125
+
+
+def draw_process_tables(
+    kind: type[AbstractGenerator], values: Mapping[str, Any]
+) -> AbstractGenerator | OptionError:
+    """Draw the tables of a generator with these other options; return it, or what is wrong."""
+    values, places = dict(values), {}
+    try:
+        for name in probability_options(kind):
+            places[name] = st.container(key=f"table_{name}")
+            with places[name]:
+                values[name] = _draw_table(kind, name, values)
+        return kind(**values)
+    except OptionError as error:
+        # The name of a row begins with that of its table.
+        with places.get(error.name.split()[0], st.container()):
+            draw_error(in_control_words(error))
+        return error
+
+
+def _draw_table(kind: type[AbstractGenerator], name: str, values: Mapping[str, Any]) -> Any:
+    spec, key = options_of(kind)[name], control_key(kind, name)
+    st.markdown(f"**{label_of(name, spec)}** · {spec.help}")
+    try:
+        value = read_numbers(name, st.session_state[key], default_of(kind, name))
+    except OptionError:
+        _draw_fit(key, kind.outline(name, values))
+        raise
+    rows = value if isinstance(value[0], tuple) else (value,)
+    outline = kind.outline(name, {**values, name: value}) or _numbered(rows)
+    if outline.most_columns:
+        _draw_size(key, outline)
+    if [len(row) for row in rows] != [len(outline.columns)] * len(outline.rows):
+        _draw_fit(key, outline)
+        return value
+    _draw_grid(
+        key,
+        lambda: pd.DataFrame(np.array(rows, float), index=outline.rows, columns=outline.columns),
+        lambda rows: show_numbers(tuple(tuple(map(_number, row)) for row in rows)),
+        outline,
+        column_config={
+            # The row of the first position has no title, and a column must have one.
+            "_index": st.column_config.Column(
+                outline.row_title or "day", width=_NAME_WIDTH, pinned=True
+            ),
+            **{
+                column: st.column_config.NumberColumn(
+                    format="%.4g", width=80, help=f"{outline.column_title}: {as_text(column)}"
+                )
+                for column in outline.columns
+            },
+        },
+        alt=f"Editable probabilities: {outline.column_title} by {outline.row_title or 'day 1'}.",
+    )
+    return value
+
+
+def _draw_size(key: str, outline: Outline) -> None:
+    size = f"{key}_size"
+    st.session_state[size] = min(len(outline.columns), outline.most_columns)
+    number_field(
+        f"how many {outline.column_title}",
+        1,
+        outline.most_columns,
+        key=size,
+        width=180,
+        on_change=lambda: _write_uniform(key, 1, st.session_state[size]),
+    )
+
+
+def _draw_fit(key: str, outline: Outline | None) -> None:
+    if outline is None:
+        return
+    rows, columns = len(outline.rows), len(outline.columns)
+    st.button(
+        f"Fit the table to the {outline.named_by}",
+        key=f"{key}_fit",
+        on_click=_write_uniform,
+        args=(key, rows, columns),
+        icon=":material/grid_on:",
+    )
+    st.caption(f"It becomes {rows} × {columns}, with equal probabilities in each row.")
+
+
+def _write_uniform(key: str, rows: int, columns: int) -> None:
+    st.session_state[key] = show_numbers(((1 / columns,) * columns,) * rows)
+
+
+def _numbered(rows: tuple[tuple[float, ...], ...]) -> Outline:
+    names = [tuple(str(n + 1) for n in range(size)) for size in (len(rows), max(map(len, rows)))]
+    return Outline("row", names[0], "column", names[1])
+
+
+def _number(cell: float | None) -> float:
+    # An emptied cell is refused by the process, as any number that is not finite.
+    return math.nan if cell is None else float(cell)
+
+
+def edit_matrix(name: str, title: str, default: Rows, *, key: str, more_rows: bool) -> Rows | None:
+    """Draw a matrix to edit, as a grid and as text; return it, or None if it is refused.
+
+    Args:
+        name: What errors call it.
+        title: Its heading, in Markdown.
+        default: The matrix before any edit.
+        key: Of its text, which is a parameter of the address.
+        more_rows: Whether rows can be added and deleted.
+    """
+    st.markdown(title)
+    place = st.container()
+    with st.popover("as text", icon=":material/edit_note:"):
+        text = linked(
+            st.text_area,
+            f"{name}, one row per line",
+            show_matrix(default),
+            key=key,
+            height="content",
+            max_chars=2000,
+        )
+    with place:
+        cells = read_cells(text[:MOST_TYPED]) or [[EMPTY_CELL]]
+        columns = [str(n + 1) for n in range(min(max(map(len, cells)), MOST_COLUMNS))]
+        _draw_grid(
+            key,
+            lambda: _cells_table(cells[:MOST_ROWS], columns),
+            lambda rows: "\n".join(" ".join(map(_cell_text, row)) for row in rows),
+            hide_index=True,
+            num_rows="dynamic" if more_rows else "fixed",
+            # Texts, so that what is not a number is shown with an error and not dropped.
+            column_config={
+                column: st.column_config.TextColumn(column, width=56) for column in columns
+            },
+            alt=f"Editable numbers of {name}, {min(len(cells), MOST_ROWS)} rows and "
+            f"{len(columns)} columns.",
+        )
+        try:
+            return read_matrix(name, text, most_rows=MOST_ROWS, most_columns=MOST_COLUMNS)
+        except OptionError as error:
+            draw_error(str(error))
+            return None
+
+
+def _cells_table(cells: list[list[str]], columns: list[str]) -> pd.DataFrame:
+    rows = [(row + [EMPTY_CELL] * len(columns))[: len(columns)] for row in cells]
+    return pd.DataFrame(rows, columns=columns, dtype=str).replace(EMPTY_CELL, "")
+
+
+def _cell_text(cell: object) -> str:
+    # A cell with a space in it must not become two.
+    return "_".join(str("" if cell is None else cell).split()) or EMPTY_CELL
+
+
+def _draw_grid(
+    key: str,
+    make_table: Callable[[], pd.DataFrame],
+    to_text: Callable[[list[list[Any]]], str],
+    *further_source: Hashable,
+    **options: Any,
+) -> None:
+    """Draw a grid of the text under `key`, which `to_text` makes of its rows.
+
+    A grid keeps its edits as changes to the table that it began with. It begins again only when the
+    text was changed elsewhere, since otherwise the cell that is being edited would lose the focus.
+    """
+    source, began, grid = f"{key}_source", f"{key}_began", f"{key}_grid"
+    now = st.session_state[key], *further_source
+    if st.session_state.get(source) != now or grid not in st.session_state:
+        st.session_state.pop(grid, None)
+        st.session_state[began], st.session_state[source] = make_table(), now
+
+    def write() -> None:
+        table, edits = st.session_state[began], st.session_state[grid]
+        rows = table.to_dict("records")
+        for row, changed in edits["edited_rows"].items():
+            rows[int(row)].update(changed)
+        rows = [row for number, row in enumerate(rows) if number not in edits["deleted_rows"]]
+        rows += edits["added_rows"]
+        text = to_text([[row.get(column) for column in table.columns] for row in rows])
+        st.session_state[key], st.session_state[source] = text, (text, *further_source)
+
+    st.data_editor(st.session_state[began], key=grid, width="content", on_change=write, **options)
