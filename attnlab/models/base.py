@@ -217,15 +217,15 @@ class AbstractModelOptions(Options, abc.ABC):
         if loss == "next" and not self.causal:
             yield Finding(
                 "mask" if "mask" in options_of(self) else "loss",
-                "With the loss `next` a position of this model may look at the very day that it is "
-                "asked for. Choose the mask `causal`.",
+                "With the loss `next` a position of this model may look at the very token that it "
+                "predicts. Choose the mask `causal`.",
             )
         all_seen = all(len(self.sees(position, length)) == length for position in range(length))
         if loss == "published" and not all_seen:
             yield Finding(
                 "loss",
-                "The loss `published` asks every position for the final day, also those that see "
-                "only some of the days; all of them share the weights. Choose the loss `last`.",
+                "The loss `published` asks every position for the final token, also those that see "
+                "only some of the tokens; all of them share the weights. Choose the loss `last`.",
             )
 
 

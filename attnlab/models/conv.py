@@ -77,7 +77,7 @@ class ConvOptions(AbstractModelOptions):
             )
             yield Finding(
                 "kernel_size",
-                f"A prediction sees {len(seen)} of {length} days: it misses the day {unseen} "
+                f"A prediction sees {len(seen)} of {length} positions: it misses the one {unseen} "
                 f"before the last. Choose {one or both}.",
             )
         yield from super().findings(loss=loss, length=length)

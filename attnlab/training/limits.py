@@ -9,7 +9,6 @@ from typing import Any
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import Finding, OptionError, fields, options_of
-from attnlab.configuration.position_words import with_position_word
 from attnlab.generators import AbstractTask
 from attnlab.models import parameter_count
 from attnlab.optimum.baselines import ladder
@@ -194,11 +193,7 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
     if not isinstance(generator, AbstractTask):
         findings += _about_overlap(experiment, best)
         findings += _about_sight(experiment, best, reachable)
-    told = (
-        Finding(option, with_position_word(text, generator.position_word))
-        for option, text in findings
-    )
-    return Verdict(best, reachable, tuple(told))
+    return Verdict(best, reachable, tuple(findings))
 
 
 @fixed_numerics()
@@ -236,19 +231,21 @@ def _about_overlap(experiment: Experiment, best: Best) -> Iterator[Finding]:
 def _about_sight(experiment: Experiment, best: Best, reachable: Best | None) -> Iterator[Finding]:
     """What the readout cannot see, of the tokens or of their order."""
     options, position = options_of(experiment.model), experiment.read_position
+    word = experiment.generator.position_word
     seen = experiment.model.sees(position, experiment.length)
     if len(seen) < experiment.length:
-        days = "day " + ", ".join(str(index + 1) for index in seen)
+        places = ", ".join(str(index + 1) for index in seen)
+        remedy = ", or change the `mask`" if "mask" in options else ""
         yield Finding(
             "readout",
-            f"The prediction is read out at day {position + 1}, where the model sees only {days}. "
-            f"Read out at the other end{', or change the `mask`' if 'mask' in options else ''}.",
+            f"The prediction is read out at {word} {position + 1}, where the model sees only "
+            f"{word} {places}. Read out at the other end{remedy}.",
         )
     known = reachable is not None and reachable.nll > best.nll + 1e-3
     if not experiment.model.sees_order() and known and len(seen) > 1:
         yield Finding(
             "position" if "position" in options else "model",
-            "The order of the days is invisible to this model, apart from which one is read out, "
+            f"The order of the {word}s is invisible to this model, except which one is read out, "
             "and this process depends on it."
             + " Choose another `position`; rotary needs a `d_attn` of 2 or more."
             * ("position" in options),

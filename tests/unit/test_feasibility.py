@@ -48,11 +48,11 @@ FINDINGS = {
     "all weights 1": (
         "initialisation", Experiment(model=AttentionOptions(initialisation="ones"), length=4)
     ),
-    "may look at the very day": (
+    "may look at the very token": (
         "mask",
         Experiment(model=AttentionOptions(mask="none"), training=Training(loss="next"), length=4),
     ),
-    "asks every position for the final day": (
+    "asks every position for the final token": (
         "loss", Experiment(training=Training(loss="published"), length=4)
     ),
     "read out at day": ("readout", Experiment(training=Training(readout="first"), length=4)),
@@ -310,7 +310,7 @@ def test_a_convolution_says_which_day_it_does_not_see():
     assert model.distances(10) == (0, 1, 3, 4)
     assert model.sees(3, 10) == (0, 2, 3)
     (finding,) = model.findings(loss="last", length=10)
-    assert "sees 4 of 10 days: it misses the day 2 before the last" in finding.text
+    assert "sees 4 of 10 positions: it misses the one 2 before the last" in finding.text
     assert not list(ConvOptions(layers=3, kernel_size=3).findings(loss="last", length=10))
 
 

@@ -1,4 +1,4 @@
-"""What could be learned of a process at best, by whom, and from which days."""
+"""What could be learned of a process at best, by which predictor, from which positions."""
 
 import numpy as np
 import streamlit as st
@@ -12,24 +12,24 @@ from attnlab.charts import (
 )
 from attnlab.charts.core.drawing import with_position_word_in
 from attnlab.configuration.number_text import show_measured
-from attnlab.configuration.position_words import with_position_word
 from attnlab.optimum import Best, Dependence, Optimum, Rung, informative_positions
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import CHART_HEIGHT, on_dark
 from attnlab.ui.core.process_figures import draw_gap
 
+# `{word}` is what the process calls a position.
 _KNOWS = {
     "uniform": "nothing: all tokens equally probable",
-    "unigram": "how common each token is on the final day",
-    "order-1": "the last visible day",
-    "linear": "all visible days, each adding to the log-odds independently",
-    "optimal": "all visible days, and the process itself",
+    "unigram": "how common each token is on the final {word}",
+    "order-1": "the last visible {word}",
+    "linear": "all visible {word}s, each adding to the log-odds independently",
+    "optimal": "all visible {word}s, and the process itself",
 }
-_MEASURES = {"replacement": "change of the prediction", "information": "loss without the day"}
+_MEASURES = {"replacement": "change of the prediction", "information": "loss without the {word}"}
 
 
 def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
-    """Floor and ceiling of the final day, and of every day before it.
+    """Draw floor and ceiling of the final position, and of every position before it.
 
     Here and below `word` is what the process calls a position.
     """
@@ -61,14 +61,13 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
     with right, st.container(key="chart_floor"):
         top = float(np.log(vocab))
         _draw_days(days, floors, "floor (nats)", (0, 1.15 * top), top, above=True, word=word)
-    words = (
-        "How to read it: the Bayes loss (floor) and Bayes accuracy (ceiling) of each day, "
-        "those of the best possible prediction from the days before it; the Bayes loss is the "
+    st.caption(
+        f"How to read it: the Bayes loss (floor) and Bayes accuracy (ceiling) of each {word}, "
+        f"those of the best possible prediction from the {word}s before it; the Bayes loss is the "
         "irreducible loss, the entropy of the true distribution. In a stationary process the "
-        "floor falls only where a longer past is more informative; in others a day may also be "
+        f"floor falls only where a longer past is more informative; in others a {word} may also be "
         "easier to predict by itself."
     )
-    st.caption(with_position_word(words, word))
 
 
 def _draw_days(
@@ -104,7 +103,7 @@ _STOPPED = "≈ and ≤: the search was stopped early, since some tokens are imp
 
 
 def draw_ladder(rungs: tuple[Rung, ...] | None, word: str = "day") -> None:
-    """Reference predictors, each knowing more than the one before it."""
+    """Draw the baselines, each of which knows more than the one before it."""
     if rungs is None:
         draw_gap()
         return
@@ -112,7 +111,7 @@ def draw_ladder(rungs: tuple[Rung, ...] | None, word: str = "day") -> None:
     lines = ["| predictor, and what it knows | accuracy | loss (nats) |", "|:--|:--|:--|"]
     for rung in rungs:
         figures = f"{_accuracy(rung.best)} | {_nll(rung.best)}"
-        knows = with_position_word(_knowledge(rung.name), word)
+        knows = _knowledge(rung.name, word)
         lines.append(f"| **{rung.name}** · {knows} | {figures} |")
     stopped = any(rung.best.bounded for rung in rungs)
     with st.container(key="ladder"):
@@ -125,13 +124,13 @@ def draw_ladder(rungs: tuple[Rung, ...] | None, word: str = "day") -> None:
 
 
 def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
-    """The true map from days to predictions."""
+    """Draw the true map from positions to predictions."""
     measure = st.segmented_control(
         "measure",
         list(_MEASURES),
         default="replacement",
         required=True,
-        format_func=lambda name: with_position_word(f"{name}: {_MEASURES[name]}", word),
+        format_func=lambda name: f"{name}: {_MEASURES[name].format(word=word)}",
         key="dependence_measure",
         persist_state="session",
     )
@@ -143,15 +142,15 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
         values, stderr = dependence.replacement, dependence.replacement_stderr
         title = "total variation"
         meaning = (
-            "how much the prediction changes, in total variation from 0 to 1, when that day is "
+            f"how much the prediction changes, in total variation from 0 to 1, when that {word} is "
             "replaced by an independent draw"
         )
     else:
         values, stderr = dependence.information, dependence.information_stderr
         title = "information (nats)"
         meaning = (
-            "how much the Bayes loss increases, in nats, when that day alone is hidden; a day "
-            "whose information others repeat counts 0"
+            f"how much the Bayes loss increases, in nats, when only that {word} is hidden; a "
+            f"{word} whose information others repeat counts 0"
         )
     final, informative = values[-1], np.flatnonzero(informative_positions(dependence))
     order = np.argsort(-final, kind="stable")
@@ -160,13 +159,16 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
         for day in [day for day in order if day in informative][:3]
     )
     days = ", ".join(str(day + 1) for day in informative)
-    words = f"Day {length + 1} is predicted in the last row, at day {length}. " + (
-        f"It depends on day{'s' * (len(informative) > 1)} {days}. By {measure} it depends "
-        f"most on day {strongest}."
-        if strongest
-        else "It depends on no day."
+    predicted = f"{word.capitalize()} {length + 1}"
+    st.markdown(
+        f"{predicted} is predicted in the last row, at {word} {length}. "
+        + (
+            f"It depends on {word}{'s' * (len(informative) > 1)} {days}. By {measure} it depends "
+            f"most on {word} {strongest}."
+            if strongest
+            else f"It depends on no {word}."
+        )
     )
-    st.markdown(with_position_word(words, word))
     with st.container(key="chart_dependence"):
         chart = dependence_chart(
             dependence_table(values, stderr),
@@ -177,27 +179,26 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
             height=CHART_HEIGHT,
         )
         alternative = (
-            f"True dependence by {measure}, {length} days. Day {length + 1} depends most on "
-            f"day {order[0] + 1}: {final[order[0]]:.3f}."
+            f"True dependence by {measure}, {length} {word}s. {predicted} depends most on "
+            f"{word} {order[0] + 1}: {final[order[0]]:.3f}."
         )
         draw_chart(
             with_position_word_in(chart, word),
             name=f"True dependence by {measure}",
-            alt=with_position_word(alternative, word),
+            alt=alternative,
         )
     source = "Exact." if dependence.exact else "Estimated from 1,000 sequences."
-    words = (
-        "How to read it: a row is the prediction of the day after its query day, a cell "
+    st.caption(
+        f"How to read it: a row is the prediction of the {word} after its query {word}, a cell "
         f"{meaning}. The colour scale ends at the number beside it. Laid out like an attention "
         f"pattern, for comparison. {source}"
     )
-    st.caption(with_position_word(words, word))
 
 
-def _knowledge(name: str) -> str:
+def _knowledge(name: str, word: str) -> str:
     if name in _KNOWS:
-        return _KNOWS[name]
-    return f"the last {name.removeprefix('order-')} visible days"
+        return _KNOWS[name].format(word=word)
+    return f"the last {name.removeprefix('order-')} visible {word}s"
 
 
 def _accuracy(best: Best) -> str:

@@ -14,7 +14,6 @@ from attnlab.charts import (
     top_of_scale,
 )
 from attnlab.configuration.number_text import show_measured
-from attnlab.configuration.position_words import with_position_word
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Agreement, Counted, Frequencies
 from attnlab.ui.core.outside import as_text
@@ -91,7 +90,7 @@ def draw_frequencies(
 
 
 def draw_agreement(agreement: Agreement | None, word: str = "day") -> None:
-    """How far apart two days still resemble each other."""
+    """Draw how far apart two positions still resemble each other."""
     if agreement is None:
         draw_gap()
         return
@@ -115,12 +114,11 @@ def draw_agreement(agreement: Agreement | None, word: str = "day") -> None:
             f"{word} apart it is {values[0]:.3f}, {lags[-1]} {word}s apart {values[-1]:.3f}.",
         )
     source = "Exact." if agreement.exact else "Sampled; the band is one standard error."
-    words = (
-        "How to read it: 0 is what independent days would show, 1 is certainty; below 0 two "
-        "days are less often alike than independent ones. Mean over all pairs of visible days "
-        f"so far apart. {source}"
+    st.caption(
+        f"How to read it: 0 is what independent {word}s would show, 1 is certainty; below 0 two "
+        f"{word}s are less often equal than independent ones. Mean over all pairs of visible "
+        f"{word}s at that distance. {source}"
     )
-    st.caption(with_position_word(words, word))
 
 
 def _pairs(symbols: Sequence[str]) -> tuple[str, ...]:
