@@ -1,4 +1,4 @@
-"""Numbers as people type them and as they are shown."""
+"""Numbers as text: how they are read and how they are shown."""
 
 import math
 from typing import Any, SupportsFloat
@@ -14,32 +14,35 @@ _LEAST_PERCENT = 1e-5
 
 
 def read_numbers(name: str, text: str, default: tuple) -> tuple:
-    """A list or a table of numbers, whichever `default` is, with its kind of numbers.
+    """Return a list or a table of numbers, of the same kind as `default`.
 
-    Numbers stand apart by spaces or commas, rows by new lines or semicolons. Refused, with an
-    `OptionError` for `name`: text that is not numbers, no numbers, or more than 10,000 characters.
+    Numbers are separated by spaces or commas, rows by new lines or semicolons.
+
+    Raises:
+        OptionError: for `name`, if the text is not numbers, empty, or over 10,000 characters.
     """
     check_typed(name, text)
     is_table = isinstance(default[0], tuple)
     number = type(default[0][0] if is_table else default[0])
-    lines = text.replace(";", "\n").splitlines()
     try:
-        rows = [tuple(number(part) for part in line.replace(",", " ").split()) for line in lines]
+        rows = [tuple(map(number, parts)) for parts in read_cells(text)]
     except ValueError:
         kind = "whole numbers" if number is int else "numbers"
         remedy = "Put spaces or commas between them, and each row on a line or behind a semicolon"
         raise OptionError(name, text, f"not {kind}", remedy) from None
-    rows = [row for row in rows if row]
     if not rows:
         raise OptionError(name, text, "empty", f"Try {show_numbers(default)!r}")
     return tuple(rows) if is_table else tuple(part for row in rows for part in row)
 
 
 def read_matrix(name: str, text: str, *, most_rows: int, most_columns: int) -> tuple:
-    """A matrix of finite numbers: rows of equal length, of at most a million in size.
+    """Return a matrix of finite numbers: rows of equal length, no number above a million in size.
 
-    Numbers stand apart by spaces or commas, rows by new lines or semicolons; `?` stands for an
-    empty cell. Refused, with an `OptionError` that names the row and column: anything else.
+    Numbers are separated by spaces or commas, rows by new lines or semicolons; `?` is an empty
+    cell.
+
+    Raises:
+        OptionError: for anything else; it names the row and column.
     """
     check_typed(name, text)
     cells = read_cells(text)
@@ -52,7 +55,8 @@ def read_matrix(name: str, text: str, *, most_rows: int, most_columns: int) -> t
     for number, row in enumerate(cells, start=1):
         if len(row) != len(cells[0]):
             problem = f"of length {len(row)}, where row 1 is of length {len(cells[0])}"
-            raise OptionError(f"{name} row {number}", " ".join(row), problem, "Make rows alike")
+            remedy = "Make all rows equally long"
+            raise OptionError(f"{name} row {number}", " ".join(row), problem, remedy)
     return tuple(
         tuple(
             _read_cell(f"{name} row {row}, column {column}", cell)
@@ -78,24 +82,24 @@ def _read_cell(name: str, cell: str) -> float:
 
 
 def read_cells(text: str) -> list[list[str]]:
-    """The texts between the spaces or commas of every row that has any."""
+    """Return the texts between the spaces or commas of every row that has any."""
     lines = text.replace(";", "\n").splitlines()
     return [parts for line in lines if (parts := line.replace(",", " ").split())]
 
 
 def show_matrix(rows: Any) -> str:
-    """The text that `read_matrix` reads back, whole numbers without a fraction."""
+    """Return the text that `read_matrix` reads back, whole numbers without a fraction."""
     return "\n".join(" ".join(f"{number:.12g}" for number in row) for row in rows)
 
 
 def show_numbers(value: tuple[Any, ...]) -> str:
-    """The text that `read_numbers` reads back to the last digit."""
+    """Return the text that `read_numbers` reads back to the last digit."""
     rows = value if isinstance(value[0], tuple) else (value,)
     return "\n".join("  ".join(repr(part) for part in row) for row in rows)
 
 
 def show_measured(value: float, stderr: float, *, most_places: int = 3) -> str:
-    """`value ± stderr`, the error to two digits and the value to no more places than it.
+    """Return `value ± stderr`, the error to two digits and the value to no more places than it.
 
     >>> show_measured(299.977, 3.728)
     '300.0 ± 3.7'
