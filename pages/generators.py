@@ -6,10 +6,13 @@ from attnlab.optimum import agreement, counted, dependence, frequencies, ladder,
 from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.process_figures import answers_in_turn, draw_waiting
 from attnlab.ui.core.shell import ensure_shell
-from attnlab.ui.generators.enumeration_panel import draw_enumeration
-from attnlab.ui.generators.optimum_panel import draw_dependence, draw_ladder, draw_optimum
-from attnlab.ui.generators.process_panel import draw_process
-from attnlab.ui.generators.rule_panel import draw_rule_tables
+from attnlab.ui.generators.optimum_panel import (
+    draw_dependence,
+    draw_enumeration,
+    draw_ladder,
+    draw_optimum,
+)
+from attnlab.ui.generators.process_panel import draw_process, draw_rule_tables
 from attnlab.ui.generators.sample_panel import (
     draw_agreement,
     draw_frequencies,

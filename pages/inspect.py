@@ -9,16 +9,19 @@ from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.core.in_code import draw_in_code
 from attnlab.ui.core.session_run import session_run
 from attnlab.ui.core.shell import ensure_shell
-from attnlab.ui.inspect.cell_panel import draw_cell
-from attnlab.ui.inspect.contributions_panel import draw_contributions
-from attnlab.ui.inspect.days_panel import draw_days, draw_sequence_choice, edited_days
+from attnlab.ui.inspect.cell_panel import draw_cell, draw_contributions
 from attnlab.ui.inspect.edits_panel import draw_edits
-from attnlab.ui.inspect.final_query_panel import draw_final_query, follows
-from attnlab.ui.inspect.maps_panel import draw_maps
+from attnlab.ui.inspect.maps_panel import draw_maps, draw_two_runs
+from attnlab.ui.inspect.prediction_panel import draw_final_query, follows
 from attnlab.ui.inspect.quality_panel import draw_quality
-from attnlab.ui.inspect.tasks.task_page import draw_task, is_of_task
-from attnlab.ui.inspect.training_panel import draw_preparation, draw_training
-from attnlab.ui.inspect.two_runs_panel import draw_two_runs
+from attnlab.ui.inspect.task_page import draw_task, is_of_task
+from attnlab.ui.inspect.training_panel import (
+    draw_days,
+    draw_preparation,
+    draw_sequence_choice,
+    draw_training,
+    edited_days,
+)
 from attnlab.ui.inspect.view import draw_view
 from attnlab.ui.train.cursor import draw_scrubber, models_before, shown_moment
 from attnlab.ui.train.files_panel import draw_files, follow_run_file

@@ -3,8 +3,7 @@
 from attnlab.ui.core.session_run import session_run
 from attnlab.ui.core.shell import ensure_shell
 from attnlab.ui.sequence_to_sequence.table_panel import draw_table
-from attnlab.ui.sequence_to_sequence.task_choice import draw_task_choice
-from attnlab.ui.sequence_to_sequence.task_figures import draw_task_figures
+from attnlab.ui.sequence_to_sequence.task_panel import draw_task_choice, draw_task_figures
 from attnlab.ui.train.bench import draw_bench, draw_bench_foot
 from attnlab.ui.train.files_panel import follow_run_file
 

@@ -172,13 +172,13 @@ def test_two_runs_on_one_sequence_and_their_difference(app, stored):
     )
     assert len(this) == len(other) == len(difference) == 10
     assert not np.allclose(this["value"], other["value"])
-    np.testing.assert_allclose(difference["difference"], this["value"] - other["value"])
+    np.testing.assert_allclose(difference["value"], this["value"] - other["value"])
     ends = [
         json.loads(_drawing(page, f"Two runs: {name}").form)["encoding"]["color"]["scale"]["domain"]
         for name in ("this run", "other run", "difference")
     ]
     assert ends[0] == ends[1]
-    assert ends[2][0] == -ends[2][2]
+    assert ends[2][0] == -ends[2][1]
 
 
 def test_a_run_without_attention_is_compared_by_what_it_depends_on(app, stored):

@@ -8,15 +8,6 @@ import pandas as pd
 import vl_convert
 
 from attnlab.charts import as_picture
-from attnlab.generators.vocabulary import WEATHER
-
-SIZE = {"dark": False, "height": 200}
-SYMBOLS = WEATHER.symbols
-
-PLACES = (
-    "x", "x2", "y", "y2", "xOffset", "color", "size", "shape", "text", "detail", "strokeDash",
-    "opacity", "url",
-)  # fmt: skip
 
 
 def layers_of(spec, above=None):
@@ -26,13 +17,6 @@ def layers_of(spec, above=None):
         yield spec["mark"], encoding
     for layer in spec.get("layer", ()):
         yield from layers_of(layer, encoding)
-
-
-def marks_of(drawing):
-    """Marks and their columns in words, such as `point x=day y=loss`."""
-    for mark, encoding in layers_of(drawing.specification()):
-        fields = [(place, encoding.get(place, {}).get("field")) for place in PLACES]
-        yield " ".join([mark["type"], *(f"{place}={field}" for place, field in fields if field)])
 
 
 def drawn(drawing):
@@ -62,9 +46,3 @@ def as_svg(specification):
 def letter_sizes(specification):
     """Pixels of the letters of a chart, as they are drawn."""
     return [float(size) for size in re.findall(r'font-size="([\d.]+)px"', as_svg(specification))]
-
-
-def own_rows(drawing):
-    """Rows that belong to the form of the chart."""
-    tables = drawing.specification()["datasets"]
-    return [rows for name, rows in tables.items() if name not in drawing.tables]

@@ -1,82 +1,63 @@
-"""Every chart: the marks it is made of, the columns they show, and that they are drawn."""
+"""Every chart: that it is drawn, in colours that each theme has, and in large type."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+import re
 
 import pytest
 
 from attnlab import charts
-from attnlab.charts.core.drawing import Drawing
-from tests.unit import (
-    comparison_charts,
-    lesson_charts,
-    process_charts,
-    published_charts,
-    run_charts,
-)
-from tests.unit.chart_drawing import drawn, layers_of, letter_sizes, marks_of, own_rows
+from attnlab.charts.style import on_dark
+from tests.unit.chart_drawing import as_svg, drawn, layers_of, letter_sizes
+from tests.unit.chart_examples import EXAMPLES
 
-
-class Expected(NamedTuple):
-    """By hand. `marks` are marks with the columns they show, as `marks_of` says them; `items` is
-    how many are drawn: `symbol` is a point and `rect` a bar or a tick once drawn, a `path` the
-    ground around a point in which the pointer finds it.
-    """
-
-    draw: Callable[[], Drawing]
-    marks: list[str]
-    items: dict[str, int]
-
-
-EXPECTED = {
-    name: Expected(getattr(room, name), *made_of)
-    for room in (process_charts, run_charts, lesson_charts, comparison_charts, published_charts)
-    for name, made_of in room.EXPECTED.items()
-}
+_COLOUR = re.compile(r"#[0-9a-f]{6}")
 
 
 def test_every_chart_is_tested():
-    assert {name for name in charts.__all__ if name.endswith("_chart")} == set(EXPECTED)
+    assert {name for name in vars(charts) if name.endswith("_chart")} == set(EXAMPLES)
 
 
-@pytest.mark.parametrize("name", EXPECTED)
-def test_its_marks_show_their_columns_and_every_row_is_drawn(name):
-    drawing = EXPECTED[name].draw()
-    marks, items = EXPECTED[name].marks, EXPECTED[name].items
-    assert list(marks_of(drawing)) == marks
-    assert drawn(drawing) == items
-    columns = {column for table in drawing.tables.values() for column in table.columns}
-    own = {column for rows in own_rows(drawing) for row in rows for column in row}
-    shown = {word.split("=")[1] for mark in marks for word in mark.split()[1:]}
-    # Those of a frequency are calculated where they are drawn.
-    assert shown - {"series", "first", "second"} <= columns | own
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_it_is_drawn_from_every_table(name):
+    drawing = EXAMPLES[name]()
+    assert sum(drawn(drawing).values()) > 0
     assert all(len(table) for table in drawing.tables.values())
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_colour_has_a_counterpart_on_dark_themes(name):
+    drawing = EXAMPLES[name]()
+    light = set(_COLOUR.findall(drawing.form))
+    # Hues of the test's own data.
+    for colour in light - {"#888888", "#000000"}:
+        assert on_dark(colour) != colour
+    svg = as_svg(drawing.specification(dark=True))
+    assert not light & set(_COLOUR.findall(svg)) - {"#888888", "#000000"}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_words_have_a_colour_of_their_own(name):
-    # Without one they are black, also on dark ground.
-    for mark, encoding in layers_of(EXPECTED[name].draw().specification()):
+    # Without one they are black, also on dark themes.
+    for mark, encoding in layers_of(EXAMPLES[name]().specification()):
         assert mark["type"] != "text" or "color" in mark | encoding
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_channels_of_one_field_share_a_legend_or_have_none(name):
     # Vega makes one legend of both, and warns of each chart where they disagree.
-    for _, encoding in layers_of(EXPECTED[name].draw().specification()):
+    for _, encoding in layers_of(EXAMPLES[name]().specification()):
         has_legend: dict[str, bool] = {}
         for channel in encoding.keys() & {"color", "shape", "strokeDash", "opacity", "size"}:
             if (field := encoding[channel].get("field")) is not None:
                 is_there = encoding[channel].get("legend", {}) is not None
                 assert has_legend.setdefault(field, is_there) == is_there
-            # What is ordered has no form of its own.
+            # What is ordered has no shape.
             assert (channel, encoding[channel].get("type")) != ("shape", "ordinal")
 
 
 # The letters in the cells of a matrix are as large as their cells.
-@pytest.mark.parametrize("name", sorted(EXPECTED.keys() - {"matrix_chart"}))
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - {"matrix_chart"}))
 def test_large_type_enlarges_all_letters_and_nothing_else(name):
-    drawing = EXPECTED[name].draw()
-    large = charts.with_large_type(drawing.specification())
+    drawing = EXAMPLES[name]()
+    large = drawing.specification(large=True)
     assert large["datasets"] == drawing.specification()["datasets"]
     assert min(letter_sizes(large), default=99) > 14

@@ -9,7 +9,7 @@ from attnlab import charts
 from attnlab.comparisons.grid import Setting
 from attnlab.comparisons.summary import Row
 from attnlab.optimum import Best
-from tests.unit.comparison_charts import KNOWN, LABELS, parallel_axes, rows
+from tests.unit.chart_examples import KNOWN, LABELS, parallel_axes, rows
 from tests.unit.made_up_results import SHORT, evaluation, row_of
 
 REFUSED = Row(Setting((("length", "0"),), None, "too short"))
@@ -33,7 +33,7 @@ def test_every_setting_has_its_line_however_few_there_are(count):
         charts.means_table(some, labels, "nll"),
         charts.references_table(some, "nll"),
     )
-    drawing = charts.dots_chart(*tables, figure="nll", labels=labels, dark=False)
+    drawing = charts.dots_chart(*tables, figure="nll", labels=labels)
     form = drawing.specification()
     assert form["autosize"] == {"type": "fit-x", "contains": "padding"}
     assert form["height"] / count >= 30

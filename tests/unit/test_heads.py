@@ -24,11 +24,10 @@ def _scene(width, heads=3, days=10, read=None, height=330):
     """The cells, the frames and the texts that are drawn, in pixels."""
     read = days - 1 if read is None else read
     patterns, mask = _patterns(heads, days)
-    rows = {"words": _words(heads), "read": read, "trained": False, "symbols": None}
-    table = heads_table(patterns, mask, heads=range(heads), **rows)
-    drawing = heads_chart(
-        table, informative_table([1, 4], heads), shape=mask.shape, dark=False, height=height, **rows
-    )
+    rows = {"words": _words(heads), "read": read, "symbols": None}
+    table = heads_table(patterns, mask, heads=range(heads), trained=False, **rows)
+    marks = informative_table([1, 4], heads)
+    drawing = heads_chart(table, marks, shape=mask.shape, height=height, **rows)
     picture = as_picture(drawing, title="", subtitles=[], width=width)
     rects, texts = [], []
 
@@ -40,7 +39,7 @@ def _scene(width, heads=3, days=10, read=None, height=330):
             walk(item)
 
     walk(vl_convert.vegalite_to_scenegraph(picture)["scenegraph"])
-    cells, frames, _legend = rects
+    cells, frames = rects
     return table, cells, frames, [text for items in texts for text in items]
 
 
@@ -51,11 +50,10 @@ def _sizes(cells):
 @pytest.mark.parametrize("heads", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize("width", _WIDTHS)
 def test_cells_are_square_and_within_their_place(width, heads):
-    table, cells, frames, _ = _scene(width, heads)
-    small = [size for size, high in zip(_sizes(cells), table["high"], strict=True) if high == 1]
-    for across, down in small:
+    _, cells, frames, _ = _scene(width, heads)
+    for across, down in _sizes(cells):
         assert across == pytest.approx(down, abs=0.01)
-    assert {round(across, 6) for across, _ in _sizes(cells)} == {round(small[0][0], 6)}
+    assert len({round(across, 6) for across, _ in _sizes(cells)}) == 1
     for item in (*cells, *frames):
         assert -1 <= item["x"] <= item["x"] + item["width"] <= width + 1.5
         assert -1 <= item["y"] <= item["y"] + item["height"] <= 330
@@ -76,23 +74,16 @@ def test_heads_go_below_each_other_where_they_would_be_too_small():
 
 
 @pytest.mark.parametrize("read", [9, 0])
-def test_the_row_that_predicts_is_higher_framed_and_apart(read):
+def test_the_row_that_predicts_is_framed(read):
     table, cells, frames, _ = _scene(984, 2, read=read)
-    of_row = [cell for cell, high in zip(cells, table["high"], strict=True) if high > 1]
-    others = [cell for cell, high in zip(cells, table["high"], strict=True) if high == 1]
-    assert len(of_row) == 2 * (10 if read else 1)
-    for cell in of_row:
-        assert cell["height"] > 1.3 * others[0]["height"]
-        assert any(
+    for row, cell in zip(table["row"], cells, strict=True):
+        is_framed = any(
             frame["x"] < cell["x"]
             and cell["x"] + cell["width"] < frame["x"] + frame["width"]
-            and frame["y"] < cell["y"]
-            and cell["y"] + cell["height"] < frame["y"] + frame["height"]
+            and frame["y"] < cell["y"] + cell["height"] / 2 < frame["y"] + frame["height"]
             for frame in frames
         )
-    for frame in frames:
-        for cell in others:
-            assert not frame["y"] < cell["y"] + cell["height"] / 2 < frame["y"] + frame["height"]
+        assert is_framed == (row == read)
 
 
 def test_triangles_stand_over_the_columns_of_the_informative_days():

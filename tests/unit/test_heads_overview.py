@@ -10,8 +10,7 @@ import vl_convert
 from PIL import Image
 
 from attnlab import charts
-from attnlab.charts import HeadPicture, as_picture
-from attnlab.charts.core.colours import share_ramp
+from attnlab.charts import HeadPicture, as_picture, style
 from attnlab.generators import Reverse
 from attnlab.models import AttentionMap, Trace
 from attnlab.runs.history import empty_history
@@ -35,7 +34,7 @@ def _overview(lines, columns, *, texts=True, height=330):
     ]
     shape = {"lines": lines, "columns": columns, "texts": texts, "cell": "share"}
     table = charts.overview_table(heads, dark=False)
-    return charts.overview_chart(table, **shape, dark=False, height=height)
+    return charts.overview_chart(table, **shape, height=height)
 
 
 def _scene(drawing, width):
@@ -59,9 +58,10 @@ def test_a_pixel_is_a_cell_in_the_colour_of_its_share(dark):
     pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(address))).convert("RGBA"))
     assert pixels.shape == (3, 3, 4)
     np.testing.assert_array_equal(pixels[..., 3] > 0, CAUSAL)
+    ramp = [style.on_dark(colour) if dark else colour for colour in style.SHARES]
     ramp = {
         share: [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
-        for share, colour in zip((0.0, 0.5, 1.0), share_ramp(dark=dark), strict=True)
+        for share, colour in zip((0.0, 0.5, 1.0), ramp, strict=True)
     }
     for row, column in zip(*np.nonzero(CAUSAL), strict=True):
         share = SHARES[row, column]

@@ -22,7 +22,7 @@ from attnlab.optimum import Best, dependence, next_token, token_marginals, true_
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.shares import learned_share
 from attnlab.training.steps import Training
-from attnlab.ui.inspect.account_panel import evenly
+from attnlab.ui.inspect.prediction_panel import evenly
 
 LENGTH = 4
 

@@ -1,42 +1,35 @@
 """Maps of what counts: their scales, their hues, and the rows of the final query."""
 
+import re
+
 import numpy as np
 import pytest
 import vl_convert
 
 from attnlab import charts
 from attnlab.charts import as_picture
-from attnlab.charts.core.colours import share_ramp, truth_ramp
 from attnlab.models import AttentionMap
-from attnlab.ui.inspect.comparisons import as_shares
-from attnlab.ui.inspect.contributions_panel import contribution_table
-from attnlab.ui.inspect.final_query_panel import final_rows
-from attnlab.ui.inspect.view import View
+from attnlab.ui.inspect.cell_panel import contribution_table
+from attnlab.ui.inspect.prediction_panel import final_rows
+from attnlab.ui.inspect.view import View, as_shares
 from attnlab.ui.train.inside.shown import Choice
 from tests.unit.chart_drawing import as_svg
 
-SIZE = {"dark": False, "height": 200}
-LOOK = {"length": 3, "title": "share", "most": 0.3, **SIZE}
 VALUES = np.array([[0.2, 0.0, 0.0], [0.1, 0.2, 0.0], [0.0, 0.1, 0.2]])
+LOOK = {"length": 3, "title": "share", "domain": (0, 0.3), "titles": ("key", "query")}
+ROWS = {"attends": VALUES[-1], "truth": VALUES[-1]}
 
 
-def colour_scales(spec):
-    """The colour scales of a chart and its layers."""
-    own = spec.get("encoding", {}).get("color", {}).get("scale")
-    scales = [] if own is None else [own]
-    return scales + [scale for layer in spec.get("layer", ()) for scale in colour_scales(layer)]
+def final_query():
+    return charts.final_query_chart(
+        charts.final_query_table(ROWS), rows=tuple(ROWS), symbols=tuple("abc"), most=0.3,
+        title="share",
+    )  # fmt: skip
 
 
 def test_the_numbers_of_a_scale_are_those_of_its_colours():
     """Left to itself Vega rounds 0.15, the middle, to one digit."""
-    map_, rows = charts.dependence_table(VALUES, VALUES), {"attends": VALUES[2], "truth": VALUES[2]}
-    query = {key: LOOK[key] for key in ("title", "most", *SIZE)}
-    for drawing in (
-        charts.dependence_chart(map_, **LOOK),
-        charts.final_query_chart(
-            charts.final_query_table(rows), rows=tuple(rows), symbols=tuple("abc"), **query
-        ),
-    ):
+    for drawing in (charts.map_chart(charts.map_table(VALUES), **LOOK), final_query()):
         svg = as_svg(drawing.specification())
         assert [number for number in ("0", "0.15", "0.3") if f">{number}<" not in svg] == []
 
@@ -51,42 +44,33 @@ def test_the_scale_ends_at_the_next_round_number(largest, top):
     assert charts.top_of_scale(np.zeros(2), np.array([largest])) == top
 
 
-def test_a_map_of_small_values_has_a_small_scale_and_its_numbers():
-    spec = charts.dependence_chart(charts.dependence_table(VALUES), errors=False, **LOOK)
-    colour = spec.specification()["encoding"]["color"]
-    assert colour["scale"]["domain"] == [0, 0.3]
-    assert colour["legend"]["values"] == [0, 0.15, 0.3]
+def test_the_truth_is_grey_and_what_is_learned_violet():
+    def colours(drawing):
+        return set(re.findall(r'fill="(rgb[^"]*)"', as_svg(drawing.specification())))
 
+    def is_grey(colour):
+        channels = [int(number) for number in re.findall(r"\d+", colour)]
+        return max(channels) - min(channels) < 30
 
-def test_the_truth_is_grey_and_linear_wherever_it_is_drawn():
-    table = charts.dependence_table(VALUES, VALUES / 10)
-    (alone,) = colour_scales(charts.dependence_chart(table, **LOOK).specification())
-    rows = charts.final_query_table({"attends": VALUES[-1], "truth": VALUES[-1]})
-    drawing = charts.final_query_chart(
-        rows, rows=("attends", "truth"), symbols=("a", "b", "c"), title="share", most=0.3, **SIZE
-    )
-    model, truth = colour_scales(drawing.specification())
-    assert alone == truth
-    assert truth["range"] == list(truth_ramp(dark=False))
-    assert "type" not in truth
-    assert model["range"] == list(share_ramp(dark=False))
-    assert model["domain"] == truth["domain"]
-
-
-def test_a_difference_has_the_same_reach_to_both_sides():
-    table = charts.difference_table(VALUES, VALUES.T, 1)
-    spec = charts.difference_chart(table, length=3, most=0.3, **SIZE).specification()
-    assert spec["encoding"]["color"]["scale"]["domain"] == [-0.3, 0, 0.3]
-    assert list(table["difference"]) == pytest.approx([0, 0.1, 0, 0, 0.1, 0])
+    table = charts.map_table(VALUES)
+    truth = colours(charts.map_chart(table, ramp=charts.TRUTHS, **LOOK))
+    learned = colours(charts.map_chart(table, **LOOK))
+    assert truth
+    assert all(map(is_grey, truth))
+    assert not all(map(is_grey, learned))
+    # The same values in the same greys and violets, a row each.
+    both = colours(final_query())
+    assert truth & both
+    assert learned & both
 
 
 def test_cells_are_those_that_the_mask_has():
     seen = np.triu(np.ones((3, 3), dtype=bool))
-    table = charts.dependence_table(VALUES, seen=seen)
+    table = charts.map_table(VALUES, seen=seen)
     assert list(zip(table["query"], table["key"], strict=True)) == [
         (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3),
     ]  # fmt: skip
-    alone = charts.dependence_table(VALUES[-1:], seen=seen[:1], first_query=3)
+    alone = charts.map_table(VALUES[-1:], seen=seen[:1], first_query=3)
     assert list(alone["query"]) == [3, 3, 3]
     assert list(alone["value"]) == list(VALUES[-1])
 
@@ -133,10 +117,9 @@ def test_contributions_are_centred_and_end_with_their_sum():
 def _days_named(length, *, width, height):
     """The labels of the rows and of the columns of a map that are seen."""
     map_ = np.tri(length)
-    drawing = charts.dependence_chart(
-        charts.dependence_table(map_, map_),
-        length=length, title="share", most=1.0, dark=False, height=height,
-    )  # fmt: skip
+    drawing = charts.map_chart(
+        charts.map_table(map_), length=length, title="share", titles=("key", "query"), height=height
+    )
     return _cells_named(drawing, width=width)
 
 
@@ -171,6 +154,6 @@ def test_the_first_cell_has_its_name_where_widths_are_no_whole_numbers(width):
     matrix = charts.matrix_chart(
         charts.matrix_table(np.zeros((2, 13))),
         shape=(2, 13), row_title="", column_title="", domain=(0, 1),
-        ramp=share_ramp(dark=False), dark=False,
+        ramp=charts.SHARES,
     )  # fmt: skip
     assert len(_cells_named(matrix, width=width)[1]) == 13

@@ -13,8 +13,8 @@ from attnlab.charts import (
     as_picture,
     loss_chart,
     loss_table,
-    pattern_chart,
-    pattern_table,
+    map_chart,
+    map_table,
     to_png,
     to_svg,
     weight_chart,
@@ -33,7 +33,7 @@ def loss():
     history = empty_history().with_losses(np.linspace(1.1, 0.9, 30).astype(np.float32))
     history = history.with_test(0, Evaluation(1.2, 0.01, 0.3, 0.01))
     table = loss_table(history, known={"floor": 0.8}, last_step=30, latest=None, cursor=None)
-    return loss_chart(table, last_step=30, dark=False, height=200)
+    return loss_chart(table, last_step=30)
 
 
 def test_an_estimated_loss_is_labelled_with_its_error():
@@ -49,13 +49,14 @@ def test_an_estimated_loss_is_labelled_with_its_error():
 def pattern():
     symbols = tuple(WEATHER.symbols[token] for token in (0, 1, 2, 0))
     share = TRIANGLE / TRIANGLE.sum(axis=1, keepdims=True)
-    table = pattern_table(share, TRIANGLE, symbols)
-    return pattern_chart(table, length=LENGTH, symbols=symbols, dark=False, height=200)
+    table = map_table(share, seen=TRIANGLE, symbols=symbols)
+    titles = ("key: day attended to →", "← query: day that attends")
+    return map_chart(table, length=LENGTH, title="share", titles=titles, symbols=symbols)
 
 
 def weights():
     table = weight_table(np.random.default_rng(0).normal(size=(LENGTH, 3, 3)), WEATHER)
-    return weight_chart(table, length=LENGTH, vocabulary=WEATHER, dark=False, height=200)
+    return weight_chart(table, length=LENGTH, vocabulary=WEATHER)
 
 
 CHARTS = {"loss": loss, "pattern": pattern, "weights": weights}
@@ -136,7 +137,7 @@ def test_the_name_of_a_run_means_nothing_else_to_the_loss_chart(name):
     history = empty_history().with_losses(np.linspace(1.1, 0.9, 30).astype(np.float32))
     history = history.with_test(0, Evaluation(1.2, 0.01, 0.3, 0.01))
     table = loss_table(history, known={}, last_step=30, latest=None, cursor=None, past=past)
-    chart = loss_chart(table, last_step=30, dark=False, height=200, past=((name, "#888888"),))
+    chart = loss_chart(table, last_step=30, past=((name, "#888888"),))
     assert name in texts_of(to_svg(as_picture(chart, title="A", subtitles=[], width=300)))
     (told,) = (row for row in table.to_dict("records") if row["series"] == "place")
     assert "1.1000" in told.values()
@@ -147,6 +148,6 @@ def test_the_name_of_a_run_means_nothing_else_to_the_loss_chart(name):
 def test_symbols_mean_nothing_else_to_the_chart_of_weights(symbol):
     vocabulary = Vocabulary(symbols=(symbol, "b"), names=(symbol, "b"))
     table = weight_table(np.ones((LENGTH, 2, 2)), vocabulary)
-    chart = weight_chart(table, length=LENGTH, vocabulary=vocabulary, dark=False, height=200)
+    chart = weight_chart(table, length=LENGTH, vocabulary=vocabulary)
     svg = to_svg(as_picture(chart, title="A", subtitles=[], width=300))
     assert f"{symbol} → b" in texts_of(svg)

@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 
-from attnlab.charts import pattern_chart, pattern_table
-from attnlab.charts.core.drawing import with_position_word_in
+from attnlab.charts import state_chart, state_table
+from attnlab.charts.drawing import with_position_word_in
 from attnlab.configuration.position_words import with_position_word
 from attnlab.generators import GENERATORS, TASKS
 
@@ -24,12 +24,9 @@ def test_words_of_days_alone_are_replaced():
 
 
 def test_titles_of_a_chart_change_and_its_fields_do_not():
-    table = pattern_table(np.eye(3), np.tri(3, dtype=bool), None)
-    chart = pattern_chart(table, length=3, symbols=None, dark=False, height=100)
+    chart = state_chart(state_table(np.eye(3)), length=3, symbols=None)
     assert with_position_word_in(chart, "day") is chart
-    found = with_position_word_in(chart, "token").specification()
-    axes = [found["encoding"][axis]["title"] for axis in "xy"]
-    assert axes == ["key: token attended to →", "← query: token that attends"]
-    fields = [tip["field"] for tip in found["encoding"]["tooltip"]]
-    assert fields[:2] == ["query_day", "key_day"]
-    assert json.loads(chart.form)["encoding"]["x"]["title"] == "key: day attended to →"
+    found = with_position_word_in(chart, "token").specification()["encoding"]
+    assert found["x"]["title"] == "after token"
+    assert found["x"]["field"] == "day"
+    assert json.loads(chart.form)["encoding"]["x"]["title"] == "after day"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from attnlab.charts import Drawing, as_picture, to_png, to_svg, with_large_type
+from attnlab.charts import Drawing, as_picture, to_png, to_svg
 from attnlab.ui.core.fragments import fragment
 from attnlab.ui.core.page_theme import has_large_type, on_dark
 
@@ -46,9 +46,8 @@ def draw_chart(
         With `on_select`, the selections by their names.
     """
     charts_on_page()[name] = DrawnChart(drawing, alt)
-    specification = drawing.specification()
     return st.vega_lite_chart(
-        spec=with_large_type(specification) if has_large_type() else specification,
+        spec=drawing.specification(dark=on_dark(), large=has_large_type()),
         width="stretch",
         alt=alt,
         key=key,

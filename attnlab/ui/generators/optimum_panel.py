@@ -1,22 +1,22 @@
 """What could be learned of a process at best, by which predictor, from which positions."""
 
+from functools import partial
+
 import numpy as np
 import streamlit as st
 
-from attnlab.charts import (
-    curve_chart,
-    curve_table,
-    dependence_chart,
-    dependence_table,
-    top_of_scale,
-)
-from attnlab.charts.core.drawing import with_position_word_in
+from attnlab.charts import TRUTHS, curve_chart, curve_table, map_chart, map_table, top_of_scale
 from attnlab.configuration.number_text import show_measured
+from attnlab.generators import AbstractGenerator
+from attnlab.live.background import Background
 from attnlab.optimum import Best, Dependence, Optimum, Rung, informative_positions
+from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.page_theme import CHART_HEIGHT, on_dark
-from attnlab.ui.core.process_figures import draw_gap
+from attnlab.ui.core.page_theme import CHART_HEIGHT
+from attnlab.ui.core.process_figures import draw_gap, enumerate_exactly
+from attnlab.ui.core.session_work import draw_while_working, draw_work_buttons, session_work
 
+_WORK, _PLAN = "enumeration", "enumeration_plan"
 # `{word}` is what the process calls a position.
 _KNOWS = {
     "uniform": "nothing: all tokens equally probable",
@@ -26,6 +26,43 @@ _KNOWS = {
     "optimal": "all visible {word}s, and the process itself",
 }
 _MEASURES = {"replacement": "change of the prediction", "information": "loss without the {word}"}
+
+
+def draw_enumeration(generator: AbstractGenerator, length: int, best: Optimum | None) -> None:
+    """Below estimated figures: a button that has them enumerated, if that is possible at all."""
+    plan = (generator, length)
+    if st.session_state.get(_PLAN) != plan:
+        session_work().forget(_WORK)
+        st.session_state[_PLAN] = plan
+    if best is None or best.exact:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        draw_work_buttons(
+            _WORK,
+            "Enumerate exactly",
+            start="enumerate_start",
+            stop="enumerate_stop",
+            on_start=partial(
+                session_work().start, _WORK, partial(enumerate_exactly, generator, length)
+            ),
+        )
+        draw_while_working(_WORK, _draw_work)
+
+
+def _draw_work(work: Background | None) -> None:
+    if work is None:
+        st.caption("These figures are estimated from a sample, which is quick.")
+        return
+    state = work.state()
+    with st.container(key="enumeration_status"):
+        if state.error:
+            draw_error(f"The enumeration ended by an error. {state.error}")
+        elif state.done:
+            st.caption("There are too many belief states to enumerate; the estimates stand.")
+        elif state.running:
+            st.caption(f":material/hourglass_top: {state.message or f'running: {state.latest} …'}")
+        else:
+            st.caption(f"stopped {state.message}")
 
 
 def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
@@ -89,7 +126,6 @@ def _draw_days(
             domain=domain,
             reference=("a uniform guess", uniform),
             named_above=above,
-            dark=on_dark(),
             height=260,
         ),
         name=f"{name.capitalize()} of each {word}",
@@ -170,12 +206,16 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
         )
     )
     with st.container(key="chart_dependence"):
-        chart = dependence_chart(
-            dependence_table(values, stderr),
+        chart = map_chart(
+            map_table(values, stderr=stderr),
             length=length,
             title=title,
-            most=top_of_scale(values),
-            dark=on_dark(),
+            domain=(0, top_of_scale(values)),
+            ramp=TRUTHS,
+            titles=(f"key: {word} depended on →", f"← query: last {word} seen"),
+            errors=True,
+            form=".4f",
+            word=word,
             height=CHART_HEIGHT,
         )
         alternative = (
@@ -183,7 +223,7 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
             f"{word} {order[0] + 1}: {final[order[0]]:.3f}."
         )
         draw_chart(
-            with_position_word_in(chart, word),
+            chart,
             name=f"True dependence by {measure}",
             alt=alternative,
         )

@@ -18,7 +18,6 @@ from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Agreement, Counted, Frequencies
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.page_theme import on_dark
 from attnlab.ui.core.process_figures import draw_gap
 
 _SEED = "sample_seed"
@@ -106,7 +105,6 @@ def draw_agreement(agreement: Agreement | None, word: str = "day") -> None:
                 domain=(min(-_LEAST_SPAN, 1.1 * low), max(_LEAST_SPAN, 1.1 * high)),
                 reference=(f"independent {word}s", 0.0),
                 named_above=False,
-                dark=on_dark(),
                 height=260,
             ),
             name="Agreement above independence",
@@ -133,7 +131,6 @@ def _draw_bars(
             frequency_table(known, counted, stderr, names),
             names=names,
             title="probability",
-            dark=on_dark(),
         ),
         name=title,
         alt="Probabilities beside shares in the sample. "
@@ -161,7 +158,6 @@ def _draw_maps(
                 row_title=f"← {before}",
                 column_title=f"{last} →",
                 most=top_of_scale(np.nan_to_num(known)),
-                dark=on_dark(),
             ),
             name=f"From {before} to {last}, {meaning}",
             alt=f"{meaning.capitalize()} of {len(names):,} pairs. {_in_words(*figures, names)}",

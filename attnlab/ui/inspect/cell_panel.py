@@ -1,17 +1,16 @@
-"""Inspect: the attention pattern of the sequence, and the arithmetic of one of its cells."""
+"""Inspect: the arithmetic of a cell of the attention, and of the logits."""
 
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from attnlab.charts import pattern_chart, pattern_table
-from attnlab.charts.core.drawing import with_position_word_in
+from attnlab.charts import map_chart, map_table
 from attnlab.configuration.number_text import show_percent
 from attnlab.models import AbstractModel, CellArithmetic
 from attnlab.models.inside import trace_of
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.page_theme import on_dark
 from attnlab.ui.inspect.maps_panel import map_height
 from attnlab.ui.inspect.view import View
 
@@ -72,19 +71,21 @@ def _draw_pattern(
     queries, keys = (
         tuple(int(place) + 1 for place in np.flatnonzero(mask.any(axis=axis))) for axis in (1, 0)
     )
-    chart = pattern_chart(
-        pattern_table(pattern, mask, symbols),
+    chart = map_chart(
+        map_table(pattern, seen=mask, symbols=symbols),
         length=length,
+        title="share of attention",
+        titles=(f"key: {word} attended to →", f"← query: {word} that attends"),
         symbols=symbols,
-        dark=on_dark(),
-        height=map_height(length),
         queries=queries,
         keys=keys,
+        word=word,
         clicked="cell",
+        height=map_height(length),
     )
     with st.container(key="chart_cells"):
         event = draw_chart(
-            with_position_word_in(chart, word),
+            chart,
             name="Pattern of the sequence",
             key="cell_chart",
             on_select="rerun",
@@ -173,3 +174,39 @@ def _short(number: float) -> str:
 
 def _signed(number: float) -> str:
     return f"({number:.3f})" if number < 0 else f"{number:.3f}"
+
+
+def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
+    """A row for each part; nothing for a model whose logits are no sum of them."""
+    if not model.logits_are_a_sum:
+        return
+    # Drawn when opened: a model's first arithmetic takes seconds.
+    panel = st.expander(
+        "What makes the logits",
+        key="contributions_panel",
+        on_change="rerun",
+        icon=":material/stacked_bar_chart:",
+    )
+    if not panel.open:
+        return
+    query = experiment.read_position
+    found = model.contributions(jnp.asarray(tokens), query)
+    with panel:
+        st.table(contribution_table(found, experiment.generator.vocabulary.symbols))
+        st.caption(
+            "How to read it: what each part adds to the logits after "
+            f"{experiment.generator.position_word} {query + 1} of the "
+            "sequence above, in nats, less the mean over tokens, which changes no prediction. The "
+            "rows sum to the last one, whose softmax is the prediction. These are direct "
+            "contributions: what a head writes may also be read by later parts, and then counts "
+            "as theirs."
+        )
+
+
+def contribution_table(found: dict[str, np.ndarray], symbols: tuple[str, ...]) -> pd.DataFrame:
+    """A row for every part, in the order of the model, and one for their sum."""
+    rows = {name: np.asarray(row, dtype=np.float64) for name, row in found.items()}
+    rows["logits"] = np.sum(list(rows.values()), axis=0)
+    cells = [[f"{value:+.2f}".replace("-", "−") for value in row - row.mean()]
+             for row in rows.values()]  # fmt: skip
+    return pd.DataFrame(cells, index=list(rows), columns=list(symbols))

@@ -1,45 +1,63 @@
-"""Inspect: all queries at once: what each attends to, depends on, and should depend on."""
+"""Inspect: all queries at once, of one run and of two side by side."""
+
+import functools
+from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Bool, Float
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from attnlab.charts import (
-    dependence_chart,
-    dependence_table,
-    difference_chart,
-    difference_table,
-    top_of_scale,
-)
+from attnlab.charts import SHARES, SIGNED, TRUTHS, Ramp, map_chart, map_table, top_of_scale
+from attnlab.configuration.options import OptionError, quoted
 from attnlab.inspection import Comparison
-from attnlab.models import AbstractModel
+from attnlab.models import AbstractModel, Trace
 from attnlab.optimum import Dependence
+from attnlab.runs.storage import Run, RunFileError, from_bytes
 from attnlab.training.experiment import Experiment
+from attnlab.training.limits import check_limits
+from attnlab.ui.controls.uploads import Told, draw_upload, take_upload
 from attnlab.ui.core.fragments import draw_while
+from attnlab.ui.core.hosting import limits
+from attnlab.ui.core.outside import as_text, draw_error
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.page_theme import on_dark
-from attnlab.ui.inspect.comparisons import (
+from attnlab.ui.inspect.view import (
+    UNITS,
+    View,
     is_truth_known,
     known_truth,
     mean_comparison,
     sequence_comparison,
 )
-from attnlab.ui.inspect.view import UNITS, View
+from attnlab.ui.train.inside.panel import draw_head_choice
+from attnlab.ui.train.inside.shown import Choice
+from attnlab.ui.train.session_past_runs import past_runs
 
 _HEIGHT, _LONG_HEIGHT, _ROW_HEIGHT = 300, 420, 150
-# Enough for a map that is steady to the eye, few enough to be met with every day changed.
+# Enough for a map that is steady to the eye, few enough to replace every day of each in passing.
 _SEQUENCES, _LONG_SEQUENCES, _LONG = 256, 48, 24
 _MEANING = {
     "attends": "the model attends to",
     "depends": "its prediction depends on",
     "truth": "the truth depends on",
 }
+_TITLES = {"attends": ("key: day attended to →", "← query: day that attends")}
+_OTHER_TITLES = ("day →", "← predicted from day")
+_FILE, _LOADED, _UPLOAD = "a run file", "second_run", "second_run_file"
+
+
+class _Map(NamedTuple):
+    """A map, its cells, and the positions of its rows, which count from 1."""
+
+    values: Float[np.ndarray, "query day"]
+    seen: Bool[np.ndarray, "query day"]
+    queries: tuple[int, ...]
 
 
 def draw_maps(
     experiment: Experiment, model: AbstractModel, test: np.ndarray, tokens: np.ndarray, view: View
 ) -> None:
-    """Three maps on the same axes and scale, and their difference.
+    """Draw three maps on the same axes and scale, and their difference.
 
     They are means over visible days of `test`, or of the one sequence `tokens`.
     """
@@ -47,7 +65,7 @@ def draw_maps(
     if known is None:
         draw_while(
             lambda: not is_truth_known(experiment),
-            lambda: st.caption(":material/hourglass_top: Working out the true dependence …"),
+            lambda: st.caption(":material/hourglass_top: Computing the true dependence …"),
             key="truth",
             waited=True,
         )
@@ -67,94 +85,146 @@ def draw_maps(
         found = mean_comparison(experiment, model, test[:size], true, marginals)
     else:
         found = sequence_comparison(experiment, model, tokens, marginals)
-    maps = {"depends": found.depends, "truth": found.truth}
-    past = seen_by(experiment, found)
-    seen = {"depends": past if experiment.model.causal else np.ones_like(past), "truth": past}
+    past = _past(experiment, found)
+    measured = {
+        "depends": (found.depends, past if experiment.model.causal else np.ones_like(past)),
+        "truth": (found.truth, past),
+    }
     if found.attention:
         attention, attends = view.of(found.attention)
-        maps, seen["attends"] = {"attends": attends, **maps}, attention.mask
-    drawn = {name: view.values(np.asarray(values, float)) for name, values in maps.items()}
+        measured = {"attends": (attends, attention.mask), **measured}
+    drawn = {
+        name: _map(view.values(np.asarray(values, float)), seen, experiment)
+        for name, (values, seen) in measured.items()
+    }
     # Their words may take two lines.
     columns = st.columns(len(drawn), vertical_alignment="bottom")
-    for column, (name, values) in zip(columns, drawn.items(), strict=True):
-        # Those of one unit are on one scale.
-        alike = [drawn[n] for n in drawn if view.shares or UNITS[n] == UNITS[name]]
-        unit = "share of the row" if view.shares else UNITS[name]
-        with column:
-            _draw_map(name, values, seen[name], experiment, unit, top_of_scale(*alike))
+    for column, (name, each) in zip(columns, drawn.items(), strict=True):
+        # Maps with the same unit have one scale.
+        same = [drawn[n].values for n in drawn if view.shares or UNITS[n] == UNITS[name]]
+        with column, st.container(key=f"chart_{name}"):
+            st.markdown(f"**{name}**: what {_MEANING[name]}")
+            _draw_map(
+                each,
+                "share of the row" if view.shares else UNITS[name],
+                top_of_scale(*same),
+                ramp=TRUTHS if name == "truth" else SHARES,
+                titles=_TITLES.get(name, _OTHER_TITLES),
+                name=f"Map: {name}",
+                alt=f"Map of what {_MEANING[name]}",
+            )
     _draw_how_to_read(found, experiment, true)
-    _draw_difference(drawn, experiment.length)
+    with st.expander("Difference of two maps", icon=":material/difference:"):
+        pairs = {
+            f"{one} - {other}": (one, other)
+            for one, other in (("depends", "truth"), ("attends", "depends"), ("attends", "truth"))
+            if one in drawn
+        }
+        chosen = st.selectbox("difference", list(pairs), key="map_difference")
+        first, second = pairs[chosen]
+        with st.container(key="chart_difference"):
+            _draw_difference(
+                drawn[first],
+                drawn[second],
+                "difference of shares" if view.shares else "difference",
+                name=f"Difference: {chosen}",
+                alt=chosen,
+            )
+        st.caption(f"How to read it: above 0 {first} is larger, below 0 {second}.")
 
 
-def seen_by(experiment: Experiment, found: Comparison) -> Bool[np.ndarray, "query day"]:
-    """The days up to the query, for each row of a comparison."""
+def _past(experiment: Experiment, found: Comparison) -> Bool[np.ndarray, "query day"]:
+    """Return the days up to the query, for each row of a comparison."""
     return np.tri(experiment.length, dtype=bool)[-len(found.depends) :]
 
 
-def map_height(length: int) -> int:
-    """Rows of many days need room for their names."""
+def _map(values: np.ndarray, seen: np.ndarray, experiment: Experiment) -> _Map:
+    length = experiment.length
+    # A single row is the one that makes the prediction, wherever that is read out.
+    alone = (experiment.read_position + 1,)
+    queries = tuple(range(1, length + 1)) if len(values) == length else alone
+    return _Map(values, np.asarray(seen), queries)
+
+
+def map_height(length: int, rows: int = 2) -> int:
+    """Return pixels of a map; the rows of many days need room for their names."""
+    if rows == 1:
+        return _ROW_HEIGHT
     return _HEIGHT if length <= _LONG else _LONG_HEIGHT
 
 
-def queries_of(values: np.ndarray, experiment: Experiment) -> tuple[int, ...]:
-    """The days of the rows of a map, counted from 1."""
-    length = experiment.length
-    if len(values) == length:
-        return tuple(range(1, length + 1))
-    # A single row is the one that makes the prediction, wherever that is read out.
-    return (experiment.read_position + 1,)
-
-
 def _draw_map(
-    name: str,
-    values: Float[np.ndarray, "query day"],
-    seen: Bool[np.ndarray, "query day"],
-    experiment: Experiment,
+    each: _Map,
     unit: str,
     most: float,
+    *,
+    name: str,
+    alt: str,
+    titles: tuple[str, str],
+    ramp: Ramp = SHARES,
 ) -> None:
-    alone, queries = len(values) == 1, queries_of(values, experiment)
-    day, query = "key: day attended to →", "← query: day that attends"
-    if name != "attends":
-        day, query = "day →", "← predicted from day"
-    strongest = int(values[-1].argmax()) + 1
-    with st.container(key=f"chart_{name}"):
-        st.markdown(f"**{name}**: what {_MEANING[name]}")
-        draw_chart(
-            dependence_chart(
-                dependence_table(values, seen=seen, first_query=queries[0]),
-                length=experiment.length,
-                title=unit,
-                most=most,
-                learned=name != "truth",
-                errors=False,
-                dark=on_dark(),
-                height=_ROW_HEIGHT if alone else map_height(experiment.length),
-                titles=(day, "query" if alone else query),
-                queries=queries,
-            ),
-            name=f"Map: {name}",
-            alt=f"Map of what {_MEANING[name]}. In the last row day {strongest} counts most, with "
-            f"{values[-1, strongest - 1]:.2f}.",
-        )
+    rows, length = each.values.shape
+    strongest = int(each.values[-1].argmax())
+    draw_chart(
+        map_chart(
+            map_table(each.values, seen=each.seen, first_query=each.queries[0]),
+            length=length,
+            title=unit,
+            domain=(0, most),
+            ramp=ramp,
+            titles=titles if rows > 1 else (titles[0], "query"),
+            queries=each.queries,
+            height=map_height(length, rows),
+        ),
+        name=name,
+        alt=f"{alt}. In the last row day {strongest + 1} counts most, with "
+        f"{each.values[-1, strongest]:.2f}.",
+    )
+
+
+def _draw_difference(one: _Map, other: _Map, title: str, *, name: str, alt: str) -> None:
+    """Draw one map minus another, of the rows that both have."""
+    rows, length = min(len(one.values), len(other.values)), one.values.shape[1]
+    shorter = one if len(one.values) == rows else other
+    table = map_table(
+        one.values[-rows:] - other.values[-rows:],
+        seen=one.seen[-rows:] | other.seen[-rows:],
+        first_query=shorter.queries[0],
+    )
+    largest = table.loc[table["value"].abs().idxmax()]
+    most = top_of_scale(table["value"].to_numpy())
+    draw_chart(
+        map_chart(
+            table,
+            length=length,
+            title=title,
+            domain=(-most, most),
+            ramp=SIGNED,
+            titles=("key day →", "← query day"),
+            queries=shorter.queries,
+            form="+.3f",
+            height=map_height(length, rows),
+        ),
+        name=name,
+        alt=f"{alt}: largest at query day {largest['query']:.0f} and day {largest['key']:.0f}, "
+        f"{largest['value']:+.2f}.",
+    )
 
 
 def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependence) -> None:
-    every = len(found.depends) == experiment.length
     words = ["How to read it: a row is a query, a column a day."]
     if found.attention:
         words.append(
-            "A day with a high number under attends and one near 0 under depends is attended to "
-            "but not used; one near 0 under attends may still count, since a query carries its own "
-            "day. Different patterns can predict alike: attention on other days is no error by "
-            "itself."
+            "High under attends but near 0 under depends: attended to but not used. Near 0 under "
+            "attends, a day may still count, since a query carries its own day. Different patterns "
+            "can predict equally well: attention on other days is no error in itself."
         )
     else:
         words.append(
-            "This model has no attention. A day with a high number under depends and one near 0 "
-            "under truth moves the model's prediction, but not the true one."
+            "This model has no attention. High under depends but near 0 under truth: the day moves "
+            "the model's prediction, but not the true one."
         )
-    if every and experiment.training.loss == "last":
+    if len(found.depends) == experiment.length and experiment.training.loss == "last":
         words.append("With the loss `last` only the last row was trained.")
     if np.isfinite(found.depends_stderr[-1]).all():
         source = (
@@ -169,34 +239,131 @@ def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependenc
     st.caption(" ".join(words))
 
 
-def _draw_difference(drawn: dict[str, Float[np.ndarray, "query day"]], length: int) -> None:
-    with st.expander("Difference of two maps", icon=":material/difference:"):
-        pairs = {
-            f"{one} - {other}": (one, other)
-            for one, other in (("depends", "truth"), ("attends", "depends"), ("attends", "truth"))
-            if one in drawn
-        }
-        chosen = st.selectbox("difference", list(pairs), key="map_difference")
-        one, other = (drawn[name] for name in pairs[chosen])
-        rows = min(len(one), len(other))
-        table = difference_table(one[-rows:], other[-rows:], length - rows + 1)
-        largest = table.loc[table["difference"].abs().idxmax()]
-        with st.container(key="chart_difference"):
-            draw_chart(
-                difference_chart(
-                    table,
-                    length=length,
-                    most=top_of_scale(table["difference"].to_numpy()),
-                    dark=on_dark(),
-                    height=map_height(length) if rows > 1 else _ROW_HEIGHT,
-                    queries=None if rows == length else (length,),
-                ),
-                name=f"Difference: {chosen}",
-                alt=f"{chosen}: largest at query day {largest['query']:.0f} and day "
-                f"{largest['key']:.0f}, {largest['difference']:+.2f}.",
-            )
-        first, second = pairs[chosen]
-        st.caption(
-            f"How to read it: above 0 {first} is larger, below 0 {second}; the scale has its "
-            "numbers above the map."
+def draw_two_runs(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
+    """Draw a map of this run, the same of another one, and their difference."""
+    panel = st.expander(
+        "Compare with another run", key="two_runs", on_change="rerun", icon=":material/compare:"
+    )
+    if not panel.open:
+        return
+    with panel:
+        other = _draw_run_choice()
+        known = known_truth(experiment)
+        if other is None or known is None:
+            return
+        if reason := _reason_against(experiment, other.experiment):
+            st.info(reason, icon=":material/compare:")
+            return
+        its = sequence_comparison(
+            other.experiment, other.state.model, tokens, known[1], key="other_comparison"
         )
+        mine = sequence_comparison(experiment, model, tokens, known[1])
+        _draw_comparison({"this": (experiment, mine), "other": (other.experiment, its)})
+
+
+def _draw_run_choice() -> Run | None:
+    past = {run.number: run for run in past_runs()}
+    choice = st.selectbox(
+        "other run",
+        [*past, _FILE],
+        key=f"other_run_{len(past)}",
+        format_func=lambda number: (
+            number
+            if number == _FILE
+            else f"{past[number].name}: {past[number].label}, step {past[number].snapshot.step:,}"
+        ),
+        help="An earlier run of this session, or a run file.",
+    )
+    if choice != _FILE:
+        return past[choice].stored
+    take_upload(_UPLOAD, _load)
+    draw_upload(
+        "Run file to compare with",
+        key=_UPLOAD,
+        help="Compared with the current run.",
+    )
+    return st.session_state.get(_LOADED)
+
+
+def _load(file: UploadedFile | None) -> Told:
+    st.session_state[_LOADED] = None
+    if file is None:
+        return None
+    try:
+        stored = from_bytes(file.getvalue())
+        check_limits(stored.experiment, limits())
+    except (RunFileError, OptionError) as error:
+        return functools.partial(draw_error, f"{quoted(file.name)}: {error}")
+    st.session_state[_LOADED] = stored
+    return None
+
+
+def _reason_against(this: Experiment, other: Experiment) -> str:
+    """Return why the two runs cannot read the same sequence, or an empty text."""
+    if this.length != other.length:
+        return (
+            f"This run sees {this.length} days and the other {other.length}: no sequence fits "
+            "both. Choose a run of the same length."
+        )
+    if this.generator.vocabulary != other.generator.vocabulary:
+        return "The tokens of the two runs differ. Choose a run of a process with the same tokens."
+    return ""
+
+
+def _draw_comparison(runs: dict[str, tuple[Experiment, Comparison]]) -> None:
+    without = [
+        f"The model of {'the ' * (name == 'other')}{name} run, `{experiment.model.name}`, has no "
+        "attention."
+        for name, (experiment, found) in runs.items()
+        if not found.attention
+    ]
+    if without:
+        st.caption(" ".join(without) + " Compared is what the predictions depend on.")
+        measure = "depends"
+    else:
+        measure = st.segmented_control(
+            "compare what it",
+            ["attends", "depends"],
+            default="attends",
+            required=True,
+            format_func=lambda name: {"attends": "attends to", "depends": "depends on"}[name],
+            key="two_runs_measure",
+        )
+    columns = st.columns(3, gap="small", vertical_alignment="bottom")
+    maps = {}
+    for column, (name, (experiment, found)) in zip(columns, runs.items(), strict=False):
+        with column:
+            words = f"{experiment.generator.name}, {experiment.model.name}, seed {experiment.seed}"
+            st.markdown(f"**{name} run**: {as_text(words)}")
+            maps[name] = _map_of_run(experiment, found, measure, name)
+    most = top_of_scale(*(each.values for each in maps.values()))
+    for column, (name, each) in zip(columns, maps.items(), strict=False):
+        with column, st.container(key=f"chart_{name}_run"):
+            _draw_map(
+                each,
+                UNITS[measure],
+                most,
+                titles=("key day →", "← query day"),
+                name=f"Two runs: {name} run",
+                alt=f"The {name} run {measure}",
+            )
+    with columns[2], st.container(key="chart_two_runs"):
+        st.markdown("**this run - other run**")
+        unit = f"difference, {UNITS[measure]}"
+        words = "This run less the other"
+        _draw_difference(*maps.values(), unit, name="Two runs: difference", alt=words)
+    one_row = min(len(each.values) for each in maps.values()) == 1
+    st.caption(
+        "Both models read the sequence above, and both maps have one scale. Positive differences: "
+        "larger in this run." + " Only the row that makes the prediction is in both." * one_row
+    )
+
+
+def _map_of_run(experiment: Experiment, found: Comparison, measure: str, name: str) -> _Map:
+    if measure == "attends":
+        trace = Trace(found.attention)
+        attention, values = Choice(0, *draw_head_choice(trace, f"{name}_run")).of(trace)
+        return _map(np.asarray(values, float), attention.mask, experiment)
+    past = _past(experiment, found)
+    seen = past if experiment.model.causal else np.ones_like(past)
+    return _map(np.asarray(found.depends, float), seen, experiment)

@@ -1,4 +1,4 @@
-"""Inspect: the predictions over the whole test set, and the model beside the true distribution."""
+"""Inspect: predictions over the whole test set, beside the true distribution."""
 
 from functools import partial
 
@@ -14,10 +14,13 @@ from attnlab.charts import (
     confusion_chart,
     confusion_table,
 )
+from attnlab.charts.drawing import with_position_word_in
 from attnlab.configuration.number_text import show_measured, show_percent
+from attnlab.generators import AbstractTask
 from attnlab.generators.vocabulary import Vocabulary
 from attnlab.inspection import LikelihoodRatioTest, Quality, Transitions, quality
 from attnlab.inspection.predictions import Means
+from attnlab.inspection.targets import TargetTest
 from attnlab.live.background import Background
 from attnlab.models import AbstractModel
 from attnlab.optimum import optimum
@@ -25,10 +28,10 @@ from attnlab.training.evaluation import EvaluationByPosition
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.page_theme import on_dark
 from attnlab.ui.core.process_figures import answer_or_none
 from attnlab.ui.core.session_work import draw_while_working, session_work
 from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
+from attnlab.ui.sequence_to_sequence.task_panel import draw_target_test
 
 _WORK, _MODEL = "quality", "quality_model"
 _HEIGHT = 300
@@ -79,7 +82,6 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
             confusion_chart(
                 confusion_table(counts, vocabulary),
                 symbols=vocabulary.symbols,
-                dark=on_dark(),
                 height=_HEIGHT,
             ),
             name="Confusion matrix",
@@ -100,7 +102,6 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
                     reliable.observed_stderr,
                     reliable.count,
                 ),
-                dark=on_dark(),
                 height=_HEIGHT,
             ),
             name="Calibration",
@@ -129,7 +130,6 @@ def _draw_by_day(found: EvaluationByPosition, experiment: Experiment) -> None:
         draw_chart(
             by_day_chart(
                 by_day_table(found.positions + 1, found.nll, found.nll_stderr, floors),
-                dark=on_dark(),
                 height=_HEIGHT,
             ),
             name="Loss by day",
@@ -197,3 +197,40 @@ def _verdict(found: LikelihoodRatioTest, size: int) -> str:
     if found.p_value < _LEVEL:
         return f"{shown}, the model's distribution differs from the true one"
     return f"{shown}, at the {_LEVEL:.0%} level {size:,} next days do not tell the two apart"
+
+
+def draw_target_quality(task: AbstractTask, model: AbstractModel, test: np.ndarray) -> None:
+    """Figures over the whole test set, worked out once for a model."""
+    st.header("Over the whole test set", anchor=False, divider="gray")
+    draw_target_test(task, model, test, partial(_draw_targets, task=task, size=len(test)))
+
+
+def _draw_targets(found: TargetTest, *, task: AbstractTask, size: int) -> None:
+    mean, floor, count = found.tokens.mean, task.floor(), task.given()
+    exact = show_measured(found.exact_match, found.exact_match_stderr)
+    with st.container(key="target_figures"):
+        st.markdown(
+            f"Targets right from end to end: **{exact}** of "
+            f"{size:,} test sources, written greedily. Single tokens given the true ones before: "
+            f"accuracy **{show_measured(mean.accuracy, mean.accuracy_stderr)}**, loss "
+            f"**{show_measured(mean.nll, mean.nll_stderr)}** nats where {floor:.3f} is the floor."
+        )
+    places = found.tokens.positions - count + 1
+    worst = int(np.argmax(found.tokens.nll))
+    chart = by_day_chart(
+        by_day_table(
+            places, found.tokens.nll, found.tokens.nll_stderr, np.full(len(places), floor)
+        ),
+        height=_HEIGHT,
+    )
+    with st.container(key="chart_by_target"):
+        draw_chart(
+            with_position_word_in(chart, "target token"),
+            name="Loss by target token",
+            alt=f"Loss by target token. Largest for token {places[worst]}, "
+            f"{found.tokens.nll[worst]:.3f} nats.",
+        )
+    st.caption(
+        "How to read it: the loss of each target token, given the source and the true target "
+        f"tokens before it, {OVER_TEST_SEQUENCES}; dashes: the least loss possible, exact."
+    )

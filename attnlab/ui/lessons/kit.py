@@ -10,12 +10,11 @@ from jaxtyping import Float
 from streamlit.delta_generator import DeltaGenerator
 
 from attnlab.charts import CLICKED, Drawing, Lit, matrix_chart, matrix_table
-from attnlab.charts.core.colours import hues, share_ramp, signed_ramp
+from attnlab.charts.style import HUES, SHARES, SIGNED
 from attnlab.configuration.options import OptionError, default_of, label_of, options_of
 from attnlab.ui.controls.address_controls import linked, or_last_good
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.page_theme import on_dark
 
 _Value = TypeVar("_Value")
 
@@ -115,7 +114,7 @@ def draw_figure(
             "selection_mode": CLICKED,
         }
     with place.container(key=f"chart_{key}"):
-        draw_chart(build(*tables, dark=on_dark(), **options), name=name, alt=alt, **clicks)
+        draw_chart(build(*tables, **options), name=name, alt=alt, **clicks)
 
 
 def _pass_click(key: str, on_click: Callable[[Mapping[str, Any]], None]) -> None:
@@ -156,8 +155,7 @@ def draw_matrix(
         makes: What a weight makes, whose colour its columns have.
         options: Of the chart.
     """
-    dark = on_dark()
-    hue = hues(dark=dark)
+    hue = HUES
     colours = {"query": hue.query, "key": hue.key, "value": hue.value, "source": hue.key}
     of_row, of_column = (colours.get(each.partition(":")[0]) for each in (rows, makes or columns))
     frames = [Lit(of_row or hue.cursor, row=row)] if row else []
@@ -175,7 +173,7 @@ def draw_matrix(
         row_title=f"← {rows}" if rows else "row",
         column_title=f"{columns} →",
         domain=(0.0, 1.0) if shares else (-largest, largest),
-        ramp=share_ramp(dark=dark) if shares else signed_ramp(dark=dark),
+        ramp=SHARES if shares else SIGNED,
         row_colour=of_row,
         column_colour=of_column,
         lit=tuple(frames),

@@ -184,4 +184,4 @@ def _floor_text(floor: Best) -> str:
 
 def _curve(run: PastRun) -> PastCurve:
     tests = tuple((step, test.nll) for step, test in run.snapshot.history.tests)
-    return PastCurve(run.name, past_hue(run.number, dark=on_dark()), tests)
+    return PastCurve(run.name, past_hue(run.number), tests)

@@ -52,9 +52,9 @@ def _maps(
     trained = not shown.is_untrained if trained is None else trained
     word = shown.snapshot.experiment.generator.position_word
     words = words._replace(key=with_position_word(words.key, word))
-    rows = {"words": words, "read": shown.read, "trained": trained, "symbols": shown.symbols}
+    rows = {"words": words, "read": shown.read, "symbols": shown.symbols}
     return heads_chart(
-        heads_table(patterns, mask, heads=heads, **rows),
+        heads_table(patterns, mask, heads=heads, trained=trained, **rows),
         informative_table(shown.informative if marked else (), len(heads)),
         shape=mask.shape,
         **rows,

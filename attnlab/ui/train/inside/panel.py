@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from attnlab.charts.core.drawing import with_position_word_in
+from attnlab.charts.drawing import with_position_word_in
 from attnlab.configuration.position_words import with_position_word
 from attnlab.generators import AbstractTask
 from attnlab.inspection import depends_on

@@ -1,1 +1,0 @@
-"""Many runs side by side: figures over seeds, curves, maps and shares."""

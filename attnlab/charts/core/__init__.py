@@ -1,1 +1,0 @@
-"""What charts are made of: forms, hues, axes, legends, files."""

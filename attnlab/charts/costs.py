@@ -1,0 +1,133 @@
+"""Charts of two lessons: the costs of attention, and the bottleneck."""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.heatmap import tip
+from attnlab.charts.lines import by_name, measured, top_legend
+from attnlab.charts.style import HUES, past_hue
+from attnlab.configuration.number_text import show_range
+
+# By its shape, too, for readers who see no difference of colour.
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
+# Between the marks of two widths at one length, on the axis of lengths.
+_APART = 0.14
+
+
+def cost_table(costs: Iterable[tuple[str, int, float, float, float]]) -> pd.DataFrame:
+    """Return a row for each series, length, value, minimum and maximum."""
+    return pd.DataFrame(costs, columns=["series", "length", "value", "low", "high"])
+
+
+@drawn_once
+def cost_chart(
+    table: Rows,
+    *,
+    series: Sequence[str],
+    lengths: Sequence[int],
+    y_title: str,
+    ranges: bool = True,
+    today: int | None = None,
+) -> alt.LayerChart:
+    """Draw a line for each of `series` on logarithmic axes, with bars where there are `ranges`.
+
+    `today` is a length that is marked.
+    """
+    x = alt.X(
+        "length:Q",
+        title="length of the sequence",
+        scale=alt.Scale(type="log", base=2, domain=[min(lengths), max(lengths)], nice=False),
+        axis=alt.Axis(values=list(lengths), format=",d", labelOverlap=True),
+    )
+    scale = alt.Scale(type="log", nice=False, padding=8)
+    y = partial(alt.Y, title=y_title, scale=scale, axis=alt.Axis(format=",~g", tickCount=6))
+    tooltip = [
+        tip("series:N", " "),
+        tip("length:Q", None, ",d"),
+        tip("value:Q", y_title, ",.3~g"),
+        *[tip("low:Q", "minimum", ",.3~g"), tip("high:Q", "maximum", ",.3~g")] * ranges,
+    ]
+    # Two names fit beside each other on a phone.
+    colours = [past_hue(number) for number in range(len(series))]
+    colour = by_name(alt.Color, "series", series, colours, legend=top_legend(columns=2))
+    shapes = [_SHAPES[number % len(_SHAPES)] for number in range(len(series))]
+    shape = by_name(alt.Shape, "series", series, shapes)
+    base = alt.Chart(table).encode(x=x, color=colour)
+    line, rule, point = measured(base, y, "value", tooltip, shape=shape)
+    layers = [line, rule, point] if ranges else [line, point]
+    if today is not None:
+        here = alt.Chart(alt.InlineData([{"length": today}])).encode(x=x)
+        layers.insert(0, here.mark_rule(color=HUES.truth, strokeDash=[4, 4]))
+    return alt.layer(*layers)
+
+
+def exact_match_table(
+    points: Iterable[tuple[int, int, float, float, float]], widths: Sequence[int]
+) -> pd.DataFrame:
+    """Return a row for each point: length, width, mean, and the ends of its interval."""
+    table = pd.DataFrame(points, columns=["length", "width", "share", "low", "high"])
+    place = table["width"].map({width: at for at, width in enumerate(widths)})
+    table["at"] = table["length"] + (place - (len(widths) - 1) / 2) * _APART
+    table["interval"] = [
+        f"{show_range(100 * low, 100 * high, places=1)} %"
+        for low, high in zip(table["low"], table["high"], strict=True)
+    ]
+    return table
+
+
+@drawn_once
+def exact_match_chart(
+    table: Rows,
+    *,
+    lengths: tuple[int, ...],
+    bits: tuple[str, ...],
+    widths: tuple[int, ...],
+    attends: bool,
+) -> alt.LayerChart:
+    """Draw a line for each width over the lengths, with the bits of each length below it.
+
+    The widest line is the strongest. `attends` chooses the colour: of what attends, or does not.
+    """
+    texts = [[str(n), f"{b} bits"] for n, b in zip(lengths, bits, strict=True)]
+    x = alt.X(
+        "at:Q",
+        title="hand size (bits needed to identify the hand)",
+        scale=alt.Scale(domain=[min(lengths) - 0.6, max(lengths) + 0.6], nice=False),
+        axis=alt.Axis(
+            values=list(lengths),
+            labelExpr=f"{texts}[indexof({list(lengths)}, datum.value)]",
+            labelOverlap=False,
+            grid=False,
+        ),
+    )
+    y = partial(
+        alt.Y,
+        title="exact match (% of hands)",
+        scale=alt.Scale(domain=[0, 1], nice=False),
+        axis=alt.Axis(format=".0%", values=[0, 0.25, 0.5, 0.75, 1]),
+    )
+    names, more = [str(width) for width in widths], {"title": "width of the state"}
+    legend = {"legend": top_legend(columns=len(widths))}
+    strength = np.linspace(0.45, 1, len(widths))
+    tooltip = [
+        tip("width:N", "width of the state"),
+        tip("length:Q", "cards"),
+        tip("share:Q", "exact match", ".1%"),
+        tip("interval:N", "95 % interval over seeds"),
+    ]
+    base = alt.Chart(table).encode(
+        x=x, opacity=by_name(alt.Opacity, "width", names, strength, **more, **legend)
+    )
+    look = {"color": HUES.learned if attends else HUES.cursor}
+    at = base.encode(y=y("share:Q"))
+    shape = by_name(alt.Shape, "width", names, _SHAPES[: len(widths)], **more)
+    return alt.layer(
+        at.mark_line(strokeWidth=1.8, **look),
+        base.encode(y=y("low:Q"), y2="high:Q").mark_rule(strokeWidth=2, **look),
+        at.encode(shape=shape, tooltip=tooltip).mark_point(filled=True, size=70, **look),
+    )

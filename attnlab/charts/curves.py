@@ -1,0 +1,306 @@
+"""Settings over training, against two options, and across all options."""
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from attnlab.charts.dots import TITLES, has_figure
+from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.heatmap import heatmap, shade, side, tip
+from attnlab.charts.lines import by_name, top_legend
+from attnlab.charts.style import HUES, INK, SHARES, past_hue
+from attnlab.comparisons.intervals import (
+    FEWEST_FOR_BAND,
+    CurveOverSeeds,
+    Interval,
+    curve_over_seeds,
+    widened,
+)
+from attnlab.comparisons.summary import Row
+from attnlab.configuration.number_text import show_range
+
+BRUSH = "brush"
+# Pixels of a cell of two options, of what is around the cells, and of the lowest map.
+_CELL, _AROUND, _LEAST = 62, 110, 230
+MEASURES = {
+    "loss": "test loss (nats)",
+    "gap": "test loss − floor (nats)",
+    "accuracy": "test accuracy",
+}
+# A log axis has no 0: the start stands half a step before step 1.
+_START = 0.5
+# Of names of which two fit side by side on a phone.
+_MOST_LETTERS = 22
+# More lines of single seeds would hide the mean.
+_MOST_SEEDS = 10
+
+
+def bands_table(rows: Sequence[Row], labels: Sequence[str], measure: str) -> pd.DataFrame:
+    """Return a row for each setting and tested step; for a gap, where the floor is known.
+
+    `low` and `high` are empty where a setting has too few seeds for a band.
+    """
+    found = []
+    for label, row, curve in _curves(rows, labels, measure):
+        for step, mean in zip(curve.steps, curve.intervals, strict=True):
+            each = _shown(mean, row, measure)
+            has_band = each.n >= FEWEST_FOR_BAND
+            ends = (each.low, each.high) if has_band else (None, None)
+            text = show_range(each.low, each.high, places=4) if has_band else "–"
+            found.append((label, step, max(step, _START), each.mean, *ends, text, each.n))
+    columns = ["setting", "step", "at", "value", "low", "high", "interval", "n"]
+    return pd.DataFrame(found, columns=columns).astype({"low": float, "high": float})
+
+
+def each_seed_table(rows: Sequence[Row], labels: Sequence[str], measure: str) -> pd.DataFrame:
+    """Return a row for each setting, seed and step of `bands_table`, where the seeds are few."""
+    found = [
+        (label, seed, max(step, _START), value - _subtracted(row, measure))
+        for label, row, curve in _curves(rows, labels, measure)
+        if 1 < len(curve.each) <= _MOST_SEEDS
+        for seed, values in curve.each.items()
+        for step, value in zip(curve.steps, values, strict=True)
+    ]
+    return pd.DataFrame(found, columns=["setting", "seed", "at", "value"])
+
+
+def _curves(
+    rows: Sequence[Row], labels: Sequence[str], measure: str
+) -> Iterator[tuple[str, Row, CurveOverSeeds]]:
+    for row, label in zip(rows, labels, strict=True):
+        if measure != "gap" or row.references is not None:
+            figure = "accuracy" if measure == "accuracy" else "nll"
+            yield label, row, curve_over_seeds(row.finished, figure)
+
+
+def _subtracted(row: Row, measure: str) -> float:
+    return row.references.best.nll if measure == "gap" else 0.0
+
+
+def _shown(interval: Interval, row: Row, measure: str) -> Interval:
+    if measure == "gap":
+        # The error of an estimated floor is the same at every step.
+        moved = interval.plus(-_subtracted(row, measure))
+        return widened(moved, row.references.best.nll_stderr)
+    return interval.within(0.0, 1.0) if measure == "accuracy" else interval
+
+
+def levels_table(rows: Sequence[Row], measure: str) -> pd.DataFrame:
+    """Return the best possible and a uniform guess, where they are the same for all settings."""
+    known = {(row.setting.experiment.generator, row.setting.experiment.length) for row in rows}
+    references = rows[0].references if rows else None
+    if len(known) != 1 or references is None:
+        return pd.DataFrame([], columns=["name", "value"])
+    if measure == "gap":
+        span = references.uniform.nll - references.best.nll
+        return pd.DataFrame([("uniform guess", span)], columns=["name", "value"])
+    name = "accuracy" if measure == "accuracy" else "nll"
+    pairs = (("best possible", references.best), ("uniform guess", references.uniform))
+    found = [(title, getattr(best, name)) for title, best in pairs]
+    return pd.DataFrame(found, columns=["name", "value"])
+
+
+@drawn_once
+def bands_chart(
+    table: Rows,
+    each: Rows,
+    levels: Rows,
+    *,
+    measure: str,
+    labels: Sequence[str],
+    log_steps: bool,
+    log_values: bool,
+) -> alt.LayerChart:
+    """Draw the mean of each setting in its band, single seeds as thin lines, levels in grey."""
+    x = alt.X(
+        "at:Q",
+        title="step (log scale; the start at the left)" if log_steps else "step",
+        scale=alt.Scale(type="log", domainMin=_START, nice=False) if log_steps else alt.Scale(),
+        axis=alt.Axis(format="~s", labelOverlap=True, tickCount=6),
+    )
+    y = partial(
+        alt.Y,
+        title=MEASURES[measure] + (", log scale" if log_values else ""),
+        scale=alt.Scale(type="log", clamp=True) if log_values else alt.Scale(zero=False),
+        axis=alt.Axis(format="~g"),
+    )
+    columns = 1 if max(map(len, labels)) > _MOST_LETTERS else 2
+    legend = top_legend(symbolType="stroke", symbolStrokeWidth=3, columns=columns, labelLimit=330)
+    colours = [past_hue(number) for number in range(len(labels))]
+    colour = by_name(alt.Color, "setting", labels, colours, legend=legend)
+    base, singles = (alt.Chart(rows).encode(x=x, color=colour) for rows in (table, each))
+    if log_values:
+        # On a log scale there is no place for what is not above 0.
+        base, singles = (chart.transform_filter("datum.value > 0") for chart in (base, singles))
+    bands = base.transform_filter("isValid(datum.low)")
+    if log_values:
+        bands = bands.transform_calculate(low="max(datum.low, datum.value / 100)")
+    tooltip = [
+        tip("setting:N"),
+        tip("step:Q", None, ",d"),
+        tip("value:Q", MEASURES[measure], ".4f"),
+        tip("interval:N", "95 % interval"),
+        tip("n:Q", "seeds", "d"),
+    ]
+    level, grey = alt.Chart(levels).encode(y=y("value:Q")), {"color": HUES.truth}
+    name = {"align": "right", "baseline": "bottom", "dx": -4, "dy": -3, "x": "width"}
+    return alt.layer(
+        level.mark_rule(strokeDash=[5, 4], strokeWidth=1.5, **grey),
+        level.encode(text="name:N").mark_text(**name, **grey),
+        bands.encode(y=y("low:Q"), y2="high:Q").mark_area(opacity=0.18),
+        singles.encode(y=y("value:Q"), detail="seed:N").mark_line(strokeWidth=0.8, opacity=0.5),
+        base.encode(y=y("value:Q"), tooltip=tooltip).mark_line(
+            strokeWidth=2, point=alt.OverlayMarkDef(size=22)
+        ),
+    )
+
+
+def swept_table(rows: Sequence[Row], across: str, down: str, figure: str) -> pd.DataFrame:
+    """Return a row for each pair of values: the mean over seeds and settings that share it."""
+    cells: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        options = dict(row.setting.options)
+        if across in options and down in options and has_figure(row, figure):
+            place = options[across], options[down]
+            cells.setdefault(place, []).append(getattr(row, figure).mean)
+    found = [(*place, float(np.mean(each)), len(each)) for place, each in cells.items()]
+    return pd.DataFrame(found, columns=["across", "down", "value", "settings"])
+
+
+@drawn_once
+def swept_chart(
+    table: Rows,
+    *,
+    figure: str,
+    titles: tuple[str, str],
+    across: Sequence[str],
+    down: Sequence[str],
+    domain: tuple[float, float],
+) -> alt.LayerChart:
+    """Draw a result against two options; colours are on the fixed `domain`."""
+    number, exact = (".0%", ".1%") if figure == "learned" else (".3f", ".4f")
+    ends = {"values": domain, "form": number, "length": 120}
+    return heatmap(
+        table,
+        x=side(alt.X, "across", f"{titles[0]} →", across),
+        y=side(alt.Y, "down", f"← {titles[1]}", down),
+        colour=shade("value", TITLES[figure], SHARES, domain, **ends),
+        tooltip=[
+            tip("across:N", titles[0]),
+            tip("down:N", titles[1]),
+            tip("value:Q", TITLES[figure], exact),
+            tip("settings:Q", "settings in the mean", "d"),
+        ],
+        number=alt.Text("value:Q", format=number),
+        strong=f"datum.value > {sum(domain) / 2}",
+    ).properties(height=max(_LEAST, _CELL * len(down) + _AROUND))
+
+
+class Axis(NamedTuple):
+    """A title, and the place of each setting on the axis, from 0 to 1, or None.
+
+    `marks` are texts at some heights.
+    """
+
+    title: str
+    heights: tuple[float | None, ...]
+    marks: tuple[tuple[float, str], ...]
+
+
+def axis_of_texts(title: str, texts: Sequence[str | None], order: Sequence[str]) -> Axis:
+    """Return an axis of values in their given order."""
+    steps = max(1, len(order) - 1)
+    places = {text: number / steps for number, text in enumerate(order)}
+    return Axis(title, tuple(places.get(text) for text in texts), tuple(
+        (height, text) for text, height in places.items()
+    ))  # fmt: skip
+
+
+def axis_of_numbers(title: str, numbers: Sequence[float | None], form: str) -> Axis:
+    """Return an axis from the least of the numbers to the greatest."""
+    known = [number for number in numbers if number is not None]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    span = high - low or 1.0
+    heights = tuple(None if number is None else (number - low) / span for number in numbers)
+    marks = ((0.0, format(low, form)), (1.0, format(high, form)))
+    return Axis(title, heights, marks if high > low else marks[:1])
+
+
+def lines_table(axes: Sequence[Axis], labels: Sequence[str], lit: Sequence[bool]) -> pd.DataFrame:
+    """Return a row for each setting and axis that it has a place on."""
+    found = [
+        (number, label, place, axis.heights[number], "in" if lit[number] else "out")
+        for number, label in enumerate(labels)
+        for place, axis in enumerate(axes)
+        if axis.heights[number] is not None
+    ]
+    return pd.DataFrame(found, columns=["number", "setting", "axis", "height", "lit"])
+
+
+def marks_table(axes: Sequence[Axis]) -> pd.DataFrame:
+    """Return a row for each text on an axis."""
+    found = [
+        (place, height, text) for place, axis in enumerate(axes) for height, text in axis.marks
+    ]
+    return pd.DataFrame(found, columns=["axis", "height", "text"])
+
+
+def within(
+    axes: Sequence[Axis], across: tuple[float, float], heights: tuple[float, float]
+) -> tuple[bool, ...]:
+    """Return which settings pass a box: on each axis in it, if any, at its heights."""
+    inside = [axis for place, axis in enumerate(axes) if min(across) <= place <= max(across)]
+    low, high = min(heights), max(heights)
+    count = len(axes[0].heights) if axes else 0
+    if not inside:
+        return (True,) * count
+    return tuple(
+        all(
+            (height := axis.heights[number]) is not None and low <= height <= high
+            for axis in inside
+        )
+        for number in range(count)
+    )
+
+
+@drawn_once
+def parallel_chart(lines: Rows, marks: Rows, *, titles: Sequence[str]) -> alt.LayerChart:
+    """Draw a line for each setting across all options; a box can be drawn over the axes."""
+    places = list(range(len(titles)))
+    x = alt.X(
+        "axis:Q",
+        title=None,
+        scale=alt.Scale(domain=[-0.2, len(titles) - 0.6], nice=False, zero=False),
+        axis=alt.Axis(
+            values=places,
+            labelExpr=f"{json.dumps(list(titles), ensure_ascii=False)}[datum.value]",
+            orient="top",
+            ticks=False,
+            domain=False,
+            labelLimit=130,
+            gridColor=HUES.truth,
+        ),
+    )
+    y = alt.Y("height:Q", axis=None, scale=alt.Scale(domain=[-0.06, 1.06], nice=False, zero=False))
+    look, lit = {"title": alt.Undefined, "legend": None}, ("in", "out")
+    drawn = alt.Chart(lines).encode(
+        x=x,
+        y=y,
+        detail="number:N",
+        color=by_name(alt.Color, "lit", lit, (HUES.learned, HUES.training), **look),
+        opacity=by_name(alt.Opacity, "lit", lit, (0.8, 0.2), **look),
+        tooltip=[tip("setting:N")],
+    )
+    brush = alt.selection_interval(name=BRUSH, encodings=["x", "y"])
+    texts = alt.Chart(marks).encode(x=x, y=y, text="text:N")
+    return alt.layer(
+        drawn.mark_line(strokeWidth=1.8, point=alt.OverlayMarkDef(size=30, opacity=1)).add_params(
+            brush
+        ),
+        texts.mark_text(align="left", dx=7, color=INK, fontSize=11),
+    )

@@ -1,0 +1,316 @@
+"""Settings below each other: each one's runs as dots, their mean, and what could be reached."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import altair as alt
+import pandas as pd
+
+from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.heatmap import tip
+from attnlab.charts.lines import by_name, top_legend
+from attnlab.charts.style import GROUND, HUES, INK
+from attnlab.comparisons.paired import Share
+from attnlab.comparisons.summary import Row, figures_of
+from attnlab.comparisons.verdicts import PublishedRow
+from attnlab.configuration.number_text import show_range
+from attnlab.optimum import Best
+from attnlab.training.shares import learned_share
+
+# The reference predictors by their names, and the dashes of their lines.
+REFERENCES = {
+    "uniform guess": [1, 3],
+    "majority": [3, 3],
+    "best linear": [8, 3, 2, 3],
+    "best possible": [6, 2],
+}
+TITLES = {
+    "accuracy": "test accuracy",
+    "nll": "test loss (nats)",
+    "learned": "learned, of what can be learned",
+    "exact_match": "exact match",
+}
+SEED = "the seed"
+ENGLISH, JAPANESE = "published (English)", "published (Japanese)"
+BEYOND_NOISE, WITHIN_NOISE = "beyond the noise", "within the noise"
+# Pixels: of a row; of a share, and of what is around all of them.
+_ROW, _SHARE_ROW, _SHARE_AROUND = 38, 30, 70
+# The dots are below the name: by this share of the row below its middle.
+_BELOW = 0.14
+
+
+def seeds_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.DataFrame:
+    """Return a row for each finished run; settings count from 1."""
+    found = [
+        (place + _BELOW, label, seed, value)
+        for place, (row, label) in enumerate(zip(rows, labels, strict=True), 1)
+        if has_figure(row, figure)
+        for seed, value in figures_of(row, figure).items()
+    ]
+    return pd.DataFrame(found, columns=["place", "setting", "seed", "value"])
+
+
+def means_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.DataFrame:
+    """Return a row for each setting with a finished run; a single run has no interval."""
+    found = []
+    for place, (row, label) in enumerate(zip(rows, labels, strict=True), 1):
+        if has_figure(row, figure):
+            each = getattr(row, figure)
+            text = "–"
+            if each.low is not None:
+                scale, unit = (100, " %") if figure == "learned" else (1, "")
+                ends = scale * each.low, scale * each.high
+                text = show_range(*ends, places=1 if unit else 4) + unit
+            n = len(row.finished)
+            found.append((place + _BELOW, label, each.mean, each.low, each.high, text, n))
+    columns = ["place", "setting", "value", "low", "high", "interval", "n"]
+    return pd.DataFrame(found, columns=columns).astype({"low": float, "high": float})
+
+
+def references_table(rows: Sequence[Row], figure: str) -> pd.DataFrame:
+    """Return a row for each setting and reference predictor that is known.
+
+    Exact match has none: it is about the tokens that a model writes, one after the other.
+    """
+    found = [
+        (place, place - 0.16, place + 0.44, name, value)
+        for place, row in enumerate(rows, 1)
+        for name, value in _references(row, figure)
+    ]
+    return pd.DataFrame(found, columns=["place", "above", "below", "reference", "value"])
+
+
+def has_figure(row: Row, figure: str) -> bool:
+    """Return whether a setting has that result already."""
+    return getattr(row, figure) is not None
+
+
+def _references(row: Row, figure: str) -> Iterator[tuple[str, float]]:
+    known = row.references
+    if known is None or figure == "exact_match":
+        return
+    each: tuple[Best | None, ...] = (known.uniform, known.majority, known.linear, known.best)
+    vocab = row.setting.experiment.generator.vocabulary.size
+    for name, best in zip(REFERENCES, each, strict=True):
+        if best is None:
+            continue
+        if figure != "learned":
+            yield name, getattr(best, figure)
+        elif (share := learned_share(best, known.best, vocab)) is not None:
+            yield name, share.share
+
+
+def _with_rows(labels: Sequence[str], *layers: alt.Chart) -> alt.LayerChart:
+    """Give each label a row of the same height, with its name, whatever legends and axes take."""
+    # In the chart, not beside it: on a phone they would leave no room for it.
+    names = [{"place": place - 0.27, "name": label} for place, label in enumerate(labels, 1)]
+    named = alt.Chart(alt.InlineData(names)).encode(y=_row_axis("place:Q", labels), text="name:N")
+    # By default legends would take their room from the rows.
+    sizes = alt.AutoSizeParams(type="fit-x", contains="padding")
+    chart = alt.layer(*layers, named.mark_text(align="left", color=INK, x=2))
+    return chart.properties(height=_ROW * len(labels), autosize=sizes)
+
+
+def _row_axis(field: str, labels: Sequence[str]) -> alt.Y:
+    """Return settings downwards by their place, counted from 1."""
+    # The same everywhere, or else the layers disagree.
+    scale = alt.Scale(domain=[len(labels) + 0.5, 0.5], nice=False, zero=False)
+    return alt.Y(field, axis=None, scale=scale)
+
+
+_ACCURACY = partial(alt.X, title=TITLES["accuracy"], scale=alt.Scale(zero=False))
+
+
+def _dots(
+    seeds: Rows, means: Rows, references: Rows, figure: str, labels: Sequence[str]
+) -> list[alt.Chart]:
+    """Return the layers of `dots_chart`, the reference predictors first."""
+    share = figure == "learned"
+    x = partial(
+        alt.X,
+        title=TITLES[figure],
+        scale=alt.Scale(domain=[0, 1]) if figure == "exact_match" else alt.Scale(zero=False),
+        axis=alt.Axis(tickCount=8, labelOverlap=True, **({"format": ".0%"} if share else {})),
+    )
+    y, form = partial(_row_axis, labels=labels), ".1%" if share else ".4f"
+    value = tip("value:Q", TITLES[figure], form)
+    legend = top_legend(symbolType="stroke", symbolSize=300, columns=2)
+    dashes = by_name(
+        alt.StrokeDash,
+        "reference",
+        REFERENCES,
+        REFERENCES.values(),
+        legend=None if figure == "exact_match" else legend,
+    )
+    known = alt.Chart(references).encode(
+        x=x("value:Q"),
+        y=y("above:Q"),
+        y2="below:Q",
+        strokeDash=dashes,
+        tooltip=[tip("reference:N"), value],
+    )
+    each = alt.Chart(seeds).encode(
+        x=x("value:Q"), y=y("place:Q"), tooltip=[tip("setting:N"), tip("seed:O"), value]
+    )
+    base = alt.Chart(means).encode(y=y("place:Q"))
+    span = base.transform_filter("isValid(datum.low)").encode(x=x("low:Q"), x2="high:Q")
+    mean = base.encode(
+        x=x("value:Q"),
+        tooltip=[
+            tip("setting:N"),
+            tip("value:Q", "mean", form),
+            tip("interval:N", "95 % interval"),
+            tip("n:Q", "seeds", "d"),
+        ],
+    )
+    look = {"color": HUES.learned}
+    return [
+        known.mark_rule(color=HUES.truth, strokeWidth=1.6),
+        span.mark_rule(strokeWidth=2, opacity=0.6, **look),
+        each.mark_circle(size=44, opacity=1, stroke=GROUND, **look),
+        mean.mark_point(filled=True, shape="diamond", size=110, opacity=1, **look),
+    ]
+
+
+@drawn_once
+def dots_chart(
+    seeds: Rows, means: Rows, references: Rows, *, figure: str, labels: Sequence[str]
+) -> alt.LayerChart:
+    """Draw a row for each setting: its runs as small dots, their mean with its interval."""
+    return _with_rows(labels, *_dots(seeds, means, references, figure, labels))
+
+
+def published_table(rows: Sequence[PublishedRow]) -> pd.DataFrame:
+    """Return a row for each result of the post; settings count from 1."""
+    found = [
+        (place + _BELOW, f"{row.process} · {row.model}", name, figure)
+        for place, row in enumerate(rows, 1)
+        for name, figure in zip((ENGLISH, JAPANESE), row.published, strict=True)
+        if figure is not None
+    ]
+    return pd.DataFrame(found, columns=["place", "setting", "post", "value"])
+
+
+def gains_table(rows: Sequence[PublishedRow], labels: Sequence[str]) -> pd.DataFrame:
+    """Return a row for each switch whose gain is known; settings count from 1."""
+    found = [
+        (
+            place + _BELOW,
+            label,
+            row.gain.difference.mean,
+            row.gain.difference.low,
+            row.gain.difference.high,
+            show_range(row.gain.difference.low, row.gain.difference.high, places=4),
+            WITHIN_NOISE if row.gain.within_noise else BEYOND_NOISE,
+            row.gain.difference.n,
+        )
+        for place, (row, label) in enumerate(zip(rows, labels, strict=True), 1)
+        if row.gain is not None
+    ]
+    columns = ["place", "setting", "gain", "low", "high", "interval", "noise", "n"]
+    return pd.DataFrame(found, columns=columns)
+
+
+@drawn_once
+def published_chart(
+    seeds: Rows, means: Rows, references: Rows, published: Rows, *, labels: Sequence[str]
+) -> alt.LayerChart:
+    """Draw as `dots_chart` the accuracy, with the post's results as open marks."""
+    # Beside the other legend there is no room on a phone.
+    legend = alt.Legend(orient="bottom", columns=2)
+    kinds, shapes = (ENGLISH, JAPANESE), ("square", "triangle-up")
+    marks = alt.Chart(published).encode(
+        x=_ACCURACY("value:Q"),
+        y=_row_axis("place:Q", labels),
+        shape=by_name(alt.Shape, "post", kinds, shapes, legend=legend),
+        tooltip=[
+            tip("setting:N"),
+            tip("post:N", " "),
+            tip("value:Q", TITLES["accuracy"], ".3f"),
+        ],
+    )
+    look = {"size": 90, "strokeWidth": 2, "filled": False, "opacity": 1}
+    layers = _dots(seeds, means, references, "accuracy", labels)
+    return _with_rows(labels, *layers, marks.mark_point(color=HUES.cursor, **look))
+
+
+@drawn_once
+def climb_chart(
+    seeds: Rows, means: Rows, references: Rows, *, labels: Sequence[str]
+) -> alt.LayerChart:
+    """Draw as `dots_chart` the accuracy, with a line from each mean to the next."""
+    path = alt.Chart(means).encode(
+        x=_ACCURACY("value:Q"), y=_row_axis("place:Q", labels), order=alt.Order("place:Q")
+    )
+    line = path.mark_line(color=HUES.learned, strokeWidth=1.2, opacity=0.5)
+    known, *rest = _dots(seeds, means, references, "accuracy", labels)
+    return _with_rows(labels, known, line, *rest)
+
+
+@drawn_once
+def gains_chart(table: Rows, *, labels: Sequence[str]) -> alt.LayerChart:
+    """Draw a row for each switch: what it adds to the accuracy, with its interval, beside 0."""
+    x = partial(alt.X, title="gain in test accuracy", scale=alt.Scale(zero=True))
+    kinds, hues = (BEYOND_NOISE, WITHIN_NOISE), (HUES.learned, HUES.training)
+    legend = top_legend(symbolType="diamond", columns=1)
+    base = alt.Chart(table).encode(
+        y=_row_axis("place:Q", labels),
+        color=by_name(alt.Color, "noise", kinds, hues, legend=legend),
+    )
+    none = alt.Chart(alt.InlineData([{"gain": 0}])).encode(x=x("gain:Q"))
+    tooltip = [
+        tip("setting:N", "switch"),
+        tip("gain:Q", "mean gain", "+.4f"),
+        tip("interval:N", "95 % interval"),
+        tip("n:Q", "seeds", "d"),
+    ]
+    points = base.encode(x=x("gain:Q"), tooltip=tooltip)
+    return _with_rows(
+        labels,
+        none.mark_rule(color=HUES.truth, strokeDash=[4, 4]),
+        base.encode(x=x("low:Q"), x2="high:Q").mark_rule(strokeWidth=2.5),
+        points.mark_point(filled=True, shape="diamond", size=110, opacity=1),
+    )
+
+
+def share_names(shares: Sequence[Share]) -> tuple[str, ...]:
+    """Return what each share is due to, in words."""
+    return tuple(" × ".join(share.options) or SEED for share in shares)
+
+
+def shares_table(shares: Sequence[Share]) -> pd.DataFrame:
+    """Return a row for each share; `kind` separates the seed's from the others."""
+    names = share_names(shares)
+    return pd.DataFrame(
+        {
+            "part": names,
+            "share": [share.share for share in shares],
+            "chance": [share.by_chance for share in shares],
+            "kind": ["seed" if name == SEED else "option" for name in names],
+        }
+    )
+
+
+@drawn_once
+def shares_chart(table: Rows, *, parts: Sequence[str]) -> alt.LayerChart:
+    """Draw what the variance is due to as bars; a tick where a share would be by chance alone."""
+    title, scale = "share of the variance", alt.Scale(domain=list(parts))
+    axis = alt.Axis(labelLimit=260, ticks=False, domain=False)
+    tooltip = [
+        tip("part:N", "due to"),
+        tip("share:Q", title, ".1%"),
+        tip("chance:Q", "by chance alone about", ".1%"),
+    ]
+    base = alt.Chart(table).encode(
+        y=alt.Y("part:N", title=None, scale=scale, axis=axis), tooltip=tooltip
+    )
+    unit, axis = alt.Scale(domain=[0, 1]), alt.Axis(format=".0%", tickCount=5)
+    x = partial(alt.X, title=title, scale=unit, axis=axis)
+    hues = (HUES.learned, HUES.sampled)
+    colour = by_name(alt.Color, "kind", ("option", "seed"), hues, legend=None)
+    number = base.encode(x=x("share:Q"), text=alt.Text("share:Q", format=".0%"))
+    return alt.layer(
+        base.encode(x=x("share:Q"), color=colour).mark_bar(cornerRadius=2),
+        base.encode(x=x("chance:Q")).mark_tick(color=HUES.truth, thickness=2, bandSize=22),
+        number.mark_text(align="left", dx=5, color=HUES.truth),
+    ).properties(height=_SHARE_ROW * len(parts) + _SHARE_AROUND, padding={"right": 40})

@@ -1,0 +1,138 @@
+"""Positional encodings as curves: components, distances, and two components as a path."""
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.heatmap import ramp_legend, tip
+from attnlab.charts.lines import by_name
+from attnlab.charts.style import HUES, KNOWN_LINE, SHARES
+
+_MOST_NUMBERED = 12
+
+
+def component_table(rows: Float[np.ndarray, "length features"]) -> pd.DataFrame:
+    """Return a row for each position and component; both count from 1.
+
+    A dozen components at most have their number as a `name`, each at another position.
+    """
+    length, width = rows.shape
+    day, component = (index.ravel() for index in np.indices(rows.shape))
+    named = np.arange(0, width, -(-width // _MOST_NUMBERED))
+    places = np.round((np.arange(named.size) + 0.5) / named.size * (length - 1)).astype(int)
+    name = np.full(rows.shape, "", dtype=object)
+    name[places, named] = (named + 1).astype(str)
+    return pd.DataFrame(
+        {"day": day + 1, "component": component + 1, "value": rows.ravel(), "name": name.ravel()}
+    )
+
+
+@drawn_once
+def component_chart(table: Rows, *, domain: tuple[float, float]) -> alt.LayerChart:
+    """Draw a line for each component, from the first, strong, to the last, faint; some numbered."""
+    base = alt.Chart(table).encode(
+        x=alt.X("day:Q", title="position", axis=alt.Axis(tickMinStep=1, grid=False)),
+        y=alt.Y("value:Q", title="component", scale=alt.Scale(domain=list(domain))),
+        tooltip=[tip("day:Q", "position"), tip("component:Q"), tip("value:Q", None, ".4f")],
+    )
+    scale = alt.Scale(range=[SHARES.high, SHARES.middle])
+    legend = ramp_legend(tickMinStep=1, form="d")
+    colour = alt.Color("component:Q", title="component", scale=scale, legend=legend)
+    look = {"fontSize": 11, "fontWeight": "bold", "color": HUES.truth}
+    return alt.layer(
+        base.mark_line(strokeWidth=1.6).encode(color=colour, detail="component:N"),
+        base.mark_text(dy=-8, **look).encode(text="name:N"),
+    )
+
+
+def profile_table(
+    apart: np.ndarray, mean: np.ndarray, least: np.ndarray, most: np.ndarray
+) -> pd.DataFrame:
+    """Return a row for each distance of two positions."""
+    return pd.DataFrame({"apart": apart, "mean": mean, "least": least, "most": most})
+
+
+@drawn_once
+def profile_chart(table: Rows, *, title: str) -> alt.LayerChart:
+    """Draw a value against the distance of two positions, with a band from minimum to maximum."""
+    values = [tip(f"{name}:Q", None, ".4f") for name in ("mean", "least", "most")]
+    axis, scale = alt.Axis(tickMinStep=1, grid=False), alt.Scale(zero=False)
+    base = alt.Chart(table).encode(
+        x=alt.X("apart:Q", title="positions apart", axis=axis),
+        tooltip=[tip("apart:Q", "positions apart"), *values],
+    )
+    band = base.encode(y=alt.Y("least:Q", title=title, scale=scale), y2="most:Q")
+    return alt.layer(
+        band.mark_area(color=HUES.truth, opacity=0.3),
+        base.encode(y=alt.Y("mean:Q", title=title, scale=scale)).mark_line(**KNOWN_LINE),
+    )
+
+
+def path_table(x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
+    """Return a row for each position: its place in the plane, and for some of them its number."""
+    days = np.arange(1, len(x) + 1)
+    every = max(1, len(x) // 8)
+    names = np.where((days - 1) % every == 0, days, "").astype(str)
+    return pd.DataFrame({"day": days, "x": x, "y": y, "name": names})
+
+
+@drawn_once
+def path_chart(table: Rows, *, x_title: str, y_title: str) -> alt.LayerChart:
+    """Draw two components as a path through the plane, with the number of some positions."""
+    # Room for the numbers beside the outermost points.
+    padded = alt.Scale(zero=False, padding=14)
+    base = alt.Chart(table).encode(
+        x=alt.X("x:Q", title=x_title, scale=padded),
+        y=alt.Y("y:Q", title=y_title, scale=padded),
+        order="day:Q",
+    )
+    scale = alt.Scale(range=[SHARES.middle, SHARES.high])
+    points = base.encode(
+        color=alt.Color("day:Q", scale=scale, legend=None),
+        tooltip=[
+            tip("day:Q", "position"),
+            tip("x:Q", x_title, ".4f"),
+            tip("y:Q", y_title, ".4f"),
+        ],
+    )
+    return alt.layer(
+        base.mark_line(color=HUES.training, strokeWidth=1),
+        points.mark_point(filled=True, size=40, opacity=1),
+        base.mark_text(dx=9, dy=-8, color=HUES.truth).encode(text="name:N"),
+    )
+
+
+@drawn_once
+def encoding_lines_chart(
+    table: Rows,
+    *,
+    x_title: str,
+    y_title: str,
+    names: tuple[str, ...],
+    boundary: tuple[float, str] | None,
+) -> alt.LayerChart:
+    """Draw lines of `at`, `value` by `series`; `boundary` is a named vertical rule."""
+    legend = alt.Legend(orient="top", labelLimit=240)
+    hues = [HUES.truth, HUES.sampled][: len(names)]
+    dash = alt.StrokeDash("series:N", title=None, scale=alt.Scale(domain=list(names)))
+    lines = alt.Chart(table).encode(
+        x=alt.X("at:Q", title=x_title, axis=alt.Axis(tickMinStep=1, grid=False)),
+        y=alt.Y("value:Q", title=y_title),
+        color=by_name(alt.Color, "series", names, hues, legend=legend),
+        strokeDash=dash,
+        tooltip=[
+            tip("series:N", "encoding"),
+            tip("at:Q", x_title),
+            tip("value:Q", y_title, ".4f"),
+        ],
+    )
+    layers = [lines.mark_line()]
+    if boundary is not None:
+        place = alt.InlineData([{"at": boundary[0], "name": boundary[1]}])
+        mark, look = alt.Chart(place).encode(x="at:Q"), {"color": HUES.truth}
+        text = mark.encode(text="name:N", y=alt.value(8))
+        layers.append(mark.mark_rule(strokeDash=[2, 3], **look))
+        layers.append(text.mark_text(align="left", dx=4, dy=-4, baseline="top", **look))
+    return alt.layer(*layers)

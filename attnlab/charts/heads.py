@@ -1,0 +1,446 @@
+"""Maps of several heads side by side, with square cells as large as their place allows."""
+
+import base64
+import io
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float
+from PIL import Image
+
+from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.heatmap import tip
+from attnlab.charts.style import GROUND, HUES, INK, SHARES, TRUTHS, Ramp, on_dark
+
+# Pixels: left of the cells the queries, without and with their tokens; above them the name of the
+# map and the marks of the truth; below them the keys; below all the title of the keys; and between
+# two maps.
+_LEFT, _LEFT_OF_TOKENS, _TOP, _BOTTOM, _BOTTOM_OF_TOKENS, _FOOT, _GAP = 50, 62, 34, 20, 34, 26, 22
+_MOST_CELL, _MOST_PICTURE = 40, 150
+# Not every cell narrower than this has its token beside it, or its number in it.
+_LABEL, _NUMBER = 17, 22
+# Pixels of the name above a picture and of the text below it, and the widths of both.
+_LINE, _NAME_WIDTH, _TEXT_WIDTH, _PICTURE_GAP = 16, 38, 92, 6
+# How strong the rows are that have no part in the loss.
+_UNTRAINED = 0.35
+# Of the 256 colours of a picture the last is for cells that the mask forbids.
+_STEPS = 255
+
+
+class MapWords(NamedTuple):
+    """The name of each map, what a cell is, and what a key is."""
+
+    names: tuple[str, ...]
+    cell: str
+    key: str
+
+
+class HeadPicture(NamedTuple):
+    """The pattern of a head, which cells its mask admits, its name, and a text below it."""
+
+    name: str
+    pattern: Float[np.ndarray, "query key"]
+    unmasked: Bool[np.ndarray, "query key"]
+    text: str = ""
+
+
+class _Grid(NamedTuple):
+    """Places of cells, as expressions of the width that the chart has in the browser.
+
+    Maps are side by side and below each other, each of `queries` rows and `keys` columns.
+    """
+
+    maps: int
+    queries: int
+    keys: int
+    left: int
+    top: int
+    bottom: int
+    gap: int
+
+    def x(self, key: str = "datum.key") -> str:
+        """Return pixels from the left to the cells of a key, which count from 1."""
+        return f"({self.left} + (datum.place % columns) * pitch + ({key} - 1) * cell)"
+
+    def y(self, row: str = "datum.row") -> str:
+        """Return pixels from the top to the cells of a row, which count from 0."""
+        line = f"floor(datum.place / columns) * ({self.queries} * cell + {self.top + self.bottom})"
+        return f"({self.top} + {line} + ({row}) * cell)"
+
+    @property
+    def foot(self) -> str:
+        """Return the middle of the line below all maps, in pixels from the top."""
+        lines = f"ceil({self.maps} / columns)"
+        return f"({lines} * ({self.queries} * cell + {self.top + self.bottom}) + 8)"
+
+    def shade(self, cell: str, ramp: Ramp = SHARES) -> alt.Color:
+        """Return colours from 0 to 1, with a legend in the line below all maps."""
+        legend = alt.Legend(
+            orient="none",
+            direction="horizontal",
+            titleOrient="left",
+            titleLimit=220,
+            gradientLength=42,
+            gradientThickness=10,
+            values=[0, 1],
+            format=".0%",
+            titleFontWeight="normal",
+            legendX=alt.ExprRef(f"{self.left} + (width > 520 ? 180 : 125)"),
+            legendY=alt.ExprRef(f"{self.foot} - 7"),
+        )
+        scale = alt.Scale(domain=[0, 1], range=list(ramp), clamp=True)
+        shown = legend if ramp is SHARES else None
+        return alt.Color("share:Q", title=cell, scale=scale, legend=shown)
+
+    def box(self, x: str, x2: str, y: str, y2: str) -> dict[str, alt.ExprRef]:
+        """Return the edges of a rectangle."""
+        edges = {"x": x, "x2": x2, "y": y, "y2": y2}
+        return {name: alt.ExprRef(at) for name, at in edges.items()}
+
+    def sizes(
+        self, *, most: int, columns: int | None = None, apart: int = 0
+    ) -> list[alt.Parameter]:
+        """Return the width of a cell, how many maps are in a line, and how far they are apart.
+
+        There are as many in a line as make the cells largest, or `columns`. Where there is room
+        they are `apart` at least.
+        """
+        sizes = {}
+        for count in range(1, self.maps + 1) if columns is None else [columns]:
+            lines = -(-self.maps // count)
+            across = f"(width - {self.left + self.gap * (count - 1)}) / {count * self.keys}"
+            around = _FOOT + lines * (self.top + self.bottom)
+            sizes[count] = f"min({across}, (height - {around}) / {lines * self.queries})"
+        # Of arrangements with cells of one size, the one with most maps in a line.
+        best = "".join(f"{sizes[count]} >= largest ? {count} : " for count in reversed(sizes))
+        room = f"min({apart}, (width - {self.left}) / columns)"
+        return [
+            alt.param(name="largest", expr=f"max({', '.join(sizes.values())}, 0)"),
+            alt.param(name="columns", expr=f"{best}1" if columns is None else str(columns)),
+            alt.param(name="cell", expr=f"max(1, min({most}, largest))"),
+            alt.param(name="pitch", expr=f"max({self.keys} * cell + {self.gap}, {room})"),
+        ]
+
+
+def _text(data: object, x: str, y: str, color: str, field: str = "name", **look: object):
+    """Return the words of a column at a place. Where `shown` is false they are not seen."""
+    shown = look.pop("shown", "true")
+    # What is not seen takes its room all the same, of which a phone has none.
+    chart = alt.Chart(data if isinstance(data, alt.NamedData) else alt.InlineData(data))
+    return chart.mark_text(
+        **{"align": "left", "baseline": "middle", "lineBreak": "\n", "color": color} | look,
+        x=alt.ExprRef(f"{shown} ? {x} : 0"),
+        y=alt.ExprRef(y),
+        opacity=alt.ExprRef(f"{shown} ? 1 : 0"),
+    ).encode(text=f"{field}:N")
+
+
+def _maps(
+    table: Rows,
+    grid: _Grid,
+    names: Sequence[str],
+    titles: tuple[str, str],
+    cells: Sequence[alt.Chart],
+    tooltip: Sequence[alt.Tooltip],
+    *,
+    queries: Sequence[str] | None,
+    keys: Sequence[str] | None,
+    read: int = -1,
+) -> alt.LayerChart:
+    """Return `cells` with their numbers, and around them what maps, queries and keys are."""
+    seldom = f"ceil({_LABEL} / cell)"
+    places = [{"place": place, "name": name} for place, name in enumerate(names)]
+    across = [
+        {**place, "key": at + 1, "name": f"{keys[at]}\n{at + 1}" if keys else str(at + 1)}
+        for place in places
+        for at in range(grid.keys)
+    ]
+    down = [
+        {**place, "row": at, "name": f"{at + 1}  {queries[at]}" if queries else str(at + 1)}
+        for place in places
+        for at in range(grid.queries)
+    ]
+    middle = f"{grid.x()} + cell / 2"
+    numbers = _text(
+        table, middle, grid.y("datum.row + 0.5"), INK, "number", align="center",
+        shown=f"cell >= {_NUMBER}",
+    ).encode(
+        color=alt.condition("datum.share > 0.5", alt.value(GROUND), alt.value(INK)),
+        tooltip=list(tooltip),
+    )  # fmt: skip
+    rows_shown = f"datum.place % columns == 0 && abs(datum.row - {read}) % {seldom} == 0"
+    return alt.layer(
+        *cells,
+        numbers,
+        _text(places, grid.x("1"), f"{grid.y('0')} - 24", INK, fontWeight="bold"),
+        _text(
+            across, middle, f"{grid.y(str(grid.queries))} + 5", HUES.key, align="center",
+            baseline="top", shown=f"(datum.key - 1) % {seldom} == 0",
+        ),
+        _text(
+            down, f"{grid.x('1')} - 8", grid.y("datum.row + 0.5"), HUES.query, align="right",
+            shown=f"({rows_shown})",
+        ),
+        _text([{"place": 0, "name": titles[0]}], "0", str(_TOP - 24), HUES.query),
+        _text([{"place": 0, "name": titles[1]}], str(grid.left), grid.foot, HUES.key),
+    ).add_params(*grid.sizes(most=_MOST_CELL)).properties(padding=_PADDING)  # fmt: skip
+
+
+_PADDING = {"left": 0, "top": 0, "right": 8, "bottom": 0}
+
+
+def _grid(maps: int, shape: tuple[int, int], *, tokens: bool) -> _Grid:
+    sides = (_LEFT_OF_TOKENS, _BOTTOM_OF_TOKENS) if tokens else (_LEFT, _BOTTOM)
+    return _Grid(maps, *shape, sides[0], _TOP, sides[1], _GAP)
+
+
+def _cells(table: Rows, grid: _Grid) -> alt.Chart:
+    right, below = f"{grid.x()} + cell - 1", f"{grid.y()} + cell - 1"
+    return alt.Chart(table).mark_rect(**grid.box(grid.x(), right, grid.y(), below))
+
+
+def _percent(shares: Float[np.ndarray, " cells"]) -> np.ndarray:
+    """Return whole percents, where they are not 0."""
+    return np.array([f"{100 * share:.0f}" if share >= 0.05 else "" for share in shares], dtype=str)
+
+
+def heads_table(
+    patterns: Float[np.ndarray, "heads query key"],
+    unmasked: Bool[np.ndarray, "query key"],
+    *,
+    heads: Sequence[int],
+    words: MapWords,
+    read: int,
+    trained: bool | Sequence[bool],
+    symbols: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Return a row for each unmasked cell of the `heads`.
+
+    Args:
+        patterns: The attention of all heads.
+        unmasked: The cells that the mask admits.
+        heads: Which heads are drawn, from 0.
+        words: The names of these heads, in the same order.
+        read: The query, from 0, that makes the prediction.
+        trained: Whether the other queries are trained, for all heads or each; else they are paler.
+        symbols: The tokens of the positions, or None for a mean over sequences.
+    """
+    query, key = np.nonzero(unmasked)
+    days = np.arange(1, max(unmasked.shape) + 1).astype(str)
+    if symbols is not None:
+        days = np.array([f"{day} {symbol}" for day, symbol in zip(days, symbols, strict=True)])
+    whole = np.broadcast_to(trained, len(words.names))
+    parts = [
+        pd.DataFrame(
+            {
+                "place": place,
+                "map": name,
+                "key": key + 1,
+                "row": query,
+                "share": patterns[head][query, key].astype(float),
+                "strength": np.where((query == read) | whole[place], 1.0, _UNTRAINED),
+                "number": np.where(query == read, _percent(patterns[head][query, key]), ""),
+                "query_day": days[query],
+                "key_day": days[key],
+            }
+        )
+        for place, (head, name) in enumerate(zip(heads, words.names, strict=True))
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def informative_table(days: Sequence[int], heads: int) -> pd.DataFrame:
+    """Return a row for each truly informative position, from 1, above each head."""
+    pairs = [(place, day) for place in range(heads) for day in days]
+    return pd.DataFrame(pairs, columns=["place", "key"], dtype=int)
+
+
+@drawn_once
+def heads_chart(
+    table: Rows,
+    informative: Rows,
+    *,
+    words: MapWords,
+    shape: tuple[int, int],
+    read: int,
+    symbols: tuple[str, ...] | None,
+) -> alt.LayerChart:
+    """Draw a map from 0 to 1 for each name of `words`; `shape` counts queries and keys.
+
+    The row that makes the prediction is framed; a triangle is above each truly informative key.
+    Only the tables may change while one sequence is watched.
+    """
+    grid = _grid(len(words.names), shape, tokens=symbols is not None)
+    tooltip = [
+        tip("map:N", "map"),
+        tip("query_day:N", "query"),
+        tip("key_day:N", "key"),
+        tip("share:Q", words.cell, ".3f"),
+    ]
+    cells = _cells(table, grid).encode(
+        color=grid.shade(words.cell),
+        opacity=alt.Opacity("strength:Q", scale=None, legend=None),
+        tooltip=tooltip,
+    )
+    places = alt.InlineData([{"place": place} for place in range(len(words.names))])
+    ends = f"{grid.x(str(shape[1] + 1))} + 1", f"{grid.y(str(read + 1))} + 1"
+    box = grid.box(f"{grid.x('1')} - 2", ends[0], f"{grid.y(str(read))} - 2", ends[1])
+    frames = alt.Chart(places).mark_rect(filled=False, stroke=HUES.cursor, strokeWidth=2, **box)
+    marks = alt.Chart(informative).mark_text(
+        text="▼",
+        color=HUES.truth,
+        fontSize=12,
+        baseline="bottom",
+        x=alt.ExprRef(f"{grid.x()} + cell / 2"),
+        y=alt.ExprRef(f"{grid.y('0')} - 2"),
+    )
+    around = {"queries": symbols, "keys": symbols, "read": read}
+    titles = ("query", f"key: {words.key}")
+    return _maps(table, grid, words.names, titles, [cells, frames, marks], tooltip, **around)
+
+
+def alignment_table(
+    learned: Float[np.ndarray, "maps target source"],
+    truth: Float[np.ndarray, "target source"],
+    *,
+    names: Sequence[str],
+    source: Sequence[str] | None = None,
+    target: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Return a row for each cell of the learned maps and, after them, of the true one.
+
+    `names` are those of all of them. `source` and `target` are the tokens of one sequence, or None
+    for a mean over several; positions count from 1.
+    """
+    maps = np.concatenate([learned, truth[None]])
+    place, row, column = (index.ravel() for index in np.indices(maps.shape))
+
+    def named(symbols: Sequence[str] | None) -> np.ndarray:
+        places = range(1, maps.shape[1] + 1)
+        return np.array([str(p) if symbols is None else f"{p} {symbols[p - 1]}" for p in places])
+
+    return pd.DataFrame(
+        {
+            "place": place,
+            "map": np.array(names)[place],
+            "key": column + 1,
+            "row": row,
+            "share": maps.ravel().astype(float),
+            "number": _percent(maps.ravel()),
+            "target": named(target)[row],
+            "source": named(source)[column],
+            "is_true": place == len(maps) - 1,
+        }
+    )
+
+
+@drawn_once
+def alignment_chart(
+    table: Rows,
+    *,
+    names: tuple[str, ...],
+    count: int,
+    cell: str,
+    source: tuple[str, ...] | None,
+    target: tuple[str, ...] | None,
+) -> alt.LayerChart:
+    """Draw what each target token is taken from: learned alignments beside the true one.
+
+    Rows are the `count` target tokens, columns those of the source. The last of the `names` is the
+    truth, in grey; `cell` says what a cell is. Only the table may change while one sequence is
+    watched.
+    """
+    grid = _grid(len(names), (count, count), tokens=source is not None)
+    tooltip = [
+        tip("map:N", "map"),
+        tip("target:N", "target token"),
+        tip("source:N", "source token"),
+        tip("share:Q", cell, ".3f"),
+    ]
+    cells = [
+        _cells(table, grid)
+        .transform_filter(which)
+        .encode(color=grid.shade(cell, ramp), tooltip=tooltip)
+        for which, ramp in (("!datum.is_true", SHARES), ("datum.is_true", TRUTHS))
+    ]
+    titles = ("target", "source token")
+    chart = _maps(table, grid, names, titles, cells, tooltip, queries=target, keys=source)
+    return chart.resolve_scale(color="independent")
+
+
+def overview_table(lines: Sequence[Sequence[HeadPicture]], *, dark: bool) -> pd.DataFrame:
+    """Return a row for each head, with its pattern as a picture whose pixels are cells.
+
+    The marks of all cells would be too many: those of 64 heads on 64 positions are a quarter of a
+    million, which a browser takes many seconds to draw.
+    """
+    wide = max(map(len, lines))
+    rows = [
+        (line * wide + column, head.name, _address(head, dark=dark), head.text)
+        for line, heads in enumerate(lines)
+        for column, head in enumerate(heads)
+    ]
+    return pd.DataFrame(rows, columns=["place", "head", "picture", "text"])
+
+
+def _address(head: HeadPicture, *, dark: bool) -> str:
+    """Return a picture as a `data:` address."""
+    ramp = [on_dark(colour) if dark else colour for colour in SHARES]
+    stops = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in ramp])
+    steps, places = np.linspace(0, 1, _STEPS), np.linspace(0, 1, len(stops))
+    channels = [np.interp(steps, places, channel) for channel in stops.T]
+    palette = np.stack(channels, axis=1).round().astype(int).ravel().tolist()
+    shares = (np.clip(head.pattern, 0, 1) * (_STEPS - 1)).round()
+    picture = Image.fromarray(np.where(head.unmasked, shares, _STEPS).astype(np.uint8))
+    picture.putpalette([*palette, 0, 0, 0])
+    file = io.BytesIO()
+    picture.save(file, "PNG", transparency=_STEPS)
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+
+
+@drawn_once
+def overview_chart(
+    table: Rows, *, lines: int, columns: int, texts: bool, cell: str
+) -> alt.LayerChart:
+    """Draw the pictures in `lines` of up to `columns`, all on one scale from 0 to 1.
+
+    `cell` is what a pixel is. With `texts` the text of each is below it.
+    """
+    grid = _Grid(lines * columns, 1, 1, 0, _LINE, _PICTURE_GAP + _LINE * texts, _PICTURE_GAP)
+    tooltip = [tip("head:N", "head"), *[tip("text:N", "result")] * texts]
+    pictures = alt.Chart(table).mark_image(
+        aspect=False,
+        smooth=False,
+        align="left",
+        baseline="top",
+        x=alt.ExprRef(grid.x("1")),
+        y=alt.ExprRef(grid.y("0")),
+        width=alt.ExprRef("cell"),
+        height=alt.ExprRef("cell"),
+    )
+    # Where a text would run into the next one none is shown; the tooltip has it.
+    look = {"baseline": "top", "fontSize": 11}
+    shown = [f"pitch >= {least}" for least in (_NAME_WIDTH, _TEXT_WIDTH)]
+    name = {**look, "shown": shown[0], "fontWeight": "bold"}
+    below = {**look, "shown": shown[1]}
+    # The colours of the legend, whose scale no other mark has.
+    ends = alt.Chart(alt.InlineData([{"share": 0.0}, {"share": 1.0}])).mark_point(opacity=0)
+    return (
+        alt.layer(
+            pictures.encode(url="picture:N", tooltip=tooltip),
+            ends.encode(color=grid.shade(cell)),
+            _text(table, grid.x("1"), f"{grid.y('0')} - {_LINE - 2}", INK, "head", **name),
+            *[_text(table, grid.x("1"), f"{grid.y('1')} + 3", INK, "text", **below)] * texts,
+        )
+        .add_params(
+            *grid.sizes(
+                most=_MOST_PICTURE,
+                columns=columns,
+                apart=(_TEXT_WIDTH if texts else _NAME_WIDTH) + _PICTURE_GAP,
+            )
+        )
+        .properties(padding=_PADDING)
+    )

@@ -1,0 +1,273 @@
+"""Heatmaps: the one way to draw cells in colours, and the maps of query and key drawn by it."""
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float
+
+from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.style import GROUND, HUES, INK, SHARES, Ramp
+
+# More labels than this would overlap at the width of a phone.
+_MOST_LABELS = 20
+# Between labels side by side. Where there is less, as on a phone, every other one is left out.
+_PIXELS_APART = 3
+
+
+def tip(field: str, title: str | None = None, form: str | None = None) -> alt.Tooltip:
+    """Return a line of a tooltip."""
+    more = {} if title is None else {"title": title}
+    return alt.Tooltip(field, **more, **({} if form is None else {"format": form}))
+
+
+def side(
+    channel: type[alt.X] | type[alt.Y],
+    field: str,
+    title: str | None,
+    places: Sequence[Any],
+    *,
+    names: Sequence[Any] | None = None,
+    colour: str | None = None,
+    **axis: Any,
+) -> alt.X | alt.Y:
+    """Return an axis of cells: the column `field`, whose values are `places` in their order.
+
+    Args:
+        channel: `alt.X` or `alt.Y`.
+        field: A column of the table.
+        title: The title of the axis.
+        places: The values of the cells, from the left or the top.
+        names: What is written at each place, if not its value.
+        colour: The colour of the title.
+        **axis: As in `alt.Axis`.
+    """
+    places = list(places)
+    look = {
+        "values": places[:: -(-len(places) // _MOST_LABELS)],
+        "labelAngle": 0,
+        "labelOverlap": "parity",
+        "labelSeparation": _PIXELS_APART if channel is alt.X else 0,
+        "ticks": False,
+        "domain": False,
+    }
+    if names is not None:
+        texts, at = (json.dumps(list(each), ensure_ascii=False) for each in (names, places))
+        look["labelExpr"] = f"{texts}[indexof({at}, datum.value)]"
+    if colour is not None:
+        look["titleColor"] = colour
+    # The first cell begins where the axis begins. In the middle of what is left, which is a
+    # rounding error, it would at some widths be before the axis, and Vega would not label it.
+    scale = alt.Scale(domain=places, align=0)
+    return channel(f"{field}:O", title=title, scale=scale, axis=alt.Axis(**look | axis))
+
+
+def days_side(
+    channel: type[alt.X] | type[alt.Y],
+    field: str,
+    title: str | None,
+    days: Sequence[int],
+    symbols: Sequence[str] | None,
+    *,
+    colour: str,
+    **axis: Any,
+) -> alt.X | alt.Y:
+    """Return an axis of positions by their number and, for a single sequence, their token."""
+    names = None
+    if symbols is not None:
+        pairs = [(symbols[day - 1], str(day)) for day in days]
+        names = pairs if channel is alt.X else [f"{day}  {symbol}" for symbol, day in pairs]
+    return side(channel, field, title, days, names=names, colour=colour, **axis)
+
+
+def shade(
+    field: str,
+    title: str | None,
+    ramp: Ramp,
+    domain: tuple[float, float] | None,
+    *,
+    values: Sequence[float] | None = None,
+    form: str = ".3~g",
+    length: int = 100,
+    legend: bool = True,
+    **scale: Any,
+) -> alt.Color:
+    """Return the colours of cells: a fixed `domain`, or None for one around 0 that fits the rows.
+
+    The legend is a bar of `length` pixels above the chart, with the ends of the domain and its
+    middle, or the `values`, as numbers.
+    """
+    ends = {"domainMid": 0} if domain is None else {"domain": list(domain)}
+    if domain is not None and values is None:
+        values = [domain[0], sum(domain) / 2, domain[1]]
+    return alt.Color(
+        f"{field}:Q",
+        title=title,
+        scale=alt.Scale(range=list(ramp), clamp=True, **ends, **scale),
+        legend=ramp_legend(length=length, form=form, values=values) if legend else None,
+    )
+
+
+def ramp_legend(
+    *, length: int = 100, form: str = "", values: Sequence[float] | None = None, **more: Any
+) -> alt.Legend:
+    """Return a bar of `length` pixels above the chart, behind its title."""
+    return alt.Legend(
+        orient="top",
+        direction="horizontal",
+        titleOrient="left",
+        titleLimit=180,
+        gradientLength=length,
+        gradientThickness=10,
+        format=form,
+        **({} if values is None else {"values": list(values)}),
+        **more,
+    )
+
+
+def heatmap(
+    table: Rows,
+    *,
+    x: alt.X,
+    y: alt.Y,
+    colour: alt.Color | Mapping[str, alt.Color],
+    tooltip: Sequence[alt.Tooltip],
+    number: alt.Text | None = None,
+    strong: str = "",
+    frames: Sequence[tuple[str, Mapping[str, Any]]] = (),
+    **look: Any,
+) -> alt.Chart | alt.LayerChart:
+    """Return cells in colours, with numbers and frames if they have any.
+
+    Args:
+        table: A row for each cell. A cell without a value is not drawn.
+        x: The columns, as `side` gives them.
+        y: The rows, as `side` gives them.
+        colour: What the colour shows, as `shade` gives it; or several, each by a Vega expression
+            that is true for its cells.
+        tooltip: The lines of the tooltip.
+        number: What is written in the cells.
+        strong: True for cells whose colour asks for light letters; a Vega expression.
+        frames: Which cells are framed, as Vega expressions, and the look of the frames.
+        **look: The look of the numbers.
+    """
+    base = alt.Chart(table).encode(x=x, y=y, tooltip=list(tooltip))
+    if isinstance(colour, Mapping):
+        layers = [
+            base.transform_filter(wanted).mark_rect().encode(color=each)
+            for wanted, each in colour.items()
+        ]
+    else:
+        layers = [base.mark_rect().encode(color=colour)]
+    if number is not None:
+        ink = alt.condition(strong, alt.value(GROUND), alt.value(INK))
+        layers.append(base.mark_text(**{"fontSize": 12} | look).encode(text=number, color=ink))
+    for wanted, frame in frames:
+        layers.append(base.transform_filter(wanted).mark_rect(fill=None, **frame))
+    return alt.layer(*layers) if len(layers) > 1 else layers[0]
+
+
+def top_of_scale(*values: Float[np.ndarray, "..."]) -> float:
+    """Return the least of 0.01, 0.03, 0.1, 0.3, 1, 3 … that no value exceeds in size.
+
+    These ends are few, so that maps share them and a live one keeps its own.
+    """
+    most = max((float(np.abs(each).max()) for each in values if each.size), default=0.0)
+    ends = (step * 10.0**power for power in itertools.count(-2) for step in (1.0, 3.0))
+    # Rounding may leave a share a little above 1.
+    return round(next(end for end in ends if most <= end * (1 + 1e-6)), 2)
+
+
+def map_table(
+    values: Float[np.ndarray, "query key"],
+    *,
+    seen: Bool[np.ndarray, "query key"] | None = None,
+    stderr: Float[np.ndarray, "query key"] | None = None,
+    symbols: Sequence[str] | None = None,
+    first_query: int = 1,
+) -> pd.DataFrame:
+    """Return a row for each cell of `seen`, by default the keys up to the query; both count from 1.
+
+    Args:
+        values: The value of each query and key.
+        seen: The cells that exist.
+        stderr: Standard errors of the values.
+        symbols: The tokens of the positions, for a single sequence.
+        first_query: The position of the first row.
+    """
+    if seen is None:
+        seen = np.tri(*values.shape, first_query - 1, dtype=bool)
+    query, key = np.nonzero(seen)
+    days = range(1, first_query + max(values.shape))
+    names = np.array([str(day) for day in days])
+    if symbols is not None:
+        names = np.array([f"{day} {symbol}" for day, symbol in zip(days, symbols, strict=False)])
+    errors = {} if stderr is None else {"error": stderr[query, key]}
+    return pd.DataFrame(
+        {
+            "query": query + first_query,
+            "key": key + 1,
+            "value": values[query, key].astype(float),
+            "query_name": names[query + first_query - 1],
+            "key_name": names[key],
+            **errors,
+        }
+    )
+
+
+@drawn_once
+def map_chart(
+    table: Rows,
+    *,
+    length: int,
+    title: str,
+    domain: tuple[float, float] = (0.0, 1.0),
+    ramp: Ramp = SHARES,
+    titles: tuple[str, str],
+    symbols: tuple[str, ...] | None = None,
+    queries: tuple[int, ...] | None = None,
+    keys: tuple[int, ...] | None = None,
+    errors: bool = False,
+    form: str = ".3f",
+    word: str = "day",
+    clicked: str | None = None,
+) -> alt.Chart:
+    """Draw a value for each query (rows) and key (columns) on a fixed scale.
+
+    Args:
+        table: As `map_table` gives it.
+        length: How many positions there are.
+        title: What a cell is.
+        domain: The ends of the colours.
+        ramp: The colours: `SHARES` for a model, `TRUTHS` for what is known, `SIGNED`.
+        titles: Those of the keys and of the queries.
+        symbols: The tokens of the positions, for a single sequence.
+        queries: The positions of the rows, if not all.
+        keys: The positions of the columns, if not all.
+        errors: Whether the table has standard errors.
+        form: The format of the value in the tooltip.
+        word: What a position is called.
+        clicked: The name of the selection of the cell that is clicked.
+    """
+    days = range(1, length + 1)
+    keys, queries = keys or days, queries or days
+    tooltip = [
+        tip("query_name:N", f"query {word}"),
+        tip("key_name:N", f"key {word}"),
+        tip("value:Q", title, form),
+        *([tip("error:Q", "± standard error", ".4f")] * errors),
+    ]
+    chart = heatmap(
+        table,
+        x=days_side(alt.X, "key", titles[0], keys, symbols, colour=HUES.key),
+        y=days_side(alt.Y, "query", titles[1], queries, symbols, colour=HUES.query),
+        colour=shade("value", title, ramp, domain, length=72),
+        tooltip=tooltip,
+    )
+    if clicked is None:
+        return chart
+    return chart.add_params(alt.selection_point(name=clicked, fields=["query", "key"]))

@@ -1,0 +1,317 @@
+"""The loss of runs against their steps, beside what is known of the process."""
+
+import bisect
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import altair as alt
+import pandas as pd
+
+from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.heatmap import tip
+from attnlab.charts.lines import by_name, known_levels, top_legend
+from attnlab.charts.style import HUES, past_hue
+from attnlab.comparisons.intervals import FEWEST_FOR_BAND, CurveOverSeeds
+from attnlab.configuration.number_text import show_measured
+from attnlab.optimum import Best
+from attnlab.runs.history import History, loss_curve
+from attnlab.training.evaluation import Evaluation
+
+HOVER = "hover"
+_TRAIN, _TEST, _TRUTH = "training", "test", "known"
+_CURSOR, _CHANGE, _PLACE = "shown step", "change", "place"
+_SEEDS, _EACH = "mean over seeds", "each seed"
+# More lines of single seeds would hide their mean.
+_MOST_SEEDS = 10
+_PAST_OPACITY = 0.4
+# Pixels in the legend: of a line with the room around it, and of a wide letter.
+_LEGEND_LINE, _LEGEND_LETTER = 30, 7
+# Earlier runs differ by more than their colour; the truth alone has even dashes.
+_PAST_DASHES = ([9, 2], [2, 2], [9, 2, 2, 2], [2, 5], [14, 3])
+
+
+class PastCurve(NamedTuple):
+    """The test loss of an earlier run, in nats by step, under its name and in its colour."""
+
+    name: str
+    colour: str
+    tests: Sequence[tuple[int, float]]
+
+
+def loss_table(
+    history: History,
+    *,
+    known: Mapping[str, float | Best],
+    last_step: int,
+    latest: tuple[int, Evaluation] | None,
+    cursor: int | None,
+    past: Sequence[PastCurve] = (),
+    seeds: CurveOverSeeds | None = None,
+) -> pd.DataFrame:
+    """Return the rows of the chart: series, step, nats, a label, and texts for the tooltip.
+
+    Training losses are batch means before the update of their step; test losses follow it. A row
+    of the series `place` has the texts of all curves at its step.
+
+    Args:
+        history: The run.
+        known: Losses that do not depend on the run, such as that of a uniform guess and the floor,
+            by name; estimated ones are labelled with their errors.
+        last_step: The end of the axis.
+        latest: The newest test and its step, if the history does not have it yet.
+        cursor: The step that is shown.
+        past: Earlier runs.
+        seeds: The mean test loss of runs with these settings and other seeds.
+    """
+    steps, values = loss_curve(history)
+    tests = dict(history.tests)
+    if latest is not None:
+        tests[latest[0]] = latest[1]
+    parts = [
+        {"series": _TRAIN, "step": steps, "nats": values},
+        {"series": _TEST, "step": list(tests), "nats": [test.nll for test in tests.values()]},
+    ]
+    for curve in past:
+        at, nats = zip(*curve.tests, strict=True)
+        parts.append({"series": curve.name, "step": at, "nats": nats})
+    if seeds is not None:
+        has_band = len(seeds.each) >= FEWEST_FOR_BAND
+        ends = [(each.low, each.high) if has_band else (None, None) for each in seeds.intervals]
+        lows, highs = zip(*ends, strict=True)
+        means = [each.mean for each in seeds.intervals]
+        parts.append(
+            {"series": _SEEDS, "step": seeds.steps, "nats": means, "low": lows, "high": highs}
+        )
+        if len(seeds.each) <= _MOST_SEEDS:
+            parts += [
+                {"series": _EACH, "step": seeds.steps, "nats": nats, "label": f"seed {seed}"}
+                for seed, nats in seeds.each.items()
+            ]
+    for name, value in known.items():
+        best = value if isinstance(value, Best) else Best(value, math.nan)
+        nats, error = best.nll, best.nll_stderr
+        label = f"{name} {show_measured(nats, error) if error else f'{nats:.3f}'}"
+        parts.append({"series": _TRUTH, "step": [0, last_step], "nats": nats, "label": label})
+    if cursor is not None:
+        parts.append({"series": _CURSOR, "step": [cursor]})
+    parts += [
+        {"series": _CHANGE, "step": [change.step], "label": str(change)}
+        for change in history.changes
+    ]
+    parts.append(
+        {
+            "series": _PLACE,
+            "step": list(tests),
+            _TEST: [f"{test.nll:.4f} ± {test.nll_stderr:.4f}" for test in tests.values()],
+            _TRAIN: _texts_at(list(zip(steps.tolist(), values.tolist(), strict=True)), tests),
+            **{_text_column(i): _texts_at(curve.tests, tests) for i, curve in enumerate(past)},
+        }
+    )
+    table = pd.concat([pd.DataFrame(part) for part in parts if len(part["step"])])
+    texts = [_TEST, _TRAIN, *map(_text_column, range(len(past)))]
+    band = [] if seeds is None else ["low", "high"]
+    numbers = ["step", "nats", *band]
+    table = table.reindex(columns=["series", *numbers, "label", *texts])
+    return table.reset_index(drop=True).astype(dict.fromkeys(numbers, float))
+
+
+def _text_column(place: int) -> str:
+    """Name the texts of an earlier run, whose own name may mean something else to Vega."""
+    return f"text of {place}"
+
+
+def _texts_at(tests: Sequence[tuple[int, float]], steps: Iterable[int]) -> list[str | None]:
+    return [_text_at(tests, step) for step in steps]
+
+
+def _text_at(points: Sequence[tuple[int, float]], step: int) -> str | None:
+    """The value at a step or, with its own step, at the last one before it."""
+    place = bisect.bisect_right(points, step, key=lambda point: point[0]) - 1
+    if place < 0:
+        return None
+    at, nats = points[place]
+    return f"{nats:.4f}" if at == step else f"{nats:.4f} (step {at:,})"
+
+
+# While one loss alone is known, Vega labels it with all its digits.
+_NATS = "length(datum.label) > 6 ? format(datum.value, '.4r') : datum.label"
+
+
+@drawn_once
+def loss_chart(
+    table: Rows,
+    *,
+    last_step: int,
+    past: tuple[tuple[str, str], ...] = (),
+    logarithmic: bool = False,
+    seeds: bool = False,
+) -> alt.LayerChart:
+    """Draw training and test loss in nats; what is known dashed; the shown step as a rule.
+
+    Only `table` may change while a run trains: everything else depends on the length of the run
+    and the runs before it, so that a browser moves the lines without drawing a new chart. The
+    selection `HOVER` is the tested step nearest to the pointer.
+
+    Args:
+        table: As `loss_table` gives it.
+        last_step: The end of the axis.
+        past: Names and colours of earlier runs, which are thinner and paler.
+        logarithmic: Whether the axis of steps is logarithmic.
+        seeds: Whether the table has a curve over seeds: each, their mean, and its interval.
+    """
+    dashes = itertools.cycle(_PAST_DASHES)
+    runs, past = past, (((_SEEDS, HUES.query), *past) if seeds else past)
+    names = {_TRAIN: _TRAIN, _TEST: _TEST}
+    names |= {_text_column(place): name for place, (name, _) in enumerate(runs)}
+    wide = _LEGEND_LINE + _LEGEND_LETTER * max(map(len, names.values()))
+    series = [_TRAIN, _TEST, _TRUTH, *(name for name, _ in past)]
+    legend = top_legend(
+        symbolType="stroke",
+        symbolStrokeWidth=3,
+        symbolSize=300,
+        offset=2,
+        padding=0,
+        # As many beside each other as fit, so that none is cut.
+        columns=alt.ExprRef(f"max(1, floor(width / {wide}))"),
+    )
+    colours = [HUES.training, HUES.learned, HUES.truth, *(colour for _, colour in past)]
+    colour = by_name(alt.Color, "series", series, colours, legend=legend)
+    strokes = [[1, 0], [1, 0], [5, 4], *(next(dashes) for _ in past)]
+    dash = by_name(alt.StrokeDash, "series", series, strokes)
+    # Step 0 has its place on the logarithmic axis, too.
+    kind = {"type": "symlog"} if logarithmic else {}
+    ticks = {"values": _decades(last_step)} if logarithmic else {"tickMinStep": 1}
+    step = alt.X(
+        "step:Q",
+        title="step",
+        scale=alt.Scale(domain=[0, last_step], nice=False, **kind),
+        # On the line of its numbers, which leaves the height to the curves.
+        axis=alt.Axis(
+            format=",d",
+            titleX=-10,
+            titleY=7,
+            titleAlign="right",
+            titleBaseline="top",
+            titleAnchor="start",
+            **ticks,
+        ),
+    )
+    y = partial(
+        alt.Y,
+        title="loss (nats)",
+        scale=alt.Scale(zero=False, nice=True),
+        axis=alt.Axis(labelExpr=_NATS),
+    )
+    nats, upright = y("nats:Q"), alt.Chart(table).encode(x=step)
+
+    def only(name: str) -> alt.Chart:
+        return upright.transform_filter(alt.datum.series == name)
+
+    def labels(wanted: str, **where: Any) -> alt.Chart:
+        end = only(_TRUTH).transform_filter("datum.step > 0").transform_filter(wanted)
+        look = {"align": "right", "dx": -4, "color": HUES.truth, **where}
+        return end.encode(y=nats, text="label:N").mark_text(**look)
+
+    is_past = alt.FieldOneOfPredicate("series", [name for name, _ in runs])
+    is_test, is_training = alt.datum.series == _TEST, alt.datum.series == _TRAIN
+    opacity = alt.when(is_past).then(alt.value(_PAST_OPACITY))
+    opacity = opacity.when(is_training).then(alt.value(0.6)).otherwise(alt.value(1))
+    # One layer, since one of training alone would be empty at first and have no extent.
+    lines = upright.transform_filter(alt.FieldOneOfPredicate("series", series)).encode(
+        y=nats,
+        color=colour,
+        strokeDash=dash,
+        detail="label:N",
+        strokeWidth=alt.when(is_test).then(alt.value(2.5)).otherwise(alt.value(1.4)),
+        opacity=opacity,
+    )
+    band = only(_SEEDS).transform_filter("isValid(datum.low)")
+    each = only(_EACH).encode(y=nats, detail="label:N")
+    over_seeds = [
+        band.encode(y=y("low:Q"), y2="high:Q").mark_area(color=HUES.query, opacity=0.2),
+        each.mark_line(color=HUES.query, strokeWidth=0.8, opacity=0.5),
+    ] * seeds
+    is_floor = "(indexof(datum.label, 'floor') == 0)"
+    change = [tip("label:N", "changed"), tip("step:Q")]
+    look = {"color": HUES.cursor}
+    return alt.layer(
+        *over_seeds,
+        lines.mark_line(),
+        # On either side of their lines, so that they can be read where the lines meet.
+        labels(f"!{is_floor}", baseline="bottom", dy=-3),
+        labels(is_floor, baseline="top", dy=3),
+        # Where a setting was changed while the run went on.
+        only(_CHANGE).mark_rule(strokeDash=[2, 2], **look),
+        only(_CHANGE)
+        .mark_text(text="✎", baseline="top", dx=8, fontSize=13, **look)
+        .encode(y=alt.value(0), tooltip=change),
+        only(_CURSOR).mark_rule(strokeWidth=2, **look),
+        _hovered(only(_PLACE), names),
+    ).properties(padding={"left": 0, "top": 0, "right": 16, "bottom": 4})
+
+
+def _decades(last_step: int) -> list[int]:
+    return [0, *(10**power for power in range(len(str(last_step))) if 10**power <= last_step)]
+
+
+def _hovered(places: alt.Chart, names: Mapping[str, str]) -> alt.Chart:
+    """Return a rule at the tested step nearest to the pointer, with the values of every curve."""
+    hover = alt.selection_point(
+        name=HOVER,
+        nearest=True,
+        on="pointermove",
+        fields=["step"],
+        empty=False,
+        clear="pointerleave",
+    )
+    values = [tip(f"{column}:N", f"{name} (nats)") for column, name in names.items()]
+    opacity = alt.condition(hover, alt.value(0.6), alt.value(0))
+    rule = places.encode(opacity=opacity, tooltip=[tip("step:Q", None, ",d"), *values])
+    return rule.mark_rule(color=HUES.cursor).add_params(hover)
+
+
+def losses_table(
+    runs: Mapping[str, Sequence[tuple[int, Evaluation]]], known: Mapping[str, float]
+) -> pd.DataFrame:
+    """Return a row for each test of every run, and the two ends of each known loss, by name."""
+    rows = [
+        {"name": name, "known": False, "step": step, "nats": test.nll, "error": test.nll_stderr}
+        for name, tests in runs.items()
+        for step, test in tests
+    ]
+    last = max((row["step"] for row in rows), default=0)
+    rows += [
+        {"name": f"{name} {nats:.3f}", "known": True, "step": step, "nats": nats}
+        for name, nats in known.items()
+        for step in (0, last)
+    ]
+    return pd.DataFrame(rows, columns=["name", "known", "step", "nats", "error"])
+
+
+@drawn_once
+def losses_chart(table: Rows, *, names: tuple[str, ...]) -> alt.LayerChart:
+    """Draw the test losses of single runs: a line for each name, what is known in grey."""
+    dashes = ([1, 0], [9, 3], [2, 2], [9, 3, 2, 3], [2, 5], [14, 4], [5, 2])
+    places, title = range(len(names)), "test loss (nats)"
+    base = alt.Chart(table).encode(
+        x=alt.X("step:Q", title="step", axis=alt.Axis(format=",d", tickMinStep=1)),
+        y=alt.Y("nats:Q", title=title, scale=alt.Scale(zero=False)),
+    )
+    legend = top_legend(symbolType="stroke", symbolStrokeWidth=3, columns=3, labelLimit=300)
+    colour = by_name(alt.Color, "name", names, map(past_hue, places), legend=legend)
+    dash = by_name(alt.StrokeDash, "name", names, [dashes[at % len(dashes)] for at in places])
+    runs = base.transform_filter("!datum.known").encode(color=colour)
+    tooltip = [
+        tip("name:N", "run"),
+        tip("step:Q", None, ",d"),
+        tip("nats:Q", title, ".4f"),
+        tip("error:Q", "± standard error", ".4f"),
+    ]
+    return alt.layer(
+        *known_levels(base.transform_filter("datum.known"), "name", "datum.step > 0"),
+        runs.encode(strokeDash=dash).mark_line(strokeWidth=2),
+        runs.encode(tooltip=tooltip).mark_point(filled=True, size=22),
+    )

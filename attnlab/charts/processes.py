@@ -1,0 +1,197 @@
+"""Charts of processes: their rules, the frequencies of their tokens, and known quantities."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+
+from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.heatmap import heatmap, shade, side, tip
+from attnlab.charts.lines import by_name, top_legend
+from attnlab.charts.style import HUES, KNOWN_LINE, TRUTHS
+from attnlab.generators import RuleTable
+
+# Pixels of a row of bars, and of what the legend and the lower axis take.
+_ROW, _AROUND = 26, 120
+_MAP_ROW, _LEAST_MAP = 8, 240
+# Of the rows of a rule: the usual height, the least that has room for numbers, and all together.
+_RULE_ROW, _LEAST_RULE_ROW, _TALLEST = 40, 17, 460
+_KNOWN, _COUNTED = "the process", "the sample"
+
+
+def rule_table(rule: RuleTable) -> pd.DataFrame:
+    """Return a row for each probability."""
+    probs = np.array(rule.probs)
+    row, column = (index.ravel() for index in np.indices(probs.shape))
+    return pd.DataFrame(
+        {
+            "row": row,
+            "column": column,
+            "row_name": np.array(rule.outline.rows)[row],
+            "column_name": np.array(rule.outline.columns)[column],
+            "probability": probs.ravel(),
+        }
+    )
+
+
+@drawn_once
+def rule_chart(table: Rows, *, rule: RuleTable) -> alt.LayerChart:
+    """Draw a table of probabilities: rows are what is known, columns what may come."""
+    outline, look = rule.outline, {"labelFontSize": 14, "labelOverlap": False}
+    rows, columns = range(len(outline.rows)), range(len(outline.columns))
+    height = min(_RULE_ROW * len(rows), max(_TALLEST, _LEAST_RULE_ROW * len(rows)))
+    return heatmap(
+        table,
+        x=side(
+            alt.X, "column", f"{outline.column_title} →", columns, names=outline.columns, **look
+        ),
+        y=side(
+            alt.Y,
+            "row",
+            f"← {outline.row_title}",
+            rows,
+            names=outline.rows,
+            **look,
+            values=list(rows),
+        ),
+        colour=shade("probability", "probability", TRUTHS, (0, 1)),
+        tooltip=[
+            tip("row_name:N", outline.row_title),
+            tip("column_name:N", outline.column_title),
+            tip("probability:Q", None, ".4g"),
+        ],
+        number=alt.Text("probability:Q", format=".3~g"),
+        strong="datum.probability > 0.5",
+        fontSize=13,
+    ).properties(height=height + _AROUND)
+
+
+def frequency_table(
+    known: Float[np.ndarray, " outcomes"],
+    counted: Float[np.ndarray, " outcomes"],
+    stderr: Float[np.ndarray, " outcomes"],
+    names: Sequence[str],
+) -> pd.DataFrame:
+    """Return a row for each outcome, in the order of `names`, without those of unknown values."""
+    table = pd.DataFrame(
+        {
+            "row": np.arange(len(names)),
+            "name": names,
+            "known": known,
+            "counted": counted,
+            "error": stderr,
+            "low": np.maximum(counted - stderr, 0),
+            "high": np.minimum(counted + stderr, 1),
+        }
+    )
+    return table.dropna(subset=["known"])
+
+
+def _frequency_tips() -> list[alt.Tooltip]:
+    return [
+        tip("name:N", "what"),
+        tip("known:Q", _KNOWN, ".4f"),
+        tip("counted:Q", _COUNTED, ".4f"),
+        tip("error:Q", "± standard error", ".4f"),
+    ]
+
+
+@drawn_once
+def frequency_chart(table: Rows, *, names: tuple[str, ...], title: str) -> alt.LayerChart:
+    """Draw a grey bar for each probability, a point with its standard error for the sample."""
+    look = {"names": names, "labelFontSize": 15, "labelOverlap": False}
+    look["values"] = list(range(len(names)))
+    base = alt.Chart(table).encode(
+        y=side(alt.Y, "row", None, range(len(names)), **look), tooltip=_frequency_tips()
+    )
+    series, hues = (_KNOWN, _COUNTED), (HUES.truth, HUES.sampled)
+    colour = by_name(alt.Color, "series", series, hues, legend=top_legend())
+    known, counted = (
+        base.transform_calculate(series=f"'{name}'").encode(color=colour) for name in series
+    )
+    x = partial(alt.X, title=title, scale=alt.Scale(domain=[0, 1]))
+    return alt.layer(
+        known.encode(x=x("known:Q")).mark_bar(opacity=0.45, height=_ROW * 0.65),
+        counted.encode(x=x("low:Q"), x2="high:Q").mark_rule(strokeWidth=3),
+        counted.encode(x=x("counted:Q")).mark_point(filled=True, size=45, opacity=1),
+    ).properties(height=len(names) * _ROW + _AROUND)
+
+
+@drawn_once
+def frequency_map_chart(
+    table: Rows,
+    *,
+    symbols: tuple[str, ...],
+    of: str,
+    row_title: str,
+    column_title: str,
+    most: float,
+) -> alt.Chart:
+    """Draw the frequencies of all pairs of `symbols`, row by row, from 0 to `most`.
+
+    `of` is the column of the table that the colours show, "known" or "counted".
+    """
+    size, look = len(symbols), {"names": symbols, "labelFontSize": 11}
+    chart = heatmap(
+        table,
+        x=side(alt.X, "second", column_title, range(size), labelAngle=-90, **look),
+        y=side(alt.Y, "first", row_title, range(size), **look),
+        colour=shade(of, _KNOWN if of == "known" else _COUNTED, TRUTHS, (0, most)),
+        tooltip=_frequency_tips(),
+    )
+    pairs = {"first": f"floor(datum.row / {size})", "second": f"datum.row % {size}"}
+    height = max(_LEAST_MAP, _MAP_ROW * size) + _AROUND
+    return chart.transform_calculate(**pairs).properties(height=height)
+
+
+def curve_table(
+    at: Float[np.ndarray, " points"] | Int[np.ndarray, " points"],
+    values: Float[np.ndarray, " points"],
+    stderr: Float[np.ndarray, " points"],
+) -> pd.DataFrame:
+    """Return a row for each point; the band reaches one standard error to both sides."""
+    ends = {"low": values - stderr, "high": values + stderr}
+    return pd.DataFrame({"at": at, "value": values, "error": stderr, **ends})
+
+
+@drawn_once
+def curve_chart(
+    table: Rows,
+    *,
+    x_title: str,
+    y_title: str,
+    domain: tuple[float, float],
+    reference: tuple[str, float],
+    named_above: bool,
+) -> alt.LayerChart:
+    """Draw a known quantity in grey, with a band where it is estimated.
+
+    `reference` is a named level, drawn dotted, its name above or below it.
+    """
+    x = alt.X("at:O", title=x_title, axis=alt.Axis(labelAngle=0, labelOverlap=True))
+    y = partial(alt.Y, title=y_title, scale=alt.Scale(domain=list(domain)))
+    name, level = reference
+    rule = alt.Chart(alt.InlineData([{"level": float(level), "name": name}]))
+    rule = rule.encode(y=alt.Y("level:Q", title=y_title))
+    base = alt.Chart(table).encode(x=x)
+    tooltip = [
+        tip("at:O", x_title),
+        tip("value:Q", y_title, ".4f"),
+        tip("error:Q", "± standard error", ".4f"),
+    ]
+    where = {"baseline": "bottom", "dy": -3} if named_above else {"baseline": "top", "dy": 3}
+    look = {"color": HUES.truth}
+    return alt.layer(
+        rule.mark_rule(strokeDash=[2, 3], **look),
+        rule.encode(text="name:N", x=alt.value("width")).mark_text(
+            align="right", dx=-2, **where, **look
+        ),
+        base.encode(y=y("low:Q"), y2="high:Q").mark_area(opacity=0.25, **look),
+        base.encode(y=y("value:Q")).mark_line(**KNOWN_LINE),
+        base.encode(y=y("value:Q"), tooltip=tooltip).mark_point(
+            filled=True, size=50, opacity=1, **look
+        ),
+    )

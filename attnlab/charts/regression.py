@@ -1,0 +1,205 @@
+"""Kernel regression: a fit, the weights behind one of its points, and its error."""
+
+from functools import partial
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.heatmap import shade, tip
+from attnlab.charts.lines import known_levels
+from attnlab.charts.style import HUES, KNOWN_LINE, SIGNED
+
+CLICKED = "clicked"
+# Of y: shown by the shape of a point as well as by its colour.
+_SIGNS = ("y below 0", "y from 0 up")
+
+
+def fit_table(
+    at: Float[np.ndarray, " queries"],
+    fit: Float[np.ndarray, " queries"],
+    truth: Float[np.ndarray, " queries"] | None,
+    chosen: int,
+) -> pd.DataFrame:
+    """Return a row for each place of the curve, one of them chosen; the truth may be unknown."""
+    known, place = np.full(len(at), np.nan) if truth is None else truth, np.arange(len(at))
+    return pd.DataFrame(
+        {"place": place, "x": at, "fit": fit, "truth": known, "chosen": place == chosen}
+    )
+
+
+def points_table(
+    x: Float[np.ndarray, " points"],
+    y: Float[np.ndarray, " points"],
+    weight: Float[np.ndarray, " points"],
+) -> pd.DataFrame:
+    """Return a row for each point of the data, with the weight that the query gives it."""
+    return pd.DataFrame({"x": x, "y": y, "weight": weight, "none": 0.0})
+
+
+def _clicked(field: str) -> alt.Parameter:
+    """Return the selection of the row that is nearest to a click."""
+    return alt.selection_point(
+        name=CLICKED, fields=[field], nearest=True, on="click", clear=False, empty=False
+    )
+
+
+@drawn_once
+def fit_chart(
+    fit: Rows,
+    points: Rows,
+    *,
+    x_domain: tuple[float, float],
+    y_domain: tuple[float, float],
+    largest: float,
+) -> alt.LayerChart:
+    """Draw points, truth and fit, and from below a bar under each point for its weight.
+
+    The query's place of the curve is marked; `largest` is the largest weight. The place of the
+    curve that is clicked is the selection `CLICKED`.
+    """
+    x = alt.X("x:Q", title="x", scale=alt.Scale(domain=list(x_domain), nice=False))
+    y = partial(alt.Y, title="y", scale=alt.Scale(domain=list(y_domain), nice=False))
+    # Three times the largest weight, so that the bars stay in the lowest third of the chart.
+    most = max(3 * largest, 1e-6)
+    axis = alt.Axis(orient="right", titleColor=HUES.key, format=".2~g", tickCount=5)
+    bars = alt.Chart(points).encode(
+        x=x,
+        y=alt.Y(
+            "none:Q",
+            title="weight of the point (share)",
+            scale=alt.Scale(domain=[0, most], nice=False),
+            axis=axis,
+        ),
+        y2="weight:Q",
+    )
+    data = alt.Chart(points).encode(
+        x=x,
+        y=y("y:Q"),
+        tooltip=[tip("x:Q", None, ".4g"), tip("y:Q", None, ".4g"), tip("weight:Q", None, ".4f")],
+    )
+    curve = alt.Chart(fit).encode(x=x)
+    here, fitted = curve.transform_filter("datum.chosen"), curve.encode(y=y("fit:Q"))
+    nearest = fitted.encode(
+        tooltip=[tip(f"{each}:Q", None, ".4g") for each in ("x", "fit", "truth")]
+    )
+    picture = alt.layer(
+        curve.encode(y=y("truth:Q")).mark_line(clip=True, **KNOWN_LINE),
+        data.mark_point(color=HUES.sampled, filled=True, size=45, opacity=0.9),
+        fitted.mark_line(color=HUES.learned, strokeWidth=2.5, clip=True),
+        here.mark_rule(color=HUES.query, strokeWidth=2),
+        here.encode(y=y("fit:Q")).mark_point(color=HUES.query, filled=True, size=120, opacity=1),
+        nearest.mark_point(size=60, opacity=0).add_params(_clicked("place")),
+    )
+    rules = bars.mark_rule(strokeWidth=4, color=HUES.key, opacity=0.75)
+    return alt.layer(picture, rules).resolve_scale(y="independent")
+
+
+@drawn_once
+def leave_one_out_chart(table: Rows, chosen: Rows) -> alt.LayerChart:
+    """Draw the loss against the bandwidth with its error; the chosen bandwidth as a rule."""
+    x = alt.X(
+        "bandwidth:Q",
+        title="bandwidth h (log scale)",
+        scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(format="~g", labelOverlap=True, tickCount=4),
+    )
+    title, base = "leave-one-out MSE", alt.Chart(table).encode(x=x)
+    tooltip = [
+        tip("bandwidth:Q", None, ".3g"),
+        tip("loss:Q", title, ".4f"),
+        tip("stderr:Q", "± standard error", ".4f"),
+    ]
+    line = base.encode(y=alt.Y("loss:Q", title=title, scale=alt.Scale(zero=False)), tooltip=tooltip)
+    return alt.layer(
+        base.encode(y=alt.Y("low:Q", title=title), y2="high:Q").mark_area(
+            color=HUES.learned, opacity=0.2
+        ),
+        line.mark_line(color=HUES.learned, strokeWidth=2),
+        alt.Chart(chosen).encode(x=x).mark_rule(color=HUES.cursor, strokeWidth=2),
+    )
+
+
+def learning_table(
+    losses: Float[np.ndarray, " steps_and_one"], known: dict[str, float], last_step: int
+) -> pd.DataFrame:
+    """Return the loss before each step and now, and levels that do not depend on the run."""
+    parts = [pd.DataFrame({"series": "learned", "step": np.arange(len(losses)), "loss": losses})]
+    for name, level in known.items():
+        label = f"{name} {level:.4f}"
+        parts.append(
+            pd.DataFrame({"series": "known", "step": [0, last_step], "loss": level, "label": label})
+        )
+    return pd.concat(parts, ignore_index=True).reindex(columns=["series", "step", "loss", "label"])
+
+
+@drawn_once
+def learning_chart(table: Rows, *, last_step: int, y_domain: tuple[float, float]) -> alt.LayerChart:
+    """Draw the loss of the learned kernel, and known levels dashed. Only the rows may change."""
+    scale = alt.Scale(domain=list(y_domain), nice=False, clamp=True)
+    base = alt.Chart(table).encode(
+        x=alt.X("step:Q", title="step", scale=alt.Scale(domain=[0, last_step], nice=False)),
+        y=alt.Y("loss:Q", title="leave-one-out MSE", scale=scale),
+    )
+    learned = base.transform_filter("datum.series === 'learned'")
+    learned = learned.encode(tooltip=[tip("step:Q"), tip("loss:Q", None, ".4f")])
+    known = base.transform_filter("datum.series === 'known'")
+    return alt.layer(
+        *known_levels(known, "label", "datum.step > 0"),
+        learned.mark_line(color=HUES.learned, strokeWidth=2.5),
+    )
+
+
+def plane_table(
+    x: Float[np.ndarray, "points features"],
+    y: Float[np.ndarray, " points"],
+    weight: Float[np.ndarray, " points"],
+    chosen: int,
+) -> pd.DataFrame:
+    """Return a row for each point of the plane; `relative` is its weight over the largest."""
+    return pd.DataFrame(
+        {
+            "point": np.arange(1, len(y) + 1),
+            "first": x[:, 0],
+            "second": x[:, 1],
+            "y": y,
+            "sign": np.where(y < 0, *_SIGNS),
+            "weight": weight,
+            "relative": weight / max(float(weight.max()), 1e-12),
+            "chosen": np.arange(len(y)) == chosen,
+        }
+    )
+
+
+@drawn_once
+def plane_chart(table: Rows) -> alt.LayerChart:
+    """Draw points by their two features, as large as their weight, coloured by y; the query ringed.
+
+    A triangle that points down has a y below 0. The point that is clicked is the selection
+    `CLICKED`.
+    """
+    unit, size = alt.Scale(domain=[0, 1]), alt.Scale(domain=[0, 1], range=[14, 320])
+    base = alt.Chart(table).encode(
+        x=alt.X("first:Q", title="feature 1", scale=unit),
+        y=alt.Y("second:Q", title="feature 2", scale=unit),
+    )
+    shapes = alt.Scale(domain=list(_SIGNS), range=["triangle-down", "triangle-up"])
+    points = base.encode(
+        size=alt.Size("relative:Q", scale=size, legend=None),
+        color=shade("y", "y", SIGNED, (-1.2, 1.2), values=(-1, 0, 1), length=120),
+        # Beside the other legend another one would leave a narrow chart.
+        shape=alt.Shape("sign:N", scale=shapes, legend=None),
+        tooltip=[
+            tip("point:O"),
+            tip("first:Q", "feature 1", ".3f"),
+            tip("second:Q", "feature 2", ".3f"),
+            tip("y:Q", None, ".3f"),
+            tip("weight:Q", None, ".4f"),
+        ],
+    ).mark_point(filled=True, opacity=0.9, stroke=HUES.truth, strokeWidth=0.7)
+    ring = base.transform_filter("datum.chosen").mark_point(
+        size=420, color=HUES.query, strokeWidth=3, filled=False, opacity=1
+    )
+    return alt.layer(points.add_params(_clicked("point")), ring)

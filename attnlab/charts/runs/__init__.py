@@ -1,1 +1,0 @@
-"""Charts of runs: losses, what is inside, what was predicted."""

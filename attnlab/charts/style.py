@@ -1,0 +1,111 @@
+"""How charts look: one colour for each meaning, its counterpart on dark themes, and large type.
+
+Charts are written in the colours of the light theme. `on_dark` puts each one's counterpart in its
+place, so that no chart has to know where it is shown.
+"""
+
+import re
+from typing import Any, NamedTuple
+
+
+class Hues(NamedTuple):
+    """What each colour means. The truth is always grey and dashed, what was learned violet.
+
+    `sampled` is what the process itself drew by chance.
+    """
+
+    learned: str
+    training: str
+    truth: str
+    cursor: str
+    query: str
+    key: str
+    sampled: str
+    value: str
+
+
+class Ramp(NamedTuple):
+    """Colours of a scale from its low end to its high end."""
+
+    low: str
+    middle: str
+    high: str
+
+
+HUES = Hues("#5048c8", "#9aa2b3", "#5c6577", "#b0560f", "#1f6fc4", "#c93a4b", "#8a6400", "#1c8058")
+INK, GROUND = "#1d2433", "#ffffff"
+# From the background to full strength: shares of a model, and the same for what is known.
+SHARES = Ramp("#f4f3fd", "#8b83e2", "#362f8c")
+TRUTHS = Ramp("#f4f5f8", "#9aa2b4", "#1d2433")
+# From negative through the background to positive.
+SIGNED = Ramp("#b0560f", "#f4f5f8", "#5048c8")
+_PAST = ("#0b7a75", "#a8551a", "#a12c7d", "#5d6b14", "#7a4b36", "#2a6f97", "#5f3dc4")
+
+_COUNTERPARTS = {
+    **dict(
+        zip(
+            HUES,
+            (
+                "#9a92ff", "#7f8798", "#a0a8b8", "#f0a265",
+                "#6cb0f5", "#f5858f", "#e8c04c", "#62cfa0",
+            ),
+            strict=True,
+        )
+    ),
+    INK: "#e6e9f0",
+    GROUND: "#12151c",
+    **dict(zip(SHARES, ("#1e1d33", "#6e67cb", "#dbd9ff"), strict=True)),
+    **dict(zip(TRUTHS, ("#1b1f29", "#6f7888", "#e6e9f0"), strict=True)),
+    **dict(
+        zip(
+            _PAST,
+            ("#4fc4bd", "#e59a5c", "#e07fc0", "#b5c45a", "#c99b84", "#74b9dd", "#b39df3"),
+            strict=True,
+        )
+    ),
+}  # fmt: skip
+
+# What is known and not learned.
+KNOWN_LINE = {"color": HUES.truth, "strokeDash": [5, 4], "strokeWidth": 1.5}
+
+# Larger, and the names of days under a heatmap would meet.
+_TIMES = 4 / 3
+# Pixels of letters where a chart sets no size.
+_PLAIN = 16
+_SIZES = ("fontSize", "labelFontSize", "titleFontSize")
+
+
+def past_hue(number: int) -> str:
+    """Return the colour of a past run or of a series: none of the fixed hues."""
+    return _PAST[number % len(_PAST)]
+
+
+def on_dark(text: str) -> str:
+    """Return a text with every colour of the light theme replaced by its counterpart."""
+    return re.sub(r"#[0-9a-f]{6}", lambda found: _COUNTERPARTS.get(found[0], found[0]), text)
+
+
+def with_large_type(specification: dict[str, Any]) -> dict[str, Any]:
+    """Return a Vega-Lite specification with all its letters a third larger, for a projector.
+
+    Letters that fit themselves to their cells stay as they are.
+    """
+    words = {"labelFontSize": _PLAIN, "titleFontSize": _PLAIN}
+    letters = {"text": {"fontSize": _PLAIN}, "title": {"fontSize": _PLAIN}}
+    legend = {**words, "labelLimit": 0, "titleLimit": 0}
+    config = {"axis": words, "header": words, "legend": legend, **letters}
+    larger = {key: _larger(part) for key, part in specification.items() if key != "datasets"}
+    return specification | larger | {"config": {**config, **specification.get("config", {})}}
+
+
+def _larger(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_larger(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    return {
+        key: value * _TIMES if key in _SIZES and isinstance(value, int | float) else _larger(value)
+        for key, value in part.items()
+        # The title of a bar of colours goes above it: beside it there is no room left.
+        if key != "titleOrient"
+    }

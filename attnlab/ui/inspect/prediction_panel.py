@@ -1,0 +1,211 @@
+"""Inspect: the final prediction: what it attends to, depends on, and should depend on."""
+
+import dataclasses
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Bool, Float
+
+from attnlab.charts import (
+    TRUTH,
+    final_query_chart,
+    final_query_table,
+    next_day_chart,
+    next_day_table,
+    top_of_scale,
+)
+from attnlab.configuration.number_text import show_percent
+from attnlab.configuration.position_words import with_position_word
+from attnlab.inspection import Comparison, final_probs, surprise
+from attnlab.live.live_run import LiveRun
+from attnlab.models import AbstractModel, AttentionMap
+from attnlab.optimum import Dependence, informative_positions, next_token
+from attnlab.runs.snapshot import Snapshot
+from attnlab.training.experiment import Experiment
+from attnlab.ui.core.fragments import draw_while
+from attnlab.ui.core.outside import as_text, draw_error
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.inspect.view import View, is_truth_known, known_truth, sequence_comparison
+from attnlab.ui.train.cursor import Moment, shown_moment
+from attnlab.ui.train.transport import draw_status
+
+# More heads would push what stands below off the screen.
+_MOST_HEADS = 8
+_FRAME_HEIGHT, _ROW_HEIGHT, _LEAST_HEIGHT = 104, 32, 220
+# A longer sequence is met with every day changed, which takes its time.
+_LONG, _SECONDS, _LONG_SECONDS = 24, 0.5, 2.0
+
+
+def draw_account(experiment: Experiment, found: Comparison, true: Dependence, view: View) -> None:
+    """How much of the attention that makes the prediction goes to the days that matter."""
+    informative = informative_positions(true)
+    if not found.attention or not informative.any():
+        return
+    attention, attends = view.of(found.attention)
+    days = ", ".join(str(day + 1) for day in np.flatnonzero(informative))
+    with st.container(key="account"):
+        st.markdown(
+            f"**{show_percent(attends[-1][informative].sum())}** of the attention in this sequence "
+            f"goes to the days that the prediction truly depends on ({days}). By chance it would "
+            f"be {show_percent(evenly(np.asarray(attention.mask[-1]), informative))}."
+        )
+
+
+def evenly(unmasked: Bool[np.ndarray, " key"], informative: Bool[np.ndarray, " key"]) -> float:
+    """Return the share on `informative` keys of attention spread evenly over the unmasked ones."""
+    return float((informative & unmasked).sum() / max(unmasked.sum(), 1))
+
+
+def follows(snapshot: Snapshot, moment: Moment) -> bool:
+    """Whether the model shown is one that still trains."""
+    return snapshot.active and moment.is_now
+
+
+def draw_final_query(run: LiveRun, snapshot: Snapshot, tokens: np.ndarray, view: View) -> None:
+    """The final query and the next day, again and again while the run trains."""
+    experiment = snapshot.experiment
+    draw_while(
+        lambda: _is_waiting(run.snapshot()),
+        lambda: _draw(run, experiment, tokens, view),
+        key="final_query",
+        seconds=_SECONDS if experiment.length <= _LONG else _LONG_SECONDS,
+        waited=_is_waiting(snapshot),
+    )
+
+
+def _is_waiting(snapshot: Snapshot) -> bool:
+    """Whether more is to come: from the run, or from those who work out the truth."""
+    known = is_truth_known(snapshot.experiment)
+    return snapshot.active or not known
+
+
+def _draw(run: LiveRun, experiment: Experiment, tokens: np.ndarray, view: View) -> None:
+    snapshot = run.snapshot()
+    if snapshot.latest is None or snapshot.experiment != experiment:
+        return
+    moment = shown_moment(snapshot)
+    draw_step(snapshot, moment)
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        known = known_truth(experiment)
+        if known is None:
+            st.caption(":material/hourglass_top: Working out the true dependence …")
+        else:
+            _draw_rows(
+                experiment,
+                sequence_comparison(experiment, moment.model, tokens, known[1]),
+                tokens,
+                view,
+                at_rest=not follows(snapshot, moment),
+            )
+    with right:
+        _draw_next_day(experiment, moment.model, tokens, at_rest=not follows(snapshot, moment))
+    with st.container():
+        if known is not None and not follows(snapshot, moment):
+            found = sequence_comparison(experiment, moment.model, tokens, known[1])
+            draw_account(experiment, found, known[0], view)
+
+
+def draw_step(snapshot: Snapshot, moment: Moment) -> None:
+    """The one step that all panels show, in the line of the run's state."""
+    experiment = snapshot.experiment
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        draw_status(dataclasses.replace(snapshot, step=moment.model_step))
+        words = (
+            f"{experiment.generator.name}, {experiment.length} days, model {experiment.model.name}"
+        )
+        words = with_position_word(words, experiment.generator.position_word)
+        if moment.model_step != snapshot.step and not follows(snapshot, moment):
+            words += f" · an earlier step is shown; the run is at step {snapshot.step:,}"
+        st.caption(words, width="content")
+    # Always there, so that what stands behind it never changes its place.
+    st.progress(snapshot.step / experiment.training.steps)
+
+
+def final_rows(
+    attention: tuple[AttentionMap, ...],
+    depends: Float[np.ndarray, "query day"],
+    truth: Float[np.ndarray, "query day"],
+    view: View,
+) -> dict[str, Float[np.ndarray, " day"]]:
+    """The last row of each map by its name; of attention those of all heads of a layer."""
+    measured = {}
+    if attention:
+        found, pattern = view.of(attention)
+        heads = found.pattern[:, -1]
+        if len(heads) == 1:
+            measured["attends"] = heads[0]
+        elif len(heads) <= _MOST_HEADS:
+            measured = {f"attends, head {n}": row for n, row in enumerate(heads, 1)}
+        else:
+            measured[f"attends, head {view.choice.heads[0] + 1}"] = pattern[-1]
+    measured |= {"depends": depends[-1], TRUTH: truth[-1]}
+    return {name: view.values(np.asarray(row, float)[None])[0] for name, row in measured.items()}
+
+
+def _draw_rows(experiment, found, tokens: np.ndarray, view: View, *, at_rest: bool) -> None:
+    rows = final_rows(found.attention, found.depends, found.truth, view)
+    symbols = experiment.generator.vocabulary.symbols
+    alt = "The prediction of the next day: " + ", ".join(rows) + ", by day."
+    if at_rest:
+        most = (f"{name} day {row.argmax() + 1} with {row.max():.2f}" for name, row in rows.items())
+        alt = f"The prediction of the next day. Most: {'; '.join(most)}."
+    with st.container(key="chart_final_query"):
+        draw_chart(
+            final_query_chart(
+                final_query_table(rows),
+                rows=tuple(rows),
+                symbols=tuple(symbols[token] for token in tokens),
+                most=top_of_scale(*rows.values()),
+                title="share of the row" if view.shares else "as measured",
+                height=_height(len(rows)),
+            ),
+            name="The prediction of the next day",
+            alt=alt,
+        )
+
+
+def _height(rows: int) -> int:
+    return max(_LEAST_HEIGHT, _FRAME_HEIGHT + _ROW_HEIGHT * rows)
+
+
+def _draw_next_day(
+    experiment: Experiment, model: AbstractModel, tokens: np.ndarray, *, at_rest: bool
+) -> None:
+    vocabulary = experiment.generator.vocabulary
+    learned = final_probs(model, tokens[None], experiment.training.readout)[0]
+    try:
+        true = next_token(experiment.generator, tokens.tolist())
+    except ValueError as error:
+        draw_error(f"{error} The model, which cannot know, predicts:", icon=":material/block:")
+        rows = zip(vocabulary.symbols, learned, strict=True)
+        shares = (f"{as_text(symbol)} {probability:.3f}" for symbol, probability in rows)
+        st.markdown(" · ".join(shares))
+        return
+    alt = "The next day: true and model distribution."
+    if at_rest:
+        alt = (
+            f"The next day. True: {_in_words(true, vocabulary.symbols)}; model: "
+            f"{_in_words(learned, vocabulary.symbols)}."
+        )
+    with st.container(key="chart_next_day"):
+        draw_chart(
+            next_day_chart(
+                next_day_table(true, learned, vocabulary),
+                symbols=vocabulary.symbols,
+                height=_LEAST_HEIGHT,
+            ),
+            name="The next day",
+            alt=alt,
+        )
+    parts = surprise(true, learned)
+    with st.container(key="surprise"):
+        st.caption(
+            f"Entropy of the true distribution {parts.unavoidable:.3f} nats, KL(true ‖ model) "
+            f"{parts.error:.3f} nats; the expected loss is their sum."
+        )
+
+
+def _in_words(probs: np.ndarray, symbols: tuple[str, ...]) -> str:
+    pairs = zip(symbols, probs, strict=True)
+    return ", ".join(f"{symbol} {probability:.2f}" for symbol, probability in pairs)

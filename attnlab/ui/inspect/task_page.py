@@ -1,0 +1,325 @@
+"""Inspect: the page of a model of a task."""
+
+from collections.abc import Mapping
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import streamlit as st
+from jaxtyping import Float
+
+from attnlab.charts import alignment_chart, alignment_table
+from attnlab.configuration.number_text import show_percent
+from attnlab.configuration.options import MOST_CHARACTERS, OptionError
+from attnlab.generators import AbstractTask, read_source, write_source
+from attnlab.inspection import SourceInfluence, can_align, probs_by_query, source_influence
+from attnlab.inspection.decoding import write_target
+from attnlab.live.live_run import LiveRun
+from attnlab.models import AbstractModel, AttentionMap
+from attnlab.models.inside import map_name
+from attnlab.runs.snapshot import Snapshot
+from attnlab.ui.core.fragments import draw_while
+from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.inspect.cell_panel import draw_cell, draw_contributions
+from attnlab.ui.inspect.edits_panel import draw_edits
+from attnlab.ui.inspect.prediction_panel import draw_step, follows
+from attnlab.ui.inspect.quality_panel import draw_target_quality
+from attnlab.ui.inspect.view import draw_task_view, kept_of_model, mean_patterns
+from attnlab.ui.train.cursor import Moment, draw_scrubber, shown_moment
+
+_SOURCE, _TEXT, _MESSAGE = "edited_source", "edited_source_text", "edited_source_message"
+# Few enough to be met with source tokens replaced, and replacements of each that are tried.
+_SEQUENCES, _REPLACEMENTS = 64, 8
+_HEIGHT = 320
+_ONE = "the one above"
+_SECONDS = 1.0
+
+
+def source_and_target(task: AbstractTask, probes: np.ndarray) -> np.ndarray:
+    """The chosen source and its true target as visible tokens; of the first probe at first."""
+    kept = st.session_state.get(_SOURCE)
+    if kept is None or kept[0] != task:
+        _take_source(task, probes[0][: task.given()])
+        st.session_state["edited_from_source"] = 0
+        kept = st.session_state[_SOURCE]
+    source = np.array(kept[1], np.int32)
+    return np.concatenate([source, np.asarray(task.target_of(jnp.asarray(source)))[:-1]]).astype(
+        np.int32
+    )
+
+
+def draw_source(task: AbstractTask, probes: np.ndarray, tokens: np.ndarray) -> None:
+    """A menu of sources to begin with, and the chosen one as text that can be changed."""
+    # Streamlit forgets it while another page is looked at.
+    if _TEXT not in st.session_state:
+        st.session_state[_TEXT] = write_source(task, tokens[: task.given()])
+        st.session_state[_MESSAGE] = None
+    st.selectbox(
+        f"begin with {task.source_name}",
+        range(len(probes)),
+        key="edited_from_source",
+        persist_state="session",
+        format_func=lambda i: f"{i + 1}: {write_source(task, probes[i][: task.given()])}",
+        width=260,
+        on_change=_take_probe,
+        args=(task, probes),
+    )
+    st.text_input(
+        f"the {task.source_name}",
+        key=_TEXT,
+        max_chars=MOST_CHARACTERS,
+        on_change=_read_typed,
+        args=(task,),
+        width=260,
+        help=f"Change it as you like: {task.source_length} of {task.spelling}. Its true target "
+        "follows.",
+    )
+    if message := st.session_state.get(_MESSAGE):
+        draw_error(message)
+
+
+def _take_source(task: AbstractTask, source: np.ndarray) -> None:
+    st.session_state[_SOURCE] = (task, tuple(int(token) for token in source))
+    st.session_state[_TEXT] = write_source(task, source)
+    st.session_state[_MESSAGE] = None
+
+
+def _take_probe(task: AbstractTask, probes: np.ndarray) -> None:
+    _take_source(task, probes[st.session_state["edited_from_source"]][: task.given()])
+
+
+def _read_typed(task: AbstractTask) -> None:
+    try:
+        source = read_source(task, st.session_state[_TEXT])
+    except OptionError as error:
+        st.session_state[_MESSAGE] = str(error)
+        return
+    st.session_state[_SOURCE] = (task, tuple(source.tolist()))
+    st.session_state[_MESSAGE] = None
+
+
+def draw_target(task: AbstractTask, model: AbstractModel, tokens: np.ndarray) -> None:
+    """A row for each target token: the true one, the one that is written, and how sure that is."""
+    count, symbols = task.given(), task.vocabulary.symbols
+    source = jnp.asarray(tokens[:count])
+    true = np.asarray(task.target_of(source))
+    written = np.asarray(write_target(model, source, count=count))
+    probs = probs_by_query(model, tokens[None])[0, count - 1 :]
+    wrong = int((written != true).sum())
+    with st.container(key="target"):
+        st.table(target_table(true, written, probs, symbols))
+        st.caption(
+            ("**Every token is right.** " if not wrong else f"**{wrong} of {count} wrong.** ")
+            + "How to read it: written is the target that the model writes by itself, each time "
+            "the most probable token behind those that it wrote before. p(true) is its probability "
+            "of the true token given the true ones before it, and most probable what it gives most "
+            "to there."
+        )
+
+
+def target_table(
+    true: np.ndarray, written: np.ndarray, probs: np.ndarray, symbols: tuple[str, ...]
+) -> pd.DataFrame:
+    """A column for each target token."""
+    best = probs.argmax(axis=1)
+    rows = {
+        "true": [symbols[token] for token in true],
+        "written": [
+            symbols[token] + ("" if token == right else " ✗")
+            for token, right in zip(written, true, strict=True)
+        ],
+        "p(true)": [f"{row[token]:.3f}" for row, token in zip(probs, true, strict=True)],
+        "most probable": [
+            f"{symbols[token]} {row[token]:.2f}" for row, token in zip(probs, best, strict=True)
+        ],
+    }
+    return pd.DataFrame(rows.values(), rows.keys(), [str(n + 1) for n in range(len(true))])
+
+
+def draw_source_maps(
+    task: AbstractTask, model: AbstractModel, test: np.ndarray, tokens: np.ndarray
+) -> None:
+    """Maps of target against source: attention, dependence, and both truths beside them.
+
+    They are of the one sequence `tokens`, or means over visible tokens of `test`.
+    """
+    size = min(len(test), _SEQUENCES)
+    mean = f"mean of {size}"
+    over = st.segmented_control(
+        "sequences", [_ONE, mean], default=_ONE, required=True, key="source_maps_over"
+    )
+    alone = over == _ONE
+    sequences = tokens[None] if alone else test[:size]
+    most = None if alone else _REPLACEMENTS
+    found = kept_of_model(
+        "source_influence",
+        model,
+        (task, sequences.tobytes()),
+        lambda: source_influence(task, model, sequences, most=most),
+    )
+    trace = mean_patterns(model, sequences, key="source_maps_trace")
+    maps = [each for each in trace.attention if can_align(each)]
+    names = _tokens_in_words(task, tokens) if alone else {"source": None, "target": None}
+    if maps:
+        left, right = st.columns(2, gap="medium")
+        with left:
+            _draw_attention(task, maps, found, names)
+        with right:
+            _draw_influence(found, names)
+    else:
+        _draw_influence(found, names)
+        st.caption("This model has no attention to the source: what it depends on is all there is.")
+    _draw_how_to_read(found, alone=alone, attends=bool(maps))
+
+
+def _tokens_in_words(task: AbstractTask, tokens: np.ndarray) -> dict[str, tuple[str, ...]]:
+    source = jnp.asarray(tokens[: task.given()])
+    symbols = task.vocabulary.symbols
+    sides = {"source": source, "target": task.target_of(source)}
+    return {side: tuple(symbols[int(token)] for token in row) for side, row in sides.items()}
+
+
+def _draw_attention(
+    task: AbstractTask, maps: list[AttentionMap], found: SourceInfluence, names: dict
+) -> None:
+    place = 0
+    if len(maps) > 1:
+        place = st.selectbox(
+            "layer",
+            range(len(maps)),
+            len(maps) - 1,
+            format_func=lambda place: map_name(maps[place]),
+            key=f"source_maps_layer_{len(maps)}",
+            width=150,
+        )
+    count = task.given()
+    heads = maps[place].pattern[:, count - 1 :, :count]
+    titles = [f"head {head + 1}" for head in range(len(heads))] if len(heads) > 1 else ["attends"]
+    with st.container(key="chart_source_attention"):
+        _draw_maps(
+            np.asarray(heads, float), found.alignment, (*titles, "true alignment"),
+            "share of attention", names, name="Attention to the source",
+            alt="Attention of each target token to the source beside the true alignment."
+            + (_on_truth(heads, found, titles) if names["source"] else ""),
+        )  # fmt: skip
+
+
+def _on_truth(heads: np.ndarray, found: SourceInfluence, titles: list[str]) -> str:
+    """How much attention of one sequence is on its true alignment, of the head with most."""
+    shares = (heads * (found.alignment > 0)).sum(axis=2).mean(axis=1)
+    best = int(shares.argmax())
+    return f" {titles[best]} has {show_percent(shares[best])} of its attention there."
+
+
+def _draw_influence(found: SourceInfluence, names: dict) -> None:
+    unmeasured = found.measured == 0
+    row, column = np.unravel_index(found.influence.argmax(), found.influence.shape)
+    with st.container(key="chart_source_influence"):
+        _draw_maps(
+            found.influence[None], found.truth, ("depends", "truth"), "total variation", names,
+            name="Influence of the source", left_out=unmeasured,
+            alt="How far each source token moves the prediction of each target token, in the model "
+            f"and in truth. In the model most: source token {column + 1} on target token "
+            f"{row + 1}, {found.influence[row, column]:.2f}.",
+        )  # fmt: skip
+
+
+def _draw_maps(
+    learned: Float[np.ndarray, "maps target source"],
+    truth: Float[np.ndarray, "target source"],
+    titles: tuple[str, ...],
+    cell: str,
+    names: dict,
+    *,
+    name: str,
+    alt: str,
+    left_out: np.ndarray | None = None,
+) -> None:
+    table = alignment_table(learned, truth, names=titles, **names)
+    if left_out is not None:
+        table = table[~np.tile(left_out.ravel(), len(titles))].reset_index(drop=True)
+    chart = alignment_chart(
+        table, names=titles, count=len(truth), cell=cell, height=_HEIGHT, **names
+    )
+    draw_chart(chart, name=name, alt=alt)
+
+
+def _draw_how_to_read(found: SourceInfluence, *, alone: bool, attends: bool) -> None:
+    words = "How to read it: a row is a target token, a column a token of the source. "
+    if attends:
+        words += (
+            "At the left: how the query that predicts the target token divides its attention; in "
+            "grey the source tokens that it is taken from. "
+        )
+    words += (
+        "**Depends**: how far the model's prediction moves, in total "
+        "variation from 0 to 1, when the source token is another one that can come and the target "
+        "tokens before stay true; in grey how far the true prediction moves. A cell is empty where "
+        "no other source token leaves the target before it as it is."
+    )
+    sums = np.maximum(found.dependence.sum(axis=1, keepdims=True), 1e-9)
+    if not np.allclose(found.dependence / sums, found.alignment):
+        words += (
+            " The two truths differ: which token comes next can depend on more of the source than "
+            "the one it is taken from."
+        )
+    if not alone:
+        errors = found.stderr[np.isfinite(found.stderr)]
+        if errors.size:
+            words += (
+                f" {_REPLACEMENTS} replacements of each source token are tried; standard error "
+                f"over sequences: {errors.max():.3f} at most, without cells that one sequence has."
+            )
+    st.caption(words)
+
+
+def is_of_task(snapshot: Snapshot) -> bool:
+    """Whether the run is one of a task."""
+    return isinstance(snapshot.experiment.generator, AbstractTask)
+
+
+def draw_task(
+    run: LiveRun, snapshot: Snapshot, earlier: Mapping[int, AbstractModel], moment: Moment
+) -> None:
+    """What a model makes of a source, where it looks for it, and how well it does in all."""
+    experiment, task = snapshot.experiment, snapshot.experiment.generator
+    tokens = source_and_target(task, snapshot.probes)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with st.container(width="stretch"):
+            draw_scrubber(snapshot)
+        draw_source(task, snapshot.probes, tokens)
+    moving = follows(snapshot, moment)
+    draw_while(
+        lambda: run.snapshot().active,
+        lambda: _draw_target(run, snapshot, tokens),
+        key="task_target",
+        seconds=_SECONDS,
+        waited=snapshot.active,
+    )
+    if moving:
+        st.caption(
+            "Maps, single cells, edits and test figures are of a model that stands still: pause, "
+            "choose an earlier step, or wait for the end of the run."
+        )
+        return
+    test = np.asarray(run.test_sequences())
+    st.header("Target and source", anchor=False, divider="gray")
+    draw_source_maps(task, moment.model, test[:, :-1], tokens)
+    draw_cell(experiment, moment.model, tokens, draw_task_view(moment.model, tokens))
+    draw_contributions(experiment, moment.model, tokens)
+    draw_edits(experiment, moment.model, test, earlier)
+    draw_target_quality(task, moment.model, test)
+    st.caption(
+        "Confusion, calibration and the comparison with another run are of processes whose final "
+        "day alone is asked; a task is judged by whole targets."
+    )
+
+
+def _draw_target(run: LiveRun, before: Snapshot, tokens: np.ndarray) -> None:
+    snapshot = run.snapshot()
+    if snapshot.latest is None or snapshot.experiment != before.experiment:
+        return
+    moment = shown_moment(snapshot)
+    draw_step(snapshot, moment)
+    draw_target(snapshot.experiment.generator, moment.model, tokens)

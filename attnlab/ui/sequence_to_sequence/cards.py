@@ -1,0 +1,147 @@
+"""Hands of cards and sequences of letters as HTML, and the next token of one of them."""
+
+import html
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+
+from attnlab.configuration.number_text import show_percent
+from attnlab.generators import AbstractTask
+from attnlab.ui.core.page_theme import has_large_type, on_dark
+
+_RED = ("♥", "♦")
+# Of the heart and its like, browsers would draw a small picture in a colour of its own.
+_AS_TEXT = "\N{VARIATION SELECTOR-15}"
+# Tokens of the model that are shown, besides the true one.
+_MOST = 5
+
+
+class Hand(NamedTuple):
+    """A source, what was written of its target so far, and what is right.
+
+    `attention` is what the token that was written last gave to each token of the source, or None
+    where there is none. `told` are its source and target in words.
+    """
+
+    source: Sequence[str]
+    laid: Sequence[str]
+    right: Sequence[str]
+    attention: Float[np.ndarray, " source"] | None
+    told: str
+
+
+def table_html(hands: Sequence[Hand], *, chosen: int, dark: bool, large: bool) -> str:
+    """All hands, below each other; the `chosen` one is marked."""
+    kind = f"attnlab-table {'on-dark' if dark else ''} {'large' if large else ''}"
+    rows = [_hand(hand, place, place == chosen) for place, hand in enumerate(hands)]
+    return f'<div class="{kind}">{"".join(rows)}</div>'
+
+
+def _hand(hand: Hand, place: int, is_chosen: bool) -> str:
+    shares = [None] * len(hand.source) if hand.attention is None else hand.attention.tolist()
+    source = "".join(_card(s, share=share) for s, share in zip(hand.source, shares, strict=True))
+    laid = [_laid(hand, index) for index in range(len(hand.right))]
+    wrong = sum(a != b for a, b in zip(hand.laid, hand.right, strict=False))
+    if wrong:
+        verdict = f"{wrong} wrong"
+    else:
+        verdict = "✓ right" if len(hand.laid) == len(hand.right) else ""
+    words = html.escape(f"{place + 1}: {hand.told}. {verdict}", quote=True)
+    return (
+        f'<div class="hand{" chosen" if is_chosen else ""}" role="img" aria-label="{words}">'
+        f'<div class="number">{place + 1}</div>'
+        f'<div class="cards source">{source}</div><div class="arrow">→</div>'
+        f'<div class="cards target">{"".join(laid)}</div>'
+        f'<div class="verdict{" bad" if wrong else ""}">{verdict}</div></div>'
+    )
+
+
+def _laid(hand: Hand, index: int) -> str:
+    if index >= len(hand.laid):
+        return '<div class="card empty"></div>'
+    right = hand.right[index]
+    is_last = index == len(hand.laid) - 1 and len(hand.laid) < len(hand.right)
+    if hand.laid[index] == right:
+        return _card(hand.laid[index], kind="last" if is_last else "")
+    return _card(hand.laid[index], kind="wrong last" if is_last else "wrong", note=f"not {right}")
+
+
+def _card(symbol: str, *, kind: str = "", share: float | None = None, note: str = "") -> str:
+    colour = "red" if symbol[-1] in _RED else ""
+    below = ""
+    if share is not None:
+        below = f'<div class="share"><div style="width:{100 * share:.0f}%"></div></div>'
+        below += f'<div class="percent">{100 * share:.0f}</div>'
+    if note:
+        below = f'<div class="note">{_text(note)}</div>'
+    return f'<div class="card {colour} {kind}"><div class="face">{_text(symbol)}</div>{below}</div>'
+
+
+def next_html(
+    rows: Sequence[tuple[str, float, float]], *, dark: bool, large: bool, columns: tuple[str, str]
+) -> str:
+    """Tokens with their probability under the model and the true one, the `columns`, as bars."""
+    kind = f"attnlab-table {'on-dark' if dark else ''} {'large' if large else ''}"
+    lines = [f"<tr><th></th><th>{columns[0]}</th><th>{columns[1]}</th></tr>"]
+    for symbol, model, true in rows:
+        lines.append(
+            f'<tr><td class="{"red" if symbol[-1] in _RED else ""}">{_text(symbol)}</td>'
+            f"<td>{_bar(model, 'learned')}</td><td>{_bar(true, 'truth')}</td></tr>"
+        )
+    return f'<div class="{kind}"><table class="next">{"".join(lines)}</table></div>'
+
+
+def _bar(probability: float, kind: str) -> str:
+    words = show_percent(probability)
+    return (
+        f'<div class="bar {kind}"><div style="width:{100 * probability:.1f}%"></div></div>'
+        f'<span class="percent">{words}</span>'
+    )
+
+
+def _text(symbol: str) -> str:
+    return html.escape("".join(c + _AS_TEXT if c in "♣♦♥♠" else c for c in symbol))
+
+
+def draw_next(
+    task: AbstractTask,
+    source: np.ndarray,
+    target: np.ndarray,
+    probs: np.ndarray,
+    laid: int,
+    *,
+    is_heated: bool,
+) -> None:
+    """The most probable tokens for the place after the `laid` ones, or the last place.
+
+    `probs` are those at temperature 1, which is said where the target `is_heated`.
+    """
+    place = min(laid, task.given() - 1)
+    true = true_probs(task, source, target[:place])
+    likely = np.argsort(-probs[place], kind="stable")[:_MOST]
+    shown = [*likely, *(token for token in np.argsort(-true)[:1] if token not in likely)]
+    rows = [
+        (task.vocabulary.symbols[token], float(probs[place, token]), float(true[token]))
+        for token in shown
+    ]
+    rest = 1 - sum(model for _, model, _ in rows)
+    st.markdown(f"**{task.token_name.capitalize()} {place + 1} of {task.given()}**")
+    st.html(next_html(rows, dark=on_dark(), large=has_large_type(), columns=("model", "true")))
+    heat = " at temperature 1" if is_heated else ""
+    st.caption(
+        f"The {_MOST} most probable under the model{heat}, given the source and what was written "
+        "before; "
+        f"all others together {show_percent(max(rest, 0.0))}. Grey: the true probabilities."
+    )
+
+
+def true_probs(task: AbstractTask, source: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """The true distribution of the token after a source and what was written of its target."""
+    belief = task.start()
+    for token in (*source, *before):
+        belief = task.update(belief, jnp.asarray(token))
+    return np.exp(np.asarray(task.log_probs(belief)))

@@ -1,0 +1,120 @@
+"""A task in numbers: what it asks for, and how many whole targets a model gets right."""
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import jax.numpy as jnp
+import numpy as np
+import streamlit as st
+
+from attnlab.configuration.number_text import show_measured, show_percent
+from attnlab.configuration.options import OptionError
+from attnlab.generators import AbstractTask
+from attnlab.inspection.targets import TargetTest, check_targets
+from attnlab.live.background import Background
+from attnlab.models import AbstractModel
+from attnlab.training.presets import PRESETS
+from attnlab.training.shares import share_in_training
+from attnlab.ui.controls.form_state import fill_form, read_form
+from attnlab.ui.core.outside import as_text, draw_error
+from attnlab.ui.core.session_work import draw_while_working, session_work
+from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
+from attnlab.ui.train.bench import Bench
+
+_WORK, _MODEL = "target_test", "target_test_model"
+
+
+def draw_task_choice() -> None:
+    """The named experiments that write a target, where the controls describe none."""
+    form = read_form()
+    if not isinstance(form, OptionError) and isinstance(form.generator, AbstractTask):
+        return
+    named = {n: p for n, p in PRESETS.items() if isinstance(p.experiment.generator, AbstractTask)}
+    with st.container(border=True, key="task_choice"):
+        st.markdown(
+            "**The controls describe no task.** Here a source is read and a target is written of "
+            "it. Choose one of these, or one of the tasks under **process**; the run at hand stays "
+            "until you press Start."
+        )
+        for name, preset in named.items():
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.button(
+                    name,
+                    key=f"task_{name}",
+                    on_click=fill_form,
+                    args=(preset.experiment,),
+                    kwargs={"preset": name},
+                )
+                st.caption(as_text(preset.description), width="stretch")
+
+
+def draw_target_test(
+    task: AbstractTask,
+    model: AbstractModel,
+    test: np.ndarray,
+    draw: Callable[[TargetTest], None],
+) -> None:
+    """`draw` of the figures when they are there; until then, that they are worked out."""
+    # The model itself is kept, since the identity of one that is gone may be given again.
+    if st.session_state.get(_MODEL) is not model:
+        st.session_state[_MODEL] = model
+        session_work().start(_WORK, partial(_checked, task, model, test))
+    draw_while_working(_WORK, partial(_draw_tested, draw=draw))
+
+
+def _checked(task: AbstractTask, model: AbstractModel, test: np.ndarray) -> Iterator[TargetTest]:
+    yield check_targets(task, model, jnp.asarray(test))
+
+
+def _draw_tested(work: Background | None, *, draw: Callable[[TargetTest], None]) -> None:
+    state = work.state()
+    if state.error:
+        draw_error(f"The test of whole targets ended by an error. {state.error}")
+    elif state.latest is None:
+        st.caption(f":material/hourglass_top: {state.message or 'Working out the exact match …'}")
+    else:
+        draw(state.latest)
+
+
+def draw_task_figures(bench: Bench) -> None:
+    """The task in numbers; of a run that stands still its exact match over the test set."""
+    snapshot, task = bench.snapshot, bench.snapshot.experiment.generator
+    if not isinstance(task, AbstractTask):
+        return
+    share = share_in_training(snapshot.experiment)
+    floor, bits = task.floor(), math.log2(task.targets())
+    st.caption(
+        f"{task.sources():,} sources, all equally likely. A code of fixed length needs {bits:.1f} "
+        f"bits for their targets. Training meets {show_percent(share)} of the sources; no test "
+        f"source is in a fixed training set. The floor is {floor:.3g} nats a target token"
+        + ("." if floor else ": the target is a function of the source.")
+    )
+    test = bench.run.test_sequences()
+    if snapshot.latest is None or snapshot.active or test is None:
+        st.caption("Exact match: tested when the run pauses or ends.")
+        return
+    draw = partial(_draw_figures, task=task, tested=len(test), step=snapshot.step)
+    draw_target_test(task, snapshot.latest.model, np.asarray(test), draw)
+
+
+def _draw_figures(found: TargetTest, *, task: AbstractTask, tested: int, step: int) -> None:
+    with st.container(horizontal=True, gap="medium", key="task_figures"):
+        st.metric(
+            f"exact match (%), step {step:,}",
+            show_measured(100 * found.exact_match, 100 * found.exact_match_stderr, most_places=2),
+            width="content",
+            help=f"Share of {tested:,} test sources whose target is right from end to end, "
+            f"written greedily by the model alone; {OVER_TEST_SEQUENCES}; {OF_OTHER_SEEDS}.",
+        )
+        last = len(found.tokens.positions) - 1
+        for name, place in (("first", 0), ("last", last)):
+            st.metric(
+                f"loss of the {name} {task.token_name} (nats)",
+                show_measured(
+                    float(found.tokens.nll[place]), float(found.tokens.nll_stderr[place])
+                ),
+                width="content",
+                help=f"Given the true ones before it; {OVER_TEST_SEQUENCES}. "
+                "Inspect shows all places.",
+            )

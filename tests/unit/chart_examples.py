@@ -1,0 +1,406 @@
+"""Every chart, drawn from little."""
+
+import dataclasses
+import functools
+
+import numpy as np
+import pandas as pd
+
+from attnlab import charts
+from attnlab.comparisons.paired import Share
+from attnlab.comparisons.published import part_named
+from attnlab.comparisons.summary import References
+from attnlab.comparisons.verdicts import rows_of
+from attnlab.generators import Outline, RuleTable
+from attnlab.generators.vocabulary import WEATHER
+from attnlab.lessons.saturation import Histogram
+from attnlab.lessons.sweep import Track
+from attnlab.optimum import Best
+from attnlab.runs.history import empty_history
+from attnlab.training.evaluation import Evaluation
+from tests.unit.made_up_results import SHORT, evaluation, finished, row_of
+
+SYMBOLS = WEATHER.symbols
+MOVING = ((0.5, 0.3, 0.2), (0.1, 0.8, 0.1), (0.2, 0.2, 0.6))
+
+
+def curve_chart():
+    values = np.array([1.0, 0.9, 0.8, 0.7])
+    table = charts.curve_table(np.arange(1, 5), values, values / 10)
+    return charts.curve_chart(
+        table, x_title="day", y_title="nats", domain=(0, 2), reference=("chance", 1.1),
+        named_above=True,
+    )  # fmt: skip
+
+
+def frequency_chart():
+    known, counted = np.array([0.5, 0.3, 0.2]), np.array([0.6, 0.2, 0.2])
+    table = charts.frequency_table(known, counted, known / 10, SYMBOLS)
+    return charts.frequency_chart(table, names=SYMBOLS, title="share")
+
+
+def frequency_map_chart():
+    known, names = np.array(MOVING), [f"{a} → {b}" for a in SYMBOLS for b in SYMBOLS]
+    table = charts.frequency_table(known.ravel(), known.ravel(), known.ravel() / 10, names)
+    return charts.frequency_map_chart(
+        table, symbols=SYMBOLS, of="counted", row_title="day 1", column_title="day 2", most=1.0,
+    )  # fmt: skip
+
+
+def rule_chart():
+    rule = RuleTable("next", Outline("yesterday", SYMBOLS, "today", SYMBOLS), MOVING)
+    return charts.rule_chart(charts.rule_table(rule), rule=rule)
+
+
+def series_chart():
+    values = np.array([1.0, 2.0, 4.0])
+    table = charts.series_table(charts.SCALED, (2, 4, 8), values, values / 10)
+    known = charts.level_table({"law": values}, (2, 4, 8))
+    return charts.series_chart(
+        table, known, x_title="d", y_title="variance", y_domain=None, ticks=(2, 4, 8)
+    )
+
+
+TRIANGLE = np.tril(np.ones((3, 3), dtype=bool))
+HALVES = TRIANGLE / TRIANGLE.sum(axis=1, keepdims=True)
+
+
+def alignment_chart():
+    rows = {"names": ("head 1", "truth"), "source": SYMBOLS, "target": SYMBOLS[::-1]}
+    table = charts.alignment_table(HALVES[None], np.eye(3), **rows)
+    return charts.alignment_chart(table, count=3, cell="share", **rows)
+
+
+def by_day_chart():
+    table = charts.by_day_table(
+        np.array([2, 3]), np.array([1.0, 0.5]), np.array([0.1, 0.2]), np.array([0.9, 0.25])
+    )
+    return charts.by_day_chart(table)
+
+
+def by_lag_chart():
+    table = charts.by_lag_table(np.array([0.1, 0.3, 0.0]), np.array([0.01, 0.02, 0.0]))
+    return charts.by_lag_chart(table)
+
+
+def calibration_chart():
+    bins = np.array([0.2, 0.5, 0.8])
+    table = charts.calibration_table(bins, bins, bins / 10, np.array([5, 6, 7]))
+    return charts.calibration_chart(table)
+
+
+def confusion_chart():
+    table = charts.confusion_table(np.arange(9).reshape(3, 3), WEATHER)
+    return charts.confusion_chart(table, symbols=SYMBOLS)
+
+
+def final_query_chart():
+    rows = {"attends": np.array([0.2, 0.5, 0.3]), "truth": np.array([0.1, 0.1, 0.8])}
+    return charts.final_query_chart(
+        charts.final_query_table(rows), rows=tuple(rows), symbols=SYMBOLS, most=1.0,
+        title="share",
+    )  # fmt: skip
+
+
+def heads_chart():
+    words = charts.MapWords(("head 1", "head 2"), "share of attention", "day attended to")
+    rows = {"words": words, "read": 2, "symbols": None}
+    two = np.stack([HALVES, HALVES])
+    table = charts.heads_table(two, TRIANGLE, heads=(0, 1), trained=True, **rows)
+    marks = charts.informative_table([1, 3], 2)
+    return charts.heads_chart(table, marks, shape=(3, 3), **rows)
+
+
+def loss_chart():
+    history = empty_history().with_losses(np.linspace(1.1, 0.9, 30).astype(np.float32))
+    for step in (0, 30):
+        history = history.with_test(step, Evaluation(1.2, 0.01, 0.3, 0.01))
+    past = charts.PastCurve("run 1", "#888888", ((0, 1.1), (10, 1.0), (30, 0.9)))
+    table = charts.loss_table(
+        history, known={"floor": 0.8, "chance": 1.1}, last_step=30, latest=None, cursor=12,
+        past=(past,),
+    )  # fmt: skip
+    return charts.loss_chart(table, last_step=30, past=(past[:2],))
+
+
+def next_day_chart():
+    table = charts.next_day_table(np.full(3, 1 / 3), np.array([0.2, 0.3, 0.5]), WEATHER)
+    return charts.next_day_chart(table, symbols=SYMBOLS)
+
+
+def overview_chart():
+    heads = [charts.HeadPicture(name, HALVES, TRIANGLE, "0.1") for name in ("L1 H1", "L1 H2")]
+    return charts.overview_chart(
+        charts.overview_table([heads], dark=False), lines=1, columns=2, texts=True,
+        cell="share of attention",
+    )  # fmt: skip
+
+
+def map_chart():
+    table = charts.map_table(HALVES, seen=TRIANGLE, symbols=SYMBOLS, stderr=HALVES / 10)
+    return charts.map_chart(
+        table, length=3, title="share", titles=("key", "query"), symbols=SYMBOLS, errors=True
+    )
+
+
+def state_chart():
+    table = charts.state_table(np.arange(6.0).reshape(3, 2))
+    return charts.state_chart(table, length=3, symbols=SYMBOLS)
+
+
+def time_scale_chart():
+    table = charts.time_scale_table(np.array([2.0, 30.0, 0.5]))
+    return charts.time_scale_chart(table, length=10)
+
+
+def weight_chart():
+    table = charts.weight_table(np.arange(18.0).reshape(2, 3, 3), WEATHER)
+    return charts.weight_chart(table, length=2, vocabulary=WEATHER)
+
+
+# Two gains, two seeds, three looks.
+FIGURES = np.linspace(0.6, 0.1, 12).reshape(2, 2, 3)
+TRACKS = [
+    Track(4, scale, np.array([0, 10, 20]), FIGURES, FIGURES, FIGURES)
+    for scale in ("1/sqrt(d)", "none")
+]
+
+
+def component_chart():
+    table = charts.component_table(np.arange(8.0).reshape(4, 2))
+    return charts.component_chart(table, domain=(0, 8))
+
+
+def cost_chart():
+    rows = [("plain", 64, 2.0, 1.0, 3.0), ("plain", 128, 8.0, 7.0, 9.0), ("chunked", 64, 3, 3, 3)]
+    return charts.cost_chart(
+        charts.cost_table(rows),
+        series=("plain", "chunked"),
+        lengths=(64, 128),
+        y_title="time (ms)",
+        today=90,
+    )
+
+
+def distribution_chart():
+    one = Histogram(np.array([-1.0, 0.0, 1.0]), np.array([0.2, 0.5, 0.3]), np.full(3, 0.3))
+    table = charts.distribution_table({charts.SCALED: one, charts.UNSCALED: one})
+    return charts.distribution_chart(table)
+
+
+def encoding_lines_chart():
+    table = charts.series_table("rotary", [1, 2, 3], np.arange(3.0), np.zeros(3))
+    return charts.encoding_lines_chart(
+        table, x_title="apart", y_title="score", names=("rotary",), boundary=(2, "trained")
+    )
+
+
+def exact_match_chart():
+    points = [(3, 8, 0.5, 0.4, 0.6), (5, 8, 0.1, 0.0, 0.2), (3, 16, 0.9, 0.8, 1.0)]
+    return charts.exact_match_chart(
+        charts.exact_match_table(points, (8, 16)),
+        lengths=(3, 5),
+        bits=("14.4", "21.3"),
+        widths=(8, 16),
+        attends=True,
+    )
+
+
+def fit_chart():
+    x = np.linspace(0, 1, 5)
+    fit = charts.fit_table(x, x, x**2, 2)
+    points = charts.points_table(x[:3], x[:3], np.array([0.2, 0.5, 0.3]))
+    return charts.fit_chart(fit, points, x_domain=(0, 1), y_domain=(0, 1), largest=0.5)
+
+
+def gap_map_chart():
+    table = charts.gap_map_table(TRACKS, (0.5, 1.0), "none")
+    return charts.gap_map_chart(table, widths=(4,), gains=(0.5, 1.0), most=1.0)
+
+
+def learning_chart():
+    table = charts.learning_table(np.array([1.0, 0.8, 0.7]), {"best": 0.5, "noise": 0.1}, 2)
+    return charts.learning_chart(table, last_step=2, y_domain=(0, 1))
+
+
+def leave_one_out_chart():
+    width = np.array([0.1, 0.2, 0.4])
+    table = {"bandwidth": width, "loss": width, "low": width / 2, "high": width * 2}
+    return charts.leave_one_out_chart(
+        pd.DataFrame({**table, "stderr": width}), pd.DataFrame({"bandwidth": [0.2]})
+    )
+
+
+def matrix_chart():
+    values = np.array([[1.0, -np.inf, 0.5], [0.0, 2.0, 3.0]])
+    return charts.matrix_chart(
+        charts.matrix_table(values), shape=(2, 3), row_title="row", column_title="column",
+        domain=(-3, 3), ramp=charts.SHARES,
+        lit=(charts.Lit("#000000", row=1),),
+    )  # fmt: skip
+
+
+def path_chart():
+    table = charts.path_table(np.cos(np.arange(5.0)), np.sin(np.arange(5.0)))
+    return charts.path_chart(table, x_title="1", y_title="2")
+
+
+def plane_chart():
+    x = np.array([[0.1, 0.2], [0.5, 0.6], [0.9, 0.1]])
+    table = charts.plane_table(x, np.array([-1.0, 0.0, 1.0]), np.array([0.2, 0.3, 0.5]), 1)
+    return charts.plane_chart(table)
+
+
+def profile_chart():
+    mean = np.array([1.0, 0.5, 0.2, 0.1])
+    table = charts.profile_table(np.arange(4), mean, mean - 0.1, mean + 0.1)
+    return charts.profile_chart(table, title="similarity")
+
+
+def reached_chart():
+    table = charts.reached_table(TRACKS, 0.5, 0, 20)
+    return charts.reached_chart(table, widths=(4,), last_step=20)
+
+
+def softmax_chart():
+    weights = np.array([0.2, 0.3, 0.5])
+    return charts.softmax_chart(charts.softmax_table(weights, weights, weights), keys=3)
+
+
+def token_map_chart():
+    shares = np.array([[0.7, 0.3], [0.2, 0.8]])
+    table = charts.token_map_table(
+        shares, ("a", "b"), ("b", "a"), seen=np.tri(2, dtype=bool), framed=np.eye(2, dtype=bool)
+    )
+    return charts.token_map_chart(
+        table, rows=("a", "b"), columns=("b", "a"), titles=("source", "target"), known=False,
+        meaning="share",
+    )  # fmt: skip
+
+
+def training_chart():
+    table = charts.training_table(TRACKS, "gap", 0)
+    return charts.training_chart(table, y_title="gap", last_step=20, widths=(4,), logarithmic=False)
+
+
+LABELS = ("one", "other")
+KNOWN = References(Best(0.9, 0.5), Best(float(np.log(3)), 1 / 3), Best(1.05, 0.4), Best(1.0, 0.45))
+
+
+def rows():
+    tests = ((0, evaluation(1.2)), (10, evaluation(1.0)))
+    found = [
+        row_of(SHORT, losses, options=[("length", text), ("batch", "9")])
+        for text, losses in (("2", [1.0, 0.9]), ("3", [0.95, 0.97]))
+    ]
+    return [
+        dataclasses.replace(
+            row,
+            references=KNOWN,
+            results=tuple(dataclasses.replace(run, tests=tests) for run in row.results),
+        )
+        for row in found
+    ]
+
+
+def dots_chart():
+    tables = [
+        charts.seeds_table(rows(), LABELS, "nll"),
+        charts.means_table(rows(), LABELS, "nll"),
+        charts.references_table(rows(), "nll"),
+    ]
+    return charts.dots_chart(*tables, figure="nll", labels=LABELS)
+
+
+def losses_chart():
+    tests = ((0, evaluation(1.2)), (10, evaluation(1.0)))
+    table = charts.losses_table(dict.fromkeys(LABELS, tests), {"floor": 0.9})
+    return charts.losses_chart(table, names=LABELS)
+
+
+def bands_chart():
+    return charts.bands_chart(
+        charts.bands_table(rows(), LABELS, "loss"),
+        charts.each_seed_table(rows(), LABELS, "loss"),
+        charts.levels_table(rows(), "loss"),
+        measure="loss",
+        labels=LABELS,
+        log_steps=True,
+        log_values=True,
+    )
+
+
+def swept_chart():
+    return charts.swept_chart(
+        charts.swept_table(rows(), "length", "batch", "nll"),
+        figure="nll",
+        titles=("length", "batch"),
+        across=("2", "3"),
+        down=("9",),
+        domain=(0.9, 1.1),
+    )
+
+
+def parallel_axes():
+    return [
+        charts.axis_of_texts("length", ["2", "3"], ("2", "3")),
+        charts.axis_of_numbers("loss", [1.0, None], ".2f"),
+    ]
+
+
+def parallel_chart():
+    axes = parallel_axes()
+    return charts.parallel_chart(
+        charts.lines_table(axes, LABELS, (True, False)),
+        charts.marks_table(axes),
+        titles=("length", "loss"),
+    )
+
+
+def shares_chart():
+    shares = [Share(("length",), 0.7, 1, 0.3), Share((), 0.3, 2, 0.7)]
+    return charts.shares_chart(charts.shares_table(shares), parts=charts.share_names(shares))
+
+
+POST_KNOWN = References(Best(0.3, 0.9), Best(1.1, 1 / 3), Best(1.0, 0.4), Best(0.6, 0.7))
+
+
+@functools.cache
+def published_rows(name, process):
+    """Two seeds of every setting."""
+    part = part_named(name, [process])
+    results = [
+        finished(setting.experiment, 1.0, seed=seed, accuracy=0.4 + 0.03 * place + 0.01 * seed)
+        for place, setting in enumerate(part.settings)
+        for seed in (0, 1)
+    ]
+    return rows_of(part, results, references=lambda _: POST_KNOWN)
+
+
+def _three(found):
+    inner, labels = [row.row for row in found], tuple(row.model for row in found)
+    return (
+        charts.seeds_table(inner, labels, "accuracy"),
+        charts.means_table(inner, labels, "accuracy"),
+        charts.references_table(inner, "accuracy"),
+    ), labels
+
+
+def published_chart():
+    found = published_rows("table", "recall")
+    tables, labels = _three(found)
+    return charts.published_chart(*tables, charts.published_table(found), labels=labels)
+
+
+def climb_chart():
+    tables, labels = _three(published_rows("ladder", "dotmod"))
+    return charts.climb_chart(*tables, labels=labels)
+
+
+def gains_chart():
+    found = published_rows("ladder", "dotmod")
+    labels = tuple(row.model for row in found)
+    return charts.gains_chart(charts.gains_table(found, labels), labels=labels)
+
+
+EXAMPLES = {name: draw for name, draw in dict(globals()).items() if name.endswith("_chart")}
