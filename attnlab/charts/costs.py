@@ -111,8 +111,8 @@ def exact_match_chart(
         scale=alt.Scale(domain=[0, 1], nice=False),
         axis=alt.Axis(format=".0%", values=[0, 0.25, 0.5, 0.75, 1]),
     )
-    names, more = [str(width) for width in widths], {"title": "width of the state"}
-    legend = {"legend": top_legend(columns=len(widths))}
+    hue, more = HUES.learned if attends else HUES.cursor, {"title": "width of the state"}
+    legend = {"legend": top_legend(columns=len(widths), symbolFillColor=hue, symbolStrokeColor=hue)}
     strength = np.linspace(0.45, 1, len(widths))
     tooltip = [
         tip("width:N", "width of the state"),
@@ -121,11 +121,11 @@ def exact_match_chart(
         tip("interval:N", "95 % interval over seeds"),
     ]
     base = alt.Chart(table).encode(
-        x=x, opacity=by_name(alt.Opacity, "width", names, strength, **more, **legend)
+        x=x, opacity=by_name(alt.Opacity, "width", widths, strength, **more, **legend)
     )
-    look = {"color": HUES.learned if attends else HUES.cursor}
+    look = {"color": hue}
     at = base.encode(y=y("share:Q"))
-    shape = by_name(alt.Shape, "width", names, _SHAPES[: len(widths)], **more)
+    shape = by_name(alt.Shape, "width", widths, _SHAPES[: len(widths)], **more)
     return alt.layer(
         at.mark_line(strokeWidth=1.8, **look),
         base.encode(y=y("low:Q"), y2="high:Q").mark_rule(strokeWidth=2, **look),

@@ -18,7 +18,7 @@ from attnlab.charts.style import GROUND, HUES, INK, SHARES, TRUTHS, Ramp, on_dar
 # Pixels: left of the cells the queries, without and with their tokens; above them the name of the
 # map and the marks of the truth; below them the keys; below all the title of the keys; and between
 # two maps.
-_LEFT, _LEFT_OF_TOKENS, _TOP, _BOTTOM, _BOTTOM_OF_TOKENS, _FOOT, _GAP = 50, 62, 34, 20, 34, 26, 22
+_LEFT, _LEFT_OF_TOKENS, _TOP, _BOTTOM, _BOTTOM_OF_TOKENS, _FOOT, _GAP = 50, 62, 34, 20, 34, 32, 22
 _MOST_CELL, _MOST_PICTURE = 40, 150
 # Not every cell narrower than this has its token beside it, or its number in it.
 _LABEL, _NUMBER = 17, 22
@@ -83,11 +83,13 @@ class _Grid(NamedTuple):
             direction="horizontal",
             titleOrient="left",
             titleLimit=220,
-            gradientLength=42,
+            gradientLength=80,
             gradientThickness=10,
             values=[0, 1],
             format=".0%",
             titleFontWeight="normal",
+            titleFontSize=12,
+            labelFontSize=10,
             legendX=alt.ExprRef(f"{self.left} + (width > 520 ? 180 : 125)"),
             legendY=alt.ExprRef(f"{self.foot} - 7"),
         )

@@ -17,7 +17,7 @@ SCALED, UNSCALED = "with 1/√d", "without"
 
 
 def by_name(
-    channel: type[Any], field: str, names: Iterable[str], values: Iterable[Any], **more: Any
+    channel: type[Any], field: str, names: Iterable[str | int], values: Iterable[Any], **more: Any
 ) -> Any:
     """Return a channel, such as `alt.Color`, that gives each of the `names` its value."""
     scale = alt.Scale(domain=list(names), range=list(values))
@@ -37,14 +37,15 @@ def measured(
     *,
     joined: bool = True,
     shape: Any = alt.Undefined,
+    clip: bool = False,
     **look: Any,
 ) -> list[alt.Chart]:
     """Return points at the column `value`, with rules from `low` to `high`, and a faint line."""
     at = base.encode(y=y(f"{value}:Q"))
-    line = at.mark_line(strokeWidth=1.2, opacity=0.5, clip=True, **look)
+    line = at.mark_line(strokeWidth=1.2, opacity=0.5, clip=clip, **look)
     rule = base.encode(y=y("low:Q"), y2="high:Q").mark_rule(strokeWidth=2, clip=True, **look)
     point = at.encode(shape=shape, tooltip=list(tooltip))
-    point = point.mark_point(filled=True, size=55, opacity=1, clip=True, **look)
+    point = point.mark_point(filled=True, size=55, opacity=1, clip=clip, **look)
     return [line, rule, point] if joined else [rule, point]
 
 
@@ -128,6 +129,7 @@ def series_chart(
             tip("error:Q", "± standard error", ".2g"),
         ],
         joined=lines,
+        clip=True,
         shape=by_name(alt.Shape, "series", series, shapes),
     )
     if known is not None:
