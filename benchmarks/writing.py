@@ -26,8 +26,8 @@ class _Rereading(AbstractModel):
     vocab: int = eqx.field(static=True)
     model: AbstractModel
 
-    def read(self, one_hot, queries, *, source=None):
-        return self.model.read(one_hot, queries, source=source)
+    def read(self, one_hot, queries):
+        return self.model.read(one_hot, queries)
 
 
 def _rows() -> Iterator[str]:

@@ -14,7 +14,6 @@ from attnlab.command_line.parser import Doing
 from attnlab.command_line.runs_command import keep
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError
-from attnlab.generators import AbstractTask
 from attnlab.inspection.targets import check_targets
 from attnlab.models import parameter_count
 from attnlab.runs.history import History, empty_history
@@ -162,7 +161,7 @@ def _train(begun: _Begun, doing: Doing, *, whole_history: bool) -> tuple[Run, Ev
 def _of_targets(ended: Run, setup: Setup) -> dict[str, Any]:
     """What is said of a task beside the test of its tokens; of another process nothing."""
     task = ended.experiment.generator
-    if not isinstance(task, AbstractTask):
+    if not task.writes_target:
         return {}
     found = check_targets(task, ended.state.model, setup.test)
     tokens = found.tokens

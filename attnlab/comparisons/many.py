@@ -21,7 +21,6 @@ import numpy as np
 from attnlab.comparisons.processes import Processes, WorkersError
 from attnlab.configuration.options import OptionError, default_of
 from attnlab.configuration.records import check_registered
-from attnlab.generators import AbstractTask
 from attnlab.generators.interruption import Stopped, check_in
 from attnlab.inspection.targets import exact_match_of
 from attnlab.runs.history import empty_history
@@ -218,7 +217,7 @@ def _with_exact_match(entry: Entry, library: Library) -> Result:
     """The result of an entry; of a task that was kept without its exact match, with that."""
     result, process = entry.result, entry.result.experiment.generator
     known = result.exact_match is not None or result.state != "done"
-    if known or not isinstance(process, AbstractTask):
+    if known or not process.writes_target:
         return result
     # A file that is missing or damaged is told where the run is opened.
     with suppress(RunFileError):

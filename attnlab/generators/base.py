@@ -32,6 +32,10 @@ class AbstractGenerator(Options, abc.ABC):
     assumed. Everything else (sampling, exact probabilities, optimum) is written once from
     `start`, `log_probs` and `update`.
 
+    A process that `writes_target` has a prompt of `given` tokens, each of which has one right
+    target, `target_of`, with a `true_alignment` of target tokens to prompt tokens; a model that
+    writes it is scored by exact matches. `AbstractTask` says how.
+
     For the reader only, and free to leave out: `position_word` is what a position is called,
     `formula` is the rule in LaTeX with the options'
     numbers plugged in, `tables` are the probabilities it looks up, and `outline` names the rows
@@ -41,6 +45,7 @@ class AbstractGenerator(Options, abc.ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     vocabulary: ClassVar[Vocabulary]
+    writes_target: ClassVar[bool] = False
     position_word: ClassVar[str] = "day"
     formula: ClassVar[str] = ""
     tables: ClassVar[tuple[RuleTable, ...]] = ()
@@ -62,8 +67,15 @@ class AbstractGenerator(Options, abc.ABC):
         return self
 
     def given(self) -> int:
-        """How many leading tokens nobody predicts, because they are there before it begins."""
+        """Return the length of the prompt: leading tokens that are given, not predicted."""
         return 0
+
+    def sources(self) -> int | None:
+        """Return how many different prompts there are, all equally likely; None without them.
+
+        Where it is a number, prompts of test and training differ.
+        """
+        return None
 
     def own_length(self) -> int | None:
         """How many tokens are visible, where that follows from its options; None: any number."""

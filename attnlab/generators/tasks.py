@@ -46,6 +46,7 @@ class AbstractTask(AbstractGenerator):
     token_name: ClassVar[str]
     may_repeat: ClassVar[bool]
     position_word: ClassVar[str] = "token"
+    writes_target: ClassVar[bool] = True
     noise: float
 
     @property

@@ -107,7 +107,7 @@ def exact_match_of(
     process: AbstractGenerator, model: AbstractModel, sequences: Int[Array, "sequences positions"]
 ) -> float | None:
     """The `exact_match` of `check_targets` alone; None of a process that is no task."""
-    if not isinstance(process, AbstractTask):
+    if not process.writes_target:
         return None
     return float(np.asarray(_right(process, model, jnp.asarray(sequences), False)).mean())
 

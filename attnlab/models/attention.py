@@ -162,7 +162,6 @@ class Attention(AbstractModel):
         one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
         *,
-        source: Float[Array, "source vocab"] | None = None,
         edits: Sequence[Edit] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
         parts = self.parts(one_hot, queries)

@@ -89,25 +89,17 @@ class AbstractModel(eqx.Module):
         self,
         tokens: Int[Array, " length"],
         queries: Int[Array, " query"],
-        *,
-        source: Int[Array, " source"] | None = None,
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        """Logits at the positions `queries`, and the inside. Nothing else is computed.
-
-        `source` is the sequence that is read before these tokens are written, if there is one.
-        """
-        rows = None if source is None else jax.nn.one_hot(source, self.vocab)
-        return self.read(jax.nn.one_hot(tokens, self.vocab), queries, source=rows)
+        """Return the logits at the positions `queries`, and the trace. Nothing else is computed."""
+        return self.read(jax.nn.one_hot(tokens, self.vocab), queries)
 
     @abc.abstractmethod
     def read(
         self,
         one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
-        *,
-        source: Float[Array, "source vocab"] | None = None,
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        """As a call, of one-hot rows, which have gradients."""
+        """Like `__call__`, but take one-hot rows, so that gradients reach the input."""
 
     def cell(
         self,

@@ -122,8 +122,6 @@ class Conv(AbstractModel):
         self,
         one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
-        *,
-        source: Float[Array, "source vocab"] | None = None,
     ) -> tuple[Float[Array, "query vocab"], Trace]:
         activation, rows = ACTIVATIONS[self.options.activation], one_hot @ self.tokens
         for layer, stride in zip(self.layers, self.options.strides(), strict=True):

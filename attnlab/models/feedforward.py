@@ -73,8 +73,6 @@ class Linear(AbstractModel):
         self,
         one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
-        *,
-        source: Float[Array, "source vocab"] | None = None,
     ) -> tuple[Float[Array, "query vocab"], Trace]:
         """The same logits at every query: they come from the whole sequence."""
         length = one_hot.shape[0]
@@ -137,8 +135,6 @@ class MLP(AbstractModel):
         self,
         one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
-        *,
-        source: Float[Array, "source vocab"] | None = None,
     ) -> tuple[Float[Array, "query vocab"], Trace]:
         """The same logits at every query: they come from the whole sequence."""
         rows = one_hot.reshape(1, -1)

@@ -151,11 +151,9 @@ class Edited(AbstractModel):
         self,
         one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
-        *,
-        source: Float[Array, "source vocab"] | None = None,
     ) -> tuple[Float[Array, "query vocab"], Trace]:
         edits = tuple(edit.on(one_hot) for edit in self.edits)
-        return self.model.read(one_hot, queries, source=source, edits=edits)
+        return self.model.read(one_hot, queries, edits=edits)
 
 
 def edited(model: AbstractModel, *edits: Edit) -> Edited:

@@ -55,8 +55,6 @@ class AbstractRecurrent(AbstractModel):
         self,
         one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
-        *,
-        source: Float[Array, "source vocab"] | None = None,
     ) -> tuple[Float[Array, "query vocab"], Trace]:
         def after_token(carried, token):
             carried = self.after(carried, token)

@@ -105,16 +105,12 @@ class AbstractSourceModel(AbstractModel):
         one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
         *,
-        source: Float[Array, "source vocab"] | None = None,
         edits: Sequence[Edit] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
         """Maps of the trace are those of `write`, each in its place among all visible tokens.
 
-        The token that begins a target stands in the place of the source's last one. Refused: a
-        source apart, since it is the beginning of the tokens.
+        The token that begins a target stands in the place of the source's last one.
         """
-        if source is not None:
-            raise ValueError("`source` is given apart: it is the first of the tokens.")
         count = self.source_length
         own = [_cut_out(edit, count, len(one_hot)) for edit in edits]
         logits, trace = self.write(one_hot[:count], one_hot[count:], own)

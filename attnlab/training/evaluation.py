@@ -13,7 +13,6 @@ from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractGenerator, predictions_from
 from attnlab.models import AbstractModel
 from attnlab.models.base import final_logits
-from attnlab.training.losses import logits_of
 from attnlab.training.sources import QUICKLY, Example, as_examples
 
 # Sequences evaluated together: bounds the memory of a test at any length and width.
@@ -210,7 +209,7 @@ def _test(model, sequences, readout):
 def _test_all(model, examples):
     def one(example):
         queries, following = jnp.arange(example.tokens.size - 1), example.tokens[1:]
-        log_probs = jax.nn.log_softmax(logits_of(model, example, queries))
+        log_probs = jax.nn.log_softmax(model(example.tokens[:-1], queries)[0])
         of_next = jnp.take_along_axis(log_probs, following[:, None], axis=1)[:, 0]
         return -of_next, jnp.argmax(log_probs, axis=1) == following
 

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int, Key
 from attnlab.configuration.numerics import fixed_numerics, key_of
 from attnlab.configuration.options import OptionError, Options, option, options_of
 from attnlab.configuration.records import check_own_name, from_record, to_record
-from attnlab.generators import PROCESSES, TASKS, AbstractGenerator, AbstractTask, Markov
+from attnlab.generators import PROCESSES, TASKS, AbstractGenerator, Markov
 from attnlab.models import ALL_MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
 from attnlab.models.base import readout_position
 from attnlab.training.evaluation import exact_losses
@@ -80,19 +80,20 @@ class Experiment(Options):
                 problem = f"the model '{self.model.name}' does not have it"
                 choices = ", ".join(f"'{choice}'" for choice in offered)
                 raise OptionError(name, value, problem, f"Choose one of {choices}")
-        is_task = isinstance(self.generator, AbstractTask)
-        if self.model.reads_source and not is_task:
+        has_prompt = self.generator.given() > 0
+        if self.model.reads_source and not has_prompt:
             problem = f"it reads a source, and the process '{self.generator.name}' has none"
             choices = ", ".join(f"'{name}'" for name in TASKS)
             remedy = f"Choose another model, or one of the processes {choices}"
             raise OptionError("model", self.model.name, problem, remedy)
-        if self.training.scheduled_sampling and not is_task:
+        if self.training.scheduled_sampling and not has_prompt:
             problem = f"the process '{self.generator.name}' has no target to be written"
             value, choices = self.training.scheduled_sampling, ", ".join(map(repr, TASKS))
             remedy = f"Choose 0, or one of the processes {choices}"
             raise OptionError("scheduled_sampling", value, problem, remedy)
-        if is_task:
+        if has_prompt:
             _check_writes(self.model)
+        if self.generator.sources() is not None:
             _check_sources(self.generator, self.training)
 
     @property
@@ -104,7 +105,7 @@ class Experiment(Options):
     @property
     def tests_more_than_trained(self) -> bool:
         """Whether tokens are tested that the loss does not ask for: a task's, unless by `next`."""
-        return isinstance(self.generator, AbstractTask) and self.training.loss != "next"
+        return self.generator.given() > 0 and self.training.loss != "next"
 
 
 def _check_writes(model: AbstractModelOptions) -> None:
@@ -115,7 +116,7 @@ def _check_writes(model: AbstractModelOptions) -> None:
     raise OptionError("model", model.name, problem, remedy)
 
 
-def _check_sources(task: AbstractTask, training: Training) -> None:
+def _check_sources(task: AbstractGenerator, training: Training) -> None:
     trained, there_are = training.train_size if training.data == "fixed" else 0, task.sources()
     if (left := there_are - PROBES - trained) >= training.test_size:
         return
@@ -239,7 +240,7 @@ def draw_data(experiment: Experiment) -> Drawn:
     # Cut by NumPy, since JAX would compile a program for every part.
     drawn = Drawn(*np.split(_drawn(process, key), (PROBES, PROBES + training.test_size)))
     # All sources of a task differ already.
-    if training.split == "independent" or isinstance(generator, AbstractTask):
+    if training.split == "independent" or generator.sources() is not None:
         return drawn
     sides: list[list[np.ndarray]] = [[], []]
     for number in range(_MOST_DRAWS):
@@ -257,7 +258,7 @@ def draw_data(experiment: Experiment) -> Drawn:
 def _drawn(process: FreshSource, key: Key[Array, ""]) -> Int[np.ndarray, "size positions"]:
     """A batch of the process, that of a task without repeated sources."""
     drawn = np.asarray(_draw(process, key).tokens)
-    if not isinstance(process.generator, AbstractTask):
+    if process.generator.sources() is None:
         return drawn
     drawn, number = _without_repeats(drawn, process.generator.given()), 0
     while len(drawn) < process.batch:

@@ -9,7 +9,6 @@ from typing import Any
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import Finding, OptionError, fields, options_of
-from attnlab.generators import AbstractTask
 from attnlab.models import parameter_count
 from attnlab.optimum.baselines import ladder
 from attnlab.optimum.best import Best, optimum
@@ -190,7 +189,7 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
         *model.findings(loss=experiment.training.loss, length=length),
     ]
     # A task is tested at all tokens of its target, wherever the readout is.
-    if not isinstance(generator, AbstractTask):
+    if not generator.given():
         findings += _about_overlap(experiment, best)
         findings += _about_sight(experiment, best, reachable)
     return Verdict(best, reachable, tuple(findings))
@@ -202,7 +201,7 @@ def reachable_by(experiment: Experiment) -> Best | None:
 
     Not known of a task: many of its tokens count, and a bound for one is none for their mean.
     """
-    if isinstance(experiment.generator, AbstractTask):
+    if experiment.generator.given():
         return None
     return experiment.model.reachable(
         experiment.generator, experiment.length, experiment.read_position

@@ -54,23 +54,15 @@ def sequence_loss(
     if visible is not None:
         read = example._replace(tokens=jnp.append(visible, final))
     if loss == "last":
-        nll = -jax.nn.log_softmax(logits_of(model, read, jnp.array([position]))[0])[final]
+        nll = -jax.nn.log_softmax(model(read.tokens[:-1], jnp.array([position]))[0][0])[final]
         return SequenceLoss(objective=nll, nll=nll)
-    log_probs = jax.nn.log_softmax(logits_of(model, read, jnp.arange(length)))
+    log_probs = jax.nn.log_softmax(model(read.tokens[:-1], jnp.arange(length))[0])
     nll = -log_probs[position, final]
     if loss == "next":
         of_next = jnp.take_along_axis(log_probs, example.tokens[1:, None], axis=1)[:, 0]
         objective = -of_next.mean(where=example.asked[1:])
         return SequenceLoss(objective, jnp.where(example.asked.all(), nll, objective))
     return SequenceLoss(objective=-log_probs[:, final].sum(), nll=nll)
-
-
-def logits_of(
-    model: AbstractModel, example: Example, queries: Int[Array, " query"]
-) -> Float[Array, "query vocab"]:
-    """A model's logits at these positions of the visible tokens, all but the last."""
-    source = {"source": example.source} if example.source.size else {}
-    return model(example.tokens[:-1], queries, **source)[0]
 
 
 def mixed_in(
@@ -93,6 +85,6 @@ def mixed_in(
 def _predicted(model: AbstractModel, example: Example) -> Int[Array, " visible"]:
     """Of every visible token the one in its place; the first is predicted by nobody."""
     tokens = example.tokens[:-1]
-    logits = logits_of(model, example, jnp.arange(tokens.size - 1))
+    logits = model(tokens, jnp.arange(tokens.size - 1))[0]
     own = jnp.argmax(logits, axis=-1).astype(tokens.dtype)
     return jnp.concatenate([tokens[:1], own])

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from attnlab.configuration.options import OptionError
-from attnlab.generators import AbstractTask
 from attnlab.optimum import Best
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
@@ -95,7 +94,7 @@ def share_in_training(experiment: Experiment) -> float:
 
     """
     task, training = experiment.generator, experiment.training
-    if not isinstance(task, AbstractTask):
+    if task.sources() is None:
         raise OptionError("generator", task.name, "it has no source", "Choose a task")
     among = training.train_size if training.data == "fixed" else task.sources()
     if training.batch_mode == "full":

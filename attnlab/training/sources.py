@@ -61,19 +61,16 @@ def share_also_in(
 class Example(NamedTuple):
     """What a model is trained and tested on; in a batch every part has a leading axis.
 
-    `source` is read whole before the first of the `tokens`, and is of length 0 for a process that
-    has none. The tokens that are `asked` count in loss and test; the others are only read.
+    The tokens that are `asked` count in loss and test; the others are only read.
     """
 
-    source: Int[Array, "*batch source"]
     tokens: Int[Array, "*batch time"]
     asked: Bool[Array, "*batch time"]
 
 
 def as_examples(tokens: Int[Array, "batch time"], *, given: int = 0) -> Example:
-    """A batch without sources, all of whose tokens are asked but the first `given` ones."""
+    """Return a batch all of whose tokens are asked but the first `given` ones."""
     return Example(
-        source=jnp.zeros((tokens.shape[0], 0), jnp.int32),
         tokens=tokens,
         asked=jnp.broadcast_to(jnp.arange(tokens.shape[1]) >= given, tokens.shape),
     )

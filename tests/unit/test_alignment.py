@@ -25,7 +25,7 @@ class Looking(AbstractModel):
     count: int = eqx.field(static=True)
     places: tuple[int, ...] = eqx.field(static=True)
 
-    def read(self, one_hot, queries, *, source=None):
+    def read(self, one_hot, queries):
         rows = queries - (self.count - 1)
         places = jnp.array(self.places)[rows]
         pattern = jax.nn.one_hot(places, len(one_hot))[None]

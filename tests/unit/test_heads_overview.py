@@ -17,7 +17,7 @@ from attnlab.runs.history import empty_history
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
-from attnlab.ui.train.inside.shown import ALL_HEADS, MEAN, Choice, Shown
+from attnlab.ui.train.inside.shown import ALL_HEADS, MEAN, Choice, Inside, Shown
 from attnlab.ui.train.inside.views import VIEWS, views_of
 from tests.unit.small_experiments import SMALL
 
@@ -105,7 +105,7 @@ def _shown(view, heads, *, layers, length, chosen=None):
     trace = Trace(tuple(AttentionMap(pattern, mask, layer=layer) for layer in range(layers)))
     chosen = tuple(range(heads)) if chosen is None else chosen
     snapshot = Snapshot(experiment, "idle", 0, empty_history(), None, None, 0, 0.0, 0.0, "")
-    return Shown(snapshot, trace, Choice(MEAN, 0, chosen, view))
+    return Shown(snapshot, Inside(trace), Choice(MEAN, 0, chosen, view))
 
 
 def _marks(shown):
@@ -144,9 +144,9 @@ def test_of_a_task_the_framed_row_is_that_of_the_last_target_token():
 
 
 def test_all_heads_are_a_view_where_there_are_several_layers():
-    assert views_of(_shown("attention", 3, layers=1, length=4).trace) == ("attention",)
+    assert views_of(_shown("attention", 3, layers=1, length=4).inside) == ("attention",)
     shown = _shown(ALL_HEADS, 3, layers=2, length=4)
-    assert views_of(shown.trace) == ("attention", ALL_HEADS)
+    assert views_of(shown.inside) == ("attention", ALL_HEADS)
     table = VIEWS[ALL_HEADS].drawing(shown, dark=False, height=330).tables["table"]
     assert list(dict.fromkeys(table["map"])) == [
         "L1 H1", "L1 H2", "L1 H3", "L2 H1", "L2 H2", "L2 H3",

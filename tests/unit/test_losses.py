@@ -6,9 +6,9 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from attnlab.models import AbstractModel, AttentionOptions, Trace
+from attnlab.models import AttentionOptions
 from attnlab.models.base import READOUTS, final_logits, readout_position
-from attnlab.training.losses import LOSSES, logits_of, sequence_loss
+from attnlab.training.losses import LOSSES, sequence_loss
 from attnlab.training.sources import Example, as_examples
 from tests.unit.model_oracles import as_float64, attention_forward, log_softmax, loss_of
 
@@ -50,26 +50,9 @@ def test_the_prediction_is_read_at_the_readout(model, expected_log_probs, readou
 
 def test_the_loss_next_counts_what_is_asked_alone(model, expected_log_probs):
     asked = jnp.array([True, False, False, True, False, True])
-    example = Example(jnp.zeros(0, jnp.int32), jnp.array(DAYS), asked)
+    example = Example(jnp.array(DAYS), asked)
     found = sequence_loss(model, example, loss="next", readout="last")
     counted = [expected_log_probs[t - 1][DAYS[t]] for t in (3, 5)]
     assert float(found.objective) == pytest.approx(-np.mean(counted), abs=2e-6)
     # What a run's curve shows is then the mean as well: the last one alone is not tested.
     assert float(found.nll) == float(found.objective)
-
-
-class Reader(AbstractModel):
-    """Predicts the first token of its source, or of its tokens where it has none."""
-
-    vocab: int = 3
-
-    def read(self, days, queries, *, source=None):
-        first = days[0] if source is None else source[0]
-        return jnp.tile(first, (queries.size, 1)), Trace()
-
-
-def test_a_source_is_handed_to_the_model_where_there_is_one():
-    for source, read in (([1, 0], 1), ([], DAYS[0])):
-        example = Example(jnp.array(source, jnp.int32), jnp.array(DAYS), jnp.ones(6, bool))
-        logits = logits_of(Reader(), example, jnp.arange(2))
-        np.testing.assert_array_equal(logits, np.eye(3)[[read, read]])

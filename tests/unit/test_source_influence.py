@@ -22,7 +22,7 @@ class TrueModel(AbstractModel):
     task: object = eqx.field(static=True)
     vocab: int = eqx.field(static=True)
 
-    def read(self, one_hot, queries, *, source=None):
+    def read(self, one_hot, queries):
         tokens = jnp.append(jnp.argmax(one_hot, axis=1), 0)
         return log_predictives(self.task, tokens)[1:][queries], Trace()
 

@@ -178,13 +178,6 @@ def test_parameters_are_as_many_as_the_formulas_say(setting):
     assert sum(part.count for part in counts) == parameter_count(model)
 
 
-def test_a_source_apart_is_refused():
-    with pytest.raises(ValueError, match="`source`"):
-        build(SETTINGS[ONE_EACH[1]])(
-            jnp.array(TOKENS), jnp.array([4]), source=jnp.array(TOKENS[:SOURCE])
-        )
-
-
 DECODER_ONLY = TransformerOptions(heads=1, d_attn=2, d_model=4, mlp_width=3)
 writers = pytest.mark.parametrize(
     "options",

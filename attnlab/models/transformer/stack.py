@@ -198,7 +198,6 @@ class Transformer(AbstractModel):
         one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
         *,
-        source: Float[Array, "source vocab"] | None = None,
         edits: Sequence[Edit] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
         """Of the last layer, only the rows of `queries` are computed."""

@@ -69,7 +69,7 @@ def _own(task: AbstractTask) -> dict[int, tuple[int, ...]]:
 def _task() -> AbstractTask | None:
     form = read_form()
     generator = None if isinstance(form, OptionError) else form.generator
-    return generator if isinstance(generator, AbstractTask) else None
+    return generator if generator is not None and generator.writes_target else None
 
 
 def _read_own() -> dict[str, str]:

@@ -104,7 +104,7 @@ def _changes(snapshot: Snapshot) -> bool:
 def _draw(snapshot: Snapshot) -> None:
     heed_changes()
     task = snapshot.experiment.generator
-    if not isinstance(task, AbstractTask):
+    if not task.writes_target:
         stop_playing()
         st.caption(
             "The run at hand is of a process without a source. Press **Start** to train on the "

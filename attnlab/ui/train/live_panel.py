@@ -35,8 +35,8 @@ from attnlab.ui.train.inside.panel import (
     draw_inside,
     draw_inside_choice,
     draw_sequence_choice,
+    inside_of,
     questions_inside,
-    trace_shown,
 )
 from attnlab.ui.train.inside.shown import MEAN, Choice, Shown
 from attnlab.ui.train.loss_panel import (
@@ -164,15 +164,15 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
         with st.container(width="stretch"):
             draw_scrubber(seen)
         if moment is None:
-            trace, choice = None, Choice()
+            inside, choice = None, Choice()
         else:
             sequence = draw_sequence_choice(seen)
-            trace = trace_shown(moment.model, seen, sequence)
-            choice = Choice(sequence, *draw_inside_choice(trace))
+            inside = inside_of(moment.model, seen, sequence)
+            choice = Choice(sequence, *draw_inside_choice(inside))
     with sentence:
         # The error beside the buttons says what is to be done first.
         if isinstance(form, Experiment) or snapshot.state != "idle":
-            mean = trace if choice.sequence == MEAN else None
+            mean = inside.trace if inside and choice.sequence == MEAN else None
             _draw_words(snapshot, seen, moment, informative, mean)
     with below:
         reading = st.container()
@@ -195,12 +195,12 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
             logarithmic=logarithmic,
         )
     with inside:
-        if trace is None:
+        if inside is None:
             st.caption(":material/hourglass_top: Building the untrained model …")
             return
         at_rest = moment.is_now and not snapshot.active
         days = () if informative is None else np.flatnonzero(informative) + 1
-        how = draw_inside(Shown(seen, trace, choice, tuple(map(int, days)), at_rest))
+        how = draw_inside(Shown(seen, inside, choice, tuple(map(int, days)), at_rest))
     with reading:
         st.caption(how)
 

@@ -11,7 +11,7 @@ from attnlab.generators import AbstractTask
 from attnlab.inspection.targets import alignment_shares
 from attnlab.models import AttentionMap, Trace
 from attnlab.models.inside import head_name
-from attnlab.ui.train.inside.shown import ALIGNMENT, MEAN, ON_TRUTH, InsideView, Shown
+from attnlab.ui.train.inside.shown import ALIGNMENT, MEAN, InsideView, Shown
 
 _TRUTH = "true alignment"
 _SHARE = "share of attention"
@@ -63,9 +63,9 @@ def _alternative(shown: Shown) -> str:
 
 
 def _on_truth_in_words(shown: Shown) -> str:
-    if ON_TRUTH not in shown.trace.values:
+    if shown.inside.on_truth is None:
         return ""
-    shares = shown.trace.values[ON_TRUTH][min(shown.choice.place, len(cross_maps(shown.trace)) - 1)]
+    shares = shown.inside.on_truth[min(shown.choice.place, len(cross_maps(shown.trace)) - 1)]
     if len(shares) == 1:
         return f"On the true alignment: {show_percent(shares[0])} of the attention."
     best = int(shares.argmax())
@@ -86,7 +86,7 @@ def _how(shown: Shown) -> str:
 ALIGNMENT_VIEWS = MappingProxyType(
     {
         ALIGNMENT: InsideView(
-            lambda trace: bool(cross_maps(trace)),
+            lambda inside: bool(cross_maps(inside.trace)),
             lambda shown: "Alignment",
             _drawing,
             _alternative,

@@ -21,9 +21,6 @@ from attnlab.models import KERNELS, AttentionMap
 from attnlab.models.inside import head_name, heads_of, map_name
 from attnlab.ui.train.inside.shown import (
     ALL_HEADS,
-    INFLUENCE,
-    INFLUENCE_OF,
-    INFLUENCE_STDERR,
     InsideView,
     Shown,
 )
@@ -159,7 +156,7 @@ def _all_heads_alternative(shown: Shown) -> str:
 
 
 def _influence_drawing(shown: Shown, **look: object) -> Drawing:
-    found, length = shown.trace.values[INFLUENCE], shown.length
+    found, length = shown.inside.influence.mean, shown.length
     trained = not shown.is_untrained or len(found) < length
     full, mask = np.zeros((1, length, length)), np.zeros((length, length), dtype=bool)
     if len(found) == length:
@@ -174,7 +171,7 @@ def _influence_drawing(shown: Shown, **look: object) -> Drawing:
 def _influence_alternative(shown: Shown) -> str:
     alternative = f"Influence of each day on the prediction, {shown.length} days."
     if shown.at_rest:
-        found = shown.trace.values[INFLUENCE]
+        found = shown.inside.influence.mean
         row = found[shown.read] if len(found) == shown.length else found[-1]
         strongest = int(row.argmax())
         alternative += (
@@ -186,14 +183,14 @@ def _influence_alternative(shown: Shown) -> str:
 def _influence_how(shown: Shown) -> str:
     how = "How far the prediction after the query moves when a day is drawn anew: total variation"
     how += " (numbers: %)"
-    if len(shown.trace.values[INFLUENCE]) == shown.length:
+    if len(shown.inside.influence.mean) == shown.length:
         how += f"; the framed row {shown.framed}"
-    if shown.is_untrained and len(shown.trace.values[INFLUENCE]) == shown.length:
+    if shown.is_untrained and len(shown.inside.influence.mean) == shown.length:
         how += ", and the pale ones have no part in the loss `last`"
     how += ". ▼ a day that is truly informative. There is no attention in this model."
-    many = int(shown.trace.values[INFLUENCE_OF])
+    many = shown.inside.influence.sequences
     if shown.at_rest and many > 1:
-        most = show_percent(shown.trace.values[INFLUENCE_STDERR][-1].max())
+        most = show_percent(shown.inside.influence.stderr[-1].max())
         how += f" Mean of {many} sequences, ± {most} at most in the last row (standard error)."
     return how
 
@@ -217,28 +214,28 @@ def _kernels_how(shown: Shown) -> str:
 MAP_VIEWS = MappingProxyType(
     {
         "attention": InsideView(
-            lambda trace: bool(trace.attention),
+            lambda inside: bool(inside.trace.attention),
             _attention_title,
             _attention_drawing,
             _attention_alternative,
             _attention_how,
         ),
         ALL_HEADS: InsideView(
-            lambda trace: len(trace.attention) > 1,
+            lambda inside: len(inside.trace.attention) > 1,
             lambda shown: "All heads",
             _attention_drawing,
             _all_heads_alternative,
             _attention_how,
         ),
         "influence": InsideView(
-            lambda trace: INFLUENCE in trace.values,
+            lambda inside: inside.influence is not None,
             lambda shown: "Influence",
             _influence_drawing,
             _influence_alternative,
             _influence_how,
         ),
         "kernels": InsideView(
-            lambda trace: KERNELS in trace.values,
+            lambda inside: KERNELS in inside.trace.values,
             lambda shown: "Kernels",
             _kernels_drawing,
             lambda shown: f"Kernels by distance, {shown.length} days.",

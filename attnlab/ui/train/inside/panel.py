@@ -1,14 +1,11 @@
 """The inside of the model, whatever its trace holds: attention, influence, weights, states."""
 
-import dataclasses
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from attnlab.charts.drawing import with_position_word_in
 from attnlab.configuration.position_words import with_position_word
-from attnlab.generators import AbstractTask
 from attnlab.inspection import depends_on
 from attnlab.inspection.targets import on_true_alignment
 from attnlab.models import AbstractModel, Trace
@@ -21,11 +18,9 @@ from attnlab.ui.core.process_figures import answer_or_none
 from attnlab.ui.train.inside.alignment import cross_maps
 from attnlab.ui.train.inside.shown import (
     ALIGNMENT,
-    INFLUENCE,
-    INFLUENCE_OF,
-    INFLUENCE_STDERR,
     MEAN,
-    ON_TRUTH,
+    Influence,
+    Inside,
     Shown,
 )
 from attnlab.ui.train.inside.views import VIEWS, views_of
@@ -39,7 +34,7 @@ _SEQUENCES, _LONG_SEQUENCES, _LONG = 32, 4, 24
 def draw_sequence_choice(snapshot: Snapshot) -> int | str:
     """One of the probe sequences, or their mean."""
     process, count = snapshot.experiment.generator, len(snapshot.probes)
-    vocabulary, is_task = process.vocabulary, isinstance(process, AbstractTask)
+    vocabulary, is_task = process.vocabulary, process.writes_target
 
     def name(choice: int | str) -> str:
         if choice == MEAN:
@@ -77,9 +72,9 @@ def layer_key(trace: Trace, key: str) -> str:
     return f"{key}_layer_{len(trace.attention)}"
 
 
-def draw_inside_choice(trace: Trace) -> tuple[int, tuple[int, ...], str]:
+def draw_inside_choice(inside: Inside) -> tuple[int, tuple[int, ...], str]:
     """Layer, heads and view: of heads all of a layer side by side at first, or some of them."""
-    views = views_of(trace)
+    views, trace = views_of(inside), inside.trace
     view = views[_choose("view", "inside", list(views))] if views else ""
     if view == ALIGNMENT:
         names = [f"layer {found.layer + 1}" for found in cross_maps(trace)]
@@ -125,12 +120,11 @@ def _choose(label: str, key: str, names: list[str]) -> int:
     )
 
 
-def trace_shown(model: AbstractModel, snapshot: Snapshot, sequence: int | str) -> Trace:
-    """The trace of the chosen probe sequence, or their mean; without attention its influence, too.
+def inside_of(model: AbstractModel, snapshot: Snapshot, sequence: int | str) -> Inside:
+    """Return the inside of a model on the chosen probe sequence, or the mean over all of them.
 
-    With cross-attention, how much of it is on the true alignment.
-
-    That is left out until the distribution of the days is known.
+    The influence of a model without attention needs the distribution of the days, and is left
+    out until that is known.
     """
     if sequence == MEAN:
         trace = mean_trace(model, snapshot.probes)
@@ -139,24 +133,22 @@ def trace_shown(model: AbstractModel, snapshot: Snapshot, sequence: int | str) -
     experiment = snapshot.experiment
     if cross_maps(trace):
         probes = snapshot.probes if sequence == MEAN else snapshot.probes[[sequence]]
-        found = {ON_TRUTH: on_true_alignment(experiment.generator, model, probes)}
-        return dataclasses.replace(trace, values={**trace.values, **found})
-    if model.has_heads or isinstance(experiment.generator, AbstractTask):
-        return trace
+        return Inside(trace, on_truth=on_true_alignment(experiment.generator, model, probes))
+    if model.has_heads or experiment.generator.given():
+        return Inside(trace)
     marginals = answer_or_none(token_marginals, experiment.generator, experiment.length)
     if marginals is None:
-        return trace
+        return Inside(trace)
     many = _SEQUENCES if experiment.length <= _LONG else _LONG_SEQUENCES
     probes = snapshot.probes[:many] if sequence == MEAN else snapshot.probes[sequence][None]
-    influence, stderr = depends_on(experiment, model, probes, marginals)
-    found = {INFLUENCE: influence, INFLUENCE_STDERR: stderr, INFLUENCE_OF: np.array(len(probes))}
-    return dataclasses.replace(trace, values={**trace.values, **found})
+    found = depends_on(experiment, model, probes, marginals)
+    return Inside(trace, Influence(*found, len(probes)))
 
 
 def draw_inside(shown: Shown) -> str:
     """What the trace holds, in the chosen view; returns how to read it."""
     with st.container(key="chart_attention"):
-        if shown.choice.view not in views_of(shown.trace):
+        if shown.choice.view not in views_of(shown.inside):
             st.caption(":material/hourglass_top: Working it out …")
             return ""
         view = VIEWS[shown.choice.view]
@@ -171,9 +163,8 @@ def draw_inside(shown: Shown) -> str:
 
 
 def questions_inside(snapshot: Snapshot) -> list[tuple]:
-    """What `trace_shown` waits for, of the model of the snapshot, if there is one."""
+    """What `inside_of` waits for, of the model of the snapshot, if there is one."""
     model = None if snapshot.latest is None else snapshot.latest.model
-    is_task = isinstance(snapshot.experiment.generator, AbstractTask)
-    if model is None or model.has_heads or is_task:
+    if model is None or model.has_heads or snapshot.experiment.generator.given():
         return []
     return [(token_marginals, snapshot.experiment.generator, snapshot.experiment.length)]

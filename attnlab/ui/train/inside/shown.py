@@ -10,12 +10,6 @@ from attnlab.models import AttentionMap, Trace
 from attnlab.runs.snapshot import Snapshot
 
 MEAN, ALL_HEADS, ALIGNMENT = "mean", "all heads", "alignment"
-# Of a trace's values, those that the page adds: what predictions depend on, its standard error, and
-# the number of sequences that it is the mean of; how much attention is on the true alignment.
-INFLUENCE, INFLUENCE_STDERR, INFLUENCE_OF = (
-    "influence", "standard error of the influence", "sequences of the influence",
-)  # fmt: skip
-ON_TRUTH = "attention on the true alignment"
 
 
 class Choice(NamedTuple):
@@ -35,18 +29,42 @@ class Choice(NamedTuple):
         return found, found.pattern[min(self.heads[0], len(found.pattern) - 1)]
 
 
+class Influence(NamedTuple):
+    """What predictions depend on: mean and standard error over a number of sequences."""
+
+    mean: np.ndarray
+    stderr: np.ndarray
+    sequences: int
+
+
+class Inside(NamedTuple):
+    """The trace of a model, and what the page computes beside it.
+
+    `on_truth` is the share of cross-attention on the true alignment, by layer and head.
+    """
+
+    trace: Trace
+    influence: Influence | None = None
+    on_truth: np.ndarray | None = None
+
+
 class Shown(NamedTuple):
-    """What a view draws from: a run, a trace of its model, and what is chosen of it.
+    """What a view draws from: a run, the inside of its model, and what is chosen of it.
 
     `informative` are days from 1. `at_rest` where nothing moves: a text alternative that changes
     would draw the chart anew, and so names figures only then.
     """
 
     snapshot: Snapshot
-    trace: Trace
+    inside: Inside
     choice: Choice
     informative: Sequence[int] = ()
     at_rest: bool = False
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of the model."""
+        return self.inside.trace
 
     @property
     def length(self) -> int:
@@ -91,9 +109,9 @@ class Shown(NamedTuple):
 
 
 class InsideView(NamedTuple):
-    """Whether a trace has it, its title, its chart, its text alternative, and how to read it."""
+    """Whether an inside has it, its title, its chart, its text alternative, and how to read it."""
 
-    holds: Callable[[Trace], bool]
+    holds: Callable[[Inside], bool]
     title: Callable[[Shown], str]
     drawing: Callable[..., Drawing]
     alternative: Callable[[Shown], str]

@@ -17,7 +17,7 @@ from attnlab.charts import (
 )
 from attnlab.configuration.number_text import show_percent
 from attnlab.models import HIDDEN_STATES, TIME_SCALES, WEIGHTS_BY_POSITION
-from attnlab.ui.train.inside.shown import INFLUENCE, INFLUENCE_STDERR, InsideView, Shown
+from attnlab.ui.train.inside.shown import InsideView, Shown
 
 
 def _weights_drawing(shown: Shown, **look: object) -> Drawing:
@@ -86,7 +86,7 @@ def _lags_drawing(shown: Shown, **look: object) -> Drawing:
 
 def _up_to_the_query(shown: Shown) -> list[np.ndarray]:
     """The influence of each day on the prediction that is tested, and its standard error."""
-    found = (shown.trace.values[name] for name in (INFLUENCE, INFLUENCE_STDERR))
+    found = shown.inside.influence[:2]
     return [
         (rows[shown.read] if len(rows) == shown.length else rows[-1])[: shown.read + 1]
         for rows in found
@@ -115,28 +115,28 @@ def _lags_how(shown: Shown) -> str:
 VALUE_VIEWS = MappingProxyType(
     {
         "weights": InsideView(
-            lambda trace: WEIGHTS_BY_POSITION in trace.values,
+            lambda inside: WEIGHTS_BY_POSITION in inside.trace.values,
             lambda shown: "Weights",
             _weights_drawing,
             _weights_alternative,
             _weights_how,
         ),
         "hidden states": InsideView(
-            lambda trace: HIDDEN_STATES in trace.values,
+            lambda inside: HIDDEN_STATES in inside.trace.values,
             lambda shown: "Hidden states",
             _states_drawing,
             lambda shown: f"Hidden states, {shown.length} days.",
             _states_how,
         ),
         "time scales": InsideView(
-            lambda trace: TIME_SCALES in trace.values,
+            lambda inside: TIME_SCALES in inside.trace.values,
             lambda shown: "Time scales",
             _scales_drawing,
             _scales_alternative,
             _scales_how,
         ),
         "by lag": InsideView(
-            lambda trace: {INFLUENCE, HIDDEN_STATES} <= set(trace.values),
+            lambda inside: bool(inside.influence) and HIDDEN_STATES in inside.trace.values,
             lambda shown: "Influence by lag",
             _lags_drawing,
             _lags_alternative,
