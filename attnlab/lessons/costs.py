@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int
 
 from attnlab.attention import MASKS, attend, chunked_attend
 from attnlab.models import Transformer, TransformerOptions
-from attnlab.models.transformer.cached import Cache, empty_cache, next_logits
+from attnlab.models.generation import Cache, empty_cache, next_logits
 
 PLAIN, CHUNKED = "plain", "chunked"
 RECOMPUTED, CACHED = "recomputed", "with a KV cache"

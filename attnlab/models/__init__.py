@@ -18,6 +18,8 @@ from attnlab.models.base import (
     parameters_by_part,
 )
 from attnlab.models.conv import Conv, ConvOptions
+from attnlab.models.encoder_decoder import EncoderDecoderOptions
+from attnlab.models.encoder_decoder_model import EncoderDecoder
 from attnlab.models.feedforward import MLP, Linear, LinearOptions, MLPOptions
 from attnlab.models.inside import Edit, TrueAlignment, edited
 from attnlab.models.recurrent import GRU, LSTM, RNN, GRUOptions, LSTMOptions, RNNOptions
@@ -28,9 +30,7 @@ from attnlab.models.recurrent_seq2seq import (
 )
 from attnlab.models.seq2seq import AbstractSourceModel, alignment_of
 from attnlab.models.ssm import SSM, SSMOptions
-from attnlab.models.transformer.encoder_decoder import EncoderDecoderOptions
-from attnlab.models.transformer.encoder_decoder_model import EncoderDecoder
-from attnlab.models.transformer.stack import Transformer, TransformerOptions
+from attnlab.models.transformer import Transformer, TransformerOptions
 
 MODELS = MappingProxyType(
     {

@@ -1,4 +1,4 @@
-"""New tokens from a trained model: sampling, greedy choice and beam search.
+"""New tokens from a trained model: sampling, greedy choice, beam search, cached keys and values.
 
 The model predicts the token after its window. Each new token is pushed into the window and the
 oldest one falls out, so that the last `length` tokens always decide the next.
@@ -14,9 +14,10 @@ import jax.random as jr
 from jaxtyping import Array, Float, Int, Key
 
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.configuration.options import quoted
-from attnlab.models import AbstractModel
-from attnlab.models.base import final_logits
+from attnlab.configuration.options import OptionError, quoted
+from attnlab.models.base import AbstractModel, final_logits
+from attnlab.models.transformer import Transformer, TransformerOptions
+from attnlab.models.transformer_layer import KeysAndValues, TransformerLayer
 
 
 @fixed_numerics()
@@ -99,3 +100,67 @@ def beam_search(
     )
     (_, continuations, log_probs), _ = jax.lax.scan(step, start, jnp.arange(days))
     return Beam(continuations, log_probs)
+
+
+class Cache(NamedTuple):
+    """Keys and values of all layers at the positions before `position`; behind them, zeros."""
+
+    position: Int[Array, ""]
+    layers: tuple[KeysAndValues, ...]
+
+
+def empty_cache(model: Transformer) -> Cache:
+    """One with room for `model.length` tokens and none in it.
+
+    Refused, with an `OptionError`: a mask that lets a token see later ones, whose keys and values
+    would have to be known.
+    """
+    options = model.options
+    if not options.causal:
+        raise OptionError(
+            "mask", options.mask, "lets tokens see later ones", "Choose the mask 'causal'"
+        )
+    return Cache(jnp.array(0), (nothing_seen(options, model.length),) * options.layers)
+
+
+def nothing_seen(options: TransformerOptions, length: int) -> KeysAndValues:
+    """The zeros of a layer that will see `length` positions."""
+    return KeysAndValues(
+        jnp.zeros((options.heads, length, options.d_attn)),
+        jnp.zeros((options.heads, length, options.width_of_values)),
+    )
+
+
+def next_logits(
+    model: Transformer, token: Int[Array, ""], cache: Cache
+) -> tuple[Float[Array, " vocab"], Cache]:
+    """The logits after one more token, those of a call of the model with all tokens so far.
+
+    A layer multiplies for one row instead of all: the row's query, key and value, its scores with
+    the keys of the rows before, and its MLP. There is no room after `model.length` tokens: what a
+    call beyond it returns means nothing. Pope et al. (2022), "Efficiently scaling transformer
+    inference", section 2.1.
+    """
+    embedding = model.embedding()
+    row = embedding.tokens[token] + embedding.positions[cache.position]
+    layers = []
+    for layer, seen in zip(model.layers, cache.layers, strict=True):
+        row, seen = after_layer(layer, row, cache.position, seen, model.options)
+        layers.append(seen)
+    return model.logits(row[None])[0], Cache(cache.position + 1, tuple(layers))
+
+
+def after_layer(
+    layer: TransformerLayer,
+    row: Float[Array, " width"],
+    position: Int[Array, ""],
+    seen: KeysAndValues,
+    options: TransformerOptions,
+) -> tuple[Float[Array, " width"], KeysAndValues]:
+    """The row at `position` after a layer, and what the layer has seen with it."""
+    read = layer.as_read(row[None], 0, options)
+    added = layer.keys_and_values(read, options)
+    seen = jax.tree.map(lambda all_, one: all_.at[:, position].set(one[:, 0]), seen, added)
+    parts = layer.asked(read, position[None], seen, options)
+    outputs, _ = jax.vmap(lambda head: head.attended(options.score))(parts)
+    return layer.finished(row[None], outputs, options)[0], seen

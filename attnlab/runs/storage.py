@@ -29,7 +29,7 @@ from jaxtyping import PyTree
 
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.configuration.records import UnregisteredError
-from attnlab.models.transformer.layer import TransformerLayer
+from attnlab.models.transformer_layer import TransformerLayer
 from attnlab.runs.history import History, Versions, current_versions
 from attnlab.runs.run_file_header import (
     MOST_HEADER_BYTES,

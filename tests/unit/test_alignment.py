@@ -13,7 +13,7 @@ from attnlab.generators import Cards, Copy, Reverse, Sort
 from attnlab.inspection.decoding import BEAM, write_all, written
 from attnlab.inspection.targets import alignment_shares, on_true_alignment
 from attnlab.models import AbstractModel, AttentionMap, Trace
-from attnlab.models.transformer.encoder_decoder import EncoderDecoderOptions
+from attnlab.models.encoder_decoder import EncoderDecoderOptions
 
 TASK = Cards(hand=3, suits=2, ranks=4)
 

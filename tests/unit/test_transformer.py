@@ -16,8 +16,8 @@ from attnlab.models import (
     TransformerOptions,
     edited,
 )
+from attnlab.models.generation import empty_cache, next_logits
 from attnlab.models.inside import removed
-from attnlab.models.transformer.cached import empty_cache, next_logits
 from attnlab.positions import POSITIONS
 from tests.unit.model_settings import (
     LENGTH,

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from attnlab.configuration.options import OptionError
 from attnlab.models.base import AttentionMap, CellArithmetic, Trace
+from attnlab.models.generation import Cache, after_layer, nothing_seen
 from attnlab.models.inside import Edit, with_edits
 from attnlab.models.parts import (
     Embedding,
@@ -29,11 +30,7 @@ from attnlab.models.seq2seq import (
     among_visible,
     place_of,
 )
-from attnlab.models.transformer.cached import Cache, after_layer, nothing_seen
-from attnlab.models.transformer.layer import (
-    KeysAndValues,
-    TransformerLayer,
-)
+from attnlab.models.transformer_layer import KeysAndValues, TransformerLayer
 from attnlab.positions import position_table
 
 

@@ -1,4 +1,4 @@
-"""`encoder-decoder`: a transformer that reads a source, and one that writes a target from it."""
+"""`encoder-decoder`: the options of a transformer that reads a source and writes a target."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from jaxtyping import Array, Key
 
 from attnlab.attention import SCALES
 from attnlab.configuration.options import option
+from attnlab.models.encoder_decoder_model import EncoderDecoder, positions_of
 from attnlab.models.parts import (
     ACTIVATION_HELP,
     ACTIVATIONS,
@@ -20,16 +21,9 @@ from attnlab.models.parts import (
     initial_projection,
     width_in_words,
 )
-from attnlab.models.seq2seq import (
-    AbstractSourceOptions,
-)
-from attnlab.models.transformer.encoder_decoder_model import EncoderDecoder, positions_of
-from attnlab.models.transformer.layer import (
-    build_layer,
-    layer_formulas,
-    norm_formula,
-)
-from attnlab.models.transformer.stack import TransformerOptions
+from attnlab.models.seq2seq import AbstractSourceOptions
+from attnlab.models.transformer import TransformerOptions
+from attnlab.models.transformer_layer import build_layer, layer_formulas, norm_formula
 from attnlab.positions import POSITIONS, AbstractPosition, Learned, NoPosition
 
 

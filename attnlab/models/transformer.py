@@ -41,7 +41,7 @@ from attnlab.models.parts import (
     seen_through,
     width_in_words,
 )
-from attnlab.models.transformer.layer import (
+from attnlab.models.transformer_layer import (
     TransformerLayer,
     build_layer,
     layer_formulas,

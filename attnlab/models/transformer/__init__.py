@@ -1,1 +1,0 @@
-"""`transformer`: its layers and their stack."""
