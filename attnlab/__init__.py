@@ -23,6 +23,7 @@ from attnlab.generators import (
     Shift,
     Sort,
     Translate,
+    beliefs,
     continue_sequence,
     log_predictives,
     sample,
@@ -71,11 +72,16 @@ from attnlab.training.loop import Look, NotFiniteError, Progress, run, train
 from attnlab.training.losses import LOSSES
 from attnlab.training.optimisers import (
     OPTIMISERS,
+    SCHEDULES,
     Adam,
     AdamW,
+    Constant,
+    InverseSquareRoot,
     Sgd,
+    WarmUpCosine,
 )
 from attnlab.training.presets import PRESETS
+from attnlab.training.registering import register, unregister
 from attnlab.training.steps import Training, advance
 
 __all__ = [
@@ -88,6 +94,7 @@ __all__ = [
     "PRESETS",
     "PROCESSES",
     "READOUTS",
+    "SCHEDULES",
     "SOURCE_MODELS",
     "TASKS",
     "WEATHER",
@@ -98,6 +105,7 @@ __all__ = [
     "BlogDescribed",
     "BlogPublished",
     "Cards",
+    "Constant",
     "ConvOptions",
     "Copy",
     "Custom",
@@ -108,6 +116,7 @@ __all__ = [
     "GRUOptions",
     "HiddenMarkov",
     "History",
+    "InverseSquareRoot",
     "LSTMOptions",
     "Learned",
     "Library",
@@ -142,11 +151,13 @@ __all__ = [
     "TransformerOptions",
     "Translate",
     "Vocabulary",
+    "WarmUpCosine",
     "WorkersError",
     "__version__",
     "advance",
     "attend",
     "beam_search",
+    "beliefs",
     "continue_sequence",
     "empty_history",
     "evaluate",
@@ -159,6 +170,7 @@ __all__ = [
     "parameter_count",
     "parameters_by_part",
     "prepare",
+    "register",
     "run",
     "run_all",
     "sample",
@@ -166,4 +178,5 @@ __all__ = [
     "summarise",
     "to_json",
     "train",
+    "unregister",
 ]

@@ -7,7 +7,6 @@ Position 0 is the user's day 1.
 
 import abc
 import dataclasses
-from types import MappingProxyType
 from typing import ClassVar
 
 import jax.numpy as jnp
@@ -16,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from attnlab.configuration.options import Options, option
+from attnlab.configuration.registry import Registry
 
 
 class AbstractPosition(Options, abc.ABC):
@@ -304,20 +304,8 @@ class Alibi(AbstractScorePosition):
         return -(self.slope**power) * distance.astype(jnp.float32)
 
 
-POSITIONS = MappingProxyType(
-    {
-        kind.name: kind
-        for kind in (
-            Learned,
-            NoPosition,
-            Scalar,
-            Sinusoidal,
-            BlogDescribed,
-            BlogPublished,
-            Rotary,
-            Alibi,
-        )
-    }
+POSITIONS = Registry(
+    (Learned, NoPosition, Scalar, Sinusoidal, BlogDescribed, BlogPublished, Rotary, Alibi)
 )
 
 __all__ = [

@@ -39,7 +39,7 @@ from attnlab.comparisons.verdicts import PublishedRow, rows_of, to_record
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError
 from attnlab.runs.library import LibraryError
-from attnlab.runs.option_texts import EXPERIMENT_PARTS
+from attnlab.runs.option_texts import experiment_parts
 from attnlab.runs.result import Result
 from attnlab.training.experiment import Experiment
 
@@ -154,7 +154,7 @@ def add_compare(commands: argparse._SubParsersAction) -> None:
     shown = comparing.add_mutually_exclusive_group()
     shown.add_argument("--json", action="store_true", help="one JSON object")
     shown.add_argument("--csv", action="store_true", help="a table of comma-separated values")
-    comparing.add_options(EXPERIMENT_PARTS, leave_out=("seed",))
+    comparing.add_options(experiment_parts(), leave_out=("seed",))
 
 
 def run_compare(parsed: dict[str, Any], doing: Doing) -> int:

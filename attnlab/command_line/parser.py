@@ -11,14 +11,20 @@ from attnlab.configuration.options import Option, OptionError, options_of
 from attnlab.generators import PROCESSES
 from attnlab.models import ALL_MODELS
 from attnlab.positions import POSITIONS
-from attnlab.training.optimisers import OPTIMISERS
+from attnlab.training.optimisers import OPTIMISERS, SCHEDULES
 
 # More than the longest of argparse's own messages about usual arguments.
 _MOST_CHARACTERS = 300
 # A second name of an option's flag: a task is a process like any other.
 _ALSO = MappingProxyType({"generator": ("task",)})
 _KINDS = MappingProxyType(
-    {"process": PROCESSES, "model": ALL_MODELS, "position": POSITIONS, "optimiser": OPTIMISERS}
+    {
+        "process": PROCESSES,
+        "model": ALL_MODELS,
+        "position": POSITIONS,
+        "optimiser": OPTIMISERS,
+        "schedule": SCHEDULES,
+    }
 )
 
 
@@ -69,7 +75,7 @@ class Parser(argparse.ArgumentParser):
             self._parts.setdefault(part.name, []).append((part, own))
         self.add_argument(
             "-h", "--help", nargs="?", action=_Help, metavar="NAME", choices=list(self._parts),
-            help="print this help, or that of one process, model, position or optimiser",
+            help="print this help, or that of one process, model, position, optimiser or schedule",
         )  # fmt: skip
         for name in names:
             self.add_argument(*_flags(name), dest=name, help=argparse.SUPPRESS)

@@ -17,7 +17,7 @@ from attnlab.configuration.options import OptionError
 from attnlab.inspection.targets import check_targets
 from attnlab.models import parameter_count
 from attnlab.runs.history import History, empty_history
-from attnlab.runs.option_texts import EXPERIMENT_PARTS, read_experiment, usual_experiment
+from attnlab.runs.option_texts import experiment_parts, read_experiment, usual_experiment
 from attnlab.runs.result import result_of
 from attnlab.runs.storage import Run, load_run, save_run
 from attnlab.runs.whole_file import target_of
@@ -47,7 +47,7 @@ def add_train(commands: argparse._SubParsersAction) -> None:
         help="go on with the run of a file; only steps, batch and learning rate may be others",
     )
     training.add_argument("--json", action="store_true", help="one JSON object")
-    training.add_options(EXPERIMENT_PARTS)
+    training.add_options(experiment_parts())
 
 
 def run_train(parsed: dict[str, Any], doing: Doing) -> int:

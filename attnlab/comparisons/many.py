@@ -31,6 +31,7 @@ from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, from_json, prepare, to_json
 from attnlab.training.limits import OPEN, Limits, check_limits, steps_at_once
 from attnlab.training.loop import Look, NotFiniteError, Progress, Schedule, divergence, look_at, run
+from attnlab.training.registering import added_classes, register_by_path
 from attnlab.training.steps import Training
 
 _TESTS = 24
@@ -106,8 +107,14 @@ def by_program(experiments: Sequence[Experiment]) -> list[Experiment]:
     return [experiment for group in groups.values() for experiment in group]
 
 
-def carry_out_text(text: str) -> Answer:
-    """As `carry_out`, of an experiment as JSON. What a worker process is asked to call."""
+def carry_out_text(text: str, added: Sequence[tuple[str, str]] = ()) -> Answer:
+    """Like `carry_out`, but take an experiment as JSON. What a worker process is asked to call.
+
+    Args:
+        text: The experiment.
+        added: Module and name of the user's own classes in it, which are registered here.
+    """
+    register_by_path(added)
     result = carry_out(from_json(text))
     evaluation = None if result.evaluation is None else tuple(result.evaluation)
     run = to_bytes(result.run)
@@ -282,7 +289,7 @@ def _elsewhere(experiments: Sequence[Experiment], executor: Executor) -> Iterato
 
 def _submit(executor: Executor, experiment: Experiment) -> Future:
     try:
-        return executor.submit(carry_out_text, to_json(experiment))
+        return executor.submit(carry_out_text, to_json(experiment), added_classes(experiment))
     except WorkersError:
         raise
     # Of executors of any kind: whatever goes wrong becomes a row with its reason.

@@ -1,11 +1,13 @@
 """Processes that make sequences and know their own next-token probabilities exactly."""
 
-from types import MappingProxyType
-
+from attnlab.configuration.registry import Registry
 from attnlab.generators.base import (
     AbstractGenerator,
+    Draw,
     Shared,
+    beliefs,
     continue_sequence,
+    draw_many,
     draw_tokens,
     log_predictives,
     predictions_from,
@@ -28,14 +30,10 @@ from attnlab.generators.tasks import (
 )
 from attnlab.generators.vocabulary import Outline, RuleTable
 
-GENERATORS = MappingProxyType(
-    {kind.name: kind for kind in (Markov, Recall, NDays, DotMod, HiddenMarkov, Custom)}
-)
-TASKS = MappingProxyType(
-    {kind.name: kind for kind in (Cards, Copy, Reverse, Shift, Sort, Translate)}
-)
+GENERATORS = Registry((Markov, Recall, NDays, DotMod, HiddenMarkov, Custom))
+TASKS = Registry((Cards, Copy, Reverse, Shift, Sort, Translate))
 # All that can make the sequences of an experiment.
-PROCESSES = MappingProxyType({**GENERATORS, **TASKS})
+PROCESSES = Registry(parts=(GENERATORS, TASKS))
 
 __all__ = [
     "GENERATORS",
@@ -47,6 +45,7 @@ __all__ = [
     "Copy",
     "Custom",
     "DotMod",
+    "Draw",
     "HiddenMarkov",
     "Markov",
     "NDays",
@@ -58,7 +57,9 @@ __all__ = [
     "Shift",
     "Sort",
     "Translate",
+    "beliefs",
     "continue_sequence",
+    "draw_many",
     "draw_tokens",
     "is_source",
     "log_predictives",

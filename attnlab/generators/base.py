@@ -3,7 +3,7 @@
 import abc
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -15,6 +15,13 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import Finding, Options
 from attnlab.generators.vocabulary import Outline, RuleTable, Vocabulary
+
+
+class Draw(NamedTuple):
+    """Tokens of one sequence, and what the process drew for it that no token shows directly."""
+
+    tokens: Int[Array, "*batch length"]
+    latent: PyTree = ()
 
 
 class Shared(eqx.Module):
@@ -96,12 +103,14 @@ class AbstractGenerator(Options, abc.ABC):
         """Whether sequences have one distribution, wherever they begin; None: not known."""
         return None
 
-    def draw(self, start: PyTree, key: Key[Array, ""], length: int) -> Int[Array, " length"]:
-        """One sequence from position 0, where `start` is the belief there.
+    def draw(self, start: PyTree, key: Key[Array, ""], length: int) -> Draw:
+        """Draw one sequence from position 0, where `start` is the belief there.
 
-        For use inside compiled programs; where a process has a quicker way, it has the same law.
+        For use inside compiled programs. A process that has a quicker way than token after token,
+        or that first draws something hidden for each sequence, such as a table, overrides it; the
+        tokens have the same law.
         """
-        return draw_tokens(self, start, key, length)
+        return Draw(draw_tokens(self, start, key, length))
 
     @abc.abstractmethod
     def start(self) -> PyTree:
@@ -120,7 +129,13 @@ class AbstractGenerator(Options, abc.ABC):
 def sample(
     generator: AbstractGenerator, *, key: Key[Array, ""], size: int, length: int
 ) -> Int[Array, "size length"]:
-    """`size` independent sequences of `length` tokens, from position 0."""
+    """Draw `size` independent sequences of `length` tokens, from position 0."""
+    return draw_many(generator, key=key, size=size, length=length).tokens
+
+
+@fixed_numerics()
+def draw_many(generator: AbstractGenerator, *, key: Key[Array, ""], size: int, length: int) -> Draw:
+    """Like `sample`, but with what is hidden of each sequence, along a leading axis."""
     return _draw(generator, generator.start(), jr.split(key, size), length)
 
 
@@ -144,6 +159,22 @@ def log_predictives(
 ) -> Float[Array, "length vocab"]:
     """Row t is log p(· | the first t tokens), in nats: no model can do better on average."""
     return predictions_from(generator, generator.start(), tokens)
+
+
+@fixed_numerics()
+def beliefs(generator: AbstractGenerator, tokens: Int[Array, " length"]) -> PyTree:
+    """Return the exact belief at every position of a sequence.
+
+    Args:
+        generator: The process, at its length.
+        tokens: The sequence, from position 0.
+
+    Returns:
+        A belief whose arrays have a leading axis of length + 1: row t is the belief after the
+        first t tokens. Parts that are `Shared` are there once.
+
+    """
+    return _beliefs(generator, generator.start(), jnp.asarray(tokens))
 
 
 # The start belief may hold large tables. Passed as an argument it stays one buffer, whereas a
@@ -183,6 +214,30 @@ def predictions_from(
         return generator.update(belief, token), generator.log_probs(belief)
 
     return jax.lax.scan(step, belief, tokens)[1]
+
+
+@partial(jax.jit, static_argnames="generator")
+def _beliefs(generator, start, tokens):
+    def changing(belief):
+        return jax.tree.map(
+            lambda leaf: None if isinstance(leaf, Shared) else leaf,
+            belief,
+            is_leaf=lambda leaf: isinstance(leaf, Shared),
+        )
+
+    def step(belief, token):
+        after = generator.update(belief, token)
+        return after, changing(after)
+
+    first = jax.tree.map(jnp.asarray, changing(start))
+    _, rest = jax.lax.scan(step, start, tokens)
+    rows = jax.tree.map(lambda one, all_: jnp.concatenate([one[None], all_]), first, rest)
+    return jax.tree.map(
+        lambda whole, row: whole if isinstance(whole, Shared) else row,
+        start,
+        rows,
+        is_leaf=lambda leaf: isinstance(leaf, Shared) or leaf is None,
+    )
 
 
 @partial(jax.jit, static_argnames="generator")

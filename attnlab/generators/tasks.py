@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.configuration.options import OptionError, check_typed, option
-from attnlab.generators.base import AbstractGenerator
+from attnlab.generators.base import AbstractGenerator, Draw
 
 
 class TaskBelief(NamedTuple):
@@ -121,7 +121,7 @@ class AbstractTask(AbstractGenerator):
     def draw_source(self, key: Key[Array, ""]) -> Int[Array, " source"]:
         """A source, every one alike."""
 
-    def draw(self, start: TaskBelief, key: Key[Array, ""], length: int) -> Int[Array, " length"]:
+    def draw(self, start: TaskBelief, key: Key[Array, ""], length: int) -> Draw:
         if length > 2 * self.source_length:
             return super().draw(start, key, length)
         source_key, where_key, what_key = jr.split(key, 3)
@@ -130,7 +130,7 @@ class AbstractTask(AbstractGenerator):
         if self.noise:
             other = (target + jr.randint(what_key, target.shape, 1, vocab)) % vocab
             target = jnp.where(jr.bernoulli(where_key, self.noise, target.shape), other, target)
-        return jnp.concatenate([source, target])[:length]
+        return Draw(jnp.concatenate([source, target])[:length])
 
     def start(self) -> TaskBelief:
         return TaskBelief(jnp.zeros(self.source_length, jnp.int32), jnp.int32(0))

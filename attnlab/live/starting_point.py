@@ -30,7 +30,7 @@ def starting_point(experiment: Experiment) -> StartingPoint:
 
 def without_course(experiment: Experiment) -> Experiment:
     """With everything at its default that its starting point does not depend on."""
-    names = (*AMENDABLE, "schedule", "warm_up", "scheduled_sampling")
+    names = (*AMENDABLE, "schedule", "scheduled_sampling")
     course = {name: default_of(Training, name) for name in names}
     training = dataclasses.replace(experiment.training, **course)
     return dataclasses.replace(experiment, training=training)

@@ -1,7 +1,6 @@
 """Model families. Each one's options are in `MODELS`; what they build shows its inside."""
 
-from types import MappingProxyType
-
+from attnlab.configuration.registry import Registry
 from attnlab.models.attention import Attention, AttentionOptions
 from attnlab.models.base import (
     HIDDEN_STATES,
@@ -32,28 +31,23 @@ from attnlab.models.seq2seq import AbstractSourceModel, alignment_of
 from attnlab.models.ssm import SSM, SSMOptions
 from attnlab.models.transformer import Transformer, TransformerOptions
 
-MODELS = MappingProxyType(
-    {
-        kind.name: kind
-        for kind in (
-            AttentionOptions,
-            LinearOptions,
-            TransformerOptions,
-            GRUOptions,
-            LSTMOptions,
-            RNNOptions,
-            SSMOptions,
-            ConvOptions,
-            MLPOptions,
-        )
-    }
+MODELS = Registry(
+    (
+        AttentionOptions,
+        LinearOptions,
+        TransformerOptions,
+        GRUOptions,
+        LSTMOptions,
+        RNNOptions,
+        SSMOptions,
+        ConvOptions,
+        MLPOptions,
+    )
 )
 
 # Families that read a source; they have a registry of their own, since nothing else can build them.
-SOURCE_MODELS = MappingProxyType(
-    {kind.name: kind for kind in (EncoderDecoderOptions, RNNBottleneckOptions, RNNAttentionOptions)}
-)
-ALL_MODELS = MappingProxyType({**MODELS, **SOURCE_MODELS})
+SOURCE_MODELS = Registry((EncoderDecoderOptions, RNNBottleneckOptions, RNNAttentionOptions))
+ALL_MODELS = Registry(parts=(MODELS, SOURCE_MODELS))
 
 __all__ = [
     "ALL_MODELS",

@@ -97,6 +97,7 @@ _LATER: Mapping[str, str] = {
     "sgd_momentum": "0.9",
     "schedule": "constant",
     "warm_up": "0.1",
+    "inverse-square-root_warm_up": "0.1",
     "clip": "0.0",
     "scheduled_sampling": "0.0",
     "cards_hand": "5",

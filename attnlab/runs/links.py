@@ -22,12 +22,17 @@ from attnlab.configuration.options import (
     registered,
 )
 from attnlab.configuration.records import check_own_name
-from attnlab.generators import PROCESSES
-from attnlab.models import ALL_MODELS, AttentionOptions, LinearOptions
-from attnlab.positions import POSITIONS
+from attnlab.generators import AbstractGenerator
+from attnlab.models import AbstractModelOptions, AttentionOptions, LinearOptions
+from attnlab.positions import AbstractPosition
 from attnlab.runs.link_defaults import DEFAULTS, LINK_VERSION
 from attnlab.training.experiment import Experiment
-from attnlab.training.optimisers import OPTIMISERS
+from attnlab.training.optimisers import (
+    AbstractOptimiser,
+    AbstractSchedule,
+    Constant,
+    WarmUpCosine,
+)
 
 MOST_TITLE_CHARACTERS = 80
 MOST_TEXT_CHARACTERS = 600
@@ -38,19 +43,21 @@ _ALL = "all"
 # More than the longest table of probabilities.
 _MOST_CHARACTERS = 10_000
 _PRESET = "preset"
-# Families whose options of the same name mean different things, with bounds of their own.
-# The two oldest models share theirs, as their links do.
+# The oldest classes: their keys are the plain names of options, as their links have them.
+_PLAIN = (AttentionOptions, LinearOptions, Constant, WarmUpCosine)
 _PREFIXED = (
-    *PROCESSES.values(),
-    *POSITIONS.values(),
-    *OPTIMISERS.values(),
-    *(kind for kind in ALL_MODELS.values() if kind not in (AttentionOptions, LinearOptions)),
+    AbstractGenerator,
+    AbstractModelOptions,
+    AbstractPosition,
+    AbstractOptimiser,
+    AbstractSchedule,
 )
 
 
 def control_key(owner: type, name: str) -> str:
     """Return the key of an option's control, which is also its name in a link."""
-    return f"{owner.name}_{name}" if owner in _PREFIXED else name
+    is_prefixed = issubclass(owner, _PREFIXED) and owner not in _PLAIN
+    return f"{owner.name}_{name}" if is_prefixed else name
 
 
 def control_values(configuration: Any) -> Iterator[tuple[str, Any]]:

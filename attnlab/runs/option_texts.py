@@ -9,23 +9,20 @@ from attnlab.generators import PROCESSES, TASKS
 from attnlab.models import ALL_MODELS
 from attnlab.positions import POSITIONS
 from attnlab.training.experiment import Experiment
-from attnlab.training.optimisers import OPTIMISERS
+from attnlab.training.optimisers import OPTIMISERS, SCHEDULES
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
 
-EXPERIMENT_PARTS = (
-    Experiment,
-    *PROCESSES.values(),
-    *ALL_MODELS.values(),
-    *POSITIONS.values(),
-    Training,
-    *OPTIMISERS.values(),
-)
+
+def experiment_parts() -> tuple[type, ...]:
+    """Return every class that an experiment can be made of."""
+    registries = (PROCESSES, ALL_MODELS, POSITIONS, {"": Training}, OPTIMISERS, SCHEDULES)
+    return Experiment, *(kind for registry in registries for kind in registry.values())
 
 
 def parts_with(name: str) -> list[type]:
     """Return the parts of experiments that have an option of that name."""
-    return [kind for kind in EXPERIMENT_PARTS if name in options_of(kind)]
+    return [kind for kind in experiment_parts() if name in options_of(kind)]
 
 
 def read_generator(name: str, given: Mapping[str, Any]) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 
 from attnlab.configuration.options import check_option, default_of, options_of, quoted
-from attnlab.training.optimisers import rate_share
+from attnlab.training.optimisers import Constant
 from attnlab.training.steps import AMENDABLE, Training
 
 _NAMES = ", ".join(f"`{name}`" for name in AMENDABLE)
@@ -44,20 +44,19 @@ def rescheduled(before: Training, after: Training, *, step: int) -> str:
 
     A schedule is in shares of all steps, so a run that gets more of them moves back on it.
     """
-    if after.schedule == "constant" or after.steps == before.steps or step < 1:
+    if isinstance(after.schedule, Constant) or after.steps == before.steps or step < 1:
         return ""
     # Of the update that was made last, and of the next one.
     now, then = _rate(before, step - 1), _rate(after, step)
     return (
-        f"The schedule `{after.schedule}` now ends at step {after.steps:,}: "
+        f"The schedule `{after.schedule.name}` now ends at step {after.steps:,}: "
         f"the learning rate goes from {now:.3g} to {then:.3g} at step {step:,}."
     )
 
 
 def _rate(training: Training, step: int) -> float:
     done = (step + 1) / (training.steps + 1)
-    share = rate_share(training.schedule, training.warm_up, jnp.float32(done))
-    return training.learning_rate * float(share)
+    return training.learning_rate * float(training.schedule.share(jnp.float32(done)))
 
 
 def after_change(training: Training, change: Change) -> Training:

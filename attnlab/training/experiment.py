@@ -19,7 +19,7 @@ from attnlab.generators import PROCESSES, TASKS, AbstractGenerator, Markov
 from attnlab.models import ALL_MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
 from attnlab.models.base import readout_position
 from attnlab.training.evaluation import exact_losses
-from attnlab.training.optimisers import Adam
+from attnlab.training.optimisers import SCHEDULES, Adam
 from attnlab.training.sources import (
     QUICKLY,
     AbstractSource,
@@ -174,9 +174,22 @@ def from_json_record(record: Any) -> Experiment:
     training = plain.get("training")
     # Once the only optimiser gave its name to all of the training.
     if isinstance(training, dict) and training.get("name") == Adam.name:
-        plain["training"] = {**training, "name": Training.name}
+        training = plain["training"] = {**training, "name": Training.name}
+    # Once a schedule was a text, with its warm-up beside it, whether it had one or not.
+    if isinstance(training, dict) and isinstance(training.get("schedule"), str):
+        plain["training"] = _with_schedule(training)
     registry = {Experiment.name: Experiment}
     return from_record(registry, plain, option_name="experiment")
+
+
+def _with_schedule(training: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of a training whose schedule was a text, as it is written now."""
+    rest, schedule = dict(training), {"name": training["schedule"]}
+    kind, has_warm_up = SCHEDULES.get(training["schedule"]), "warm_up" in training
+    warm_up = rest.pop("warm_up", None)
+    if has_warm_up and kind is not None and "warm_up" in options_of(kind):
+        schedule["warm_up"] = warm_up
+    return {**rest, "schedule": schedule}
 
 
 def _refuse_constant(text: str) -> None:

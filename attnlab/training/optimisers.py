@@ -1,14 +1,15 @@
-"""How weights are moved along a gradient: optimisers, and how their rate goes over a run."""
+"""Optimisers, and learning-rate schedules."""
 
 import abc
 import dataclasses
-from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
 from attnlab.configuration.options import Options, option
+from attnlab.configuration.registry import Registry
 
 
 class AbstractOptimiser(Options, abc.ABC):
@@ -71,22 +72,79 @@ class Sgd(AbstractOptimiser):
         return optax.sgd(learning_rate, momentum=self.momentum)
 
 
-OPTIMISERS = MappingProxyType({kind.name: kind for kind in (Adam, AdamW, Sgd)})
-
-SCHEDULES = MappingProxyType(
-    {
-        "constant": "the same at every step",
-        "warm-up-cosine": "linear warm-up from 0, then cosine decay to 0",
-    }
-)
+OPTIMISERS = Registry((Adam, AdamW, Sgd))
 
 
-def rate_share(name: str, warm_up: float, done: Float[Array, ""]) -> float | Float[Array, ""]:
-    """The share of the learning rate that a schedule of `SCHEDULES` gives at a moment of a run.
+class AbstractSchedule(Options, abc.ABC):
+    """A learning-rate schedule: a frozen dataclass whose fields are its options.
 
-    `done` is the share of its steps that are made, and `warm_up` the share that is warm-up.
+    It works in shares of a run rather than in steps, whose number may change while a run is
+    resumed and its compiled program stays.
     """
-    if name == "constant":
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+
+    @abc.abstractmethod
+    def share(self, done: Float[Array, ""]) -> float | Float[Array, ""]:
+        """Return the share of the learning rate when a share `done` of all steps is made.
+
+        Args:
+            done: (step + 1) / (steps + 1), above 0 and below 1.
+
+        """
+
+
+@dataclasses.dataclass(frozen=True)
+class Constant(AbstractSchedule):
+    """The learning rate itself, at every step."""
+
+    name: ClassVar[str] = "constant"
+    summary: ClassVar[str] = "The same at every step."
+
+    def share(self, done: Float[Array, ""]) -> float:
         return 1.0
-    # In shares of a run rather than steps, whose number may change while the program stays.
-    return optax.warmup_cosine_decay_schedule(0.0, 1.0, warm_up, 1.0)(done)
+
+
+def _warm_up_option() -> Any:
+    return option(0.1, "Fraction of the steps used for the warm-up.", low=0.01, high=0.9)
+
+
+@dataclasses.dataclass(frozen=True)
+class WarmUpCosine(AbstractSchedule):
+    """Linear from 0 to 1 over the warm-up, then half a cosine to 0.
+
+    References:
+        Loshchilov and Hutter (2017), "SGDR", equation 5, without restarts.
+
+    """
+
+    name: ClassVar[str] = "warm-up-cosine"
+    summary: ClassVar[str] = "Linear warm-up from 0, then cosine decay to 0."
+
+    warm_up: float = _warm_up_option()
+
+    def share(self, done: Float[Array, ""]) -> Float[Array, ""]:
+        return optax.warmup_cosine_decay_schedule(0.0, 1.0, self.warm_up, 1.0)(done)
+
+
+@dataclasses.dataclass(frozen=True)
+class InverseSquareRoot(AbstractSchedule):
+    """min(t / w, √(w / t)) for the share t of the run and the warm-up w: 1 at its end.
+
+    References:
+        Vaswani et al. (2017), "Attention is all you need", equation 3, over its value at the
+        end of the warm-up.
+
+    """
+
+    name: ClassVar[str] = "inverse-square-root"
+    summary: ClassVar[str] = "Linear warm-up from 0, then decay with the root of the steps."
+
+    warm_up: float = _warm_up_option()
+
+    def share(self, done: Float[Array, ""]) -> Float[Array, ""]:
+        return jnp.minimum(done / self.warm_up, jnp.sqrt(self.warm_up / done))
+
+
+SCHEDULES = Registry((Constant, WarmUpCosine, InverseSquareRoot))

@@ -26,6 +26,7 @@ from attnlab.models import (
 )
 from attnlab.positions import Learned, Scalar
 from attnlab.training.experiment import Experiment
+from attnlab.training.optimisers import WarmUpCosine
 from attnlab.training.steps import Training
 
 
@@ -152,7 +153,7 @@ _SWITCHES = (
         "sequences",
         "fresh ones at every step, 2,000 steps, a learning rate that falls",
         (0.405, 0.511),
-        training={"data": "fresh", "steps": 2_000, "schedule": "warm-up-cosine"},
+        training={"data": "fresh", "steps": 2_000, "schedule": WarmUpCosine()},
     ),
     _Switch(
         "initialisation", "weights begin small", (0.415, 0.556), model={"initialisation": "scaled"}

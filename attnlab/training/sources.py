@@ -126,7 +126,7 @@ class FreshSource(AbstractSource):
 
     def draw(self, key: Key[Array, ""]) -> Example:
         draw = partial(self.generator.draw, self.start, length=self.length)
-        tokens = jax.vmap(draw)(jr.split(key, self.batch))
+        tokens = jax.vmap(draw)(jr.split(key, self.batch)).tokens
         return as_examples(tokens, given=self.generator.given())
 
     def with_batch(self, batch: int) -> "FreshSource":

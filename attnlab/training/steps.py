@@ -2,7 +2,7 @@
 
 import dataclasses
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -28,8 +28,9 @@ from attnlab.training.optimisers import (
     OPTIMISERS,
     SCHEDULES,
     AbstractOptimiser,
+    AbstractSchedule,
     Adam,
-    rate_share,
+    Constant,
 )
 from attnlab.training.sources import SPLITS, AbstractSource
 
@@ -68,15 +69,8 @@ class Training(Options):
     learning_rate: float = option(
         0.005, "Step size of the optimiser.", low=1e-6, high=1000.0, logarithmic=True
     )
-    schedule: str = option(
-        "constant",
-        "The learning rate over the run. "
-        + "; ".join(f"{name}: {text}" for name, text in SCHEDULES.items())
-        + ".",
-        choices=tuple(SCHEDULES),
-    )
-    warm_up: float = option(
-        0.1, "Fraction of the steps used for the warm-up, if there is one.", low=0.01, high=0.9
+    schedule: AbstractSchedule | Any = option(
+        Constant(), "The learning rate over the run.", registry=SCHEDULES
     )
     clip: float = option(
         0.0,
@@ -117,7 +111,13 @@ class Training(Options):
         label="test set",
     )
 
+    # No option: earlier scripts name the schedule by a text, and give its warm-up beside it.
+    warm_up: float | None = dataclasses.field(default=None, repr=False, compare=False)
+
     def __post_init__(self):
+        if isinstance(self.schedule, str) and self.schedule in SCHEDULES:
+            object.__setattr__(self, "schedule", schedule_of(self.schedule, self.warm_up))
+        object.__setattr__(self, "warm_up", None)
         super().__post_init__()
         if self.scheduled_sampling and self.loss != "next":
             problem = f"the loss '{self.loss}' does not ask for every token of a target"
@@ -143,6 +143,14 @@ class Training(Options):
                 f"more than the cap of {cap:,} for a full batch",
                 "Choose a smaller set, or minibatches",
             )
+
+
+def schedule_of(name: str, warm_up: float | None = None) -> AbstractSchedule:
+    """Return the schedule of that name, with the warm-up that earlier records have beside it."""
+    kind = SCHEDULES[name]
+    if warm_up is None or "warm_up" not in options_of(kind):
+        return kind()
+    return kind(warm_up=warm_up)
 
 
 # What a run can go on with in another value: nothing that it has learned depends on them.
@@ -253,7 +261,7 @@ def take_steps(
             parameters, examples, visible
         )
         done = (step + 1) / (last_step + 1)
-        rate = learning_rate * rate_share(training.schedule, training.warm_up, done)
+        rate = learning_rate * training.schedule.share(done)
         updates, optimiser = _optimiser(training, rate).update(gradient, optimiser, parameters)
         parameters = optax.apply_updates(parameters, updates)
         losses = objectives.at[i].set(objective), nlls.at[i].set(nll)

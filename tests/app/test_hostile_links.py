@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from attnlab.configuration.options import options_of
 from attnlab.runs.link_defaults import LINK_VERSION
 from attnlab.runs.links import control_key, from_query
-from attnlab.runs.option_texts import EXPERIMENT_PARTS
+from attnlab.runs.option_texts import experiment_parts
 from tests.pages import PAGES
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,9 @@ _HOSTILE = (
 )
 # Of how many texts each control of a page sees one.
 _STRIDE = 3
-_OPTIONS = {control_key(part, name): name for part in EXPERIMENT_PARTS for name in options_of(part)}
+_OPTIONS = {
+    control_key(part, name): name for part in experiment_parts() for name in options_of(part)
+}
 # Of a link to settings, to a comparison and to a hand.
 _SETTINGS = (
     *_OPTIONS,

@@ -15,7 +15,7 @@ from attnlab.__main__ import run as run_process
 from attnlab.generators import PROCESSES
 from attnlab.models import ALL_MODELS
 from attnlab.positions import POSITIONS
-from attnlab.training.optimisers import OPTIMISERS
+from attnlab.training.optimisers import OPTIMISERS, SCHEDULES
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = (
@@ -131,7 +131,7 @@ def test_a_text_to_look_for_may_be_two_hyphens(run, tmp_path, monkeypatch):
     assert run("runs", "list", "--text=--") == (0, "", "")
 
 
-REGISTRIES = (PROCESSES, ALL_MODELS, POSITIONS, OPTIMISERS)
+REGISTRIES = (PROCESSES, ALL_MODELS, POSITIONS, OPTIMISERS, SCHEDULES)
 
 
 def in_words(text):

@@ -1,13 +1,12 @@
 """What the guide for contributors shows works, once it is registered as the guide says."""
 
 import dataclasses
-from types import MappingProxyType
 
 import jax
 import numpy as np
 import pytest
 
-from attnlab.configuration.options import options_of
+import attnlab
 from attnlab.generators import Recall
 from attnlab.models import AttentionOptions
 from attnlab.training.evaluation import evaluate
@@ -29,20 +28,17 @@ def guide():
 
 
 @pytest.fixture
-def register(monkeypatch):
-    """Adds a class to the registry of an option, which is frozen against accidents."""
-    undo = []
+def register():
+    """Registers a class for one test."""
+    added = []
 
-    def add(owner, option_name, kind):
-        option = options_of(owner)[option_name]
-        undo.append((option, option.registry))
-        longer = MappingProxyType({**option.registry, kind.name: kind})
-        object.__setattr__(option, "registry", longer)
+    def add(kind):
+        added.append(attnlab.register(kind))
         return kind
 
     yield add
-    for option, registry in undo:
-        object.__setattr__(option, "registry", registry)
+    for kind in added:
+        attnlab.unregister(kind)
 
 
 def trained(experiment):
@@ -54,14 +50,14 @@ def trained(experiment):
 
 
 def test_the_generator(register, guide):
-    turns = register(Experiment, "generator", guide["Turns"])(noise=0.2)
+    turns = register(guide["Turns"])(noise=0.2)
     experiment = Experiment(generator=turns, length=4, training=SHORT)
     assert feasibility(experiment).best.accuracy == pytest.approx(0.8)
     assert np.isfinite(trained(experiment).nll)
 
 
 def test_the_positional_encoding(register, guide):
-    root = register(AttentionOptions, "position", guide["SquareRoot"])()
+    root = register(guide["SquareRoot"])()
     rows = root.table(length=4, width=8, key=jax.random.key(0))
     np.testing.assert_allclose(rows[:, 0], [1, 2**0.5, 3**0.5, 2], atol=1e-6)
     options = AttentionOptions(position=root)
@@ -69,13 +65,13 @@ def test_the_positional_encoding(register, guide):
 
 
 def test_the_optimiser(register, guide):
-    rmsprop = register(Training, "optimiser", guide["RmsProp"])(decay=0.8)
+    rmsprop = register(guide["RmsProp"])(decay=0.8)
     training = dataclasses.replace(SHORT, optimiser=rmsprop)
     assert np.isfinite(trained(Experiment(length=4, training=training)).nll)
 
 
 def test_the_model(register, guide):
-    bag = register(Experiment, "model", guide["BagOptions"])()
+    bag = register(guide["BagOptions"])()
     experiment = Experiment(generator=Recall(days=(1, 2)), length=4, model=bag, training=SHORT)
     assert np.isfinite(trained(experiment).nll)
     verdict = feasibility(experiment)

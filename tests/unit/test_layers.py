@@ -11,7 +11,7 @@ import attnlab
 from attnlab.generators import GENERATORS, TASKS
 from attnlab.models import MODELS, SOURCE_MODELS
 from attnlab.positions import POSITIONS
-from attnlab.training.optimisers import OPTIMISERS
+from attnlab.training.optimisers import OPTIMISERS, SCHEDULES
 
 ROOT = Path(attnlab.__file__).parent
 
@@ -25,6 +25,7 @@ LAYERS = (
     "models",
     "training",
     "inspection",
+    "testing",
     "runs",
     "comparisons",
     "live",
@@ -69,6 +70,7 @@ RESERVED = {
         "lessons.bottleneck",
         "lessons.small_models",
         "runs.script",
+        "training.registering",
         "ui",
     },
     "subprocess": set(),
@@ -238,7 +240,7 @@ def test_the_package_itself_only_exports():
 
 
 def test_what_registries_name_is_exported():
-    registries = (GENERATORS, TASKS, MODELS, SOURCE_MODELS, POSITIONS, OPTIMISERS)
+    registries = (GENERATORS, TASKS, MODELS, SOURCE_MODELS, POSITIONS, OPTIMISERS, SCHEDULES)
     for kind in (kind for registry in registries for kind in registry.values()):
         assert getattr(attnlab, kind.__name__) is kind
         assert kind.__name__ in attnlab.__all__

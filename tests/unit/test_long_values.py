@@ -11,7 +11,7 @@ from attnlab.configuration.records import from_record
 from attnlab.generators import GENERATORS, PROCESSES, Copy, Markov, read_source
 from attnlab.lessons.regression_data import read_points
 from attnlab.optimum import next_token
-from attnlab.runs.option_texts import EXPERIMENT_PARTS, read_experiment, read_generator
+from attnlab.runs.option_texts import experiment_parts, read_experiment, read_generator
 from attnlab.training.experiment import VERSION, Experiment, from_json
 from attnlab.training.steps import Training
 
@@ -70,7 +70,7 @@ def test_a_refusal_is_short(case):
     assert len(str(refused.value)) < MOST
 
 
-@pytest.mark.parametrize("part", EXPERIMENT_PARTS)
+@pytest.mark.parametrize("part", experiment_parts())
 def test_no_option_is_read_from_a_long_text(part):
     for name, spec in options_of(part).items():
         for text in ("1 " * LENGTH, "1" * LENGTH):

@@ -112,7 +112,7 @@ def test_what_a_server_refuses_is_a_row_with_its_reason():
 
 
 def test_an_option_error_of_a_worker_is_told_as_it_is(monkeypatch):
-    def refuse(text):
+    def refuse(text, added):
         raise OptionError("length", 99, "too long for this worker", "Choose less")
 
     monkeypatch.setattr("attnlab.comparisons.many.carry_out_text", refuse)

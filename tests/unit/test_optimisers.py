@@ -17,7 +17,16 @@ from attnlab.runs.storage import Run, from_bytes, to_bytes
 from attnlab.training.changes import Change
 from attnlab.training.experiment import Experiment, from_json, prepare, to_json
 from attnlab.training.loop import NO_TESTS, run, train
-from attnlab.training.optimisers import OPTIMISERS, Adam, AdamW, Sgd
+from attnlab.training.optimisers import (
+    OPTIMISERS,
+    SCHEDULES,
+    Adam,
+    AdamW,
+    Constant,
+    InverseSquareRoot,
+    Sgd,
+    WarmUpCosine,
+)
 from attnlab.training.steps import Training, advance
 from tests.unit.model_oracles import as_float64, log_softmax
 from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
@@ -63,6 +72,12 @@ def warm_up_then_cosine(warm_up):
     return np.where(done < warm_up, done / warm_up, down)
 
 
+def warm_up_then_root(warm_up):
+    """As Vaswani et al. (2017) have it in steps, over its value where the warm-up ends."""
+    step, end = np.arange(1, STEPS + 1), warm_up * (STEPS + 1)
+    return np.minimum(step**-0.5, step * end**-1.5) / end**-0.5
+
+
 def numpy_weights(experiment, make, shares, longest=np.inf):
     """Softmax regression trained in float64 from the experiment's own start, on all its set."""
     setup = prepare(experiment)
@@ -97,9 +112,15 @@ CASES = {
         np.inf,
     ),
     "schedule": (
-        {"schedule": "warm-up-cosine", "warm_up": 0.3, "optimiser": Sgd()},
+        {"schedule": WarmUpCosine(warm_up=0.3), "optimiser": Sgd()},
         lambda: Momentum(0.9),
         warm_up_then_cosine(0.3),
+        np.inf,
+    ),
+    "inverse square root": (
+        {"schedule": InverseSquareRoot(warm_up=0.4), "optimiser": Sgd()},
+        lambda: Momentum(0.9),
+        warm_up_then_root(0.4),
         np.inf,
     ),
     "clipped": (
@@ -129,6 +150,27 @@ def test_the_cases_differ():
     ]
     for number, one in enumerate(ends):
         assert all(np.abs(one - other).max() > 1e-3 for other in ends[:number])
+
+
+@pytest.mark.parametrize(
+    "schedule", [Constant(), WarmUpCosine(warm_up=0.25), InverseSquareRoot(warm_up=0.5)]
+)
+def test_a_schedule_survives_wherever_it_is_written(schedule):
+    experiment = small(schedule=schedule)
+    assert from_json(to_json(experiment)) == experiment
+    link = from_query(to_query(experiment))
+    assert (link.experiment, link.notices) == (experiment, ())
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_a_schedule_by_its_name_as_earlier_scripts_and_records_have_it(name):
+    has_warm_up = "warm_up" in options_of(SCHEDULES[name])
+    schedule = SCHEDULES[name](**({"warm_up": 0.3} if has_warm_up else {}))
+    assert Training(schedule=name, warm_up=0.3).schedule == schedule
+    experiment = Experiment(training=Training(schedule=schedule))
+    record = json.loads(to_json(experiment))
+    record["training"] |= {"schedule": name, "warm_up": 0.3}
+    assert from_json(json.dumps(record)) == experiment
 
 
 CHANGED = {
@@ -212,7 +254,7 @@ def test_what_was_written_before_there_was_a_choice_is_adam():
         (("--optimiser", "sgd", "--momentum", "0.5"), {"optimiser": Sgd(momentum=0.5)}),
         (
             ("--clip", "1", "--schedule", "warm-up-cosine"),
-            {"clip": 1.0, "schedule": "warm-up-cosine"},
+            {"clip": 1.0, "schedule": WarmUpCosine()},
         ),
     ],
 )

@@ -17,7 +17,7 @@ from attnlab.positions import POSITIONS
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import prepare
 from attnlab.training.loop import train
-from attnlab.training.optimisers import OPTIMISERS, Sgd
+from attnlab.training.optimisers import OPTIMISERS, SCHEDULES, Sgd
 from attnlab.training.steps import Training
 from tests.unit.small_experiments import SMALL, SMALL_TASK, SMALL_TRANSFORMER, small
 
@@ -41,7 +41,6 @@ BESIDE = {
     ("transformer", "temperature"): {"scale": "temperature"},
     ("encoder-decoder", "temperature"): {"scale": "temperature"},
     ("custom", "order"): {"table": ((0.5, 0.25, 0.25),) * 9},
-    ("training", "warm_up"): {"schedule": "warm-up-cosine"},
     ("training", "readout"): {"loss": "last"},
     # The steps of Adam are the same whatever its gradients are multiplied by.
     ("training", "clip"): {"optimiser": Sgd()},
@@ -132,6 +131,12 @@ def test_an_option_of_a_family_changes_its_models(kind, name, other):
 def test_an_option_of_a_position_changes_a_model_that_has_it(kind, name, other):
     heads = functools.partial(TransformerOptions, heads=2, d_attn=4, d_model=8, mlp_width=0)
     assert_differ(*(program_of(heads(position=each)) for each in pair(kind, name, other)))
+
+
+@pytest.mark.parametrize(("kind", "name", "other"), cases_of(SCHEDULES.values()))
+def test_an_option_of_a_schedule_changes_its_rates(kind, name, other):
+    done = jnp.linspace(0.05, 0.95, 7)
+    assert_differ(*(jax.vmap(each.share)(done) for each in pair(kind, name, other)))
 
 
 @pytest.mark.parametrize(("kind", "name", "other"), cases_of(OPTIMISERS.values()))

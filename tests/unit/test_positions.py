@@ -1,7 +1,6 @@
 """Every positional encoding: shapes, formulas, and a score encoding made from outside."""
 
 import dataclasses
-from types import MappingProxyType
 from typing import ClassVar
 
 import jax.numpy as jnp
@@ -9,6 +8,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
+from attnlab import register, unregister
 from attnlab.configuration.options import OptionError, default_of, options_of
 from attnlab.models import AttentionOptions
 from attnlab.positions import (
@@ -209,13 +209,8 @@ class Distance(AbstractScorePosition):
 
 @pytest.fixture
 def distance_registered():
-    """`Distance` as one more line of the registry, which is frozen against accidents."""
-    option = options_of(AttentionOptions)["position"]
-    before = option.registry
-    longer = MappingProxyType({**before, Distance.name: Distance})
-    object.__setattr__(option, "registry", longer)
-    yield
-    object.__setattr__(option, "registry", before)
+    yield register(Distance)
+    unregister(Distance)
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ from attnlab.configuration.options import OptionError, options_of
 from attnlab.generators import Custom
 from attnlab.models import LinearOptions
 from attnlab.optimum import Best
-from attnlab.runs.option_texts import EXPERIMENT_PARTS
+from attnlab.runs.option_texts import experiment_parts
 from attnlab.runs.result import Result
 from tests.unit import optimum_oracles as oracles
 from tests.unit.made_up_results import (
@@ -306,7 +306,7 @@ def test_exact_match_is_told_where_all_runs_of_a_task_have_it():
 
 def test_no_option_has_the_name_of_a_figure():
     (record,) = to_records([Row(Setting((), SHORT))])
-    assert not record.keys() & {name for kind in EXPERIMENT_PARTS for name in options_of(kind)}
+    assert not record.keys() & {name for kind in experiment_parts() for name in options_of(kind)}
 
 
 def test_as_csv_it_is_the_same_table():

@@ -132,7 +132,6 @@ _RULED: Mapping[str, tuple[str, str]] = {
     "batch": ("batch_mode", "minibatch"),
     "train_size": ("data", "fixed"),
     "split": ("data", "fixed"),
-    "warm_up": ("schedule", "warm-up-cosine"),
     "scheduled_sampling": ("loss", "next"),
 }
 

@@ -10,7 +10,6 @@ import streamlit as st
 from attnlab.charts import overview_chart, overview_table
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.position_words import with_position_word
-from attnlab.generators import AbstractTask
 from attnlab.inspection import Ablation, Effect, ablations, can_align, removals, replacements
 from attnlab.live.background import Background
 from attnlab.models import AbstractModel, Trace
@@ -124,7 +123,7 @@ def draw_edits(
             "Each head's pattern is replaced, one head at a time, and the model is tested again "
             "on the same sequences; it is not trained again."
         )
-        task = experiment.generator if isinstance(experiment.generator, AbstractTask) else None
+        task = experiment.generator if experiment.generator.writes_target else None
         known = known_truth(experiment) if task is None else None
         if task is None and known is None:
             st.caption(":material/hourglass_top: Working out the true dependence …")

@@ -276,7 +276,7 @@ def _draw_how_to_read(found: SourceInfluence, *, alone: bool, attends: bool) -> 
 
 def is_of_task(snapshot: Snapshot) -> bool:
     """Whether the run is one of a task."""
-    return isinstance(snapshot.experiment.generator, AbstractTask)
+    return snapshot.experiment.generator.writes_target
 
 
 def draw_task(

@@ -28,9 +28,9 @@ _WORK, _MODEL = "target_test", "target_test_model"
 def draw_task_choice() -> None:
     """The named experiments that write a target, where the controls describe none."""
     form = read_form()
-    if not isinstance(form, OptionError) and isinstance(form.generator, AbstractTask):
+    if not isinstance(form, OptionError) and form.generator.writes_target:
         return
-    named = {n: p for n, p in PRESETS.items() if isinstance(p.experiment.generator, AbstractTask)}
+    named = {n: p for n, p in PRESETS.items() if p.experiment.generator.writes_target}
     with st.container(border=True, key="task_choice"):
         st.markdown(
             "**The controls describe no task.** Here a source is read and a target is written of "
@@ -80,7 +80,7 @@ def _draw_tested(work: Background | None, *, draw: Callable[[TargetTest], None])
 def draw_task_figures(bench: Bench) -> None:
     """The task in numbers; of a run that stands still its exact match over the test set."""
     snapshot, task = bench.snapshot, bench.snapshot.experiment.generator
-    if not isinstance(task, AbstractTask):
+    if not task.writes_target:
         return
     share = share_in_training(snapshot.experiment)
     floor, bits = task.floor(), math.log2(task.targets())

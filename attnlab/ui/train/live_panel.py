@@ -164,15 +164,15 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
         with st.container(width="stretch"):
             draw_scrubber(seen)
         if moment is None:
-            inside, choice = None, Choice()
+            within, choice = None, Choice()
         else:
             sequence = draw_sequence_choice(seen)
-            inside = inside_of(moment.model, seen, sequence)
-            choice = Choice(sequence, *draw_inside_choice(inside))
+            within = inside_of(moment.model, seen, sequence)
+            choice = Choice(sequence, *draw_inside_choice(within))
     with sentence:
         # The error beside the buttons says what is to be done first.
         if isinstance(form, Experiment) or snapshot.state != "idle":
-            mean = inside.trace if inside and choice.sequence == MEAN else None
+            mean = within.trace if within and choice.sequence == MEAN else None
             _draw_words(snapshot, seen, moment, informative, mean)
     with below:
         reading = st.container()
@@ -195,12 +195,12 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
             logarithmic=logarithmic,
         )
     with inside:
-        if inside is None:
+        if within is None:
             st.caption(":material/hourglass_top: Building the untrained model …")
             return
         at_rest = moment.is_now and not snapshot.active
         days = () if informative is None else np.flatnonzero(informative) + 1
-        how = draw_inside(Shown(seen, inside, choice, tuple(map(int, days)), at_rest))
+        how = draw_inside(Shown(seen, within, choice, tuple(map(int, days)), at_rest))
     with reading:
         st.caption(how)
 

@@ -1,0 +1,49 @@
+"""Registries: classes of configurations by name, to which a user may add their own."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+
+class Registry(Mapping[str, type]):
+    """Classes by their `name`, in the order in which menus offer them.
+
+    The classes of the package are fixed; those that `add` takes come behind them.
+
+    Args:
+        kinds: Classes of the package.
+        parts: Registries whose classes this one has as well, also those added later.
+    """
+
+    def __init__(self, kinds: Iterable[type] = (), parts: Iterable["Registry"] = ()):
+        self._kinds = {kind.name: kind for kind in kinds}
+        self._parts = tuple(parts)
+        self._fixed = frozenset(self._kinds)
+
+    def __getitem__(self, name: object) -> type:
+        for part in self._parts:
+            if name in part:
+                return part[name]
+        return self._kinds[name]
+
+    def __iter__(self) -> Iterator[str]:
+        for part in self._parts:
+            yield from part
+        yield from self._kinds
+
+    def __len__(self) -> int:
+        return len(self._kinds) + sum(map(len, self._parts))
+
+    def added(self) -> tuple[type, ...]:
+        """Return the classes that are not of the package."""
+        own = tuple(kind for name, kind in self._kinds.items() if name not in self._fixed)
+        return own + tuple(kind for part in self._parts for kind in part.added())
+
+    def add(self, kind: type) -> None:
+        """Add a class, or put it in the place of an added one of the same name."""
+        if kind.name in self._fixed:
+            raise ValueError(f"'{kind.name}' is the name of a class of attnlab.")
+        self._kinds[kind.name] = kind
+
+    def remove(self, kind: type) -> None:
+        """Remove a class that was added."""
+        if self._kinds.get(kind.name) is kind and kind.name not in self._fixed:
+            del self._kinds[kind.name]

@@ -1,0 +1,300 @@
+"""The laws that every process and every model holds, to check your own: they raise if one fails.
+
+>>> from attnlab import GRUOptions, Markov
+>>> check_process(Markov(), length=3, draws=2_000)
+>>> check_model(GRUOptions(hidden_size=3))
+"""
+
+import json
+from collections.abc import Callable, Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from attnlab.configuration.options import quoted
+from attnlab.configuration.records import from_record, to_record
+from attnlab.generators import AbstractGenerator, continue_sequence, log_predictives, sample
+from attnlab.models import AbstractModel, AbstractModelOptions, parameter_count, parameters_by_part
+
+_MOST_SEQUENCES = 60_000
+# A right sampler exceeds it in one of several thousand cells for about one key in a hundred.
+_SIGMAS = 4.5
+# Cells with fewer expected draws are far from normal, and are counted together.
+_FEW = 25
+
+Joint = Callable[[int], Float[np.ndarray, "..."]]
+Forward = Callable[[AbstractModel, Int[np.ndarray, " length"]], Float[np.ndarray, "length vocab"]]
+
+
+def check_process(
+    process: AbstractGenerator,
+    *,
+    length: int = 5,
+    joint: Joint | None = None,
+    draws: int = 60_000,
+    seed: int = 13,
+) -> None:
+    """Check that a process knows its own probabilities and draws from them.
+
+    Predictions are distributions, do not see later tokens, are the same compiled or not, and give
+    -inf to the impossible; sequences and continuations are drawn as often as they say. All
+    vocab^length sequences are enumerated.
+
+    Args:
+        process: A process that makes sense at this length.
+        length: Number of tokens. A process with a length of its own is checked at that.
+        joint: An oracle that shares no code with the process: p(tokens) of all sequences of some
+            length in float64, as an array of shape (vocab,) * length. Without it, the law is the
+            product of the process's own predictions.
+        draws: Number of sequences to draw.
+        seed: Draws these sequences.
+
+    Raises:
+        AssertionError: if a law does not hold; the message says which.
+        ValueError: if there are more than 60,000 sequences.
+
+    """
+    own, vocab = process.own_length(), process.vocabulary.size
+    length = length if own is None else own + 1
+    if vocab**length > _MOST_SEQUENCES:
+        raise ValueError(f"`length` is {quoted(length)}: too many sequences. Choose fewer tokens.")
+    _check_record(process)
+    process = process.at_length(length - 1)
+    sequences = np.indices((vocab,) * length).reshape(length, -1).T
+    table = np.asarray(
+        jax.vmap(lambda tokens: log_predictives(process, tokens))(jnp.asarray(sequences)),
+        dtype=np.float64,
+    ).reshape((vocab,) * length + (length, vocab))
+    law = _law_of(table)
+    _check_sees_the_past_alone(table, law)
+    np.testing.assert_allclose(law.sum(), 1, atol=1e-5, err_msg="sequences have no law")
+    if joint is not None:
+        oracle = joint(length)
+        # Each factor has a float32 rounding of its logarithm.
+        np.testing.assert_allclose(
+            law, oracle, rtol=5e-6 * length, atol=1e-9, err_msg="sequences differ from the oracle"
+        )
+        law = oracle
+    _check_predictions(table, law)
+    _check_compiled(process, table, law)
+    _check_draws(process, law, draws, seed)
+
+
+def _require(holds: bool | np.bool_, message: str) -> None:
+    if not holds:
+        raise AssertionError(message)
+
+
+def _check_record(part: AbstractGenerator | AbstractModelOptions) -> None:
+    record = to_record(part)
+    text = json.dumps(record)
+    again = from_record({part.name: type(part)}, json.loads(text), option_name=part.name)
+    _require(to_record(again) == record, "the options do not survive JSON")
+
+
+def _law_of(table: np.ndarray) -> np.ndarray:
+    """p(sequence) of every sequence as the product of its predictions, up to an impossible one."""
+    law = np.ones(table.shape[:-2])
+    for tokens in np.ndindex(law.shape):
+        for t, token in enumerate(tokens):
+            law[tokens] *= np.exp(table[tokens][t, token])
+            if law[tokens] == 0:
+                break
+    return law
+
+
+def _rows(table: np.ndarray, law: np.ndarray):
+    """Yield predicted and lawful p(next token) after every possible past of each length."""
+    length = law.ndim
+    for t in range(length):
+        after = law.sum(axis=tuple(range(t + 1, length)))
+        past = after.sum(axis=-1)
+        possible = past > 1e-12
+        rows = table[(slice(None),) * t + (0,) * (length - t) + (t,)]
+        yield rows[possible], after[possible] / past[possible][..., None]
+
+
+def _check_sees_the_past_alone(table: np.ndarray, law: np.ndarray) -> None:
+    for t in range(law.ndim):
+        rows = table[..., t, :]
+        same_past = rows[(slice(None),) * t + (slice(0, 1),) * (law.ndim - t)]
+        np.testing.assert_array_equal(
+            rows, np.broadcast_to(same_past, rows.shape),
+            err_msg=f"the prediction of token {t} depends on that token or later ones",
+        )  # fmt: skip
+
+
+def _check_predictions(table: np.ndarray, law: np.ndarray) -> None:
+    for t, (found, expected) in enumerate(_rows(table, law)):
+        # float32 logarithms near 1 resolve probabilities to about 1e-7.
+        np.testing.assert_allclose(
+            np.exp(found).sum(axis=-1), 1, atol=2e-6, err_msg=f"token {t} has no distribution"
+        )
+        np.testing.assert_allclose(
+            np.exp(found), expected, atol=2e-6, err_msg=f"token {t} is predicted otherwise"
+        )
+        np.testing.assert_array_equal(
+            np.isneginf(found), expected < 1e-12, err_msg=f"token {t}: impossible is not -inf"
+        )
+
+
+def _check_compiled(process: AbstractGenerator, table: np.ndarray, law: np.ndarray) -> None:
+    tokens = np.unravel_index(law.argmax(), law.shape)
+    with jax.disable_jit():
+        plain = log_predictives(process, jnp.array(tokens))
+    # Fused float32 operations may round the last bit differently.
+    np.testing.assert_allclose(
+        plain, table[tokens], rtol=1e-6, atol=1e-6, err_msg="compiled, it predicts otherwise"
+    )
+
+
+def _check_draws(process: AbstractGenerator, law: np.ndarray, draws: int, seed: int) -> None:
+    tokens, again, other = (
+        np.asarray(sample(process, key=jr.key(number), size=draws, length=law.ndim))
+        for number in (seed, seed, seed + 1)
+    )
+    np.testing.assert_array_equal(tokens, again, err_msg="one key draws two samples")
+    _require(law.max() > 1 - 1e-9 or (tokens != other).any(), "two keys draw the same sample")
+    _check_frequencies(tokens, law, "sampled sequences")
+    seen = max(1, law.ndim // 2)
+    beginning = law.sum(axis=tuple(range(seen, law.ndim)))
+    begun = np.unravel_index(beginning.argmax(), beginning.shape)
+    after = continue_sequence(
+        process, jnp.array(begun), key=jr.key(seed), size=draws, days=law.ndim - seen
+    )
+    _check_frequencies(np.asarray(after), law[begun] / law[begun].sum(), "continuations")
+
+
+def _check_frequencies(tokens: np.ndarray, law: np.ndarray, what: str) -> None:
+    counts, size = np.zeros(law.shape), len(tokens)
+    _require(0 <= tokens.min() <= tokens.max() < law.shape[0], f"{what}: tokens out of range")
+    np.add.at(counts, tuple(tokens.T), 1)
+    _require(counts[law < 1e-15].sum() == 0, f"{what}: impossible ones are drawn")
+    rare = size * law < _FEW
+    counts = np.append(counts[~rare], counts[rare].sum())
+    law = np.append(law[~rare], law[rare].sum())
+    # The one term allows for the skew of a pool that is itself rare.
+    most = _SIGMAS * np.sqrt(size * law * (1 - law)) + 1
+    _require((np.abs(counts - size * law) <= most).all(), f"{what} are not as often as predicted")
+
+
+def check_model(
+    options: AbstractModelOptions,
+    *,
+    vocab: int = 3,
+    length: int = 5,
+    tokens: Sequence[int] | None = None,
+    forward: Forward | None = None,
+    seed: int = 0,
+    **build: int,
+) -> None:
+    """Check that the models of a family do what the family says of them.
+
+    Logits at some queries are those rows of all logits; rows of patterns sum to 1 within their
+    mask; a prediction has a gradient to the tokens that it `sees` and to no others; a batch, or a
+    model that is not compiled, gives the same; parameter formulas count the parameters.
+
+    Args:
+        options: A small member of the family.
+        vocab: Number of different tokens.
+        length: Visible tokens.
+        tokens: The sequence that is read; by default drawn.
+        forward: An oracle that shares no code with the model: its logits in float64.
+        seed: Draws the weights, and the tokens.
+        build: More arguments of `build`, such as `source`.
+
+    Raises:
+        AssertionError: if a law does not hold; the message says which.
+
+    """
+    key = jr.key(seed)
+    model = _off_its_start(options.build(vocab=vocab, length=length, key=key, **build), key)
+    if tokens is None:
+        tokens = jr.randint(jr.fold_in(key, 1), (length,), 0, vocab)
+    tokens, queries = jnp.asarray(tokens), jnp.arange(length)
+    if not options.every_position:
+        queries = queries[-1:]
+    call = eqx.filter_jit(lambda model, tokens, queries: model(tokens, queries))
+    logits, trace = call(model, tokens, queries)
+    _require(logits.shape == (queries.size, vocab), f"logits have the shape {logits.shape}")
+    some = queries[jnp.array([-1, queries.size // 2])]
+    # Products of matrices of other heights may be summed in another order.
+    np.testing.assert_allclose(
+        call(model, tokens, some)[0], logits[some - queries[0]], atol=1e-5,
+        err_msg="logits depend on which others are asked for",
+    )  # fmt: skip
+    for found in trace.attention:
+        pattern, mask = np.asarray(found.pattern), np.asarray(found.mask)
+        total = np.broadcast_to(mask.any(axis=-1), pattern.shape[:-1])
+        np.testing.assert_allclose(
+            pattern.sum(axis=-1), total, atol=1e-5, err_msg="rows of a pattern do not sum to 1"
+        )
+        _require((pattern[:, ~mask] == 0).all(), "a pattern has shares outside of its mask")
+    _check_batch(model, tokens, queries, logits)
+    if not options.reads_source:
+        _check_sight(model, options, tokens, queries)
+    _check_parameters(model, options, vocab=vocab, length=length, build=build)
+    if forward is not None:
+        expected = forward(model, np.asarray(tokens))[np.asarray(queries)]
+        np.testing.assert_allclose(
+            logits, expected, atol=5e-5, err_msg="logits differ from the oracle"
+        )
+
+
+def _off_its_start(model: AbstractModel, key: Array) -> AbstractModel:
+    """Return the model with its parameters moved: biases are no longer 0, nor parts equal."""
+    leaves, form = jax.tree.flatten(eqx.filter(model, eqx.is_array))
+    keys = jr.split(jr.fold_in(key, 2), max(len(leaves), 1))
+    moved = [
+        leaf + 0.3 * jr.normal(one, leaf.shape) for leaf, one in zip(leaves, keys, strict=False)
+    ]
+    return eqx.combine(jax.tree.unflatten(form, moved), model)
+
+
+def _check_batch(
+    model: AbstractModel, tokens: Array, queries: Array, logits: Float[Array, "query vocab"]
+) -> None:
+    batch = jax.vmap(lambda one: model(one, queries)[0])(jnp.stack([tokens, tokens[::-1]]))
+    np.testing.assert_allclose(batch[0], logits, atol=1e-5, err_msg="a batch gives other logits")
+    with jax.disable_jit():
+        plain = model(tokens, queries)[0]
+    np.testing.assert_allclose(plain, logits, atol=1e-5, err_msg="compiled, it gives other logits")
+
+
+def _check_sight(
+    model: AbstractModel, options: AbstractModelOptions, tokens: Array, queries: Array
+) -> None:
+    one_hot, length = jax.nn.one_hot(tokens, model.vocab), tokens.size
+
+    def squares(one_hot, query):
+        # Of the squares, since the sum of a softmax's own gradients may be zero by itself.
+        return (model.read(one_hot, query[None])[0] ** 2).sum()
+
+    gradient_at = jax.jit(jax.grad(squares))
+    for query in queries.tolist():
+        seen = np.abs(gradient_at(one_hot, jnp.int32(query))).max(axis=1).nonzero()[0].tolist()
+        said = list(options.sees(query, length))
+        _require(seen == said, f"the prediction at {query} depends on {seen}, and says {said}")
+    later = any(max(options.sees(query, length)) > query for query in range(length))
+    _require(options.causal == (not later), "`causal` and `sees` contradict each other")
+
+
+def _check_parameters(
+    model: AbstractModel,
+    options: AbstractModelOptions,
+    *,
+    vocab: int,
+    length: int,
+    build: dict[str, int],
+) -> None:
+    _check_record(options)
+    for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_array)):
+        _require(jnp.issubdtype(leaf.dtype, jnp.floating), "a parameter is not a float array")
+    if build:
+        return
+    parts = parameters_by_part(options, vocab=vocab, length=length)
+    _require(sum(part.count for part in parts) == parameter_count(model), "parts do not sum up")

@@ -1,0 +1,104 @@
+"""Processes, models, positions, optimisers and schedules of a user's own."""
+
+import dataclasses
+import importlib
+import re
+from collections.abc import Iterable
+
+from attnlab.configuration.options import OptionError, fields, quoted
+from attnlab.configuration.registry import Registry
+from attnlab.generators import GENERATORS, TASKS, AbstractGenerator, AbstractTask
+from attnlab.models import MODELS, SOURCE_MODELS, AbstractModelOptions
+from attnlab.models.seq2seq import AbstractSourceOptions
+from attnlab.positions import POSITIONS, AbstractPosition
+from attnlab.training.experiment import Experiment
+from attnlab.training.optimisers import OPTIMISERS, SCHEDULES, AbstractOptimiser, AbstractSchedule
+
+# More special classes first.
+_REGISTRIES: tuple[tuple[type, Registry], ...] = (
+    (AbstractTask, TASKS),
+    (AbstractGenerator, GENERATORS),
+    (AbstractSourceOptions, SOURCE_MODELS),
+    (AbstractModelOptions, MODELS),
+    (AbstractPosition, POSITIONS),
+    (AbstractOptimiser, OPTIMISERS),
+    (AbstractSchedule, SCHEDULES),
+)
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+def register(kind: type) -> type:
+    """Make a class of your own known to links, run files, the library, workers and the app.
+
+    Its kind follows from what it inherits from: a process, task, model, positional encoding,
+    optimiser or learning-rate schedule. Worker processes import the module that defines it, so it
+    has to be defined at the top level of a module or script. To register a class of the same name
+    and module again replaces the earlier one, as a notebook needs.
+
+    >>> @register
+    ... @dataclasses.dataclass(frozen=True)
+    ... class Half(AbstractSchedule):
+    ...     name = "half"
+    ...     summary = "Half the learning rate."
+    ...
+    ...     def share(self, done):
+    ...         return 0.5
+    >>> SCHEDULES["half"] is Half
+    True
+    >>> unregister(Half)
+
+    Returns:
+        The class, so that it works as a decorator.
+
+    Raises:
+        OptionError: if its `name` is taken or not made of small letters, digits and hyphens.
+        TypeError: if it is not a frozen dataclass of one of these kinds.
+
+    """
+    registry = _registry_of(kind)
+    name = getattr(kind, "name", None)
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        problem = "not small letters and digits with hyphens between them"
+        raise OptionError("name", name, problem, "Choose a name such as 'my-model'")
+    for _, other in _REGISTRIES:
+        taken = other.get(name)
+        if taken is not None and (taken not in other.added() or _path(taken) != _path(kind)):
+            raise OptionError("name", name, "another class has it", "Choose another name")
+    if not isinstance(getattr(kind, "summary", None), str):
+        raise OptionError("summary", None, f"{kind.__name__} has none", "Add one sentence")
+    registry.add(kind)
+    return kind
+
+
+def unregister(kind: type) -> None:
+    """Take back `register`. A class that is not registered is left as it is."""
+    _registry_of(kind).remove(kind)
+
+
+def added_classes(experiment: Experiment) -> tuple[tuple[str, str], ...]:
+    """Return module and name of every registered class of an experiment that is a user's own."""
+    parts = [experiment, *(field.value for field in fields(experiment) if field.option.registry)]
+    own = {kind for _, registry in _REGISTRIES for kind in registry.added()}
+    return tuple(_path(type(part)) for part in parts if type(part) in own)
+
+
+def register_by_path(paths: Iterable[tuple[str, str]]) -> None:
+    """Register classes in a worker process: those that `added_classes` named."""
+    for module, name in paths:
+        kind = getattr(importlib.import_module(module), name)
+        if _registry_of(kind).get(kind.name) is not kind:
+            register(kind)
+
+
+def _registry_of(kind: type) -> Registry:
+    for base, registry in _REGISTRIES:
+        if isinstance(kind, type) and issubclass(kind, base):
+            if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen:
+                return registry
+            break
+    bases = ", ".join(base.__name__ for base, _ in _REGISTRIES)
+    raise TypeError(f"{quoted(kind)} is not a frozen dataclass that inherits from one of {bases}.")
+
+
+def _path(kind: type) -> tuple[str, str]:
+    return kind.__module__, kind.__qualname__
