@@ -89,7 +89,7 @@ class _Grid(NamedTuple):
             format=".0%",
             titleFontWeight="normal",
             titleFontSize=12,
-            labelFontSize=10,
+            labelFontSize=11,
             legendX=alt.ExprRef(f"{self.left} + (width > 520 ? 180 : 125)"),
             legendY=alt.ExprRef(f"{self.foot} - 7"),
         )
