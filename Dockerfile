@@ -16,9 +16,8 @@ RUN pip install --no-cache-dir --requirement requirements.txt
 COPY .streamlit .streamlit
 COPY attnlab attnlab
 COPY pages pages
-COPY first_paint first_paint
 COPY app.py LICENSE ./
-RUN python -m compileall -q attnlab first_paint pages app.py
+RUN python -m compileall -q attnlab pages app.py
 
 USER 1000
 

@@ -4,12 +4,8 @@ if __name__ == "__main__":
     import sys
     import time
 
-    from first_paint.waiting import wait_for_engine
-
     began = time.perf_counter()
     try:
-        wait_for_engine()
-
         from attnlab.ui.core.shell import run_shell
 
         run_shell()

@@ -41,7 +41,7 @@ def _started(run: LiveRun) -> Iterator[LiveRun]:
 
 def _rows() -> Iterator[str]:
     app = opened_app()
-    run = app.session_state["live_run"]
+    run = app.session_state["session"].run
     drawn = []
 
     def draw_until(over: threading.Event) -> None:

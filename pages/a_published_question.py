@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnlab.ui.compare.published import draw_ladder_part, draw_table_part, draw_zoo_part
-from attnlab.ui.core.in_code import draw_in_code
+from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.core.shell import ensure_shell
 
 ensure_shell()

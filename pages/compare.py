@@ -11,8 +11,7 @@ from attnlab.ui.compare.results import draw_export, draw_results
 from attnlab.ui.compare.work import draw_start
 from attnlab.ui.controls.form import draw_form, draw_form_problem
 from attnlab.ui.controls.link_bar import draw_notices
-from attnlab.ui.core.fragments import fragment
-from attnlab.ui.core.in_code import draw_in_code
+from attnlab.ui.core.fragments import draw_in_code, fragment
 from attnlab.ui.core.shell import ensure_shell
 
 ensure_shell()

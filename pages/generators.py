@@ -3,8 +3,8 @@
 import streamlit as st
 
 from attnlab.optimum import agreement, counted, dependence, frequencies, ladder, optimum
-from attnlab.ui.core.in_code import draw_in_code
-from attnlab.ui.core.process_figures import answers_in_turn, draw_waiting
+from attnlab.ui.core.figures import draw_figures_status, figure
+from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.core.shell import ensure_shell
 from attnlab.ui.generators.optimum_panel import (
     draw_dependence,
@@ -45,8 +45,8 @@ questions = (
     (ladder, generator, length),
     (dependence, generator, length),
 )
-sample, known, best, alike, rungs, depends = answers_in_turn(*questions)
-draw_waiting(*questions)
+sample, known, best, alike, rungs, depends = (figure(*question) for question in questions)
+draw_figures_status(*questions)
 
 st.header("Samples", anchor=False)
 draw_sample(generator, sample)

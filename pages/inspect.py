@@ -6,8 +6,8 @@ import streamlit as st
 # Of `attnlab.ui` alone: the page may be imported beside the warm-up of a fresh server, which waits
 # for any other part of the package that was asked for first.
 from attnlab.ui.controls.form_state import read_form
-from attnlab.ui.core.in_code import draw_in_code
-from attnlab.ui.core.session_run import session_run
+from attnlab.ui.core.fragments import draw_in_code
+from attnlab.ui.core.session import session_run
 from attnlab.ui.core.shell import ensure_shell
 from attnlab.ui.inspect.cell_panel import draw_cell, draw_contributions
 from attnlab.ui.inspect.edits_panel import draw_edits
@@ -24,7 +24,7 @@ from attnlab.ui.inspect.training_panel import (
 )
 from attnlab.ui.inspect.view import draw_view
 from attnlab.ui.train.cursor import draw_scrubber, models_before, shown_moment
-from attnlab.ui.train.files_panel import draw_files, follow_run_file
+from attnlab.ui.train.runs_panel import draw_files, follow_run_file
 
 ensure_shell()
 run = session_run()

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from attnlab.ui.core.in_code import draw_in_code
-from attnlab.ui.core.session_run import session_run
+from attnlab.ui.core.fragments import draw_in_code
+from attnlab.ui.core.session import session_run
 from attnlab.ui.core.shell import ensure_shell
 from attnlab.ui.library.actions import (
     draw_actions,

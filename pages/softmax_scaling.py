@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnlab.ui.core.in_code import draw_in_code
+from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.core.shell import ensure_shell
 from attnlab.ui.lessons.saturation_panel import draw_dot_products, draw_saturation
 from attnlab.ui.lessons.softmax_panel import draw_safety, draw_temperature

@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from attnlab.ui.core.fragments import fragment
-from attnlab.ui.core.in_code import draw_in_code
+from attnlab.ui.core.fragments import draw_in_code, fragment
 from attnlab.ui.core.shell import ensure_shell
 from attnlab.ui.lessons.alignment_panel import draw_alignments, draw_maps
 from attnlab.ui.lessons.bottleneck_panel import draw_bits, draw_reversed, draw_sweep

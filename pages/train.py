@@ -1,10 +1,10 @@
 """Train: pick, press Start, watch it learn, see what it attends to."""
 
-from attnlab.ui.core.session_run import session_run
+from attnlab.ui.core.session import session_run
 from attnlab.ui.core.shell import ensure_shell
 from attnlab.ui.train.bench import draw_bench, draw_bench_foot
-from attnlab.ui.train.files_panel import follow_run_file
-from attnlab.ui.train.sequences_panel import draw_sequences
+from attnlab.ui.train.figures_panel import draw_sequences
+from attnlab.ui.train.runs_panel import follow_run_file
 
 ensure_shell()
 follow_run_file(session_run())

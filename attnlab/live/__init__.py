@@ -1,4 +1,4 @@
-"""Runs and other long work in background threads, and the queue that they stand in."""
+"""Runs and other jobs in background threads, and their queue."""
 
 # For scripts.
 from attnlab.live.live_run import LiveRun

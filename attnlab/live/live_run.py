@@ -1,276 +1,325 @@
-"""A run that trains in the background while somebody watches. Knows nothing of Streamlit."""
+"""A run that trains in the background while it is watched, without Streamlit."""
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
+import jax
 import numpy as np
 from jaxtyping import Int
 
 from attnlab.generators.interruption import Stopped
-from attnlab.live.background import Background
-from attnlab.live.keeping import Keep, Keeping
-from attnlab.live.programs import Programs
-from attnlab.live.queueing import WorkQueue
-from attnlab.live.run_so_far import RunSoFar
+from attnlab.live.jobs import Job, WorkQueue
+from attnlab.live.progress import Autosave, Pace, RunProgress, Save
+from attnlab.models import parameter_count
 from attnlab.runs.result import Result
 from attnlab.runs.snapshot import Snapshot
 from attnlab.runs.storage import Run
-from attnlab.training.experiment import Experiment, prepare
+from attnlab.training.experiment import Experiment, prepare, source_of, starting_form
 from attnlab.training.loop import Event, Look, NotFiniteError, look_at, run
-
-_REMEDY = ": press Continue"
+from attnlab.training.steps import advance
 
 
 class LiveRun:
     """One experiment, trained in a thread that exists only while there is something to do.
 
-    Every method may be called from any thread, at any time and any number of times; none but
-    `wait` waits for the training thread. States: idle → compiling → running ⇄ paused → done or
-    failed. A run that has to wait for its turn in `queue` is compiling, and its message says so.
+    All methods are thread-safe and idempotent; only `wait` blocks. States: idle → compiling →
+    running ⇄ paused → done or failed. A run that waits in the queue is compiling, and its message
+    gives its place.
 
-    `keep` is called in the training thread when the run pauses, ends or fails, and every ten
-    seconds while it trains: with what came of it, and with what `keep` gave for it before.
+    Args:
+        experiment: What is trained.
+        queue: The queue in which it waits for its turn.
+        keep: Called in the training thread when the run pauses, ends or fails, and every ten
+            seconds: with the result, and with what it returned for this run before.
     """
 
     def __init__(
         self,
         experiment: Experiment,
         *,
-        programs: Programs | None = None,
         queue: WorkQueue | None = None,
-        keep: Keep | None = None,
+        keep: Save | None = None,
     ):
         self._lock = threading.Lock()
-        self._programs = programs or Programs()
         self._queue = queue or WorkQueue()
         self._keep = keep
         self._speed: float | None = None
-        self._begin_with(RunSoFar(experiment, keeping=Keeping(keep)))
+        self._begin_with(RunProgress(experiment, Autosave(keep)))
 
-    def _begin_with(self, so_far: RunSoFar) -> None:
-        self._so_far = so_far
+    def _begin_with(self, progress: RunProgress) -> None:
+        self._progress = progress
         self._begun = self._compiled = False
         # How many more steps may be taken: 0 asks for a pause, None sets no limit.
         self._allowed: int | None = 0
-        self._make_work()
+        self._make_job()
 
-    def _make_work(self) -> None:
-        so_far = self._so_far
-        work = Background(
-            lambda: self._train(so_far, work),
+    def _make_job(self) -> None:
+        progress = self._progress
+
+        def rest() -> float:
+            return 0.0 if progress.pace is None else progress.pace.rest()
+
+        job = Job(
+            lambda: self._train(progress, job),
             queue=self._queue,
-            rest=self._rest,
+            rest=rest,
             name="attnlab-run",
-            may_pause=lambda: (look := so_far.latest) is not None and look.step == so_far.step,
-            at_rest=lambda error: self._keep_so_far(so_far, error),
+            may_pause=lambda: (look := progress.latest) is not None and look.step == progress.step,
+            at_rest=lambda error: self._autosave(progress, error),
         )
-        self._work = work
+        self._job = job
 
     @property
     def experiment(self) -> Experiment:
         """What is trained."""
-        return self._so_far.experiment
+        return self._progress.experiment
+
+    @property
+    def autosave(self) -> Autosave:
+        """Where the run is saved."""
+        return self._progress.autosave
 
     def start(self) -> None:
-        """Train on to the last step. Nothing happens to a run that is done or failed."""
+        """Train to the last step. Does nothing if the run is done or failed."""
         with self._lock:
             self._allow(None)
 
     def pause(self) -> None:
-        """Stop after the chunk of steps at hand, and keep everything."""
+        """Stop after the current chunk of steps, and keep everything."""
         with self._lock:
             self._allowed = 0
-            self._work.pause()
+            self._job.pause()
 
     def step(self) -> None:
-        """Pause, then take exactly one step more; called n times in a pause, n steps."""
+        """Pause, then take exactly one more step; n calls during a pause take n steps."""
         with self._lock:
             self._allow((self._allowed or 0) + 1)
 
     def stop_at(self, test_nll: float | None) -> None:
-        """Pause once a test loss is at most `test_nll`, in nats; None trains to the last step.
+        """Pause once a test loss is at most `test_nll`, in nats; None sets no target.
 
-        A target that a test of the run has reached is not set again, so that the run can be
-        continued, though its loss may rise above it meanwhile.
+        A target that some test of the run has reached is not set again, so that the run can be
+        continued even if its loss rises above it meanwhile.
         """
         with self._lock:
-            self._so_far.aim_at(test_nll)
+            progress = self._progress
+            tests = (evaluation.nll for _, evaluation in progress.history.tests)
+            had = test_nll is not None and any(nll <= test_nll for nll in tests)
+            progress.target = None if had or progress.reached(test_nll) else test_nll
 
     def set_speed(self, steps_per_second: float | None) -> None:
-        """Make at most so many steps a second, from now on; None makes as many as there can be."""
+        """Limit the steps per second from now on; None sets no limit."""
         with self._lock:
             self._speed = steps_per_second
-            if self._so_far.pace:
-                self._so_far.pace.limit = steps_per_second
+            if self._progress.pace:
+                self._progress.pace.limit = steps_per_second
 
     def reset(self, experiment: Experiment | None = None) -> None:
-        """Begin again: with the same data and weights, or with another experiment."""
+        """Go back to step 0: with the same data and weights, or with another experiment."""
         with self._lock:
-            # The old thread ends by itself after its chunk, and changes nothing here any more.
-            self._work.pause()
-            before = self._so_far
-            same = experiment in (None, before.experiment)
-            setup = before.setup if same else None
-            experiment, keeping = experiment or before.experiment, Keeping(self._keep)
-            self._begin_with(RunSoFar(experiment, setup=setup, keeping=keeping))
+            # The old thread ends after its chunk, and changes nothing here any more.
+            self._job.pause()
+            before = self._progress
+            setup = before.setup if experiment in (None, before.experiment) else None
+            experiment = experiment or before.experiment
+            self._begin_with(RunProgress(experiment, Autosave(self._keep), setup))
 
     def amend(self, experiment: Experiment) -> None:
-        """Go on as another experiment, which differs in `AMENDABLE` options of its training alone.
+        """Change settings of the training during the run, and pause it.
 
-        The model is kept, the history tells of the change, and the run is paused. Nothing happens
-        before the first look, or after a failure. Refused: other differences, fewer steps than were
-        made, and more changes than a history has.
+        The model is kept, and the history records the change. Does nothing before the first
+        evaluation, or after a failure.
+
+        Raises:
+            ValueError: If other options than those in `AMENDABLE` differ, fewer steps are asked
+                for than were taken, or the history has no room for another change.
         """
         with self._lock:
-            if self._state() not in ("running", "paused", "done") or self._so_far.setup is None:
+            if self._state() not in ("running", "paused", "done") or self._progress.setup is None:
                 return
-            self._so_far.amend(experiment)
-            # What is being computed now is computed anew with the other settings.
-            self._work.pause()
+            self._progress.amend(experiment)
+            # What is being computed now is computed again with the new settings.
+            self._job.pause()
             self._allowed = 0
-            self._make_work()
+            self._make_job()
 
-    def resume(self, run: Run, *, keeping: Keeping | None = None, seconds: float = 0.0) -> None:
-        """Put a stored run in the place of this one; it comes up paused, or done.
+    def resume(self, run: Run, *, autosave: Autosave | None = None, seconds: float = 0.0) -> None:
+        """Replace this run by a stored one, which comes up paused or done.
 
-        It is kept once it has gone on: where it was kept before, or anew without `keeping`. It was
-        trained for so many `seconds`.
+        Args:
+            run: The stored run.
+            autosave: Where it was saved before; None saves it as a new one. It is saved once it
+                has more steps.
+            seconds: Its training seconds so far.
         """
-        keeping = keeping or Keeping(self._keep)
-        keeping.leave_out(int(run.state.step), len(run.history.changes))
+        autosave = autosave or Autosave(self._keep)
+        autosave.leave_out(int(run.state.step), len(run.history.changes))
         with self._lock:
-            self._work.pause()
+            self._job.pause()
             experiment, state, history = run
             self._begin_with(
-                RunSoFar(experiment, state=state, history=history, keeping=keeping, seconds=seconds)
+                RunProgress(experiment, autosave, None, state, history=history, seconds=seconds)
             )
             self._allow(0)
 
     def snapshot(self) -> Snapshot:
-        """What there is to see now. A run that nobody looks at may have to make way."""
+        """Return the current state, and count as a viewer."""
         with self._lock:
-            work, place = self._work.state(), self._work.place
-            message = self._so_far.failure or work.error or self._so_far.message
-            if not message and work.running:
+            state, place, progress = self._job.state(), self._job.place, self._progress
+            message = progress.failure or state.error or progress.message
+            if not message and state.running:
                 message = place.message() if place else ""
-            elif not message and work.message:
-                message = work.message + _REMEDY
-            return self._so_far.snapshot(
-                state=self._state(), message=message, in_queue=place.number if place else 0
+            elif not message and state.message:
+                message = f"{state.message}: press Continue"
+            return Snapshot(
+                experiment=progress.experiment,
+                state=self._state(),
+                step=progress.step,
+                history=progress.history,
+                latest=progress.latest,
+                probes=None if progress.setup is None else np.asarray(progress.setup.probes),
+                parameters=0 if progress.state is None else parameter_count(progress.state.model),
+                steps_per_second=progress.steps_per_second,
+                seconds=progress.seconds,
+                message=message,
+                in_queue=place.number if place else 0,
             )
 
     def stored(self) -> Run | None:
-        """The run as it can be saved, or None before anything was computed."""
+        """Return the run as it can be saved, or None before anything was progress."""
         with self._lock:
-            return self._so_far.stored()
-
-    @property
-    def keeping(self) -> Keeping:
-        """Where the run is kept."""
-        return self._so_far.keeping
+            return self._progress.stored()
 
     def test_sequences(self) -> Int[np.ndarray, "test days"] | None:
-        """The sequences that the run is tested on, or None before they were drawn."""
-        setup = self._so_far.setup
+        """Return the test sequences, or None before they were drawn."""
+        setup = self._progress.setup
         return None if setup is None else np.asarray(setup.test)
 
     def wait(self, timeout: float) -> bool:
-        """Wait until no thread is at work for this run; False if that takes longer."""
-        return self._work.wait(timeout)
+        """Wait until no thread trains this run; False if that takes longer than `timeout`."""
+        return self._job.wait(timeout)
 
     def _state(self) -> str:
-        work, place = self._work.state(), self._work.place
-        if self._so_far.failure or work.error:
+        state, place = self._job.state(), self._job.place
+        if self._progress.failure or state.error:
             return "failed"
-        if work.running:
+        if state.running:
             return "running" if self._compiled and not (place and place.number) else "compiling"
         if not self._begun:
             return "idle"
-        return "done" if self._so_far.at_end else "paused"
+        return "done" if self._progress.at_end else "paused"
 
     def _allow(self, steps: int | None) -> None:
-        if not self._work.state().running:
-            self._so_far.message, self._so_far.pace = "", None
+        if not self._job.state().running:
+            self._progress.message, self._progress.pace = "", None
         self._allowed, self._begun = steps, True
-        self._work.start()
+        self._job.start()
 
     @contextmanager
-    def _of(self, work: Background) -> Iterator[None]:
-        """With the lock held; ends work in whose place another was put."""
+    def _of(self, job: Job) -> Iterator[None]:
+        """Hold the lock; end a job that was replaced."""
         with self._lock:
-            if work is not self._work:
+            if job is not self._job:
                 raise Stopped
             yield
 
-    def _say(self, work: Background, message: str) -> None:
-        with self._of(work):
-            self._so_far.message = message
+    def _say(self, job: Job, message: str) -> None:
+        with self._of(job):
+            self._progress.message = message
 
-    def _train(self, so_far: RunSoFar, work: Background) -> Iterator[None]:
-        """What the thread does: all that is left of the run, with a moment to pause after each."""
-        experiment, setup, state = so_far.experiment, so_far.setup, so_far.state
-        if so_far.latest is None:
-            self._say(work, "compiling the programs")
-            self._programs.ask_for(experiment)
-            self._programs.wait_to_begin(experiment)
-            self._say(work, "drawing the data")
+    def _train(self, progress: RunProgress, job: Job) -> Iterator[None]:
+        """Train what is left of the run; yield where it may pause."""
+        experiment, setup, state = progress.experiment, progress.setup, progress.state
+        compiling = None
+        if progress.latest is None:
+            self._say(job, "drawing the data")
             setup = setup or prepare(experiment)
             state = state or setup.state
-            self._say(work, "testing the starting weights")
-            with self._of(work):
-                so_far.setup = setup
-            if so_far.step > 0:
-                self._take(work, look_at(state, setup, experiment.training, so_far.plan))
+            compiling = _compile_steps_aside(experiment)
+            self._say(job, "testing the starting weights")
+            with self._of(job):
+                progress.setup = setup
+            if progress.step > 0:
+                self._take(job, look_at(state, setup, experiment.training, progress.plan))
                 yield
         try:
-            events = run(experiment, state, setup=setup, chunk=lambda: self._next_chunk(work))
-            for event in events:
-                self._take(work, event)
+            chunk = lambda: self._next_chunk(job, compiling)  # noqa: E731
+            for event in run(experiment, state, setup=setup, chunk=chunk):
+                self._take(job, event)
                 yield
         except NotFiniteError as error:
-            look = look_at(error.state, so_far.setup, experiment.training, so_far.plan)
-            with self._of(work):
-                so_far.fail(error, look)
+            look = look_at(error.state, progress.setup, experiment.training, progress.plan)
+            with self._of(job):
+                progress.fail(error, look)
 
-    def _next_chunk(self, work: Background) -> int:
-        """How many steps come next: 0 for a look, which also comes before a pause."""
-        so_far = self._so_far
-        with self._lock:
-            compiled = self._compiled
-        if not compiled:
-            # The largest of them; meanwhile there is something to see.
-            self._programs.wait_for(so_far.experiment)
-        with self._of(work):
+    def _next_chunk(self, job: Job, compiling: Future | None) -> int:
+        """Return how many steps come next: 0 for an evaluation, which comes before a pause."""
+        if compiling is not None:
+            compiling.result()
+        with self._of(job):
             self._compiled = True
-            pace = so_far.set_pace(self._speed)
-            if work.is_stopping() or pace.look_is_due():
+            progress = self._progress
+            if progress.pace is None:
+                progress.pace = Pace(progress.step, spent=progress.seconds)
+                progress.pace.limit = self._speed
+            pace = progress.pace
+            if job.is_stopping() or pace.look_is_due():
                 return 0
-            steps = min(pace.chunk, so_far.plan.next_after(so_far.step) - so_far.step)
+            steps = min(pace.chunk, progress.plan.next_after(progress.step) - progress.step)
             if self._allowed is not None:
                 steps = min(steps, self._allowed)
                 self._allowed -= steps
             pace.begin()
             return steps
 
-    def _rest(self) -> float:
-        pace = self._so_far.pace
-        return 0.0 if pace is None else pace.rest()
-
-    def _take(self, work: Background, event: Event) -> None:
-        with self._of(work):
-            self._so_far.take(event)
-            if isinstance(event, Look) and self._so_far.reached_target():
+    def _take(self, job: Job, event: Event) -> None:
+        with self._of(job):
+            progress = self._progress
+            progress.take(event)
+            if isinstance(event, Look) and progress.reached(progress.target):
+                progress.message = (
+                    f"the test loss reached {progress.target:.3f} nats at step {event.step:,}"
+                )
+                progress.target = None
                 self._allowed = 0
             if self._allowed == 0:
-                work.pause()
-            so_far = self._so_far
-        if isinstance(event, Look) and so_far.keeping.is_due():
-            self._keep_so_far(so_far)
+                job.pause()
+        if isinstance(event, Look) and progress.autosave.is_due():
+            self._autosave(progress)
 
-    def _keep_so_far(self, so_far: RunSoFar, error: str = "") -> None:
+    def _autosave(self, progress: RunProgress, error: str = "") -> None:
         def result() -> Result | None:
             with self._lock:
-                return so_far.result(error)
+                return progress.result(error)
 
-        so_far.keeping.take(result)
+        progress.autosave.take(result)
+
+
+def _compile_steps_aside(experiment: Experiment) -> Future:
+    """Compile the training program, the largest, while the starting weights are evaluated."""
+    pool = ThreadPoolExecutor(1, thread_name_prefix="attnlab-compile")
+    compiling = pool.submit(compile_steps, experiment)
+    pool.shutdown(wait=False)
+    return compiling
+
+
+def compile_steps(experiment: Experiment) -> None:
+    """Compile the training program of an experiment."""
+
+    # Weights and data of the right shapes, filled by NumPy: JAX would compile a fill per shape.
+    def zeros(form: jax.ShapeDtypeStruct) -> jax.Array:
+        return jax.device_put(np.zeros(form.shape, form.dtype))
+
+    def is_shape(leaf: object) -> bool:
+        return isinstance(leaf, jax.ShapeDtypeStruct)
+
+    state = jax.tree.map(
+        lambda leaf: zeros(leaf) if is_shape(leaf) else leaf,
+        starting_form(experiment),
+        is_leaf=is_shape,
+    )
+    size = experiment.training.train_size, experiment.length + 1
+    source = source_of(experiment, zeros(jax.ShapeDtypeStruct(size, np.int32)))
+    advance(state, source, experiment.training, key=jax.random.key(0), steps=0)

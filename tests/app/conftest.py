@@ -9,29 +9,28 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.elements.widgets import text_widgets
 from streamlit.testing.v1 import AppTest
 
-from attnlab.live.answers import Answers
-from attnlab.live.programs import Programs
 from attnlab.runs.link_defaults import LINK_VERSION
-from attnlab.ui.train import start
+from attnlab.ui.core.figures import FutureCache
+from attnlab.ui.train import cursor
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _questions_end_with_their_file():
-    """What its pages asked is given up, so that other tests have the processor and the memory."""
+    """What its pages asked for is cancelled: other tests need the processor and the memory."""
     asked = {}
-    ask = Answers.ask
+    submit = FutureCache.submit
 
-    def noted(self, *question):
-        asked[self, *question] = ask(self, *question)
-        return asked[self, *question]
+    def noted(self, key, asker):
+        asked[self, key, asker] = submit(self, key, asker)
+        return asked[self, key, asker]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Answers, "ask", noted)
+        patch.setattr(FutureCache, "submit", noted)
         yield
-    for answers, *question in asked:
-        answers.withdraw(*question)
+    for cache, key, asker in asked:
+        cache.release(key, asker)
     _, going_on = concurrent.futures.wait(asked.values(), timeout=120.0)
     assert not going_on
 
@@ -46,19 +45,9 @@ def _packages_searched_once():
 
 
 @pytest.fixture(autouse=True)
-def _nothing_compiled_ahead(monkeypatch):
-    """Nobody is about to press Start on these pages; compiling for each would take minutes."""
-    monkeypatch.setattr(Programs, "want", lambda self, experiment: None)
-
-
-@pytest.fixture(autouse=True)
 def _nothing_prepared_to_be_seen(monkeypatch):
-    """Nor are untrained models built for those who look at the page."""
-
-    def refuse(experiment):
-        raise RuntimeError
-
-    monkeypatch.setattr(start, "_point", refuse)
+    """No untrained models are built; compiling one for each test would take minutes."""
+    monkeypatch.setattr(cursor, "starting_point", lambda experiment: None)
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +74,6 @@ def app():
     app.run()
     assert not app.exception
     yield app
-    if "live_run" in app.session_state:
-        app.session_state["live_run"].pause()
-        assert app.session_state["live_run"].wait(120.0)
+    if "session" in app.session_state and app.session_state["session"].run:
+        app.session_state["session"].run.pause()
+        assert app.session_state["session"].run.wait(120.0)

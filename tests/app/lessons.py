@@ -11,7 +11,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from attnlab.live.background import Background
+from attnlab.live.jobs import Job
 
 # Work that obeys stops between two items, which are quick in tests.
 STOP_PATIENCE = 30.0
@@ -51,7 +51,7 @@ def code(page: AppTest) -> str:
     return page.code[-1].value
 
 
-def first_item(work: Background) -> Any:
+def first_item(work: Job) -> Any:
     """What long work has come to first, waited for."""
     for _ in range(30_000):
         if (latest := work.state().latest) is not None:

@@ -72,7 +72,7 @@ def test_a_loss_that_the_model_does_not_have(app):
 @pytest.mark.slow
 def test_a_run_at_hand_survives_bad_settings(app):
     app.button(key="run_step").click().run()
-    run = app.session_state["live_run"]
+    run = app.session_state["session"].run
     assert run.wait(120.0)
     app.text_area(key="markov_transition").set_value("1 1 1").run()
     assert "transition" in _errors(app)

@@ -32,7 +32,7 @@ SMALL = {
 def page():
     app = open_page("pages/compare.py", SMALL)
     yield app
-    work = app.session_state["session_work"].of("comparison")
+    work = app.session_state["session"].jobs.get("comparison")
     if work is not None:
         work.pause()
         assert work.wait(PATIENCE)
@@ -101,7 +101,7 @@ def test_values_that_make_no_sense_are_told_and_harm_nothing(page, key, text, wo
     if words:
         assert words in page.error[0].value
         page.button(key="compare_start").click().run()
-        assert page.session_state["session_work"].of("comparison") is None
+        assert page.session_state["session"].jobs.get("comparison") is None
     page.text_input(key=key).set_value("").run()
     assert not page.error
 
@@ -120,7 +120,7 @@ def test_every_question_sets_the_controls(page, name):
 
 def _finish(page):
     page.button(key="compare_start").click().run()
-    work = page.session_state["session_work"].of("comparison")
+    work = page.session_state["session"].jobs.get("comparison")
     assert work.wait(PATIENCE)
     page.run()
     for _ in range(60):
@@ -170,7 +170,7 @@ def test_runs_are_made_once_and_read(page):
         page.segmented_control(key="compare_figure").set_value(figure).run()
         assert not page.exception
     page.button(key="compare_start").click().run()
-    assert page.session_state["session_work"].of("comparison").wait(PATIENCE)
+    assert page.session_state["session"].jobs.get("comparison").wait(PATIENCE)
     page.run()
     assert "8 of them there already" in progress(page)
     compile(code(page), "in code", "exec")
@@ -179,7 +179,7 @@ def test_runs_are_made_once_and_read(page):
 def test_runs_are_stopped_and_gone_on_with(page, monkeypatch):
     with endless(monkeypatch, WORK, ComparisonProgress(share=0.5)):
         page.button(key="compare_start").click().run()
-        work = page.session_state["session_work"].of("comparison")
+        work = page.session_state["session"].jobs.get("comparison")
         first_item(work)
         page.button(key="compare_stop").click().run()
         assert work.wait(STOP_PATIENCE)
@@ -195,13 +195,13 @@ def test_more_runs_than_a_shared_server_allows_are_refused(page, monkeypatch):
     page.number_input(key="compare_seeds").set_value(60).run()
     assert "`runs` is 120: more than the cap of 100" in page.error[0].value
     page.button(key="compare_start").click().run()
-    assert page.session_state["session_work"].of("comparison") is None
+    assert page.session_state["session"].jobs.get("comparison") is None
 
 
 def test_a_changed_choice_is_told_and_can_be_taken_back(page, monkeypatch):
     monkeypatch.setattr(WORK, lambda *_: iter([ComparisonProgress(share=1.0)]))
     page.button(key="compare_start").click().run()
-    assert page.session_state["session_work"].of("comparison").wait(PATIENCE)
+    assert page.session_state["session"].jobs.get("comparison").wait(PATIENCE)
     page.number_input(key="steps").set_value(30).run()
     page.multiselect(key="vary_model").set_value([]).run()
     assert any("choice has changed" in info.value for info in page.info)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnlab.ui.core.compile_cache import switch_on_cache
+from attnlab.ui.core.server import switch_on_cache
 
 _ROOT = Path(__file__).resolve().parents[2]
 _NOBODY = "~nobody-of-this-name/x"

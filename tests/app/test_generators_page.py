@@ -10,9 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from attnlab.configuration.number_text import show_numbers
 from attnlab.generators import GENERATORS, TASKS, Cards, Custom, HiddenMarkov, Markov, Sort
-from attnlab.live.answers import Answers
 from attnlab.optimum import FEW_BELIEFS, ladder, optimum
 from attnlab.training.presets import FIRST_PRESET, PRESETS
+from attnlab.ui.core.figures import FutureCache
 from tests.app.lessons import code
 
 _APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -41,7 +41,7 @@ def page(first_page):
 def _settled(page) -> AppTest:
     """The page with every figure worked out; its timer does not run here."""
     end = time.monotonic() + _PATIENCE
-    while any("Working" in caption.value for caption in page.caption):
+    while any("Computing" in caption.value for caption in page.caption):
         assert time.monotonic() < end
         time.sleep(0.05)
         page.run()
@@ -168,23 +168,23 @@ def test_a_stream_that_hardly_ever_changes_has_exact_figures(page):
 
 
 def test_figures_are_stopped_and_worked_out_later(page, monkeypatch):
-    gate, answers = threading.Event(), Answers()
-    monkeypatch.setattr("attnlab.ui.core.process_figures._answers", lambda: answers)
-    answers.ask(gate.wait, _PATIENCE)
+    gate, cache = threading.Event(), FutureCache()
+    monkeypatch.setattr("attnlab.ui.core.figures._cache", lambda: cache)
+    cache.submit((gate.wait, _PATIENCE), gate)
     try:
         page.run()
-        assert "figures below: 1 of 6" in "\n".join(caption.value for caption in page.caption)
+        assert "numbers below: 0 of 6" in "\n".join(caption.value for caption in page.caption)
         page.button(key="figures_stop").click().run()
         captions = [caption.value for caption in page.caption]
         assert any("Stopped" in caption for caption in captions)
         assert sum("it was stopped above" in caption for caption in captions) == 6
-        assert not any("Working" in caption for caption in captions)
+        assert not any("Computing" in caption for caption in captions)
     finally:
         gate.set()
     # Nothing is asked for while it stands.
     page.run()
-    answers.ask(int).result(_PATIENCE)
-    assert answers.known(optimum, Markov(), _LENGTH, FEW_BELIEFS) is None
+    cache.submit((int,), gate).result(_PATIENCE)
+    assert not cache.known((optimum, Markov(), _LENGTH, FEW_BELIEFS))
     page.button(key="figures_go_on").click().run()
     ceiling = optimum(Markov(), _LENGTH).final.accuracy
     assert _figures(_settled(page))["ceiling"] == f"{ceiling:.3f}"
@@ -193,11 +193,11 @@ def test_figures_are_stopped_and_worked_out_later(page, monkeypatch):
 @pytest.mark.slow
 def test_what_takes_long_to_enumerate_is_estimated_first(page, monkeypatch):
     # There are 3^5 beliefs.
-    monkeypatch.setattr("attnlab.ui.core.process_figures.FEW_BELIEFS", 200)
+    monkeypatch.setattr("attnlab.ui.core.figures.FEW_BELIEFS", 200)
     page.selectbox(key="generator").select("hmm").run()
     assert _figures(_settled(page))["these are"] == "estimated"
     page.button(key="enumerate_start").click().run()
-    assert page.session_state["session_work"].of("enumeration").wait(_PATIENCE)
+    assert page.session_state["session"].jobs.get("enumeration").wait(_PATIENCE)
     _settled(page.run())
     exact = optimum(HiddenMarkov(), _LENGTH).final
     assert _figures(page)["these are"] == "exact"

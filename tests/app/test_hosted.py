@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnlab.live.jobs import WorkQueue
 from attnlab.live.live_run import LiveRun
-from attnlab.live.queueing import WorkQueue
 from attnlab.models import AttentionOptions
 from attnlab.runs.history import empty_history
 from attnlab.runs.storage import Run, to_bytes
@@ -15,7 +15,7 @@ from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.limits import HOSTED, OPEN
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training, advance
-from attnlab.ui.core import hosting
+from attnlab.ui.core import server
 
 _APP = Path(__file__).resolve().parents[2] / "app.py"
 
@@ -24,9 +24,9 @@ _APP = Path(__file__).resolve().parents[2] / "app.py"
 def hosted(monkeypatch):
     monkeypatch.setenv("ATTNLAB_HOSTED", "1")
     monkeypatch.delenv("ATTNLAB_TRAININGS", raising=False)
-    hosting.work_queue.clear()
+    server.work_queue.clear()
     yield
-    hosting.work_queue.clear()
+    server.work_queue.clear()
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def hosted_app(hosted):
     app = AppTest.from_file(_APP, default_timeout=60).run()
     assert not app.exception
     yield app
-    app.session_state["live_run"].pause()
-    assert app.session_state["live_run"].wait(120.0)
+    app.session_state["session"].run.pause()
+    assert app.session_state["session"].run.wait(120.0)
 
 
 def _errors(app) -> str:
@@ -47,19 +47,19 @@ def _errors(app) -> str:
                                                 ("", False), ("off", False)])  # fmt: skip
 def test_the_environment_says_whether_strangers_share_the_server(monkeypatch, text, expected):
     monkeypatch.setenv("ATTNLAB_HOSTED", text)
-    assert hosting.hosted() is expected
-    assert hosting.limits() is (HOSTED if expected else OPEN)
+    assert server.hosted() is expected
+    assert server.limits() is (HOSTED if expected else OPEN)
 
 
 def test_without_the_variable_the_machine_is_ones_own(monkeypatch):
     monkeypatch.delenv("ATTNLAB_HOSTED", raising=False)
-    assert hosting.hosted() is False
+    assert server.hosted() is False
 
 
 def test_an_answer_that_is_neither_is_refused(monkeypatch):
     monkeypatch.setenv("ATTNLAB_HOSTED", "maybe")
     with pytest.raises(ValueError, match="`ATTNLAB_HOSTED` is 'maybe'"):
-        hosting.hosted()
+        server.hosted()
 
 
 @pytest.mark.parametrize(
@@ -70,20 +70,20 @@ def test_a_shared_server_keeps_a_core_for_its_pages(hosted, monkeypatch, cores, 
     monkeypatch.setattr("os.cpu_count", lambda: cores)
     if trainings is not None:
         monkeypatch.setenv("ATTNLAB_TRAININGS", trainings)
-    queue = hosting.work_queue()
+    queue = server.work_queue()
     assert (queue.places, queue.seconds, queue.patience) == (
         places,
         HOSTED.seconds,
         HOSTED.patience,
     )
-    assert hosting.work_queue() is queue
+    assert server.work_queue() is queue
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", " "])
 def test_a_number_of_trainings_that_is_none_is_refused(hosted, monkeypatch, text):
     monkeypatch.setenv("ATTNLAB_TRAININGS", text)
     with pytest.raises(ValueError, match="`ATTNLAB_TRAININGS` is"):
-        hosting.work_queue()
+        server.work_queue()
 
 
 def test_a_preset_is_allowed(hosted_app):
@@ -138,12 +138,12 @@ def test_a_run_file_above_a_cap_is_refused_and_one_below_is_taken(hosted_app):
     wide, good = (to_bytes(_untrained(d_attn)) for d_attn in (65, 6))
     hosted_app.file_uploader(key="run_file").set_value(("wide.run", wide, "")).run()
     assert re.search(r"'wide\.run': `d_attn` is 65: more than the cap of 64", _errors(hosted_app))
-    assert hosted_app.session_state["live_run"].snapshot().state == "idle"
+    assert hosted_app.session_state["session"].run.snapshot().state == "idle"
     hosted_app.file_uploader(key="run_file").set_value(("good.run", good, "")).run()
     assert _errors(hosted_app) == ""
-    assert hosted_app.session_state["live_run"].wait(120.0)
-    assert hosted_app.session_state["live_run"].snapshot().state == "paused"
-    assert hosted_app.session_state["live_run"].experiment.training.steps == 5
+    assert hosted_app.session_state["session"].run.wait(120.0)
+    assert hosted_app.session_state["session"].run.snapshot().state == "paused"
+    assert hosted_app.session_state["session"].run.experiment.training.steps == 5
 
 
 @pytest.mark.slow
@@ -152,10 +152,10 @@ def test_a_run_that_was_never_tested_can_be_looked_at(app):
     setup, training = prepare(experiment), experiment.training
     state, losses = advance(setup.state, setup.source, training, key=setup.key, steps=3)
     history = empty_history().with_losses(losses.nll)
-    app.session_state["live_run"].resume(Run(experiment, state, history))
-    assert app.session_state["live_run"].wait(120.0)
-    app.session_state["live_run"].step()
-    assert app.session_state["live_run"].wait(120.0)
+    app.session_state["session"].run.resume(Run(experiment, state, history))
+    assert app.session_state["session"].run.wait(120.0)
+    app.session_state["session"].run.step()
+    assert app.session_state["session"].run.wait(120.0)
     app.run()
     assert not app.exception
     labels = [metric.label for metric in app.metric]
@@ -167,11 +167,11 @@ def test_a_run_that_was_never_tested_can_be_looked_at(app):
 def test_who_waits_reads_their_place_and_can_pause(hosted_app, monkeypatch):
     queue = WorkQueue(1)
     other = queue.join()
-    hosted_app.session_state["live_run"] = LiveRun(Experiment(), queue=queue)
+    hosted_app.session_state["session"].run = LiveRun(Experiment(), queue=queue)
     for size, number in {"steps": 3, "train_size": 200, "test_size": 100}.items():
         hosted_app.session_state[size] = number
     hosted_app.button(key="run_start").click().run()
-    run = hosted_app.session_state["live_run"]
+    run = hosted_app.session_state["session"].run
     status = " ".join(text.value for text in hosted_app.markdown)
     assert "waiting: place 1 in the queue, 1 computation at a time" in status
     assert "Waiting in the queue" in status

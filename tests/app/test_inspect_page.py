@@ -28,7 +28,7 @@ def stored():
 
 
 def _resume(app, stored) -> None:
-    run = app.session_state["live_run"]
+    run = app.session_state["session"].run
     run.resume(stored)
     assert run.wait(_PATIENCE)
 
@@ -36,7 +36,7 @@ def _resume(app, stored) -> None:
 def _open(app):
     app.switch_page("pages/inspect.py").run()
     # Timers do not run here.
-    while any("Working" in caption.value for caption in app.caption):
+    while any("Computing" in caption.value for caption in app.caption):
         app.run()
     assert not app.exception
     return app
@@ -50,7 +50,7 @@ def page(app, stored):
 
 
 def _drawing(page, name):
-    return page.session_state["charts_on_page"][name].drawing
+    return page.session_state["session"].charts[name].drawing
 
 
 def _table(page, name):
@@ -111,7 +111,7 @@ def test_heads_stand_in_the_order_of_what_their_removal_costs(app):
 
 
 def test_a_prediction_comes_first_and_a_click_changes_its_sequence(page):
-    names = list(page.session_state["charts_on_page"])
+    names = list(page.session_state["session"].charts)
     assert names[:2] == ["The prediction of the next day", "The next day"]
     table = _table(page, names[0])
     assert list(table["row"].unique()) == ["attends", "depends", "truth"]
@@ -129,38 +129,38 @@ def test_an_untrained_run_is_trained_on_the_page(app):
     page = _open(app)
     button = page.button(key="inspect_train")
     assert button.label == "Train these settings here"
-    assert not page.session_state["charts_on_page"]
+    assert not page.session_state["session"].charts
     page.session_state["steps"] = 3
     page.run()
     assert any("3 steps" in text.value for text in page.markdown)
     page.button(key="inspect_train").click().run()
-    run = page.session_state["live_run"]
+    run = page.session_state["session"].run
     assert run.wait(_PATIENCE)
     assert run.snapshot().state == "done"
     assert run.experiment.training.steps == 3
     page.run()
-    assert "The next day" in page.session_state["charts_on_page"]
+    assert "The next day" in page.session_state["session"].charts
     assert "inspect_train" not in [button.key for button in page.button]
 
 
 def test_other_settings_than_those_of_the_run_are_offered_and_the_run_is_kept(page, stored):
-    page.session_state["live_run"].step()
-    assert page.session_state["live_run"].wait(_PATIENCE)
+    page.session_state["session"].run.step()
+    assert page.session_state["session"].run.wait(_PATIENCE)
     page.session_state["steps"] = 2
     page.run()
     assert any("other settings than this run's" in text.value for text in page.markdown)
     page.button(key="inspect_train").click().run()
-    run = page.session_state["live_run"]
+    run = page.session_state["session"].run
     assert run.wait(_PATIENCE)
     assert run.experiment.training.steps == 2
-    assert [past.stored.experiment for past in page.session_state["past_runs"]] == [SMALL]
+    assert [past.stored.experiment for past in page.session_state["session"].past_runs] == [SMALL]
 
 
 def _compare_with(app, stored, other):
     _resume(app, other)
-    past = with_run((), app.session_state["live_run"].snapshot(), other, number=1)
+    past = with_run((), app.session_state["session"].run.snapshot(), other, number=1)
     _resume(app, stored)
-    app.session_state["past_runs"] = past
+    app.session_state["session"].past_runs = past
     app.session_state["two_runs"] = True
     return _open(app)
 
@@ -193,4 +193,4 @@ def test_runs_of_other_lengths_are_not_compared(app, stored):
     page = _compare_with(app, stored, _starting(dataclasses.replace(SMALL, length=3)))
     (reason,) = [info.value for info in page.info if "no sequence" in info.value]
     assert "This run sees 4 days and the other 3" in reason
-    assert not any(name.startswith("Two runs") for name in page.session_state["charts_on_page"])
+    assert not any(name.startswith("Two runs") for name in page.session_state["session"].charts)

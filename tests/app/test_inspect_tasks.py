@@ -36,7 +36,7 @@ def _words(page):
 @pytest.mark.parametrize("name", _MODELS)
 def test_a_model_of_a_task_is_looked_into(app, name):
     page, _ = _on(app, name)
-    charts = list(page.session_state["charts_on_page"])
+    charts = list(page.session_state["session"].charts)
     seen = ["Attention to the source"] if name != "rnn-bottleneck" else []
     assert charts[: len(seen) + 1] == [*seen, "Influence of the source"]
     assert "Loss by target token" in charts
@@ -53,7 +53,7 @@ def test_a_model_of_a_task_is_looked_into(app, name):
 @pytest.mark.slow
 def test_a_source_is_typed_and_its_target_follows(app):
     page, experiment = _on(app, "rnn-bottleneck")
-    task, model = experiment.generator, page.session_state["live_run"].snapshot().latest.model
+    task, model = experiment.generator, page.session_state["session"].run.snapshot().latest.model
     source = np.array([7, 1, 4], np.int32)
     page.text_input(key="edited_source_text").set_value(write_source(task, source)).run()
     assert not page.exception

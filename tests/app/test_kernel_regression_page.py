@@ -23,8 +23,8 @@ PATIENCE = 120
 def page():
     app = open_page("pages/kernel_regression.py")
     yield app
-    app.session_state["session_work"].pause_all()
-    work = app.session_state["session_work"].of("metric")
+    app.session_state["session"].pause()
+    work = app.session_state["session"].jobs.get("metric")
     assert work is None or work.wait(PATIENCE)
 
 
@@ -110,7 +110,7 @@ def test_every_plane(page):
 def test_the_kernel_is_learned(page):
     start = figures(page)["leave-one-out MSE: learned"]
     page.button(key="metric_train").click().run()
-    assert page.session_state["session_work"].of("metric").wait(PATIENCE)
+    assert page.session_state["session"].jobs.get("metric").wait(PATIENCE)
     page.run()
     found = figures(page)
     assert found["leave-one-out MSE: learned"] != start
@@ -120,7 +120,7 @@ def test_the_kernel_is_learned(page):
         )
         assert learned < fixed
     page.selectbox(key="plane").select("round").run()
-    assert page.session_state["session_work"].of("metric") is None
+    assert page.session_state["session"].jobs.get("metric") is None
     assert not page.exception
 
 
@@ -128,7 +128,7 @@ def test_training_is_stopped(page, monkeypatch):
     third = MetricProgress(100, isotropic(2, 0.3), np.ones(101))
     with endless(monkeypatch, "attnlab.ui.lessons.metric_panel.learn_metric", third):
         page.button(key="metric_train").click().run()
-        work = page.session_state["session_work"].of("metric")
+        work = page.session_state["session"].jobs.get("metric")
         first_item(work)
         page.button(key="metric_stop").click().run()
         assert work.wait(STOP_PATIENCE)

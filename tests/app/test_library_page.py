@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from attnlab.runs.library import Library, Query
 from attnlab.runs.link_defaults import LINK_VERSION
 from attnlab.runs.storage import to_bytes
-from attnlab.ui.core.hosting import work_queue
+from attnlab.ui.core.server import work_queue
 from attnlab.ui.library.place import _taken_in
 from tests.app.conftest import APP
 from tests.unit.kept_results import result_of, run_of
@@ -50,8 +50,8 @@ def page():
 
     yield draw
     for app in apps:
-        app.session_state["live_run"].pause()
-        assert app.session_state["live_run"].wait(120.0)
+        app.session_state["session"].run.pause()
+        assert app.session_state["session"].run.wait(120.0)
 
 
 def _names(app):
@@ -79,7 +79,7 @@ def test_a_run_that_was_trained_is_listed(folder, app, page):
     app.selectbox(key="model").select("linear").run()
     app.number_input(key="steps").set_value(6).run()
     app.button(key="run_start").click().run()
-    assert app.session_state["live_run"].wait(120.0)
+    assert app.session_state["session"].run.wait(120.0)
     row = page(app).dataframe[0].value.iloc[0]
     assert (row["name"], row["model"], row["state"], row["steps"]) == ("run 1", "linear", "done", 6)
     assert "±" in row["loss (nats)"]
@@ -150,12 +150,12 @@ def test_a_run_is_opened_and_goes_on_in_its_row(library, page):
         result_of(state="interrupted", seed=4, run=run_of(seed=4), seconds=100.0), name="mine"
     )
     app = page()
-    before = app.session_state["live_run"].experiment
+    before = app.session_state["session"].run.experiment
     _tick(app, 1)
     app.button(key="library_open_train").click().run()
     assert not app.exception
     assert [title.value for title in app.title] == ["Train"]
-    run = app.session_state["live_run"]
+    run = app.session_state["session"].run
     assert run.wait(120.0)
     assert run.experiment != before
     assert run.experiment.seed == app.number_input(key="seed").value == 4
@@ -210,7 +210,7 @@ def test_a_library_that_cannot_be_opened_stops_nothing(broken, folder, app, page
     assert "Runs are kept in memory alone" in _words(app)
     app.number_input(key="steps").set_value(2).run()
     app.button(key="run_start").click().run()
-    assert app.session_state["live_run"].wait(120.0)
+    assert app.session_state["session"].run.wait(120.0)
     page(app)
     assert _names(app) == ["run 1"]
     assert "is not one of attnlab" in _words(app)
@@ -237,8 +237,8 @@ class TestContinue:
         app.run()
         assert "\\*mine\\*, step 60 of 60 (just now)" in _words(app)
         app.button(key="continue_run").click().run()
-        assert app.session_state["live_run"].wait(120.0)
-        assert app.session_state["live_run"].experiment.seed == 4
+        assert app.session_state["session"].run.wait(120.0)
+        assert app.session_state["session"].run.experiment.seed == 4
         app.run()
         assert "continue_run" not in [button.key for button in app.button]
         assert interrupted.count() == 2
@@ -290,7 +290,7 @@ class TestHosted:
 
     def test_only_ended_runs_are_in_it(self, page):
         app = page()
-        keeper = app.session_state["run_keeper"]
+        keeper = app.session_state["session"].keeper
         assert keeper(result_of(state="interrupted", steps=5), None) is None
         assert keeper(result_of(), None).number == 1
 
@@ -317,7 +317,7 @@ def test_a_file_of_runs_and_a_run_file_are_taken_in(library):
 
 
 def test_why_a_run_is_not_kept_is_told_once(folder, app):
-    app.session_state["run_keeper"].problem = "The disk is *full*."
+    app.session_state["session"].keeper.problem = "The disk is *full*."
     assert "The disk is \\*full\\*." in app.run().toast[0].value
     assert not app.run().toast
 

@@ -23,9 +23,9 @@ def test_pages_after_a_run(app, model):
     app.selectbox(key="model").select(model).run()
     app.number_input(key="steps").set_value(20).run()
     app.button(key="run_start").click().run()
-    run = app.session_state["live_run"]
+    run = app.session_state["session"].run
     assert run.wait(120.0)
     assert run.snapshot().state == "done"
     for page in (*PAGES, PAGES[0]):
         _assert_draws(app, page)
-    assert app.session_state["live_run"] is run
+    assert app.session_state["session"].run is run

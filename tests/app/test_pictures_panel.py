@@ -35,10 +35,10 @@ def _shapes(svg: str) -> list[str]:
 def test_every_chart_makes_a_picture_that_says_what_it_shows(app):
     app.number_input(key="steps").set_value(5).run()
     app.button(key="run_start").click().run()
-    assert app.session_state["live_run"].wait(120.0)
+    assert app.session_state["session"].run.wait(120.0)
     for page in (page for page in PAGES if page not in _WITHOUT):
         app.switch_page(f"pages/{page}.py").run()
-        charts = app.session_state["charts_on_page"]
+        charts = app.session_state["session"].charts
         assert len(charts) == len(app.get("vega_lite_chart")) > 0, page
         for number, (name, chart) in enumerate(charts.items()):
             picture = chart_picture(name, chart, dark=number % 2 == 0)
@@ -51,9 +51,9 @@ def test_every_chart_makes_a_picture_that_says_what_it_shows(app):
 
 def test_a_page_forgets_the_charts_of_the_one_before(app):
     app.switch_page("pages/softmax_scaling.py").run()
-    assert "Distribution of q · k" in app.session_state["charts_on_page"]
+    assert "Distribution of q · k" in app.session_state["session"].charts
     app.switch_page("pages/words.py").run()
-    assert not app.session_state["charts_on_page"]
+    assert not app.session_state["session"].charts
     assert _PANEL not in [block.label for block in app.expander]
 
 
@@ -63,4 +63,4 @@ def test_the_panel_offers_the_charts_by_their_names(app):
     assert not panel.children
     app.session_state["pictures"] = True
     app.run()
-    assert app.selectbox(key="picture").options == list(app.session_state["charts_on_page"])
+    assert app.selectbox(key="picture").options == list(app.session_state["session"].charts)

@@ -98,7 +98,7 @@ def test_ends_of_the_sliders(page, ends):
 def test_a_learned_encoding_of_the_run(app):
     app.number_input(key="steps").set_value(20).run()
     app.button(key="run_start").click().run()
-    run = app.session_state["live_run"]
+    run = app.session_state["session"].run
     assert run.wait(120.0)
     app.switch_page("pages/positional_encodings.py").run().run()
     app.selectbox(key="pe_b").select(IN_THE_RUN).run()

@@ -18,8 +18,8 @@ NAMES = ("table", "ladder", "zoo")
 def page():
     app = open_page("pages/a_published_question.py")
     yield app
-    if "session_work" in app.session_state:
-        app.session_state["session_work"].pause_all()
+    if "session" in app.session_state:
+        app.session_state["session"].pause()
 
 
 def captions(page):
@@ -75,7 +75,7 @@ def test_it_shows_what_is_computed_as_it_comes_and_stops(page, monkeypatch):
     half = ComparisonProgress(made_up(part_named("table", ["markov"]), 2), 1, 0.5)
     with endless(monkeypatch, "attnlab.ui.compare.published_runs.compare", half):
         page.button(key="published_table_start").click().run()
-        work = page.session_state["session_work"].of("published_table")
+        work = page.session_state["session"].jobs.get("published_table")
         first_item(work)
         page.run()
         assert not page.button(key="published_table_stop").disabled
@@ -110,7 +110,7 @@ def test_a_hosted_server_begins_no_more_than_its_caps_allow(monkeypatch):
     assert "more than the cap of" in refused
     assert not page.error
     page.button(key="published_zoo_start").click().run()
-    assert page.session_state["session_work"].of("published_zoo") is None
+    assert page.session_state["session"].jobs.get("published_zoo") is None
     assert not page.exception
 
 

@@ -8,7 +8,7 @@ def finished(app):
     """The page after a short run."""
     app.number_input(key="steps").set_value(6).run()
     app.button(key="run_start").click().run()
-    assert app.session_state["live_run"].wait(120.0)
+    assert app.session_state["session"].run.wait(120.0)
     app.run()
     assert _shown(app) == "now"
     return app

@@ -3,13 +3,15 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnlab.ui.core.session import Session
+
 
 @pytest.fixture
 def amendable(app):
     """The page after a run of 6 steps, with 10 in the controls, and the run."""
     app.number_input(key="steps").set_value(6).run()
     app.button(key="run_start").click().run()
-    run = app.session_state["live_run"]
+    run = app.session_state["session"].run
     assert run.wait(120.0)
     app.number_input(key="steps").set_value(10).run()
     assert app.button(key="run_amend").label == "Apply and continue"
@@ -21,7 +23,7 @@ def test_settings_are_applied_once(amendable, monkeypatch):
     app, run = amendable
     amended, amend = [], run.amend
     monkeypatch.setattr(run, "amend", lambda form: amended.append(form) or amend(form))
-    app.session_state["commands"] = ["amend", "amend"]
+    app.session_state["session"].commands = ["amend", "amend"]
     app.run()
     assert run.wait(120.0)
     app.run()
@@ -40,9 +42,9 @@ def test_a_click_that_is_late_does_not_apply_the_settings_of_later():
         draw_amend(SMALL, LiveRun(SMALL).snapshot())
 
     page = AppTest.from_function(script)
-    page.session_state["commands"] = ["amend", "step"]
+    page.session_state["session"] = Session(commands=["amend", "step"])
     assert not page.run().exception
-    assert page.session_state["commands"] == ["step"]
+    assert page.session_state["session"].commands == ["step"]
 
 
 def test_a_day_is_changed_once():

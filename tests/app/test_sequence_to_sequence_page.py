@@ -36,10 +36,10 @@ def opened(app, family="rnn-attention", **more):
 
 def trained(app, family="rnn-attention", **more):
     opened(app, family, **more).button(key="run_start").click().run()
-    assert app.session_state["live_run"].wait(120.0)
+    assert app.session_state["session"].run.wait(120.0)
     app.run()
     assert not app.exception
-    assert app.session_state["live_run"].snapshot().state == "done"
+    assert app.session_state["session"].run.snapshot().state == "done"
     return app
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from attnlab.lessons.saturation import CASES
 from attnlab.lessons.sweep import SweepProgress
-from attnlab.live.queueing import WorkQueue
+from attnlab.live.jobs import WorkQueue
 from attnlab.training.limits import HOSTED
 from tests.app.lessons import (
     STOP_PATIENCE,
@@ -26,9 +26,9 @@ PATIENCE = 300
 def page():
     app = open_page("pages/softmax_scaling.py")
     yield app
-    if "session_work" in app.session_state:
-        app.session_state["session_work"].pause_all()
-        work = app.session_state["session_work"].of("sweep")
+    if "session" in app.session_state:
+        app.session_state["session"].pause()
+        work = app.session_state["session"].jobs.get("sweep")
         assert work is None or work.wait(PATIENCE)
 
 
@@ -143,7 +143,7 @@ def test_runs_are_trained_and_read(page, monkeypatch):
     small_sweep(page, monkeypatch)
     assert page.button(key="sweep_stop").disabled
     page.button(key="sweep_start").click().run()
-    work = page.session_state["session_work"].of("sweep")
+    work = page.session_state["session"].jobs.get("sweep")
     assert work.wait(PATIENCE)
     page.run()
     assert not page.exception
@@ -165,7 +165,7 @@ def test_runs_are_stopped(page, monkeypatch):
     half = SweepProgress(0.5, "d_attn 2", ())
     with endless(monkeypatch, "attnlab.ui.lessons.sweep_panel.run_sweep", half):
         page.button(key="sweep_start").click().run()
-        work = page.session_state["session_work"].of("sweep")
+        work = page.session_state["session"].jobs.get("sweep")
         first_item(work)
         page.button(key="sweep_stop").click().run()
         assert work.wait(STOP_PATIENCE)
@@ -183,13 +183,13 @@ def _progress(page) -> str:
 
 def test_runs_stand_in_the_queue_of_the_server(page, monkeypatch):
     queue = WorkQueue(1)
-    monkeypatch.setattr("attnlab.ui.core.session_work.work_queue", lambda: queue)
+    monkeypatch.setattr("attnlab.ui.core.jobs.work_queue", lambda: queue)
     before = queue.join()
     whole = SweepProgress(1, "", ())
     panel = "attnlab.ui.lessons.sweep_panel.run_sweep"
     monkeypatch.setattr(panel, lambda sweep: iter([whole]))
     page.button(key="sweep_start").click().run()
-    work = page.session_state["session_work"].of("sweep")
+    work = page.session_state["session"].jobs.get("sweep")
     assert "waiting: place 1 in the queue" in _progress(page)
     assert work.state().latest is None
     before.leave()
@@ -203,7 +203,7 @@ def test_more_runs_than_a_shared_server_allows_are_refused(page, monkeypatch):
     page.slider(key="sweep_seeds").set_value(6).run()
     assert "more than the cap" in page.error[0].value
     page.button(key="sweep_start").click().run()
-    assert page.session_state["session_work"].of("sweep") is None
+    assert page.session_state["session"].jobs.get("sweep") is None
     assert not page.exception
 
 

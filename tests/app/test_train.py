@@ -91,7 +91,7 @@ def test_every_choice_reaches_the_experiment(app):
 @pytest.mark.slow
 def test_the_run_at_hand_keeps_its_settings(app):
     app.button(key="run_step").click().run()
-    run = app.session_state["live_run"]
+    run = app.session_state["session"].run
     assert run.wait(120.0)
     app.slider(key="length").set_value(7).run()
     assert app.button(key="run_start").label == "Train with changes: length 10 → 7"
@@ -104,7 +104,7 @@ def test_the_run_at_hand_keeps_its_settings(app):
 def test_a_run_that_has_not_begun_follows_the_controls(app):
     app.slider(key="length").set_value(7).run()
     assert app.button(key="run_start").label == "Start"
-    assert app.session_state["live_run"].snapshot().experiment.length == 7
+    assert app.session_state["session"].run.snapshot().experiment.length == 7
 
 
 def test_few_controls_are_seen_at_once(app):

@@ -35,15 +35,15 @@ GENERATION = measured({(64, RECOMPUTED): (1e-2, 1), (64, CACHED): (1e-3, 1)})
 def page():
     app = open_page("pages/what_attention_costs.py")
     yield app
-    if "session_work" in app.session_state:
-        app.session_state["session_work"].pause_all()
+    if "session" in app.session_state:
+        app.session_state["session"].pause()
 
 
 def finish(page, name):
     # A button does what it was drawn with.
     page.run()
     page.button(key=f"{name}_start").click().run()
-    assert page.session_state["session_work"].of(name).wait(STOP_PATIENCE)
+    assert page.session_state["session"].jobs.get(name).wait(STOP_PATIENCE)
     page.run()
     assert not page.exception
     assert not page.error
@@ -114,7 +114,7 @@ def test_measuring_is_stopped_and_gone_on_with(page, monkeypatch):
         page.run()
         page.button(key="attention_cost_start").click().run()
         page.button(key="attention_cost_stop").click().run()
-        work = page.session_state["session_work"].of("attention_cost")
+        work = page.session_state["session"].jobs.get("attention_cost")
         assert work.wait(STOP_PATIENCE)
         page.run()
         assert not page.exception
@@ -132,7 +132,7 @@ def test_an_error_is_told_without_a_traceback(page, monkeypatch):
     monkeypatch.setattr(_ATTENTION, broken)
     page.run()
     page.button(key="attention_cost_start").click().run()
-    assert page.session_state["session_work"].of("attention_cost").wait(STOP_PATIENCE)
+    assert page.session_state["session"].jobs.get("attention_cost").wait(STOP_PATIENCE)
     page.run()
     assert not page.exception
     assert "no room" in page.error[0].value

@@ -107,9 +107,7 @@ class AppServer:
 
         Streamlit also logs a socket that the browser closes before it is open; that is not ours.
         """
-        ours = tuple(
-            f'File "{ROOT / part}' for part in ("app.py", "attnlab", "first_paint", "pages")
-        )
+        ours = tuple(f'File "{ROOT / part}' for part in ("app.py", "attnlab", "pages"))
         log = self.log()
         for theirs in _THEIR_OWN:
             log = theirs.sub("", log)

@@ -1,10 +1,6 @@
 """The app on a server that is always behind: it takes milliseconds over every message."""
 
 if __name__ == "__main__":
-    from first_paint.waiting import wait_for_engine
-
-    wait_for_engine()
-
     from attnlab.ui.core.shell import run_shell
 
     run_shell()

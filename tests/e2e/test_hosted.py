@@ -35,9 +35,9 @@ _UPGRADE = {
 _BROKEN = """
 from streamlit import App
 
-from first_paint.errors import tell_calmly
+from attnlab.ui.core.web import show_error
 
-app = App({script!r}, on_script_error=tell_calmly)
+app = App({script!r}, on_script_error=show_error)
 """
 
 

@@ -155,7 +155,7 @@ def test_a_process_is_typed_refused_put_right_and_trained(new_page, server):
     page = new_page()
     page.goto(f"{server.url}/generators?v=2")
     page.locator(".st-key-dependence_measure").wait_for()
-    expect(page.get_by_text("Working")).to_have_count(0, timeout=120_000)
+    expect(page.get_by_text("Computing")).to_have_count(0, timeout=120_000)
     train = page.locator(".st-key-train_on_this button")
     error = page.locator(".st-key-table_transition").get_by_test_id("stAlert")
 

@@ -41,7 +41,7 @@ def test_runs_are_begun_and_reset_and_a_process_is_computed(slow_server, new_pag
     page = train.page
     query = to_query(Experiment(seed=321, length=29))
     page.goto(f"{slow_server.url}/generators?{urlencode(query)}")
-    waiting = page.get_by_text("Working out the figures below")
+    waiting = page.get_by_text("Computing the numbers below")
     waiting.wait_for()
     waiting.wait_for(state="detached")
     expect(page.get_by_role("heading", name="Which days matter")).to_be_visible()

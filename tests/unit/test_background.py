@@ -8,14 +8,13 @@ import time
 import pytest
 
 from attnlab.generators.interruption import check_in
-from attnlab.live.background import Background
-from attnlab.live.queueing import WorkQueue
+from attnlab.live.jobs import Job, WorkQueue
 
 PATIENCE = 30.0
 
 
 def begun(make, **rest):
-    work = Background(make, **rest)
+    work = Job(make, **rest)
     work.start()
     return work
 
@@ -197,7 +196,7 @@ def test_work_that_nobody_watches_pauses():
     until(lambda: work.state().latest is not None)
     clock.now = 6.0
     assert work.wait(PATIENCE)
-    assert work.state().message == "nobody watched for 5 s"
+    assert work.state().message == "not watched for 5 s"
 
 
 def test_an_error_is_told_and_what_came_before_it_kept(caplog):
@@ -278,7 +277,7 @@ def test_work_whose_turn_comes_while_nobody_watches_does_nothing():
     clock.now = 6.0
     assert first.wait(PATIENCE)
     assert second.wait(PATIENCE)
-    assert second.state().message == "nobody watched for 5 s"
+    assert second.state().message == "not watched for 5 s"
     assert made == []
 
 

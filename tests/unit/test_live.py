@@ -6,8 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-import attnlab.live.programs
-from attnlab.live.programs import Programs
+import attnlab.live.live_run
 from attnlab.runs.snapshot import STATES
 from tests.unit.live_runs import LONG, PATIENCE, finished, paused_after, training_threads, until
 from tests.unit.small_experiments import small
@@ -43,13 +42,13 @@ def test_a_run_goes_through_its_states_to_the_end(live, held):
 
 
 def test_the_starting_weights_are_seen_before_the_training_program_is_there(live, monkeypatch):
-    gate, wait_for = threading.Event(), Programs.wait_for
+    gate, compile_steps = threading.Event(), attnlab.live.live_run.compile_steps
 
-    def held_wait_for(self, experiment):
+    def held_compile_steps(experiment):
         assert gate.wait(PATIENCE)
-        wait_for(self, experiment)
+        compile_steps(experiment)
 
-    monkeypatch.setattr(Programs, "wait_for", held_wait_for)
+    monkeypatch.setattr(attnlab.live.live_run, "compile_steps", held_compile_steps)
     run = live()
     run.start()
     until(lambda: run.snapshot().latest is not None)
@@ -61,16 +60,13 @@ def test_the_starting_weights_are_seen_before_the_training_program_is_there(live
     assert (run.snapshot().state, run.snapshot().step) == ("done", 60)
 
 
-def test_the_training_program_is_begun_while_a_run_gets_ready(live, held, monkeypatch):
-    begun = []
-    beginning = attnlab.live.programs._COMPILE_BEGINNING
-    monkeypatch.setattr("attnlab.live.programs._COMPILE", (*beginning, begun.append))
-    run = live()
-    run.start()
-    until(lambda: begun)
-    assert run.snapshot().state == "compiling"
-    held.set()
-    assert run.wait(PATIENCE)
+def test_a_program_that_cannot_be_compiled_fails_the_run(live, monkeypatch):
+    def broken(experiment):
+        raise MemoryError("too large")
+
+    monkeypatch.setattr(attnlab.live.live_run, "compile_steps", broken)
+    seen = finished(live())
+    assert (seen.state, seen.message) == ("failed", "MemoryError: too large")
 
 
 def test_a_done_run_stays_done(live):

@@ -82,7 +82,7 @@ def test_more_changes_than_a_file_holds_are_refused_and_change_nothing(live):
     with pytest.raises(ValueError, match=r"at most 100 times\. Reset to change them again"):
         run.amend(small(steps=90, batch=7))
     assert run.experiment == before
-    assert run._so_far.setup.source.draw(jr.key(0)).tokens.shape == (20, 5)
+    assert run._progress.setup.source.draw(jr.key(0)).tokens.shape == (20, 5)
     stored = from_bytes(to_bytes(run.stored()))
     assert len(stored.history.changes) == MOST_CHANGES
     assert finished(run).step == 71
@@ -135,7 +135,7 @@ def test_batches_have_the_new_size(live, data):
     run = live(small(data=data))
     paused_after(run, 1)
     run.amend(small(data=data, batch=7))
-    source = run._so_far.setup.source
+    source = run._progress.setup.source
     assert source.draw(jr.key(0)).tokens.shape == (7, 5)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import attnlab.live.live_run
-import attnlab.live.pace
+import attnlab.live.progress
 import attnlab.training.loop
 from attnlab.live.live_run import LiveRun
 from attnlab.training.loop import schedule
@@ -110,7 +110,7 @@ def test_a_bad_loss_within_a_chunk_keeps_the_step_before(monkeypatch):
     begin = next(a for a, b in itertools.pairwise(due) if b - a > 8)
     run = stepped(LONG, begin)
     with monkeypatch.context() as patch:
-        patch.setattr(attnlab.live.pace, "_CHUNK_SECONDS", PATIENCE)
+        patch.setattr(attnlab.live.progress, "_CHUNK_SECONDS", PATIENCE)
         patch.setattr(attnlab.training.loop, "advance", bad_loss_at(begin + 5))
         run.start()
         assert run.wait(PATIENCE)

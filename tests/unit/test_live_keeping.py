@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import attnlab.live.keeping
+import attnlab.live.progress
 import attnlab.training.loop
-from attnlab.live.keeping import Keeping
+from attnlab.live.progress import Autosave
 from attnlab.runs.storage import from_bytes, to_bytes
 from tests.unit.live_runs import LONG, PATIENCE, finished, paused_after, until
 from tests.unit.small_experiments import SMALL, small
@@ -38,7 +38,7 @@ def test_a_run_is_kept_when_it_ends_with_all_that_it_came_to(live, kept):
     assert result.parameters == seen.parameters
     assert result.seconds > 0
     np.testing.assert_array_equal(result.run.history.losses, seen.history.losses)
-    assert run.keeping.kept == "place 1"
+    assert run.autosave.kept == "place 1"
 
 
 def test_every_pause_goes_to_the_same_place(live, kept):
@@ -73,7 +73,7 @@ def test_a_pause_without_a_new_step_is_not_kept_again(live, kept):
 
 
 def test_it_is_kept_now_and_then_while_it_trains(live, kept, monkeypatch):
-    monkeypatch.setattr(attnlab.live.keeping, "_SECONDS", 0.0)
+    monkeypatch.setattr(attnlab.live.progress, "_AUTOSAVE_SECONDS", 0.0)
     run = live(LONG, keep=kept)
     run.start()
     until(lambda: len(kept) >= 3)
@@ -89,13 +89,13 @@ def test_it_is_kept_now_and_then_while_it_trains(live, kept, monkeypatch):
 
 def test_not_before_its_time():
     now = [0.0]
-    keeping = Keeping(lambda result, before: None, clock=lambda: now[0])
-    assert not keeping.is_due()
+    autosave = Autosave(lambda result, before: None, clock=lambda: now[0])
+    assert not autosave.is_due()
     now[0] = 10.0
-    assert keeping.is_due()
-    keeping.take(lambda: None)
-    assert not keeping.is_due()
-    assert not Keeping(clock=lambda: now[0]).is_due()
+    assert autosave.is_due()
+    autosave.take(lambda: None)
+    assert not autosave.is_due()
+    assert not Autosave(clock=lambda: now[0]).is_due()
 
 
 def test_another_run_has_another_place(live, kept):
@@ -110,7 +110,7 @@ def test_a_run_that_is_reset_while_it_trains_is_kept(live, kept):
     run = live(LONG, keep=kept)
     run.start()
     until(lambda: run.snapshot().step > 0)
-    made = run.keeping
+    made = run.autosave
     until(lambda: (run.snapshot().latest.step) > 0)
     run.reset(small(seed=5))
     until(lambda: made.kept is not None)
@@ -135,7 +135,7 @@ def test_a_stored_run_goes_on_where_it_was_kept(live, kept):
     first = live(keep=kept)
     paused_after(first, 2)
     run = live(keep=kept)
-    run.resume(first.stored(), keeping=first.keeping, seconds=100.0)
+    run.resume(first.stored(), autosave=first.autosave, seconds=100.0)
     finished(run)
     assert kept.told[-1] == ("done", 60, "place 1")
     assert kept[-1][0].seconds > 100
@@ -175,5 +175,5 @@ def test_what_cannot_be_kept_trains_on(live, caplog):
 
     run = live(SMALL, keep=keep)
     assert finished(run).state == "done"
-    assert run.keeping.kept is None
-    assert "was not kept" in caplog.text
+    assert run.autosave.kept is None
+    assert "was not saved" in caplog.text

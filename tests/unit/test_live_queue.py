@@ -8,8 +8,8 @@ import pytest
 
 import attnlab.live.live_run
 import attnlab.training.loop
+from attnlab.live.jobs import WorkQueue
 from attnlab.live.live_run import LiveRun
-from attnlab.live.queueing import WorkQueue
 from tests.unit.live_runs import (
     LONG,
     PATIENCE,
@@ -190,7 +190,7 @@ def test_a_run_that_nobody_watches_pauses(sharing):
     seen = run.snapshot()
     assert (seen.state, seen.message) == (
         "paused",
-        "nobody watched for 60 s: press Continue",
+        "not watched for 60 s: press Continue",
     )
 
 
@@ -203,7 +203,7 @@ def test_a_run_whose_turn_comes_while_nobody_watches_computes_nothing(sharing):
     assert second.wait(PATIENCE)
     seen = second.snapshot()
     assert (seen.state, seen.latest) == ("paused", None)
-    assert "nobody watched" in seen.message
+    assert "not watched" in seen.message
 
 
 def test_never_more_at_once_than_the_places_whatever_is_pressed(sharing, monkeypatch):

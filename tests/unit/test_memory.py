@@ -5,8 +5,8 @@ import weakref
 
 import pytest
 
-from attnlab.live.queueing import WorkQueue
-from attnlab.ui.core.memory import Memory, bytes_of_server, give_memory_back
+from attnlab.live.jobs import WorkQueue
+from attnlab.ui.core.server import Memory, bytes_of_server, give_memory_back
 
 MEGA = 1_000_000
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 import attnlab
-from attnlab.live.pace import Pace
+from attnlab.live.progress import Pace
 from attnlab.training.steps import CHUNK_CAPACITY
 
 HOUR = 3600.0

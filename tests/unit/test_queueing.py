@@ -7,7 +7,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from attnlab.live.queueing import WorkQueue
+from attnlab.live.jobs import WorkQueue
 from tests.unit.live_runs import PATIENCE, until
 
 
@@ -162,7 +162,7 @@ def test_a_run_that_nobody_watches_makes_way():
         assert place.reason_to_end() == ""
         place.watch()
     clock.now += 61.0
-    assert place.reason_to_end() == "nobody watched for 60 s"
+    assert place.reason_to_end() == "not watched for 60 s"
     place.watch()
     assert place.reason_to_end() == ""
 

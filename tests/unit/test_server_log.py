@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.server import ROOT, AppServer
 
-OURS = f'  File "{ROOT}/first_paint/policy.py", line 44, in __call__\n    await self._app(scope)\n'
+OURS = f'  File "{ROOT}/attnlab/ui/core/web.py", line 44, in __call__\n    await self._app(scope)\n'
 CLOSED = (
     "starlette.websockets.WebSocketDisconnected: "
     'Cannot call "send" once a close message has been sent.'

@@ -6,8 +6,8 @@ import jax
 import numpy as np
 import pytest
 
-from attnlab.live.starting_point import starting_point, without_course
 from attnlab.training.steps import Training
+from attnlab.ui.train.cursor import starting_point, without_course
 from tests.unit.live_runs import paused_after
 from tests.unit.small_experiments import small
 

@@ -13,9 +13,8 @@ from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError
 from attnlab.training.limits import reachable_by
 from attnlab.ui.compare.curves import FIGURES, figure_shown
-from attnlab.ui.core.fragments import draw_while
+from attnlab.ui.core.figures import is_known
 from attnlab.ui.core.outside import as_message
-from attnlab.ui.core.process_figures import is_answered
 from attnlab.ui.core.uncertainty import OF_SEEDS, caution_text, interval_text, unseen_text
 
 _FIRST, _SECOND, _ALL = "compare_first", "compare_second", "all others"
@@ -146,19 +145,13 @@ def draw_gaps(rows: Sequence[Row], labels: Sequence[str]) -> None:
         finished = [(row, label) for row, label in zip(rows, labels, strict=True) if row.finished]
         experiments = [row.setting.experiment for row, _ in finished]
 
-        def missing() -> int:
-            return sum(not is_answered(reachable_by, each) for each in experiments)
-
-        def draw() -> None:
-            if left := missing():
-                st.caption(
-                    f":material/hourglass_top: Working out what the families can express: {left} "
-                    f"of {len(experiments)} left …"
-                )
-                return
-            _draw_table(finished, rows)
-
-        draw_while(missing, draw, key="compare_gaps_live")
+        if left := sum(not is_known(reachable_by, each) for each in experiments):
+            st.caption(
+                f":material/hourglass_top: Computing what the families can express: {left} "
+                f"of {len(experiments)} left …"
+            )
+            return
+        _draw_table(finished, rows)
 
 
 def _draw_table(finished: Sequence[tuple[Row, str]], rows: Sequence[Row]) -> None:

@@ -9,21 +9,21 @@ from attnlab.comparisons.grid import Grid, seconds_of
 from attnlab.comparisons.published import Part, runs_of, shipped, shipped_results
 from attnlab.comparisons.verdicts import PublishedRow, rows_of
 from attnlab.configuration.options import OptionError
-from attnlab.live.background import Background
+from attnlab.live.jobs import Job
 from attnlab.runs.library import LibraryError
 from attnlab.runs.result import Result
 from attnlab.training.limits import check_comparison
 from attnlab.ui.compare.work import ComparisonProgress, Plan, compare, draw_progress, duration
 from attnlab.ui.core.fragments import draw_while
-from attnlab.ui.core.hosting import limits
-from attnlab.ui.core.session_work import draw_work_buttons, session_work
+from attnlab.ui.core.jobs import draw_job_buttons, forget_job, job_of, start_job
+from attnlab.ui.core.server import limits
 from attnlab.ui.library.session_library import session_library
 
 _IN_LIBRARY = "published_in_library"
 
 
-def _work_of(part: Part) -> Background | None:
-    return session_work().of(f"published_{part.name}")
+def _work_of(part: Part) -> Job | None:
+    return job_of(f"published_{part.name}")
 
 
 def draw_start(part: Part) -> None:
@@ -42,7 +42,7 @@ def draw_start(part: Part) -> None:
         )
         plan = Plan(Grid(seeds=seeds), part.settings, runs_of(part, seeds))
         problem = _refusal(plan)
-        state = draw_work_buttons(
+        state = draw_job_buttons(
             name,
             "Train all",
             start=f"{name}_start",
@@ -80,13 +80,12 @@ def _refusal(plan: Plan) -> str:
 
 def _start(name: str, plan: Plan) -> None:
     if not _refusal(plan):
-        st.session_state[f"{name}_asked"] = len(plan.experiments)
         make = partial(compare, plan, session_library().library, limits(), {})
-        session_work().start(name, make)
+        start_job(name, make, of=len(plan.experiments))
 
 
 def _forget(part: Part) -> None:
-    session_work().forget(f"published_{part.name}")
+    forget_job(f"published_{part.name}")
     st.session_state.get(_IN_LIBRARY, {}).pop(part.name, None)
 
 
@@ -96,7 +95,7 @@ def draw_live(part: Part, draw: Callable[[tuple[PublishedRow, ...]], None]) -> N
 
     def draw_rows() -> None:
         if work is not None:
-            total = st.session_state[f"{name}_asked"]
+            total = work.of
             draw_progress(work, total=total, key=f"{name}_status")
         results, source = _results(part)
         with st.container(key=f"{name}_source"):

@@ -19,11 +19,10 @@ from attnlab.ui.compare.work import (
     Plan,
     begun_plan,
     draw_progress,
-    references_missing,
     rows_of,
 )
 from attnlab.ui.core.fragments import draw_while
-from attnlab.ui.core.session_work import session_work
+from attnlab.ui.core.jobs import job_of
 
 
 def draw_results() -> tuple[Row, ...]:
@@ -31,22 +30,18 @@ def draw_results() -> tuple[Row, ...]:
 
     No rows while more of them come by themselves.
     """
-    plan, work = begun_plan(), session_work().of(WORK)
+    plan, work = begun_plan(), job_of(WORK)
     if plan is None or work is None:
         return ()
-
-    def waits_for() -> tuple[bool, int] | None:
-        found = work.state().running, references_missing(plan)
-        return found if any(found) else None
 
     def draw() -> None:
         total = len({identity_of(each) for each in plan.experiments})
         _draw(plan, draw_progress(work, total=total, key="compare_status"))
 
-    before = waits_for()
-    draw_while(waits_for, draw, key="comparison", waited=before)
-    latest: ComparisonProgress | None = work.state().latest
-    return () if before is not None or latest is None else rows_of(plan, latest.results)
+    before = work.state()
+    draw_while(lambda: work.state().running, draw, key="comparison", waited=before.running)
+    latest: ComparisonProgress | None = before.latest
+    return () if before.running or latest is None else rows_of(plan, latest.results)
 
 
 def _draw(plan: Plan, progress: ComparisonProgress) -> None:

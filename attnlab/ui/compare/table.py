@@ -13,7 +13,7 @@ from attnlab.runs.result import Result
 from attnlab.ui.compare.choice import option_label
 from attnlab.ui.controls.link_bar import go_to
 from attnlab.ui.core.outside import as_message, draw_toast
-from attnlab.ui.core.session_run import session_run
+from attnlab.ui.core.session import session_run
 from attnlab.ui.core.shell import INSPECT_PAGE
 from attnlab.ui.core.uncertainty import (
     OF_SEEDS,

@@ -14,7 +14,7 @@ from attnlab.comparisons.many import run_all
 from attnlab.comparisons.summary import References, Row, references_of, summarise
 from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractGenerator
-from attnlab.live.background import Background
+from attnlab.live.jobs import Job
 from attnlab.optimum import FEW_BELIEFS
 from attnlab.runs.differences import Identity, identity_of
 from attnlab.runs.library import Library, LibraryError
@@ -22,10 +22,11 @@ from attnlab.runs.result import Result
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import Limits, check_comparison
 from attnlab.ui.compare.choice import choose
-from attnlab.ui.core.hosting import limits
+from attnlab.ui.core.figures import figure
+from attnlab.ui.core.jobs import draw_job_buttons, job_of, start_job
 from attnlab.ui.core.outside import draw_error, draw_warning
-from attnlab.ui.core.process_figures import answer_or_none, is_answered
-from attnlab.ui.core.session_work import draw_work_buttons, session_work
+from attnlab.ui.core.server import limits
+from attnlab.ui.core.session import session
 from attnlab.ui.library.session_library import session_library
 
 # More would make the page slow; the command line has no such bound.
@@ -81,13 +82,7 @@ def _references(generator: AbstractGenerator, length: int) -> References:
 
 def references_at_hand(experiment: Experiment) -> References | None:
     """Those of a process and length if they are there; asked for in any case."""
-    return answer_or_none(_references, experiment.generator, experiment.length)
-
-
-def references_missing(plan: Plan) -> int:
-    """Of how many processes and lengths they are still worked out."""
-    asked = {(e.generator, e.length) for s in plan.settings if (e := s.experiment) is not None}
-    return sum(not is_answered(_references, *each) for each in asked)
+    return figure(_references, experiment.generator, experiment.length)
 
 
 def rows_of(plan: Plan, results: tuple[Result, ...]) -> tuple[Row, ...]:
@@ -174,12 +169,13 @@ def _kept(result: Result, library: Library) -> tuple[Result, str]:
 
 
 WORK = "comparison"
-_PLAN, _SLOWER, _FOUND = "comparison_plan", "comparison_slower", "comparison_found"
+_SLOWER, _FOUND = "comparison_slower", "comparison_found"
 
 
 def begun_plan() -> Plan | None:
     """The comparison that was begun last."""
-    return st.session_state.get(_PLAN)
+    job = job_of(WORK)
+    return None if job is None else job.of
 
 
 def draw_start(grid: Grid | None) -> None:
@@ -194,7 +190,7 @@ def draw_start(grid: Grid | None) -> None:
         # All of it is known, as after the page was loaded again.
         _start(plan)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        draw_work_buttons(
+        draw_job_buttons(
             WORK,
             "Compare",
             start="compare_start",
@@ -230,10 +226,9 @@ def draw_start(grid: Grid | None) -> None:
 
 
 def _start(plan: Plan | None) -> None:
-    if plan is None:
-        return
-    st.session_state[_PLAN] = plan
-    session_work().start(WORK, partial(compare, plan, session_library().library, limits(), {}))
+    if plan is not None:
+        make = partial(compare, plan, session_library().library, limits(), {})
+        start_job(WORK, make, of=plan)
 
 
 def _size(plan: Plan) -> str:
@@ -246,7 +241,7 @@ def _size(plan: Plan) -> str:
     if len(new) < runs:
         told.append(f"{runs - len(new):,} there already")
     if new:
-        slower = st.session_state.get(_SLOWER)
+        slower = session().kept.get(_SLOWER)
         seconds = seconds_of(new) * (slower or 1.0)
         basis = "at the speed of the last ones" if slower else "a rough guess for this machine"
         told.append(f"about {duration(seconds)} ({basis})")
@@ -268,7 +263,7 @@ def _new_runs(plan: Plan) -> list[Experiment]:
 
 def _found_in_words(runs: Mapping[Identity, Experiment]) -> set[Identity]:
     """Those that the library has, or had when they were last looked for: to read one takes long."""
-    found: set[Identity] = st.session_state.setdefault(_FOUND, set())
+    found: set[Identity] = session().kept.setdefault(_FOUND, set())
     try:
         library = session_library().library
         for identity in runs.keys() - found:
@@ -298,12 +293,12 @@ def _one_figure(value: float) -> str:
     return f"{round(value) if value < 10 else round(value, -1 if value < 100 else -2):,.0f}"
 
 
-def draw_progress(work: Background, *, total: int, key: str) -> ComparisonProgress:
+def draw_progress(work: Job, *, total: int, key: str) -> ComparisonProgress:
     """Draw how many of `total` runs are there, in a container of that `key`; return the runs."""
     state = work.state()
     progress: ComparisonProgress = state.latest or ComparisonProgress()
     if progress.slower is not None:
-        st.session_state[_SLOWER] = progress.slower
+        session().kept[_SLOWER] = progress.slower
     with st.container(key=key):
         if state.error:
             draw_error(f"The runs ended by an error. {state.error}")

@@ -20,7 +20,7 @@ from attnlab.runs.links import control_key, control_values
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_limits
 from attnlab.training.presets import FIRST_PRESET, PRESETS
-from attnlab.ui.core.hosting import limits
+from attnlab.ui.core.server import limits
 
 OWN_SETTINGS = "(own settings)"
 # The values of all controls before and after they were last set, and the count of its receipt.

@@ -1,1 +1,1 @@
-"""What every page stands on: its frame, its fragments, its charts, its words, its session."""
+"""What all pages use: shell, fragments, charts, texts, session, jobs and figures."""

@@ -1,11 +1,9 @@
-"""Parts of a page that are drawn again without the rest, and how their pictures arrive whole.
+"""Parts of a page that are drawn again without the rest.
 
-The script of a page runs in a thread of its own and leaves what it draws to the server's event
-loop. If a request of the browser comes between the end of a script and the last of its messages,
-Streamlit takes the next script for the only one and drops those messages. A request for the whole
-page draws them anew; one for a fragment, by a timer or by one of its controls, would leave the
-page torn. So scripts end when the event loop has taken their messages. The report upstream is
-streamlit/streamlit#9188; docs/streamlit.md says how to find that this can go.
+Streamlit drops messages that are still queued when the next rerun starts. A rerun of the whole
+page sends them again; a rerun of a fragment would leave gaps in the page. So scripts end when the
+event loop has taken their messages. The report upstream is streamlit/streamlit#9188;
+docs/streamlit.md says how to find that this can go.
 """
 
 import asyncio
@@ -18,6 +16,8 @@ from typing import Any
 
 import streamlit as st
 
+from attnlab.ui.core.session import session
+
 # Of the thread that a script runs in.
 _DELIVERING = ContextVar("delivering", default=False)
 # Longer than any event loop is busy; a script that waits for more has lost its server.
@@ -25,7 +25,7 @@ _PATIENCE_SECONDS = 10.0
 
 
 class _Server:
-    """What scripts know of the server that they run in; nothing in tests without one."""
+    """The event loop of the server; None in tests without one."""
 
     loop: asyncio.AbstractEventLoop | None = None
 
@@ -36,13 +36,13 @@ def _server() -> _Server:
 
 
 def keep_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Tell scripts of the event loop that sends their messages."""
+    """Keep the event loop that sends the messages of scripts."""
     _server().loop = loop
 
 
 @contextmanager
 def delivered() -> Iterator[None]:
-    """What is drawn within it is on its way when it ends. Within another one it does nothing."""
+    """Wait at the end until all messages were sent. Does nothing inside another one."""
     if _DELIVERING.get():
         yield
         return
@@ -66,15 +66,20 @@ def _wait_for_loop(loop: asyncio.AbstractEventLoop | None) -> None:
 def fragment(
     draw: Callable[..., None], *, key: str | None = None, seconds: float | None = None
 ) -> Callable[..., None]:
-    """`draw` as a part of its own: its controls draw nothing else anew. Also as a decorator.
+    """Make `draw` a fragment: its controls rerun it alone. Also a decorator.
 
-    With `seconds` it is drawn again every so many seconds.
+    With `seconds` it is drawn again every this many seconds.
     """
 
     @functools.wraps(draw)
     def draw_delivered(*arguments: Any) -> None:
+        is_alone = not _DELIVERING.get()
         with delivered():
+            before = len(session().missing)
             draw(*arguments)
+            if is_alone and len(session().missing) > before:
+                # The timer that waits for figures is outside this part of the page.
+                st.rerun()
 
     return st.fragment(draw_delivered, key=key, run_every=seconds)
 
@@ -87,17 +92,37 @@ def draw_while(
     seconds: float = 0.5,
     waited: Hashable | None = None,
 ) -> None:
-    """Draw a part of the page, again by itself while something is waited for.
+    """Draw a part of the page, repeatedly while `waiting_for` returns something true.
 
-    When what is waited for changes the page is drawn once more, so that its rest hears of it, and
-    the timer stops or begins. `waited` is what the rest was drawn by, where that is not what is so
-    now. Below half a second Streamlit does not fade what it draws again.
+    When its value changes the whole page is drawn again, and the timer starts or stops.
+
+    Args:
+        waiting_for: Returns what the part waits for.
+        draw: Draws the part.
+        key: The key of the fragment.
+        seconds: Between two draws. Up to half a second Streamlit does not fade the old content.
+        waited: The value that the rest of the page was drawn with; by default the current one.
     """
     before = waiting_for() if waited is None else waited
 
-    def draw_or_tell() -> None:
+    def draw_or_rerun() -> None:
         if waiting_for() != before:
             st.rerun()
         draw()
 
-    fragment(draw_or_tell, key=key, seconds=seconds if before else None)()
+    fragment(draw_or_rerun, key=key, seconds=seconds if before else None)()
+
+
+def draw_in_code(*code: str, lead: str = "", title: str = "In code", key: str = "in_code") -> None:
+    """Draw scripts in a panel, below the words that lead to them.
+
+    Drawn when opened: the browser's part that colours code is larger than all others together,
+    and would be loaded before the charts.
+    """
+    panel = st.expander(title, key=key, on_change="rerun", icon=":material/code:")
+    if panel.open:
+        with panel:
+            if lead:
+                st.markdown(lead)
+            for script in code:
+                st.code(script, language="python")

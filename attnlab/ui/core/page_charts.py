@@ -10,8 +10,8 @@ import streamlit as st
 from attnlab.charts import Drawing, as_picture, to_png, to_svg
 from attnlab.ui.core.fragments import fragment
 from attnlab.ui.core.page_theme import has_large_type, on_dark
+from attnlab.ui.core.session import session
 
-_CHARTS = "charts_on_page"
 # Of an exported chart: pixels across, and letters in a line of its text alternative.
 _WIDTH, _LETTERS_A_LINE = 640, 92
 
@@ -58,12 +58,12 @@ def draw_chart(
 
 def charts_on_page() -> dict[str, DrawnChart]:
     """Return the charts drawn since the last run of the whole page, by name."""
-    return st.session_state.setdefault(_CHARTS, {})
+    return session().charts
 
 
 def forget_charts() -> None:
     """Empty the list of charts, at the start of a page."""
-    st.session_state[_CHARTS] = {}
+    session().charts = {}
 
 
 def draw_export() -> None:

@@ -1,4 +1,4 @@
-"""What every page stands in: page configuration and navigation."""
+"""The frame of every page: page configuration and navigation."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,12 +12,13 @@ import streamlit as st
 from attnlab.ui.compare import choice as compared
 from attnlab.ui.controls.form_state import keep_form
 from attnlab.ui.controls.link_bar import complete_address, draw_lesson, follow_address
+from attnlab.ui.core.figures import begin_figures, end_figures
 from attnlab.ui.core.fragments import delivered
-from attnlab.ui.core.hosting import environment_problem
-from attnlab.ui.core.memory import note_session
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import draw_export, forget_charts
 from attnlab.ui.core.page_theme import draw_type_switch
+from attnlab.ui.core.server import environment_problem
+from attnlab.ui.core.session import session, watch_session
 from attnlab.ui.sequence_to_sequence import hands
 
 _PAGES = Path(__file__).parents[3] / "pages"
@@ -29,7 +30,6 @@ _IN_SHELL = ContextVar("in_shell", default=False)
 _SIDEBAR_WIDTH = 256
 
 TRAIN_PAGE, INSPECT_PAGE = _PAGES / "train.py", _PAGES / "inspect.py"
-_PAGE_BEFORE = "page_before"
 # What a page makes of its address beside the settings, by its path.
 _OF_ADDRESS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -51,39 +51,41 @@ if (window.innerWidth < 768)
 def run_shell() -> None:
     """Set the page up, draw the navigation and run the chosen page. For app.py alone."""
     with delivered():
-        note_session()
+        watch_session()
         _configure()
         page, is_lesson = _navigation()
         if problem := environment_problem():
             draw_error(problem)
             return
-        if st.session_state.get(_PAGE_BEFORE, page.url_path) != page.url_path:
+        is_new = session().page not in (None, page.url_path)
+        if is_new:
             keep_form()
         follow_address(has_own_settings=is_lesson, **_OF_ADDRESS.get(page.url_path, {}))
         forget_charts()
         draw_lesson()
-        _close_sidebar_of_phones(page.url_path)
+        _close_sidebar_of_phones(page.url_path, is_new=is_new)
+        session().page = page.url_path
+        before = begin_figures()
         with _shell():
             page.run()
+        end_figures(before)
         draw_export()
         draw_type_switch()
         complete_address(page.url_path)
 
 
-def _close_sidebar_of_phones(page: str) -> None:
-    """When another page is chosen: on a phone the menu is in the sidebar, which covers the page."""
-    before = st.session_state.get(_PAGE_BEFORE, page)
-    st.session_state[_PAGE_BEFORE] = page
+def _close_sidebar_of_phones(page: str, *, is_new: bool) -> None:
+    """Close the sidebar when a new page is chosen: on a phone it covers the page."""
     with st.container(key="unseen_sidebar"):
-        if before != page:
+        if is_new:
             st.html(_CLOSE_SIDEBAR % page, unsafe_allow_javascript=True)
 
 
 def ensure_shell() -> None:
-    """First call of every page. Starts over within the shell if the page runs without it.
+    """Start the page again within the shell if it runs without it. First call of every page.
 
-    Until somebody has opened the app, Streamlit takes the files of `pages/` for pages of their
-    own and runs a deep link's file alone. Calling `st.navigation` once ends that.
+    Until `st.navigation` was called once, Streamlit takes the files of `pages/` for pages and runs
+    the file of a link alone.
     """
     if not _IN_SHELL.get():
         _configure()
@@ -92,8 +94,8 @@ def ensure_shell() -> None:
 
 
 def _configure() -> None:
-    # Without an icon of its own a page takes the one of its navigation, which a browser would
-    # fetch from a server on the internet.
+    # Without an icon a page takes the one of its navigation, which a browser would fetch from a
+    # server on the internet.
     st.set_page_config(
         page_title="attnlab", page_icon="🔬", layout="wide", initial_sidebar_state=_SIDEBAR_WIDTH
     )
@@ -156,6 +158,6 @@ def _navigation():
         ),
     ]
     groups = {"Laboratory": laboratory, "Lessons": lessons, "Results": results}
-    # On a phone they stand in the sidebar, where else only the first dozen would be seen.
+    # On a phone they are in the sidebar, which would show only the first dozen otherwise.
     page = st.navigation(groups, position="top", expanded=True)
     return page, page in lessons

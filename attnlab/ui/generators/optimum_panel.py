@@ -8,15 +8,14 @@ import streamlit as st
 from attnlab.charts import TRUTHS, curve_chart, curve_table, map_chart, map_table, top_of_scale
 from attnlab.configuration.number_text import show_measured
 from attnlab.generators import AbstractGenerator
-from attnlab.live.background import Background
+from attnlab.live.jobs import JobState
 from attnlab.optimum import Best, Dependence, Optimum, Rung, informative_positions
-from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.figures import draw_gap, enumerate_exactly
+from attnlab.ui.core.jobs import draw_job, draw_job_buttons, forget_job, job_of, start_job
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import CHART_HEIGHT
-from attnlab.ui.core.process_figures import draw_gap, enumerate_exactly
-from attnlab.ui.core.session_work import draw_while_working, draw_work_buttons, session_work
 
-_WORK, _PLAN = "enumeration", "enumeration_plan"
+_WORK = "enumeration"
 # `{word}` is what the process calls a position.
 _KNOWS = {
     "uniform": "nothing: all tokens equally probable",
@@ -31,38 +30,30 @@ _MEASURES = {"replacement": "change of the prediction", "information": "loss wit
 def draw_enumeration(generator: AbstractGenerator, length: int, best: Optimum | None) -> None:
     """Below estimated figures: a button that has them enumerated, if that is possible at all."""
     plan = (generator, length)
-    if st.session_state.get(_PLAN) != plan:
-        session_work().forget(_WORK)
-        st.session_state[_PLAN] = plan
+    if (job := job_of(_WORK)) and job.of != plan:
+        forget_job(_WORK)
     if best is None or best.exact:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        draw_work_buttons(
+        draw_job_buttons(
             _WORK,
             "Enumerate exactly",
             start="enumerate_start",
             stop="enumerate_stop",
-            on_start=partial(
-                session_work().start, _WORK, partial(enumerate_exactly, generator, length)
-            ),
+            on_start=partial(start_job, _WORK, partial(enumerate_exactly, *plan), of=plan),
         )
-        draw_while_working(_WORK, _draw_work)
+        draw_job(_WORK, _draw_state, failed="The enumeration")
 
 
-def _draw_work(work: Background | None) -> None:
-    if work is None:
+def _draw_state(state: JobState | None) -> None:
+    if state is None:
         st.caption("These figures are estimated from a sample, which is quick.")
-        return
-    state = work.state()
-    with st.container(key="enumeration_status"):
-        if state.error:
-            draw_error(f"The enumeration ended by an error. {state.error}")
-        elif state.done:
-            st.caption("There are too many belief states to enumerate; the estimates stand.")
-        elif state.running:
-            st.caption(f":material/hourglass_top: {state.message or f'running: {state.latest} …'}")
-        else:
-            st.caption(f"stopped {state.message}")
+    elif state.running:
+        st.caption(f":material/hourglass_top: {state.message or f'running: {state.latest} …'}")
+    elif not state.done:
+        st.caption(f"stopped {state.message}")
+    elif not state.error:
+        st.caption("There are too many belief states to enumerate; the estimates stand.")
 
 
 def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:

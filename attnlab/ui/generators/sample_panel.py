@@ -16,9 +16,9 @@ from attnlab.charts import (
 from attnlab.configuration.number_text import show_measured
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Agreement, Counted, Frequencies
+from attnlab.ui.core.figures import draw_gap
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.process_figures import draw_gap
 
 _SEED = "sample_seed"
 # A narrower axis would make hills of rounding.

@@ -11,19 +11,13 @@ from attnlab.charts import overview_chart, overview_table
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.position_words import with_position_word
 from attnlab.inspection import Ablation, Effect, ablations, can_align, removals, replacements
-from attnlab.live.background import Background
+from attnlab.live.jobs import JobState
 from attnlab.models import AbstractModel, Trace
 from attnlab.models.inside import heads_of, layer_name
 from attnlab.training.experiment import Experiment
-from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.jobs import draw_job, draw_job_buttons, forget_job, job_of, start_job
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import on_dark
-from attnlab.ui.core.session_work import (
-    draw_while_working,
-    draw_work_buttons,
-    session_work,
-    work_in_words,
-)
 from attnlab.ui.inspect.view import known_truth, mean_patterns
 from attnlab.ui.train.inside.maps import head_picture
 
@@ -33,7 +27,7 @@ _MOST_COLUMNS, _LINE_HEIGHT, _LEGEND_HEIGHT = 6, 150, 24
 
 # A head: the kind of its map, its layer and its number there, both from 0.
 Head = tuple[str, int, int]
-_WORK, _MODEL = "ablations", "ablations_model"
+_WORK = "ablations"
 # Sequences whose mean patterns are drawn.
 _SEQUENCES = 256
 _TRUTH = (
@@ -126,7 +120,7 @@ def draw_edits(
         task = experiment.generator if experiment.generator.writes_target else None
         known = known_truth(experiment) if task is None else None
         if task is None and known is None:
-            st.caption(":material/hourglass_top: Working out the true dependence …")
+            st.caption(":material/hourglass_top: Computing the true dependence …")
             return
         frozen = None
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -144,10 +138,9 @@ def draw_edits(
                 ]
             # Models are kept, since the identity of one that is gone may be given again.
             replaced = (model, frozen)
-            before = st.session_state.get(_MODEL, (None, None))
-            if any(now is not then for now, then in zip(replaced, before, strict=True)):
-                st.session_state[_MODEL] = replaced
-                session_work().forget(_WORK)
+            job = job_of(_WORK)
+            if job and any(now is not then for now, then in zip(replaced, job.of, strict=True)):
+                forget_job(_WORK)
             make = partial(
                 ablations,
                 model,
@@ -157,34 +150,32 @@ def draw_edits(
                 earlier=frozen,
                 task=task,
             )
-            draw_work_buttons(
+            draw_job_buttons(
                 _WORK,
                 "Replace each head",
                 start="edits_start",
                 stop="edits_stop",
-                on_start=partial(session_work().start, _WORK, make),
+                on_start=partial(start_job, _WORK, make, of=replaced),
             )
         ways = replacements(has_earlier=frozen is not None, is_task=task is not None)
         trace = mean_patterns(model, test[:_SEQUENCES, :-1])
         shown = {"trace": trace, "ways": ways, "size": len(test), "is_task": task is not None}
-        draw_while_working(_WORK, partial(_draw, **shown))
+        count = len(heads_of(trace)) * len(ways)
+        if task is not None:
+            count -= sum(not can_align(trace.attention[place]) for place, _ in heads_of(trace))
+        draw_job(
+            _WORK,
+            partial(_draw, **shown),
+            failed="The figures",
+            progress=lambda found: (len(found or ()) / count, ""),
+        )
 
 
 def _draw(
-    work: Background | None, *, trace: Trace, ways: Sequence[str], size: int, is_task: bool
+    state: JobState | None, *, trace: Trace, ways: Sequence[str], size: int, is_task: bool
 ) -> None:
-    state = None if work is None else work.state()
     found: tuple[Ablation, ...] = (state and state.latest) or ()
     draw_heads(trace, removals_of_all(found), of=min(size, _SEQUENCES))
-    if state is None:
-        return
-    count = len(heads_of(trace)) * len(ways)
-    if is_task:
-        count -= sum(not can_align(trace.attention[place]) for place, _ in heads_of(trace))
-    if state.error:
-        draw_error(f"The figures ended by an error. {state.error}")
-    else:
-        st.caption(work_in_words(state, len(found) / count))
     if not found:
         return
     for title, figure in (("loss (nats)", "nll"), ("accuracy", "accuracy")):

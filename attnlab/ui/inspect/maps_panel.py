@@ -18,9 +18,10 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_limits
 from attnlab.ui.controls.uploads import Told, draw_upload, take_upload
 from attnlab.ui.core.fragments import draw_while
-from attnlab.ui.core.hosting import limits
 from attnlab.ui.core.outside import as_text, draw_error
 from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.core.server import limits
+from attnlab.ui.core.session import session
 from attnlab.ui.inspect.view import (
     UNITS,
     View,
@@ -31,7 +32,6 @@ from attnlab.ui.inspect.view import (
 )
 from attnlab.ui.train.inside.panel import draw_head_choice
 from attnlab.ui.train.inside.shown import Choice
-from attnlab.ui.train.session_past_runs import past_runs
 
 _HEIGHT, _LONG_HEIGHT, _ROW_HEIGHT = 300, 420, 150
 # Enough for a map that is steady to the eye, few enough to replace every day of each in passing.
@@ -262,7 +262,7 @@ def draw_two_runs(experiment: Experiment, model: AbstractModel, tokens: np.ndarr
 
 
 def _draw_run_choice() -> Run | None:
-    past = {run.number: run for run in past_runs()}
+    past = {run.number: run for run in session().past_runs}
     choice = st.selectbox(
         "other run",
         [*past, _FILE],

@@ -89,7 +89,7 @@ def _draw(run: LiveRun, experiment: Experiment, tokens: np.ndarray, view: View) 
     with left:
         known = known_truth(experiment)
         if known is None:
-            st.caption(":material/hourglass_top: Working out the true dependence …")
+            st.caption(":material/hourglass_top: Computing the true dependence …")
         else:
             _draw_rows(
                 experiment,

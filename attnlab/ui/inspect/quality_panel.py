@@ -21,19 +21,18 @@ from attnlab.generators.vocabulary import Vocabulary
 from attnlab.inspection import LikelihoodRatioTest, Quality, Transitions, quality
 from attnlab.inspection.predictions import Means
 from attnlab.inspection.targets import TargetTest
-from attnlab.live.background import Background
+from attnlab.live.jobs import JobState
 from attnlab.models import AbstractModel
 from attnlab.optimum import optimum
 from attnlab.training.evaluation import EvaluationByPosition
 from attnlab.training.experiment import Experiment
-from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.figures import figure
+from attnlab.ui.core.jobs import draw_job, job_of, start_job
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.process_figures import answer_or_none
-from attnlab.ui.core.session_work import draw_while_working, session_work
 from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
 from attnlab.ui.sequence_to_sequence.task_panel import draw_target_test
 
-_WORK, _MODEL = "quality", "quality_model"
+_WORK = "quality"
 _HEIGHT = 300
 # The level of the test that is spoken of.
 _LEVEL = 0.01
@@ -42,20 +41,18 @@ _LEVEL = 0.01
 def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray) -> None:
     """Figures over the whole test set, worked out once for a model, in their turn."""
     # The model itself is kept, since the identity of one that is gone may be given again.
-    if st.session_state.get(_MODEL) is not model:
-        st.session_state[_MODEL] = model
-        session_work().start(_WORK, partial(quality, experiment, model, test))
-    draw_while_working(_WORK, partial(_draw, experiment=experiment))
+    job = job_of(_WORK)
+    if job is None or job.of is not model:
+        start_job(_WORK, partial(quality, experiment, model, test), of=model)
+    draw_job(_WORK, partial(_draw, experiment=experiment), failed="The figures")
 
 
-def _draw(work: Background, *, experiment: Experiment) -> None:
-    state, vocabulary = work.state(), experiment.generator.vocabulary
+def _draw(state: JobState, *, experiment: Experiment) -> None:
+    work, vocabulary = job_of(_WORK), experiment.generator.vocabulary
     found: Quality | None = state.latest
-    if state.error:
-        draw_error(f"The figures ended by an error. {state.error}")
-    elif state.running:
+    if state.running:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f":material/hourglass_top: {state.message or 'Working it out …'}")
+            st.caption(f":material/hourglass_top: {state.message or 'Computing …'}")
             st.button("Stop", key="quality_stop", icon=":material/stop:", on_click=work.pause)
     elif not state.done:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -121,7 +118,7 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
 
 def _draw_by_day(found: EvaluationByPosition, experiment: Experiment) -> None:
     """The loss of every day that was trained on, beside what could be had of it."""
-    known = answer_or_none(optimum, experiment.generator, experiment.length)
+    known = figure(optimum, experiment.generator, experiment.length)
     if known is None:
         return
     floors = np.array([known.by_position[position].nll for position in found.positions])

@@ -12,7 +12,8 @@ from attnlab.models import AbstractModel, AttentionMap, Trace
 from attnlab.models.inside import mean_trace, trace_of
 from attnlab.optimum import Dependence, dependence, token_marginals, true_influence
 from attnlab.training.experiment import Experiment
-from attnlab.ui.core.process_figures import answer_or_none, is_answered
+from attnlab.ui.core.figures import figure, is_known
+from attnlab.ui.core.session import session
 from attnlab.ui.train.inside.panel import draw_head_choice, layer_key
 from attnlab.ui.train.inside.shown import Choice
 
@@ -27,13 +28,13 @@ UNITS = {"attends": "share", "depends": "total variation", "truth": "total varia
 
 def known_truth(experiment: Experiment) -> tuple[Dependence, Marginals] | None:
     """What predictions truly depend on, and how each day is distributed; None until known."""
-    true, marginals = (answer_or_none(f, experiment.generator, experiment.length) for f in _KNOWN)
+    true, marginals = (figure(f, experiment.generator, experiment.length) for f in _KNOWN)
     return None if true is None or marginals is None else (true, marginals)
 
 
 def is_truth_known(experiment: Experiment) -> bool:
     """Whether `known_truth` is there; asked for in any case."""
-    return all(is_answered(f, experiment.generator, experiment.length) for f in _KNOWN)
+    return all(is_known(f, experiment.generator, experiment.length) for f in _KNOWN)
 
 
 def sequence_comparison(
@@ -82,16 +83,16 @@ def mean_patterns(
 def kept_of_model(key: str, model: AbstractModel, rest: Any, make: Callable[[], Any]) -> Any:
     """What is made of a model and the rest of a question, once for the last ones under the key."""
     # The model itself is kept, since the identity of one that is gone may be given again.
-    kept = st.session_state.get(key)
+    kept = session().kept.get(key)
     if kept is None or kept[0] is not model or kept[1] != rest:
-        st.session_state[key] = kept = (model, rest, make())
+        session().kept[key] = kept = (model, rest, make())
     return kept[2]
 
 
 def _kept(key: str, question: Any, make: Callable[[], Any]) -> Any:
-    kept = st.session_state.get(key)
+    kept = session().kept.get(key)
     if kept is None or kept[0] != question:
-        st.session_state[key] = kept = (question, make())
+        session().kept[key] = kept = (question, make())
     return kept[1]
 
 

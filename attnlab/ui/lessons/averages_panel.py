@@ -16,7 +16,7 @@ from attnlab.lessons.stages import (
 )
 from attnlab.models.parts import Projection
 from attnlab.ui.controls.address_controls import linked
-from attnlab.ui.core.in_code import draw_in_code
+from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.lessons.kit import draw_matrix
 
 _MOST = {"B": 4, "T": 16, "C": 8}

@@ -24,18 +24,13 @@ from attnlab.lessons.costs import (
     measure_generation,
     over_rounds,
 )
-from attnlab.live.background import Background
+from attnlab.live.jobs import JobState
 from attnlab.models import TransformerOptions
 from attnlab.training.limits import check_limits
 from attnlab.ui.controls.address_controls import linked
-from attnlab.ui.core.hosting import hosted, limits
+from attnlab.ui.core.jobs import draw_job, draw_job_buttons, job_of, start_job
 from attnlab.ui.core.outside import draw_error
-from attnlab.ui.core.session_work import (
-    draw_while_working,
-    draw_work_buttons,
-    session_work,
-    work_in_words,
-)
+from attnlab.ui.core.server import hosted, limits
 from attnlab.ui.lessons.kit import choose, control_row, draw_figure
 from attnlab.ui.lessons.parameters_panel import Settings
 
@@ -144,12 +139,8 @@ def _transformer(settings: Settings) -> TransformerOptions:
 
 def _draw_buttons(name: str, plan: object, make: Callable[[], Iterator[CostProgress]]) -> None:
     """Draw Measure and Stop; `plan` is kept with what is measured."""
-
-    def start() -> None:
-        st.session_state[f"{name}_plan"] = plan
-        session_work().start(name, make)
-
-    draw_work_buttons(name, "Measure", start=f"{name}_start", stop=f"{name}_stop", on_start=start)
+    start = partial(start_job, name, make, of=plan)
+    draw_job_buttons(name, "Measure", start=f"{name}_start", stop=f"{name}_stop", on_start=start)
 
 
 def _draw_measured(
@@ -161,36 +152,34 @@ def _draw_measured(
     invitation: str,
 ) -> None:
     """Draw what was measured so far, and its message; it may be of an earlier plan."""
-    if session_work().of(name) is None:
+    job = job_of(name)
+    if job is None:
         st.info(invitation, icon=":material/timer:")
         return
-    measured = st.session_state[f"{name}_plan"]
-    if measured != plan:
+    if job.of != plan:
         st.info(
             "Settings changed. Press **Measure** to apply them; the previous results are below.",
             icon=":material/change_circle:",
         )
-    draw = partial(_draw_work, name=name, quantities=quantities, plan=measured, in_words=in_words)
-    draw_while_working(name, draw)
+    draw = partial(_draw_results, name=name, quantities=quantities, plan=job.of, in_words=in_words)
+    draw_job(
+        name,
+        draw,
+        failed="Measuring",
+        progress=lambda latest: (latest.share, latest.doing) if latest else (0.0, ""),
+    )
 
 
-def _draw_work(
-    work: Background,
+def _draw_results(
+    state: JobState,
     *,
     name: str,
     quantities: tuple[Quantity, ...],
     plan: object,
     in_words: Callable[[CostProgress, Any], str],
 ) -> None:
-    state = work.state()
-    progress: CostProgress = state.latest or CostProgress(0.0, "", (), 0.0)
-    with st.container(key=f"{name}_status"):
-        if state.error:
-            draw_error(f"Measuring ended by an error. {state.error}")
-        else:
-            words = work_in_words(state, progress.share)
-            st.progress(progress.share, " · ".join(filter(None, (words, progress.doing))))
-    if not progress.measured:
+    progress: CostProgress | None = state.latest
+    if progress is None or not progress.measured:
         return
     for column, quantity in zip(st.columns(len(quantities), gap="medium"), quantities, strict=True):
         _draw_quantity(column, quantity, progress)

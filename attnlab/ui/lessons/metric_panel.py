@@ -21,18 +21,12 @@ from attnlab.lessons.kernel_regression import (
     left_out_error,
 )
 from attnlab.lessons.regression_data import PLANES, Sample, draw_sample
-from attnlab.live.background import Background
+from attnlab.live.jobs import JobState
 from attnlab.ui.controls.address_controls import linked
-from attnlab.ui.core.outside import draw_error
-from attnlab.ui.core.session_work import (
-    draw_while_working,
-    draw_work_buttons,
-    session_work,
-    work_in_words,
-)
+from attnlab.ui.core.jobs import draw_job, draw_job_buttons, forget_job, job_of, start_job
 from attnlab.ui.lessons.kit import control_row, draw_figure
 
-_WORK, _PLAN = "metric", "metric_plan"
+_WORK = "metric"
 _STEPS, _LEARNING_RATE = 400, 0.1
 # So that a second's work takes long enough to be watched.
 _REST_SECONDS = 0.08
@@ -66,22 +60,22 @@ def draw_metric() -> None:
         limits = 0.05, 1.0, 0.3, 0.05
         start = linked(st.slider, "bandwidth to start from", *limits, key="metric_start", width=240)
         task, plan = _task(name, seed), (name, seed, start)
-        if st.session_state.get(_PLAN) != plan:
+        if (job := job_of(_WORK)) and job.of != plan:
             # What was learned on other data says nothing about these.
-            session_work().forget(_WORK)
-            st.session_state[_PLAN] = plan
-        draw_work_buttons(
+            forget_job(_WORK)
+        draw_job_buttons(
             _WORK,
             "Train W_Q and W_K",
             start="metric_train",
             stop="metric_stop",
-            on_start=partial(_start, task.sample, start),
+            on_start=partial(_start, task.sample, plan),
         )
     st.caption(
         f"{PLANES[name].summary} {len(task.sample.y)} points, noise {task.noise:g}; "
         f"{_STEPS} steps of Adam, learning rate {_LEARNING_RATE:g}."
     )
-    draw_while_working(_WORK, partial(_draw_work, task=task, start=start))
+    draw = partial(_draw_learned, task=task, start=start)
+    draw_job(_WORK, draw, failed="Training", progress=_progress)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
@@ -97,25 +91,24 @@ def _task(name: str, seed: int) -> _Task:
     return _Task(sample, data.noise, new, bandwidth, loss, error)
 
 
-def _start(sample: Sample, start: float) -> None:
+def _start(sample: Sample, plan: tuple[str, int, float]) -> None:
     def make():
         settings = {"learning_rate": _LEARNING_RATE, "steps": _STEPS}
-        return learn_metric(*sample, isotropic(2, start), **settings)
+        return learn_metric(*sample, isotropic(2, plan[-1]), **settings)
 
-    session_work().start(_WORK, make, rest=_REST_SECONDS)
+    start_job(_WORK, make, of=plan, rest=_REST_SECONDS)
 
 
-def _draw_work(work: Background | None, *, task: _Task, start: float) -> None:
-    state = None if work is None else work.state()
-    if state is not None and state.error:
-        draw_error(f"Training ended by an error. {state.error}")
-    progress = None if state is None else state.latest
-    if progress is None:
-        progress = MetricProgress(0, isotropic(2, start), np.zeros(0))
-    share = progress.step / _STEPS
-    word = "ready" if state is None else work_in_words(state, share)
-    with st.container(key="metric_status"):
-        st.progress(share, f"{word} · step {progress.step:03d} of {_STEPS}")
+def _progress(latest: MetricProgress | None) -> tuple[float, str]:
+    step = latest.step if latest else 0
+    return step / _STEPS, f"step {step:03d} of {_STEPS}"
+
+
+def _draw_learned(state: JobState | None, *, task: _Task, start: float) -> None:
+    if state is None:
+        with st.container(key="metric_status"):
+            st.progress(0.0, f"ready · {_progress(None)[1]}")
+    progress = (state and state.latest) or MetricProgress(0, isotropic(2, start), np.zeros(0))
     _draw_figures(progress, task)
     left, *others = st.columns([4, 3, 3], gap="medium")
     known = {"best fixed bandwidth": task.loss[0], "noise alone": task.noise**2}

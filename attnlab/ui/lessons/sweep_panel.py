@@ -33,20 +33,15 @@ from attnlab.lessons.sweep import (
     steps_to,
     target_gap,
 )
-from attnlab.live.background import Background
+from attnlab.live.jobs import JobState
 from attnlab.training.presets import PRESETS
 from attnlab.ui.controls.address_controls import linked
-from attnlab.ui.core.hosting import limits
+from attnlab.ui.core.jobs import draw_job, draw_job_buttons, job_of, start_job
 from attnlab.ui.core.outside import draw_error
-from attnlab.ui.core.session_work import (
-    draw_while_working,
-    draw_work_buttons,
-    session_work,
-    work_in_words,
-)
+from attnlab.ui.core.server import limits
 from attnlab.ui.lessons.kit import choose, control_row, draw_figure
 
-_WORK, _PLAN = "sweep", "sweep_plan"
+_WORK = "sweep"
 _PROCESSES = ("markov", "recall", "ndays", "dotmod")
 _NAMES = {"1/sqrt(d)": SCALED, "none": UNSCALED}
 _HEIGHT = 270
@@ -62,7 +57,7 @@ def draw_sweep() -> None:
         seeds = linked(st.slider, "seeds", 2, 6, 3, 1, key="sweep_seeds", width=160)
         sweep = _sweep(process, steps, seeds)
         refusal = _refusal(sweep)
-        state = draw_work_buttons(
+        state = draw_job_buttons(
             _WORK,
             "Train all",
             start="sweep_start",
@@ -81,7 +76,7 @@ def draw_sweep() -> None:
             icon=":material/play_circle:",
         )
         return
-    plan = st.session_state[_PLAN]
+    plan: Sweep = job_of(_WORK).of
     if plan != sweep:
         st.info(
             "Settings changed. Press **Train all** to apply them; the previous runs are below.",
@@ -99,8 +94,12 @@ def draw_sweep() -> None:
         )
         label = "target: % of what can be learned"
         percent = linked(st.slider, label, 50, 99, 90, 1, key="sweep_target", width=280)
-    draw = partial(_draw_work, plan=plan, gain=gains.index(gain), share=percent / 100)
-    draw_while_working(_WORK, draw)
+    draw_job(
+        _WORK,
+        partial(_draw_runs, plan=plan, gain=gains.index(gain), share=percent / 100),
+        failed="The runs",
+        progress=lambda latest: (latest.share, latest.doing) if latest else (0.0, ""),
+    )
 
 
 def _sweep(process: str, steps: int, seeds: int) -> Sweep:
@@ -121,22 +120,13 @@ def _refusal(sweep: Sweep) -> str:
 
 
 def _start(sweep: Sweep) -> None:
-    if _refusal(sweep):
-        return
-    st.session_state[_PLAN] = sweep
-    session_work().start(_WORK, partial(run_sweep, sweep))
+    if not _refusal(sweep):
+        start_job(_WORK, partial(run_sweep, sweep), of=sweep)
 
 
-def _draw_work(work: Background, *, plan: Sweep, gain: int, share: float) -> None:
-    state = work.state()
-    progress: SweepProgress = state.latest or SweepProgress(0.0, "", ())
-    with st.container(key="sweep_status"):
-        if state.error:
-            draw_error(f"The runs ended by an error. {state.error}")
-        else:
-            words = work_in_words(state, progress.share)
-            st.progress(progress.share, " · ".join(filter(None, (words, progress.doing))))
-    if progress.tracks:
+def _draw_runs(state: JobState, *, plan: Sweep, gain: int, share: float) -> None:
+    progress: SweepProgress | None = state.latest
+    if progress is not None and progress.tracks:
         _draw_initial(progress.tracks, plan, gain)
         _draw_during(progress.tracks, plan, gain)
         _draw_results(progress.tracks, plan, gain, target_gap(plan.experiment, share), share)

@@ -7,24 +7,23 @@ import streamlit as st
 
 from attnlab.charts import losses_chart, losses_table
 from attnlab.configuration.options import OptionError
-from attnlab.live.keeping import Keeping
 from attnlab.live.live_run import LiveRun
+from attnlab.live.progress import Autosave
 from attnlab.runs.differences import differing_settings
 from attnlab.runs.library import BIN_DAYS, Entry, Library, LibraryError, Query
 from attnlab.runs.run_file_header import RunFileError
 from attnlab.training.limits import check_limits
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.link_bar import go_to
-from attnlab.ui.core.hosting import limits
 from attnlab.ui.core.outside import as_text, draw_toast
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import CHART_HEIGHT, on_dark
-from attnlab.ui.core.session_run import session_keeper
+from attnlab.ui.core.server import limits
+from attnlab.ui.core.session import session_keeper, shelve_run
 from attnlab.ui.core.shell import INSPECT_PAGE, TRAIN_PAGE
 from attnlab.ui.library.session_library import Kept, kept_as
 from attnlab.ui.library.table import figures_of, name_of, set_ticked, ticked
 from attnlab.ui.train.loss_panel import known_losses
-from attnlab.ui.train.session_past_runs import shelve_run
 
 
 def open_run(run: LiveRun, library: Library, number: int) -> bool:
@@ -43,18 +42,18 @@ def open_run(run: LiveRun, library: Library, number: int) -> bool:
             return False
         check_limits(stored.experiment, limits())
     except (LibraryError, RunFileError, OptionError) as error:
-        draw_toast(f"{error} Your present run is kept.")
+        draw_toast(f"{error} Your current run is kept.")
         return False
     shelve_run(run)
-    keeping = Keeping(session_keeper(), kept=kept_as(library, entry))
-    run.resume(stored, keeping=keeping, seconds=entry.result.seconds)
+    autosave = Autosave(session_keeper(), kept=kept_as(library, entry))
+    run.resume(stored, autosave=autosave, seconds=entry.result.seconds)
     fill_form(stored.experiment)
     return True
 
 
 def is_present(run: LiveRun, library: Library, number: int) -> bool:
     """Whether the session's run is that of the library."""
-    kept = run.keeping.kept
+    kept = run.autosave.kept
     return isinstance(kept, Kept) and kept.library is library and kept.number == number
 
 

@@ -15,16 +15,15 @@ from attnlab.runs.library import ArchiveError, Entry, Library, LibraryError, Que
 from attnlab.runs.result import result_of
 from attnlab.runs.storage import RunFileError, from_bytes, is_run_file
 from attnlab.ui.controls.uploads import Told, draw_upload, take_upload
-from attnlab.ui.core.hosting import hosted
 from attnlab.ui.core.outside import as_message, as_text, draw_error, draw_toast
-from attnlab.ui.core.session_run import session_keeper, watched_runs
+from attnlab.ui.core.server import hosted
+from attnlab.ui.core.session import open_sessions, session, session_keeper
 from attnlab.ui.library.actions import attempt, open_run
 from attnlab.ui.library.session_library import Kept, SessionLibrary, session_library, try_again
 from attnlab.ui.library.table import ago, clear_filters
 
 # The newest of them that can be continued is looked for among so many.
 _MOST_LOOKED_AT = 5
-_TOLD = "library_problem_told"
 
 
 def draw_continue_offer(run: LiveRun) -> None:
@@ -74,16 +73,16 @@ def draw_library_problem() -> None:
 
 def tell_what_was_not_kept() -> None:
     """Once for every reason: why a run is not in the library."""
-    problem = session_keeper().problem
-    if problem and st.session_state.get(_TOLD) != problem:
-        draw_toast(f"This run goes on, but it is not kept. {problem}")
-    st.session_state[_TOLD] = problem
+    problem, kept = session_keeper().problem, session().kept
+    if problem and kept.get("library_problem") != problem:
+        draw_toast(f"This run continues, but it is not saved. {problem}")
+    kept["library_problem"] = problem
 
 
 def _newest(library: Library) -> Entry | None:
     at_work = {
         kept.number
-        for kept in (each.keeping.kept for each in watched_runs().all())
+        for kept in (each.autosave.kept for each in open_sessions().runs())
         if isinstance(kept, Kept) and kept.library is library
     }
     for entry in library.entries(Query(state="interrupted"), most=_MOST_LOOKED_AT):

@@ -10,7 +10,7 @@ import streamlit as st
 from attnlab.configuration.options import OptionError
 from attnlab.runs.library import Entry, Library, LibraryError, Query, library_folder
 from attnlab.runs.result import Result
-from attnlab.ui.core.hosting import hosted
+from attnlab.ui.core.server import hosted
 
 # Of a stranger's session: a few runs of the largest models that a server allows, and hundreds of
 # small ones.

@@ -17,8 +17,7 @@ from attnlab.runs.library import SORTS, Choices, Entry, Library, Query
 from attnlab.runs.result import STATES
 from attnlab.training.experiment import Experiment
 from attnlab.training.shares import learned_share
-from attnlab.ui.core.fragments import draw_while
-from attnlab.ui.core.process_figures import answer_or_none, is_answered
+from attnlab.ui.core.figures import figure
 
 MOST_TICKED = 100
 _TICKED, _TABLES = "library_ticked", "library_tables"
@@ -67,7 +66,7 @@ NOTHING = "–"
 
 def best_of(experiment: Experiment) -> Best | None:
     """The optimum of its process, if that is known already; asked for in any case."""
-    known = answer_or_none(optimum, experiment.generator, experiment.length)
+    known = figure(optimum, experiment.generator, experiment.length)
     return None if known is None else known.final
 
 
@@ -252,7 +251,7 @@ ROWS_ON_PAGE = 25
 
 
 def draw_table(entries: tuple[Entry, ...], *, first: int, count: int) -> None:
-    """These runs of `count`, from the `first`; again when the floors of all are known."""
+    """These runs of `count`, from the `first`."""
     numbers = tuple(entry.number for entry in entries)
     # Places of ticks in one table mean other runs in the next.
     key = f"library_table_{table_number()}_{hash(numbers)}"
@@ -284,12 +283,6 @@ def draw_table(entries: tuple[Entry, ...], *, first: int, count: int) -> None:
         "test set, ± one standard error; `learned` is of what can be learned. `loss curve`: the "
         "test loss along the run, the head of its field a uniform guess, the foot the floor."
     )
-    processes = {(e.result.experiment.generator, e.result.experiment.length) for e in entries}
-
-    def missing() -> bool:
-        return not all(is_answered(optimum, *process) for process in processes)
-
-    draw_while(missing, lambda: None, key="library_floors", seconds=0.5)
 
 
 def _row(entry: Entry) -> dict[str, object]:

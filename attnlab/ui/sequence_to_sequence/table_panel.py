@@ -17,8 +17,7 @@ from attnlab.ui.core.page_theme import has_large_type, on_dark
 from attnlab.ui.sequence_to_sequence.cards import Hand, draw_next, table_html
 from attnlab.ui.sequence_to_sequence.hands import draw_hand_editor, hands_of, heed_changes
 from attnlab.ui.train.bench import Bench
-from attnlab.ui.train.cursor import shown_moment
-from attnlab.ui.train.start import is_start_pending, with_starting_point
+from attnlab.ui.train.cursor import shown_moment, with_starting_point
 
 # `_PLAYED` is how many there are while the table plays. The slider follows it: what a browser sends
 # of a slider that moves by itself is where it stood a moment ago.
@@ -98,7 +97,7 @@ def draw_table(bench: Bench) -> None:
 
 
 def _changes(snapshot: Snapshot) -> bool:
-    return snapshot.active or is_playing() or is_start_pending(snapshot)
+    return snapshot.active or is_playing()
 
 
 def _draw(snapshot: Snapshot) -> None:

@@ -12,17 +12,17 @@ from attnlab.configuration.number_text import show_measured, show_percent
 from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractTask
 from attnlab.inspection.targets import TargetTest, check_targets
-from attnlab.live.background import Background
+from attnlab.live.jobs import JobState
 from attnlab.models import AbstractModel
 from attnlab.training.presets import PRESETS
 from attnlab.training.shares import share_in_training
 from attnlab.ui.controls.form_state import fill_form, read_form
-from attnlab.ui.core.outside import as_text, draw_error
-from attnlab.ui.core.session_work import draw_while_working, session_work
+from attnlab.ui.core.jobs import draw_job, job_of, start_job
+from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
 from attnlab.ui.train.bench import Bench
 
-_WORK, _MODEL = "target_test", "target_test_model"
+_WORK = "target_test"
 
 
 def draw_task_choice() -> None:
@@ -57,24 +57,21 @@ def draw_target_test(
 ) -> None:
     """`draw` of the figures when they are there; until then, that they are worked out."""
     # The model itself is kept, since the identity of one that is gone may be given again.
-    if st.session_state.get(_MODEL) is not model:
-        st.session_state[_MODEL] = model
-        session_work().start(_WORK, partial(_checked, task, model, test))
-    draw_while_working(_WORK, partial(_draw_tested, draw=draw))
+    job = job_of(_WORK)
+    if job is None or job.of is not model:
+        start_job(_WORK, partial(_checked, task, model, test), of=model)
+    draw_job(_WORK, partial(_draw_tested, draw=draw), failed="The test of whole targets")
 
 
 def _checked(task: AbstractTask, model: AbstractModel, test: np.ndarray) -> Iterator[TargetTest]:
     yield check_targets(task, model, jnp.asarray(test))
 
 
-def _draw_tested(work: Background | None, *, draw: Callable[[TargetTest], None]) -> None:
-    state = work.state()
-    if state.error:
-        draw_error(f"The test of whole targets ended by an error. {state.error}")
-    elif state.latest is None:
-        st.caption(f":material/hourglass_top: {state.message or 'Working out the exact match …'}")
-    else:
+def _draw_tested(state: JobState, *, draw: Callable[[TargetTest], None]) -> None:
+    if state.latest is not None:
         draw(state.latest)
+    elif not state.error:
+        st.caption(f":material/hourglass_top: {state.message or 'Computing the exact match …'}")
 
 
 def draw_task_figures(bench: Bench) -> None:

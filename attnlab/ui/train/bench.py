@@ -1,24 +1,259 @@
-"""What the pages that train have in common: controls, transport, and the part that moves."""
+"""What the pages that train have in common: controls, buttons, and the part that moves.
+
+The order on the screen is fixed, and all that comes and goes is below the charts.
+"""
 
 from typing import NamedTuple
 
+import numpy as np
 import streamlit as st
 
 from attnlab.configuration.options import OptionError
+from attnlab.configuration.position_words import with_position_word
+from attnlab.inspection import in_words, what_happened
 from attnlab.live.live_run import LiveRun
+from attnlab.models import Trace
+from attnlab.models.inside import mean_trace
+from attnlab.optimum import dependence, informative_positions, ladder
 from attnlab.runs.script import to_script
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.form import draw_form, draw_form_problem
 from attnlab.ui.controls.link_bar import draw_notices
 from attnlab.ui.controls.link_panel import draw_link_panel
-from attnlab.ui.core.in_code import draw_in_code
-from attnlab.ui.core.session_run import get_ready_for, session_run
-from attnlab.ui.library.place import draw_library_problem
-from attnlab.ui.train.files_panel import draw_files
-from attnlab.ui.train.live_panel import draw_live
-from attnlab.ui.train.runs_panel import draw_runs
-from attnlab.ui.train.transport import draw_transport, obey
+from attnlab.ui.core.figures import figure
+from attnlab.ui.core.fragments import draw_in_code, draw_while
+from attnlab.ui.core.outside import as_message, draw_error
+from attnlab.ui.core.page_theme import INSIDE_HEIGHT, LOSS_HEIGHT
+from attnlab.ui.core.session import session, session_run
+from attnlab.ui.library.place import (
+    draw_continue_offer,
+    draw_library_problem,
+    tell_what_was_not_kept,
+)
+from attnlab.ui.train.cursor import (
+    Moment,
+    advance_replay,
+    draw_replay,
+    draw_scrubber,
+    is_replaying,
+    shown_moment,
+    with_starting_point,
+)
+from attnlab.ui.train.figures_panel import draw_figures, draw_findings, draw_headline, draw_prospect
+from attnlab.ui.train.inside.panel import (
+    draw_inside,
+    draw_inside_choice,
+    draw_sequence_choice,
+    inside_of,
+)
+from attnlab.ui.train.inside.shown import MEAN, Choice, Shown
+from attnlab.ui.train.loss_panel import (
+    draw_axis_choice,
+    draw_loss,
+    draw_reference_choice,
+    draw_target,
+)
+from attnlab.ui.train.repeat import draw_curve_choice, draw_repeat, repeat_progress
+from attnlab.ui.train.runs_panel import draw_files, draw_runs
+from attnlab.ui.train.transport import (
+    apply_commands,
+    draw_amend,
+    draw_status,
+    draw_transport,
+    whose_figures,
+)
+
+
+def draw_live(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
+    """Draw everything that changes: four times a second while the run trains or is replayed.
+
+    Args:
+        run: The run.
+        form: What the controls describe.
+        snapshot: What the buttons were drawn by; if the run has ended since, they are drawn again.
+    """
+
+    def moves(now: Snapshot) -> tuple[bool, ...]:
+        return (now.active, is_replaying()) if now.active or is_replaying() else ()
+
+    draw_while(
+        lambda: moves(run.snapshot()),
+        lambda: _draw(run, form),
+        key="live",
+        seconds=0.25,
+        waited=moves(snapshot),
+    )
+    # Drawn with the whole page, since the table of runs shows its results, too.
+    draw_while(repeat_progress, lambda: None, key="repeated", waited=repeat_progress())
+
+
+def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
+    snapshot = run.snapshot()
+    tell_what_was_not_kept()
+    advance_replay(snapshot)
+    # Always there, so that a spinner in it moves nothing below.
+    with st.container(key="building"):
+        seen = with_starting_point(snapshot)
+    moment = None if seen.latest is None else shown_moment(seen)
+    informative = _informative(snapshot.experiment)
+    own, chosen = whose_figures(form, snapshot)
+    with st.container(gap="xxsmall"):
+        with st.container(
+            horizontal=True,
+            horizontal_alignment="distribute",
+            vertical_alignment="center",
+            gap="xsmall",
+            key="state",
+        ):
+            draw_status(snapshot, None if moment is None or moment.is_now else moment.step)
+            if snapshot.state == "idle":
+                draw_continue_offer(run)
+            elif moment is not None:
+                draw_headline(seen, moment.evaluation, own)
+        with st.container(key="prospect"):
+            if not draw_amend(form, snapshot):
+                with st.container(
+                    horizontal=True,
+                    horizontal_alignment="distribute",
+                    vertical_alignment="center",
+                    gap="small",
+                    key="best_and_seeds",
+                ):
+                    draw_prospect(form, chosen)
+                    with st.container(
+                        horizontal=True,
+                        vertical_alignment="center",
+                        gap="small",
+                        key="seeds",
+                        width="content",
+                    ):
+                        draw_repeat(form, snapshot.experiment)
+        # The controls decide what the charts above them show.
+        curve = st.container(key="curve", height=LOSS_HEIGHT, border=False)
+        inside = st.container(key="inside", height=INSIDE_HEIGHT, border=False)
+        controls = st.container(
+            horizontal=True, vertical_alignment="center", gap="xsmall", key="moment"
+        )
+        sentence = st.container(key="what_happened")
+    below = st.container(gap="small")
+    with controls:
+        draw_replay(seen)
+        with st.container(width="stretch"):
+            draw_scrubber(seen)
+        if moment is None:
+            within, choice = None, Choice()
+        else:
+            sequence = draw_sequence_choice(seen)
+            within = inside_of(moment.model, seen, sequence)
+            choice = Choice(sequence, *draw_inside_choice(within))
+    with sentence:
+        # The error beside the buttons says what is to be done first.
+        if isinstance(form, Experiment) or snapshot.state != "idle":
+            mean = within.trace if within and choice.sequence == MEAN else None
+            _draw_words(snapshot, seen, moment, informative, mean)
+    with below:
+        reading = st.container()
+        draw_findings(form)
+        if moment is not None:
+            draw_figures(seen, moment.evaluation)
+        with st.container(horizontal=True, vertical_alignment="center", gap="large"):
+            logarithmic = draw_axis_choice()
+            rungs = draw_reference_choice(seen)
+            over_seeds = draw_curve_choice(seen.experiment)
+            draw_target(run, seen)
+    cursor = None if moment is None or moment.is_now else moment.step
+    with curve:
+        draw_loss(
+            seen,
+            rungs,
+            cursor,
+            session().past_runs,
+            over_seeds,
+            logarithmic=logarithmic,
+        )
+    with inside:
+        if within is None:
+            st.caption(":material/hourglass_top: Preparing the run …")
+            return
+        at_rest = moment.is_now and not snapshot.active
+        days = () if informative is None else np.flatnonzero(informative) + 1
+        how = draw_inside(Shown(seen, within, choice, tuple(map(int, days)), at_rest))
+    with reading:
+        st.caption(how)
+
+
+def _informative(experiment: Experiment) -> np.ndarray | None:
+    true = figure(dependence, experiment.generator, experiment.length)
+    return None if true is None else informative_positions(true)
+
+
+def _draw_words(
+    snapshot: Snapshot,
+    seen: Snapshot,
+    moment: Moment | None,
+    informative: np.ndarray | None,
+    mean: Trace | None,
+) -> None:
+    """Draw what the run has learned, in a sentence; `mean` is the mean trace if it is known."""
+    if snapshot.state == "failed":
+        draw_error(snapshot.message)
+    elif snapshot.latest is None or snapshot.state == "idle":
+        st.markdown(_instructions(snapshot))
+    elif moment is not None and (words := _happened(seen, moment, informative, mean)):
+        st.markdown(f":material/history_edu: {words}")
+
+
+def _happened(
+    seen: Snapshot, moment: Moment, informative: np.ndarray | None, mean: Trace | None
+) -> str:
+    experiment = seen.experiment
+    rungs = figure(ladder, experiment.generator, experiment.length)
+    if rungs is None or informative is None:
+        return ""
+    tests = [test for test in seen.history.tests if test[0] < moment.step]
+    training, given = experiment.training, experiment.generator.given()
+    trace = mean or mean_trace(moment.model, seen.probes)
+    happened = what_happened(
+        [*tests, (moment.step, moment.evaluation)],
+        rungs,
+        vocab=experiment.generator.vocabulary.size,
+        informative=informative,
+        row=_row(trace, experiment),
+        layer=trace.attention[-1].layer + 1 if len(trace.attention) > 1 else None,
+        tokens=training.test_size * (experiment.length + 1 - given if given else 1),
+        losses=seen.history.losses,
+        last_step=training.steps,
+    )
+    words = in_words(happened, experiment.model, learning_rate=training.learning_rate)
+    return as_message(with_position_word(words, experiment.generator.position_word))
+
+
+def _row(trace: Trace, experiment: Experiment) -> np.ndarray | None:
+    """The pattern of the query that predicts, by head of the last layer; several of a task do."""
+    if not trace.attention or experiment.generator.given():
+        return None
+    return trace.attention[-1].pattern[:, experiment.read_position]
+
+
+def _instructions(snapshot: Snapshot) -> str:
+    if snapshot.in_queue:
+        return (
+            ":material/hourglass_top: Waiting in the queue: this server trains a limited "
+            "number of runs at a time. Yours starts by itself when its turn comes; keep this "
+            "page open."
+        )
+    if snapshot.state == "compiling":
+        return (
+            ":material/hourglass_top: Drawing the data and compiling the training program, "
+            "once per model shape."
+        )
+    if snapshot.state == "paused":
+        return ":material/pause_circle: Paused before the first step. Press **Continue**."
+    return (
+        ":material/play_circle: Press **Start** (key S) and watch: the charts show the untrained "
+        "model at step 0."
+    )
 
 
 class Bench(NamedTuple):
@@ -30,16 +265,15 @@ class Bench(NamedTuple):
 
 
 def draw_bench(title: str, *, about: str = "") -> Bench:
-    """Controls, buttons and everything that changes while the run trains.
+    """Draw controls, buttons and everything that changes while the run trains.
 
-    A page that says what it is `about` has its title above the buttons, else it stands beside them.
+    A page with an `about` has its title above the buttons, else beside them.
     """
     run = session_run()
     with st.sidebar:
         form = draw_form()
 
-    obey(run, form)
-    get_ready_for(form, run)
+    apply_commands(run, form)
     snapshot = run.snapshot()
     if about:
         with st.container(gap="small", key="heading"):

@@ -1,22 +1,34 @@
-"""The one step that every panel of the Train page shows."""
+"""The step that all panels of the Train page show, and the untrained model before the first one."""
 
 import bisect
+import dataclasses
+import gc
+import logging
 from typing import NamedTuple
 
+import numpy as np
 import streamlit as st
+from jaxtyping import Int
 
 from attnlab.charts import HOVER
-from attnlab.models import AbstractModel
+from attnlab.configuration.options import default_of
+from attnlab.live.live_run import compile_steps
+from attnlab.models import AbstractModel, parameter_count
+from attnlab.optimum import dependence, ladder, optimum
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.evaluation import Evaluation
-from attnlab.training.loop import schedule
+from attnlab.training.experiment import Experiment, prepare
+from attnlab.training.limits import feasibility
+from attnlab.training.loop import NO_TESTS, Look, look_at, schedule
+from attnlab.training.presets import FIRST_PRESET, PRESETS
+from attnlab.training.steps import AMENDABLE, Training
+from attnlab.ui.core.figures import compute_figures
+from attnlab.ui.core.server import environment_problem
+from attnlab.ui.core.session import session
 
 NOW = "now"
 LOSS_CHART = "loss_chart"
-# `_REPLAYED` is the step that a replay is at, if there is one, and `NOW` once it is over. The
-# slider follows it: what a browser sends of a slider that moves by itself is where it stood a
-# moment ago.
-_SHOWN, _REPLAYED = "shown_step", "replayed_step"
+_SHOWN = "shown_step"
 
 
 class Moment(NamedTuple):
@@ -33,12 +45,12 @@ class Moment(NamedTuple):
 
 
 def models_before(snapshot: Snapshot, moment: Moment) -> dict[int, AbstractModel]:
-    """The models of the run that were kept before that of the moment, by step."""
+    """Return the checkpoints before that of the moment, by step."""
     return {step: model for step, model in snapshot.history.checkpoints if step < moment.model_step}
 
 
 def draw_scrubber(snapshot: Snapshot) -> None:
-    """The slider through the run: a step that is shown everywhere, or now."""
+    """Draw the slider through the run: a step that all panels show, or now."""
     # All steps of the plan from the first moment on, so that the slider never jumps.
     planned = schedule(snapshot.experiment.training.steps).checkpoints
     kept = {step for step, _ in snapshot.history.checkpoints}
@@ -48,7 +60,7 @@ def draw_scrubber(snapshot: Snapshot) -> None:
     st.select_slider(
         "shown step",
         options,
-        # Where a slider stands in a browser that has heard nothing else.
+        # The position of the slider in a new browser.
         value=NOW,
         key=_SHOWN,
         persist_state="session",
@@ -61,12 +73,10 @@ def draw_scrubber(snapshot: Snapshot) -> None:
 
 
 def draw_replay(snapshot: Snapshot) -> None:
-    """The button that plays the run's history through the slider, or the one that stops it.
+    """Draw the button that replays the run, or the one that stops it.
 
-    They are two, since the message of a timer may take a click along that is then sent again by
-    itself: one that both begins and stops would do both.
+    They are two: the browser may send a click twice, and one button would start and stop.
     """
-    # A place for one of them, where the other does not stay until all is drawn.
     with st.container(key="run_replay", width="content"), st.empty():
         if is_replaying():
             st.button(
@@ -85,24 +95,25 @@ def draw_replay(snapshot: Snapshot) -> None:
 
 
 def is_replaying() -> bool:
-    """Whether the shown step moves by itself."""
-    return _REPLAYED in st.session_state
+    """Return whether a replay is running."""
+    return session().replayed_step is not None
 
 
 def advance_replay(snapshot: Snapshot) -> None:
-    """One step of a replay, from each kept model to the next, and then to now.
+    """Take one step of a replay, from each kept model to the next, and then to now.
 
-    It has ended when the browser has heard of that.
+    The slider follows the session: the browser sends where a slider was a moment ago. So a replay
+    at `NOW` ends only when the browser has sent that.
     """
-    if not is_replaying():
+    current = session()
+    at = current.replayed_step
+    if at is None:
         return
-    at = st.session_state[_REPLAYED]
     if snapshot.active or (at == NOW and st.session_state.get(_SHOWN, NOW) == NOW):
-        del st.session_state[_REPLAYED]
-        at = NOW
+        current.replayed_step, at = None, NOW
     elif at != NOW:
         kept = (step for step, _ in snapshot.history.checkpoints if step > at)
-        at = st.session_state[_REPLAYED] = next(kept, NOW)
+        at = current.replayed_step = next(kept, NOW)
     st.session_state[_SHOWN] = at
 
 
@@ -111,16 +122,17 @@ def _begin_replay(snapshot: Snapshot) -> None:
         return
     at = st.session_state.get(_SHOWN, NOW)
     first, _ = snapshot.history.checkpoints[0]
-    st.session_state[_REPLAYED] = first if at == NOW else at
+    session().replayed_step = first if at == NOW else at
 
 
 def _stop_replay() -> None:
     if is_replaying():
-        st.session_state[_SHOWN] = st.session_state.pop(_REPLAYED)
+        current = session()
+        st.session_state[_SHOWN], current.replayed_step = current.replayed_step, None
 
 
 def shown_moment(snapshot: Snapshot) -> Moment:
-    """The step pointed at, else the one scrubbed to, else now."""
+    """Return the step pointed at in the loss chart, else that of the slider, else now."""
     tests, models = dict(snapshot.history.tests), snapshot.history.checkpoints
     step = None if is_replaying() else _hovered_step()
     if step not in tests:
@@ -137,3 +149,73 @@ def _hovered_step() -> int | None:
     state = st.session_state.get(LOSS_CHART)
     points = state["selection"].get(HOVER, []) if state else []
     return int(points[0]["step"]) if points else None
+
+
+_LOG = logging.getLogger(__name__)
+
+
+class StartingPoint(NamedTuple):
+    """The untrained model and its evaluation, and the sequences of its patterns."""
+
+    look: Look
+    probes: Int[np.ndarray, "probes length"]
+    parameters: int
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs={Experiment: hash})
+def starting_point(experiment: Experiment) -> StartingPoint | None:
+    """Return what a run of the experiment shows at step 0; None if it cannot be computed.
+
+    The run itself shows the error when it is started.
+    """
+    try:
+        setup = prepare(experiment)
+        look = look_at(setup.state, setup, experiment.training, NO_TESTS)
+    # Such as more memory than there is.
+    except Exception:
+        _LOG.exception("The untrained model could not be built.")
+        return None
+    return StartingPoint(look, np.asarray(setup.probes), parameter_count(look.model))
+
+
+def without_course(experiment: Experiment) -> Experiment:
+    """Return the experiment with defaults for all that its starting point does not depend on."""
+    names = (*AMENDABLE, "schedule", "scheduled_sampling")
+    course = {name: default_of(Training, name) for name in names}
+    training = dataclasses.replace(experiment.training, **course)
+    return dataclasses.replace(experiment, training=training)
+
+
+def with_starting_point(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot; before the first evaluation, with the untrained model.
+
+    It is built while the run is idle, and shown until the run has an evaluation.
+    """
+    if snapshot.latest is not None:
+        return snapshot
+    kept, experiment = session().kept, without_course(snapshot.experiment)
+    if snapshot.state == "idle":
+        with st.spinner("Building the untrained model …"):
+            kept["starting_point"] = experiment, starting_point(experiment)
+    of, point = kept.get("starting_point", (None, None))
+    if of != experiment or point is None:
+        return snapshot
+    return dataclasses.replace(
+        snapshot, latest=point.look, probes=point.probes, parameters=point.parameters
+    )
+
+
+def warm_up() -> None:
+    """Compute and compile what the first page shows and trains, before anyone asks for it."""
+    if not environment_problem():
+        first = PRESETS[FIRST_PRESET].experiment
+        process = first.generator, first.length
+        starting_point(without_course(first))
+        compute_figures(
+            *((each, *process) for each in (dependence, optimum, ladder)),
+            (feasibility, first),
+        )
+        compile_steps(first)
+    # Modules and what they hold stay: later collections need not look at them.
+    gc.collect()
+    gc.freeze()

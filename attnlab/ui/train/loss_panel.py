@@ -14,9 +14,9 @@ from attnlab.optimum import Best, ladder, optimum
 from attnlab.runs.past_runs import PastRun
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
+from attnlab.ui.core.figures import figure
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import LOSS_HEIGHT, on_dark
-from attnlab.ui.core.process_figures import answer_or_none
 from attnlab.ui.train.cursor import LOSS_CHART
 
 # How near to the floor is near enough to stop.
@@ -26,8 +26,8 @@ _LEAST_TARGET = 0.01
 
 
 def draw_reference_choice(snapshot: Snapshot) -> Sequence[str]:
-    """Which rungs of the ladder stand on the chart, beside the uniform guess and the floor."""
-    rungs = answer_or_none(ladder, snapshot.experiment.generator, snapshot.experiment.length)
+    """Draw the choice of baselines on the chart, beside the uniform guess and the floor."""
+    rungs = figure(ladder, snapshot.experiment.generator, snapshot.experiment.length)
     if rungs is None:
         return ()
     names = [rung.name for rung in rungs[1:-1]]
@@ -52,7 +52,7 @@ def target_of(snapshot: Snapshot) -> float | None:
     The floor is that of the test sequences, the loss of the exact predictions on them: their luck
     has no part in the distance from it.
     """
-    known = answer_or_none(optimum, snapshot.experiment.generator, snapshot.experiment.length)
+    known = figure(optimum, snapshot.experiment.generator, snapshot.experiment.length)
     if known is None:
         return None
     floor = of_test = known.final.nll
@@ -79,17 +79,17 @@ def known_losses(experiment: Experiment, rungs: Sequence[str]) -> dict[str, Best
     """Return the predictors that do not depend on the run, by name: the floor and others."""
     vocab = experiment.generator.vocabulary.size
     known = {"uniform guess": Best(float(np.log(vocab)), 1 / vocab)}
-    for rung in answer_or_none(ladder, experiment.generator, experiment.length) or ():
+    for rung in figure(ladder, experiment.generator, experiment.length) or ():
         if rung.name in rungs:
             known[rung.name] = rung.best
-    best = answer_or_none(optimum, experiment.generator, experiment.length)
+    best = figure(optimum, experiment.generator, experiment.length)
     if best is not None:
         known["floor"] = best.final
     return {n if each.exact else f"{n} (estimated)": each for n, each in known.items()}
 
 
 def draw_axis_choice() -> bool:
-    """Whether the steps stand on a logarithmic axis."""
+    """Draw the switch for a logarithmic axis of steps."""
     return st.toggle(
         "logarithmic steps",
         key="log_steps",
@@ -161,13 +161,13 @@ def loss_drawing(
 def loss_in_words(snapshot: Snapshot, past: Sequence[PastCurve] = ()) -> str:
     """The chart's text alternative.
 
-    A text that changes draws the chart anew, so it names no figure that still moves.
+    A changed text would draw a new chart, so it names no figure that still changes.
     """
     if snapshot.active or snapshot.latest is None:
         return "Loss against step."
     experiment, latest = snapshot.experiment, snapshot.latest
     subject = f"Loss against step: {experiment.model.name} on {experiment.generator.name}."
-    best = answer_or_none(optimum, experiment.generator, experiment.length)
+    best = figure(optimum, experiment.generator, experiment.length)
     test = show_measured(latest.evaluation.nll, latest.evaluation.nll_stderr)
     figures = [f"Test loss {test} nats at step {latest.step:,}."]
     if best is not None:

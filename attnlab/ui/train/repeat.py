@@ -15,9 +15,10 @@ from attnlab.runs.differences import identity_of
 from attnlab.runs.library import Library, Query
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_work
-from attnlab.ui.core.hosting import limits
+from attnlab.ui.core.jobs import forget_job, job_of, start_job
 from attnlab.ui.core.outside import draw_toast
-from attnlab.ui.core.session_work import session_work
+from attnlab.ui.core.server import limits
+from attnlab.ui.core.session import session
 from attnlab.ui.core.uncertainty import (
     OF_SEEDS,
     caution_text,
@@ -28,25 +29,26 @@ from attnlab.ui.core.uncertainty import (
 from attnlab.ui.library.session_library import session_library
 
 SEEDS = 5
-_WORK, _OF, _KNOWN = "repeat", "repeated_experiment", "rows_over_seeds"
+_WORK, _KNOWN = "repeat", "rows_over_seeds"
 _CURVE = "curve_over_seeds"
 # Of the runs of one setting that a library may hold.
 _MOST_RUNS = 100
 
 
-def repeat_progress() -> tuple[int, bool]:
-    """How many of the repeated runs are there, and whether more come by themselves."""
-    work = session_work().of(_WORK)
-    state = None if work is None else work.state()
-    return (0, False) if state is None else (state.latest or 0, state.running)
+def repeat_progress() -> str:
+    """Return how many of the repeated runs are done while they train, else ""."""
+    job = job_of(_WORK)
+    state = None if job is None else job.state()
+    if state is None or not state.running:
+        return ""
+    return f"{state.latest or 0} of {SEEDS} seeds"
 
 
 def draw_repeat(form: Experiment | OptionError, shown: Experiment) -> None:
-    """The button, how far it is, and the figures of the settings that are `shown`."""
-    done, running = repeat_progress()
-    if running and st.session_state.get(_OF) is not None:
-        st.caption(f":material/repeat: {done} of {SEEDS} seeds", width="content")
-        st.button("Stop", key="repeat_stop", type="tertiary", on_click=_stop)
+    """Draw the button or the progress, and the figures of the settings that are `shown`."""
+    if progress := repeat_progress():
+        st.caption(f":material/repeat: {progress}", width="content")
+        st.button("Stop", key="repeat_stop", type="tertiary", on_click=forget_job, args=(_WORK,))
         return
     if row := row_over_seeds(shown):
         st.caption(_in_words(row), width="content", help=_help(row))
@@ -65,7 +67,7 @@ def row_over_seeds(experiment: Experiment) -> Row | None:
     """The finished runs of these settings that the library holds, if they have several seeds."""
     library = session_library().library
     query = Query(settings=identity_of(experiment).settings, state="done", sort="seed")
-    known: dict = st.session_state.setdefault(_KNOWN, {})
+    known: dict = session().kept.setdefault(_KNOWN, {})
     count = library.count(query)
     if known.get(query, (0, None))[0] != count:
         known[query] = count, _row(library, query)
@@ -114,18 +116,13 @@ def _start(form: Experiment) -> None:
     except OptionError as error:
         draw_toast(str(error))
         return
-    st.session_state[_OF] = form
     st.session_state[_CURVE] = True
-    session_work().start(_WORK, partial(_carry_out, repeated(form), session_library().library))
+    start_job(_WORK, partial(_carry_out, repeated(form), session_library().library))
 
 
 def _carry_out(experiments: Sequence[Experiment], library: Library) -> Iterator[int]:
     for number, _ in enumerate(run_all(experiments, library=library, limits=limits()), 1):
         yield number
-
-
-def _stop() -> None:
-    session_work().forget(_WORK)
 
 
 def _in_words(row: Row) -> str:
@@ -140,14 +137,14 @@ def _help(row: Row) -> str:
         f"{value:.3f} (seed {seed})" for seed, value in figures_of(row, "accuracy").items()
     )
     reached, caution = row.reached, caution_text(row.accuracy, row.learned)
-    told = [
+    parts = [
         f"Mean over runs of these settings, ± half of the {OF_SEEDS}.",
         f"Accuracy of each: {each}.",
         f"Loss {interval_text(row.nll)} nats.",
     ]
     if reached is not None:
-        told.append(
+        parts.append(
             f"Reached {reached.target:.0%} of what can be learned: {reached_text(reached)}."
         )
-    told += [f"Caution: {caution}."] if caution else []
-    return " ".join([*told, unseen_text(row.accuracy.n)])
+    parts += [f"Caution: {caution}."] if caution else []
+    return " ".join([*parts, unseen_text(row.accuracy.n)])

@@ -1,14 +1,20 @@
-"""The runs so far: what differed, what came of it, and what to do with each."""
+"""The past runs of the session, and downloads and uploads of the current one."""
+
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
 
 import pandas as pd
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnlab.comparisons.intervals import Interval
 from attnlab.comparisons.paired import common_seeds, compare
 from attnlab.configuration.number_text import show_measured, show_range
-from attnlab.configuration.options import quoted
+from attnlab.configuration.options import OptionError, quoted
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import differing_settings, label_of_change
+from attnlab.runs.history import to_csv
 from attnlab.runs.past_runs import (
     PastRun,
     baseline_of,
@@ -18,19 +24,25 @@ from attnlab.runs.past_runs import (
     steps_to,
     without_run,
 )
+from attnlab.runs.script import to_script
 from attnlab.runs.snapshot import Snapshot
+from attnlab.runs.storage import RunFileError, from_bytes, to_bytes
+from attnlab.training.limits import check_limits
 from attnlab.ui.controls.form_state import fill_form
-from attnlab.ui.core.outside import draw_toast
+from attnlab.ui.controls.uploads import Told, draw_upload, take_upload
+from attnlab.ui.core.fragments import draw_while
+from attnlab.ui.core.outside import draw_error, draw_toast
+from attnlab.ui.core.server import limits
+from attnlab.ui.core.session import return_to, session, shelve_run
 from attnlab.ui.train.loss_panel import TARGET, target_of
 from attnlab.ui.train.repeat import row_over_seeds
-from attnlab.ui.train.session_past_runs import past_runs, return_to, set_past_runs
 
-_PRESENT = "(present run)"
+_CURRENT = "(current run)"
 
 
 def draw_runs(run: LiveRun) -> None:
-    """A table of the present run and those before it, and the actions on a chosen one."""
-    past = past_runs()
+    """Draw a table of the current and past runs, and the actions on a selected one."""
+    past = session().past_runs
     panel = st.expander(
         f"Runs so far: {len(past) + 1}" if past else "Runs so far",
         key="runs",
@@ -70,11 +82,11 @@ def draw_runs(run: LiveRun) -> None:
             _draw_actions(run, past[rows[0]])
 
 
-def _table(past: tuple[PastRun, ...], present: Snapshot) -> pd.DataFrame:
+def _table(past: tuple[PastRun, ...], current: Snapshot) -> pd.DataFrame:
     """A row a run: its name, what it changed, its figures, and all settings that differ."""
     entries = [(_marked(run), run.label, run.snapshot) for run in past]
-    label = label_of_change(past[-1].stored.experiment, present.experiment)
-    entries.append((_PRESENT, label, present))
+    label = label_of_change(past[-1].stored.experiment, current.experiment)
+    entries.append((_CURRENT, label, current))
     differing = differing_settings([snapshot.experiment for _, _, snapshot in entries])
     baseline = baseline_of(past)
     rows = [
@@ -156,7 +168,7 @@ def _draw_actions(run: LiveRun, chosen: PastRun) -> None:
             "Unpin" if chosen.pinned else "Pin",
             key="run_keep",
             icon=":material/keep_off:" if chosen.pinned else ":material/keep:",
-            disabled=not chosen.pinned and not may_be_pinned(past_runs()),
+            disabled=not chosen.pinned and not may_be_pinned(session().past_runs),
             on_click=_change,
             args=(number,),
             kwargs={"pinned": not chosen.pinned},
@@ -179,13 +191,14 @@ def _draw_actions(run: LiveRun, chosen: PastRun) -> None:
             "Delete",
             key="run_delete",
             icon=":material/delete:",
-            on_click=lambda: set_past_runs(without_run(past_runs(), number)),
+            on_click=_delete,
+            args=(number,),
         )
 
 
 def _rename(number: int) -> None:
     name = st.session_state[f"run_name_{number}"].strip()
-    taken = {run.name for run in past_runs() if run.number != number}
+    taken = {run.name for run in session().past_runs if run.number != number}
     if name and name not in taken:
         _change(number, name=name)
     else:
@@ -193,9 +206,103 @@ def _rename(number: int) -> None:
 
 
 def _change(number: int, **changes: object) -> None:
-    set_past_runs(changed_run(past_runs(), number, **changes))
+    current = session()
+    current.past_runs = changed_run(current.past_runs, number, **changes)
+
+
+def _delete(number: int) -> None:
+    current = session()
+    current.past_runs = without_run(current.past_runs, number)
 
 
 def _return_to(run: LiveRun, chosen: PastRun) -> None:
     return_to(run, chosen)
     fill_form(chosen.stored.experiment)
+
+
+_UPLOAD = "run_file"
+
+
+def follow_run_file(run: LiveRun) -> None:
+    """Put the run of a file that was uploaded in the place of `run`. Before a control is drawn."""
+    take_upload(_UPLOAD, functools.partial(_load, run))
+
+
+def draw_files(run: LiveRun) -> None:
+    """Draw downloads of the current run, and an upload that replaces it."""
+    panel = st.expander(
+        "Save, load, export", key="files", on_change="rerun", icon=":material/save:"
+    )
+    if not panel.open:
+        return
+    with panel:
+        # Nothing else draws this panel again when the first figures come.
+        draw_while(lambda: run.snapshot().preparing, lambda: _draw_downloads(run), key="take_away")
+        draw_upload(
+            "Load a run",
+            key=_UPLOAD,
+            help="A file that attnlab saved. It replaces the current run.",
+        )
+
+
+class _Download(NamedTuple):
+    """A file to download: its button, and what makes it."""
+
+    key: str
+    label: str
+    ending: str
+    mime: str
+    make: Callable[[], str | bytes]
+
+
+def _draw_downloads(run: LiveRun) -> None:
+    """Draw a button for every file, which is made when it is clicked."""
+    if run.snapshot().latest is None:
+        st.caption("There is nothing to export before the first Start.")
+        return
+    experiment = run.experiment
+    parts = experiment.generator.name, experiment.model.name, f"seed{experiment.seed}"
+    name = "-".join(("attnlab", *parts))
+    with st.container(horizontal=True, gap="small"):
+        for download in _downloads(run):
+            st.download_button(
+                download.label,
+                data=download.make,
+                file_name=f"{name}{download.ending}",
+                mime=download.mime,
+                key=download.key,
+                on_click="ignore",
+                icon=":material/download:",
+            )
+    st.caption(
+        "The run file holds everything and can be loaded again; the script repeats the run with "
+        "attnlab alone and prints its figures; the CSV has a row for every step that was "
+        "measured."
+    )
+
+
+def _downloads(run: LiveRun) -> tuple[_Download, ...]:
+    return (
+        _Download("run_save", "Run", ".run", "application/octet-stream",
+                  lambda: to_bytes(run.stored())),
+        _Download("take_csv", "Losses, CSV", "-loss.csv", "text/csv",
+                  lambda: to_csv(run.snapshot().history)),
+        _Download("take_script", "Script, Python", ".py", "text/x-python",
+                  lambda: to_script(run.experiment, run.snapshot().history.changes)),
+    )  # fmt: skip
+
+
+def _load(run: LiveRun, file: UploadedFile | None) -> Told:
+    if file is None:
+        return None
+    try:
+        stored = from_bytes(file.getvalue())
+        check_limits(stored.experiment, limits())
+    except (RunFileError, OptionError) as error:
+        message = f"{quoted(file.name)}: {error} Your current run is kept."
+        return functools.partial(draw_error, message)
+    # First, since it alone may be ended half-way, and done again.
+    fill_form(stored.experiment)
+    shelve_run(run)
+    run.resume(stored)
+    return None

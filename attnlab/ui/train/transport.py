@@ -1,4 +1,4 @@
-"""The buttons that move a run, and the line that says where it stands."""
+"""The buttons that control a run, and its status line."""
 
 import dataclasses
 import random
@@ -13,9 +13,8 @@ from attnlab.training.changes import rescheduled
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import AMENDABLE
 from attnlab.ui.core.outside import as_text, draw_toast
-from attnlab.ui.train.session_past_runs import shelve_run
+from attnlab.ui.core.session import session, shelve_run
 
-_COMMANDS = "commands"
 _FASTEST = "full speed"
 # Steps a second at most, by the words of the menu.
 _SPEEDS = {
@@ -32,31 +31,30 @@ _START_WIDTH = 298
 
 
 def settings_differ(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
-    """Whether the controls ask for something else than the run at hand is doing."""
+    """Return whether the controls differ from the settings of the current run."""
     return snapshot.state != "idle" and form != snapshot.experiment
 
 
-def obey(run: LiveRun, form: Experiment | OptionError) -> None:
-    """Do what the buttons asked for since the last picture. After the controls are drawn.
+def apply_commands(run: LiveRun, form: Experiment | OptionError) -> None:
+    """Run the commands queued since the last rerun, after the controls are drawn.
 
-    Not in the buttons' callbacks: those know the controls of the picture that was clicked, and a
-    number typed just before the click would be missed. A run that has not begun follows the
-    controls.
+    Not in the callbacks of the buttons: those see the controls of the last rerun, and would miss a
+    number typed just before the click. A run that was not started follows the controls.
     """
     run.set_speed(_SPEEDS[st.session_state.get("run_speed", _FASTEST)])
-    commands = st.session_state.setdefault(_COMMANDS, [])
+    commands = session().commands
     while True:
         idle = run.snapshot().state == "idle"
         if idle and isinstance(form, Experiment) and form != run.experiment:
             run.reset(form)
         if not commands:
             return
-        _obey_one(commands.pop(0), run, form)
+        _apply(commands.pop(0), run, form)
 
 
-def _obey_one(command: str, run: LiveRun, form: Experiment | OptionError) -> None:
+def _apply(command: str, run: LiveRun, form: Experiment | OptionError) -> None:
     if isinstance(form, OptionError):
-        # A run at hand goes on whatever the controls say.
+        # The current run continues whatever the controls say.
         if command not in ("reset", "amend") and run.snapshot().state != "idle":
             getattr(run, command)()
         return
@@ -72,7 +70,7 @@ def _obey_one(command: str, run: LiveRun, form: Experiment | OptionError) -> Non
 
 def _amend(run: LiveRun, form: Experiment) -> None:
     if form == run.experiment:
-        # The click came twice.
+        # The browser sent the click twice.
         return
     before, step = run.experiment.training, run.snapshot().step
     try:
@@ -86,7 +84,7 @@ def _amend(run: LiveRun, form: Experiment) -> None:
 
 
 def needs_reset(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
-    """Whether the controls ask for more than the run at hand can go on with."""
+    """Return whether the controls ask for more than can change during the run."""
     if isinstance(form, OptionError):
         return True
     kept = {name: getattr(snapshot.experiment.training, name) for name in AMENDABLE}
@@ -95,7 +93,7 @@ def needs_reset(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
 
 
 def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
-    """Start, Pause, Step, Reset and New seed. `form` is what the controls describe."""
+    """Draw Start, Pause, Step, Reset and New seed. `form` is what the controls describe."""
     state, broken = snapshot.state, isinstance(form, OptionError)
     ended = state in ("done", "failed")
     differs = settings_differ(form, snapshot) and not broken
@@ -150,36 +148,36 @@ def _button(label: str, name: str, icon: str, shortcut: str, **more: object) -> 
         key=f"run_{name}",
         icon=f":material/{icon}:",
         shortcut=shortcut,
-        on_click=_ask_for,
+        on_click=_queue,
         args=(name,),
         **more,
     )
 
 
 def _start_label(form: Experiment, snapshot: Snapshot) -> str:
-    """What pressing Start would change, as far as there is room for it."""
+    """Return what pressing Start would change, as far as there is room for it."""
     changes = changes_between(snapshot.experiment, form)
-    told = str(changes[0]) if len(changes) == 1 else f"{len(changes)} settings"
-    if len(told) > _MOST_LETTERS:
-        told = changes[0].label
-    return f"Train with changes: {as_text(told)}"
+    words = str(changes[0]) if len(changes) == 1 else f"{len(changes)} settings"
+    if len(words) > _MOST_LETTERS:
+        words = changes[0].label
+    return f"Train with changes: {as_text(words)}"
 
 
-def _ask_for(command: str) -> None:
-    st.session_state.setdefault(_COMMANDS, []).append(command)
+def _queue(command: str) -> None:
+    session().commands.append(command)
 
 
 def _draw_seed() -> None:
-    # The one number in the app that nobody asks to be repeatable: the run it starts is.
+    # The one number in the app that need not be repeatable: the run it starts is.
     st.session_state["seed"] = random.SystemRandom().randrange(10_000)
-    _ask_for("reset")
+    _queue("reset")
 
 
 def draw_amend(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
-    """The button that goes on with changed settings; whether the model can be kept for that."""
+    """Draw the button that applies changed settings; return whether the model can be kept."""
     if not settings_differ(form, snapshot) or needs_reset(form, snapshot):
-        # A click that came twice is not one for the settings of later.
-        commands = st.session_state.get(_COMMANDS, [])
+        # A click that was sent twice must not apply later settings.
+        commands = session().commands
         commands[:] = [command for command in commands if command != "amend"]
         return False
     if snapshot.state not in ("running", "paused", "done"):
@@ -188,16 +186,16 @@ def draw_amend(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
         "Apply and continue",
         key="run_amend",
         icon=":material/edit:",
-        on_click=_ask_for,
+        on_click=_queue,
         args=("amend",),
     ):
-        # It stands in a part that is drawn alone; what is asked for is done with the whole page.
+        # The button is in a fragment; commands are run with the whole page.
         st.rerun()
     return True
 
 
 def whose_figures(form: Experiment | OptionError, snapshot: Snapshot) -> tuple[str, str]:
-    """What tells the run at hand from the controls, in Markdown: of the run, and of the controls.
+    """Return what differs between run and controls, in Markdown: of the run, of the controls.
 
     Empty where they agree.
     """

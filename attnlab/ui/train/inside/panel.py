@@ -12,9 +12,9 @@ from attnlab.models import AbstractModel, Trace
 from attnlab.models.inside import map_name, mean_trace, trace_of
 from attnlab.optimum import token_marginals
 from attnlab.runs.snapshot import Snapshot
+from attnlab.ui.core.figures import figure
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import INSIDE_HEIGHT, on_dark
-from attnlab.ui.core.process_figures import answer_or_none
 from attnlab.ui.train.inside.alignment import cross_maps
 from attnlab.ui.train.inside.shown import (
     ALIGNMENT,
@@ -136,7 +136,7 @@ def inside_of(model: AbstractModel, snapshot: Snapshot, sequence: int | str) -> 
         return Inside(trace, on_truth=on_true_alignment(experiment.generator, model, probes))
     if model.has_heads or experiment.generator.given():
         return Inside(trace)
-    marginals = answer_or_none(token_marginals, experiment.generator, experiment.length)
+    marginals = figure(token_marginals, experiment.generator, experiment.length)
     if marginals is None:
         return Inside(trace)
     many = _SEQUENCES if experiment.length <= _LONG else _LONG_SEQUENCES
@@ -149,7 +149,7 @@ def draw_inside(shown: Shown) -> str:
     """What the trace holds, in the chosen view; returns how to read it."""
     with st.container(key="chart_attention"):
         if shown.choice.view not in views_of(shown.inside):
-            st.caption(":material/hourglass_top: Working it out …")
+            st.caption(":material/hourglass_top: Computing …")
             return ""
         view = VIEWS[shown.choice.view]
         word = shown.snapshot.experiment.generator.position_word
@@ -160,11 +160,3 @@ def draw_inside(shown: Shown) -> str:
             drawing, name=view.title(shown), alt=with_position_word(view.alternative(shown), word)
         )
         return with_position_word(view.how(shown), word)
-
-
-def questions_inside(snapshot: Snapshot) -> list[tuple]:
-    """What `inside_of` waits for, of the model of the snapshot, if there is one."""
-    model = None if snapshot.latest is None else snapshot.latest.model
-    if model is None or model.has_heads or snapshot.experiment.generator.given():
-        return []
-    return [(token_marginals, snapshot.experiment.generator, snapshot.experiment.length)]

@@ -1,9 +1,11 @@
-"""Whom the server answers, and what its pages may load.
+"""The web server around the pages: who may reach it, what pages load, its errors and its log.
 
-Untrusted text cannot name what to load, by `attnlab/ui/core/outside.py`. Should that fail, the
-browser still loads from this server alone.
+Untrusted text cannot name what to load, see `outside.py`. Should that fail, the browser still
+loads from this server alone.
 """
 
+import logging
+import traceback
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -11,7 +13,11 @@ import streamlit as st
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 
-from first_paint.hosting import hosted
+from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.server import hosted
+
+# Of the log: an error repeats what the browser sent, which may have 16 megabytes.
+_MOST_LETTERS, _MOST_LINES = 1_000, 200
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -94,3 +100,49 @@ class OwnServerOnly:
 
 def _is_page(start: Message) -> bool:
     return dict(start["headers"]).get(b"content-type", b"").startswith(b"text/html")
+
+
+def shorten_log() -> None:
+    """Cut messages of all loggers to 1,000 letters, and tracebacks to 200 lines of as many."""
+    make = logging.getLogRecordFactory()
+
+    def make_short(*arguments, **rest) -> logging.LogRecord:
+        record = make(*arguments, **rest)
+        try:
+            message = record.getMessage()
+        except (TypeError, ValueError):
+            # Handlers report a message whose arguments do not fit it.
+            return record
+        if len(message) > _MOST_LETTERS:
+            record.msg, record.args = _cut(message), ()
+        if record.exc_info and record.exc_info[1] is not None:
+            # Handlers write this text where it is there.
+            record.exc_text = _short_traceback(record.exc_info[1])
+        return record
+
+    logging.setLogRecordFactory(make_short)
+
+
+def _short_traceback(error: BaseException) -> str:
+    text = "".join(traceback.format_exception(error)).rstrip("\n")
+    lines = [_cut(line) for line in text.split("\n")]
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[:_MOST_LINES], "…"]
+    return "\n".join(lines)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}…"
+
+
+def show_error(error: Exception) -> bool:
+    """Say on the page that it could not be drawn, in the same words for any error.
+
+    For `on_script_error` of `streamlit.App`, where True means that the page shows the error.
+    Streamlit has written the traceback to the server's log before.
+    """
+    draw_error(
+        "Something went wrong while this page was drawn, and its rest is missing. Your run is "
+        "kept: change the last setting back or reload the page. The server's log says more."
+    )
+    return True

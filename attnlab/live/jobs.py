@@ -1,0 +1,274 @@
+"""Jobs in background threads, and the queue in which they wait for their turn."""
+
+import collections
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from attnlab.generators.interruption import Stopped, listening
+
+_LOG = logging.getLogger(__name__)
+
+Clock = Callable[[], float]
+
+
+class WorkQueue:
+    """Lets at most `places` jobs run at once; the others wait, first come, first served.
+
+    Args:
+        places: How many jobs run at once.
+        seconds: How long a job may keep its place.
+        patience: How many seconds a job keeps its place without a viewer.
+        is_full: While it returns true, all jobs pause.
+        clock: Counts seconds and never goes back, like `time.monotonic`.
+    """
+
+    def __init__(
+        self,
+        places: float = math.inf,
+        *,
+        seconds: float = math.inf,
+        patience: float = math.inf,
+        is_full: Callable[[], bool] = lambda: False,
+        clock: Clock = time.monotonic,
+    ):
+        if places < 1:
+            raise ValueError(f"`places` is {places!r}: no job could run. Choose 1 or more.")
+        self.places, self.seconds, self.patience, self.clock = places, seconds, patience, clock
+        self.is_full = is_full
+        self.changed = threading.Condition()
+        # In order of arrival: those that run, and behind them those that wait.
+        self.line: collections.deque[Place] = collections.deque()
+
+    def join(self) -> "Place":
+        """Return a place at the end of the queue."""
+        return Place(self)
+
+
+class Place:
+    """The place of a job in the queue. All methods are thread-safe; only `wait` blocks."""
+
+    def __init__(self, queue: WorkQueue):
+        self._queue = queue
+        self._seen = queue.clock()
+        self._began: float | None = None
+        with queue.changed:
+            queue.line.append(self)
+
+    @property
+    def number(self) -> int:
+        """Position among the waiting jobs, from 1; 0 once the job may run, or has left."""
+        with self._queue.changed:
+            return self._number()
+
+    def wait(self) -> bool:
+        """Wait for this job's turn; False if it left the queue before."""
+        queue = self._queue
+        with queue.changed:
+            queue.changed.wait_for(lambda: self._number() == 0)
+            self._began = queue.clock()
+            return self in queue.line
+
+    def leave(self) -> None:
+        """Give the place back and wake the next job. Idempotent."""
+        with self._queue.changed:
+            if self in self._queue.line:
+                self._queue.line.remove(self)
+                self._queue.changed.notify_all()
+
+    def watch(self) -> None:
+        """Note that the job has a viewer now."""
+        self._seen = self._queue.clock()
+
+    def message(self) -> str:
+        """Return what the viewer of a waiting job should know, or ""."""
+        number, places = self.number, self._queue.places
+        if number == 0:
+            return ""
+        many = "1 computation" if places == 1 else f"{places} computations"
+        return f"waiting: place {number:,} in the queue, {many} at a time"
+
+    def reason_to_end(self) -> str:
+        """Return why the job must pause now, or ""."""
+        now, queue = self._queue.clock(), self._queue
+        if queue.is_full():
+            return "the server's memory is full"
+        if now - self._seen > queue.patience:
+            return f"not watched for {queue.patience:.0f} s"
+        if self._began is not None and now - self._began > queue.seconds:
+            return f"its turn of {queue.seconds:.0f} s is over"
+        return ""
+
+    def _number(self) -> int:
+        if self not in self._queue.line:
+            return 0
+        return max(0, self._queue.line.index(self) + 1 - self._queue.places)
+
+
+class JobState(NamedTuple):
+    """A job at one moment.
+
+    Attributes:
+        latest: The newest item, or None before the first.
+        running: Whether more items come without a further call.
+        done: Whether there are no more items. A job neither running nor done can be resumed.
+        message: Its place in the queue, or why it was paused.
+        error: The error that ended it, or "".
+        seconds: Running time, without waiting.
+    """
+
+    latest: Any
+    running: bool
+    done: bool
+    message: str
+    error: str
+    seconds: float
+
+
+class Job:
+    """Runs an iterator in a daemon thread once its turn in `queue` has come.
+
+    A pause takes effect after the first item at which it `may_pause`, or within an item where the
+    work checks in (`generators.interruption`), which ends the iterator. All methods are
+    thread-safe.
+
+    Args:
+        make: Makes the iterator; called in the thread.
+        of: What the job computes, for the caller to compare.
+        queue: The queue in which it waits.
+        rest: Seconds to wait after each item, or a function that returns them.
+        name: The name of the thread.
+        may_pause: Whether a pause is possible after this item.
+        at_rest: Called in the thread with the error, or "", before it ends.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Iterator[Any]],
+        *,
+        of: Any = None,
+        queue: WorkQueue | None = None,
+        rest: float | Callable[[], float] = 0.0,
+        name: str = "attnlab-background",
+        may_pause: Callable[[], bool] = lambda: True,
+        at_rest: Callable[[str], None] = lambda error: None,
+    ):
+        self.of = of
+        self._make, self._rest, self._name, self._may_pause = make, rest, name, may_pause
+        self._at_rest = at_rest
+        self._queue = queue or WorkQueue()
+        self._lock = threading.Lock()
+        self._pausing = threading.Event()
+        self._items: Iterator[Any] | None = None
+        self._thread: threading.Thread | None = None
+        # In the queue, as long as there is a thread.
+        self.place: Place | None = None
+        self._latest: Any = None
+        self._done, self._message, self._error = False, "", ""
+        self._seconds = 0.0
+
+    def start(self) -> None:
+        """Start or resume. Does nothing if the job runs or is done."""
+        with self._lock:
+            self._pausing.clear()
+            if self._thread is None and not self._done:
+                self._begin()
+
+    def pause(self) -> None:
+        """Ask for a pause and keep what was computed. Idempotent."""
+        with self._lock:
+            self._pausing.set()
+            # A job that still waits has nothing to finish.
+            if self.place is not None and self.place.number:
+                self.place.leave()
+
+    def state(self) -> JobState:
+        """Return the current state, and count as a viewer."""
+        with self._lock:
+            place, message = self.place, self._message
+            if place is not None:
+                place.watch()
+                message = message or ("stopping" if self._pausing.is_set() else place.message())
+            return JobState(
+                self._latest,
+                running=self._thread is not None,
+                done=self._done,
+                message=message,
+                error=self._error,
+                seconds=self._seconds,
+            )
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until no thread runs; False if that takes longer than `timeout` seconds."""
+        until = time.monotonic() + timeout
+        # A thread that ends may have started another, see `_work`.
+        while (thread := self._thread) is not None:
+            thread.join(max(0.0, until - time.monotonic()))
+            if thread.is_alive():
+                return False
+        return True
+
+    def is_stopping(self) -> bool:
+        """Return whether the job is to pause as soon as it may."""
+        place = self.place
+        return self._pausing.is_set() or (place is not None and place.reason_to_end() != "")
+
+    def _begin(self) -> None:
+        self._message = ""
+        self.place = self._queue.join()
+        # A daemon, so that an open page never keeps the server from exiting.
+        self._thread = threading.Thread(
+            target=self._work, args=(self.place,), name=self._name, daemon=True
+        )
+        self._thread.start()
+
+    def _work(self, place: Place) -> None:
+        message, error, done = "", "", False
+        try:
+            if place.wait() and not (message := place.reason_to_end()):
+                with listening(lambda: self._check_in(place)):
+                    done, message = self._exhaust(place)
+        except Stopped as stop:
+            # Stopped within an item: the iterator starts again when the job is resumed.
+            message, self._items = str(stop), None
+        # Any error is shown by the page that watches, an exit too: the thread ends here.
+        except BaseException as problem:
+            _LOG.exception("Work in the background ended by an error.")
+            error, done = f"{type(problem).__name__}: {problem}".removesuffix(": "), True
+        try:
+            self._at_rest(error)
+        finally:
+            with self._lock:
+                place.leave()
+                self.place = self._thread = None
+                self._message, self._error, self._done = message, error, done
+                if not done and not message and not self._pausing.is_set():
+                    # Paused and started again before this thread noticed.
+                    self._begin()
+
+    def _exhaust(self, place: Place) -> tuple[bool, str]:
+        """Take items until a pause; return whether there are no more, and the queue's reason."""
+        self._items = self._items or self._make()
+        before = time.monotonic()
+        for item in self._items:
+            now = time.monotonic()
+            self._latest, self._seconds = item, self._seconds + now - before
+            before = now
+            rest = self._rest() if callable(self._rest) else self._rest
+            is_pausing = self._pausing.wait(rest)
+            if not self._may_pause():
+                continue
+            if is_pausing:
+                return False, ""
+            if reason := place.reason_to_end():
+                return False, reason
+        return True, ""
+
+    def _check_in(self, place: Place) -> None:
+        if self._pausing.is_set():
+            raise Stopped
+        if reason := place.reason_to_end():
+            raise Stopped(reason)

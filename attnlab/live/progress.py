@@ -1,0 +1,254 @@
+"""What a live run has computed so far, its timing and its autosave."""
+
+import collections
+import dataclasses
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from attnlab.configuration.options import OptionError
+from attnlab.runs.history import History, empty_history
+from attnlab.runs.result import Result, result_of
+from attnlab.runs.storage import Run
+from attnlab.training.changes import REFUSAL, change_between
+from attnlab.training.experiment import Experiment, Setup
+from attnlab.training.loop import Event, Look, NotFiniteError, Progress, divergence, schedule
+from attnlab.training.steps import CHUNK_CAPACITY, TrainState
+
+_LOG = logging.getLogger(__name__)
+
+# At most this much of a run is lost when its process is killed.
+_AUTOSAVE_SECONDS = 10.0
+# A chunk this long keeps Pause prompt and costs little in calls.
+_CHUNK_SECONDS = 0.075
+# Between evaluations that the schedule does not ask for; and the share of time they may take.
+_LOOK_SECONDS = 0.25
+_LOOK_SHARE = 0.25
+_SPEED_SECONDS = 1.0
+# Between two evaluations of a run that is slowed down.
+_SLOW_SECONDS = 0.1
+# No chunk is faster; a coarse clock may stand still meanwhile.
+_LEAST_SECONDS = 1e-6
+
+
+class Pace:
+    """Timing of one stretch of training between two pauses.
+
+    Args:
+        step: Where it begins.
+        clock: Counts seconds; not the time of day, which can jump.
+        spent: Seconds of training before this stretch.
+    """
+
+    def __init__(
+        self, step: int, clock: Callable[[], float] = time.perf_counter, *, spent: float = 0.0
+    ):
+        self.chunk = 1
+        # Steps a second at most, or None without a limit. May be set at any time.
+        self.limit: float | None = None
+        self._clock = clock
+        self._began = clock()
+        self._start = self._began - spent
+        self._last_look = self._began
+        self._look_every = _LOOK_SECONDS
+        self._turn, self._stepped = self._began, 0
+        self._marks = collections.deque([(self._began, step)])
+
+    def seconds(self) -> float:
+        """Return the total training seconds, including earlier stretches."""
+        return self._clock() - self._start
+
+    def begin(self) -> None:
+        """Note that a chunk of steps begins."""
+        self._began = self._clock()
+        self._turn = self._began
+
+    def stepped(self, steps: int) -> None:
+        """Note that a chunk is done, and set the length of the next one."""
+        if steps:
+            each = max(_LEAST_SECONDS, self._clock() - self._began) / steps
+            self.chunk = max(1, min(CHUNK_CAPACITY, int(_CHUNK_SECONDS / each)))
+            if self.limit is not None:
+                self.chunk = max(1, min(self.chunk, int(_SLOW_SECONDS * self.limit)))
+        self._stepped = steps
+        self._began = self._clock()
+
+    def rest(self) -> float:
+        """Return the seconds to wait before the next chunk, so that the limit holds."""
+        if self.limit is None or self.look_is_due():
+            return 0.0
+        whole = self._stepped / self.limit
+        return min(max(0.0, self._turn + whole - self._clock()), whole)
+
+    def look_is_due(self) -> bool:
+        """Return whether it is time for an evaluation, given what one costs."""
+        return self._began - self._last_look >= self._look_every
+
+    def looked(self) -> None:
+        """Note that an evaluation is done."""
+        self._last_look = self._clock()
+        cost = self._last_look - self._began
+        self._look_every = max(_LOOK_SECONDS, cost / _LOOK_SHARE)
+
+    def steps_per_second(self, step: int) -> float:
+        """Return the speed over the last second or, in a slow run, the last chunk."""
+        now = self._clock()
+        self._marks.append((now, step))
+        while len(self._marks) > 2 and now - self._marks[1][0] >= _SPEED_SECONDS:
+            self._marks.popleft()
+        then, earlier = self._marks[0]
+        return (step - earlier) / max(_LEAST_SECONDS, now - then)
+
+
+# Saves a result; takes what it returned for the same run the last time, None at first.
+Save = Callable[[Result, Any], Any]
+
+
+class Autosave:
+    """Saves a run every ten seconds and when it rests, unless it is unchanged.
+
+    An exception of `save` is logged, and the run continues.
+
+    Args:
+        save: Saves a result, or None to save nothing.
+        kept: What `save` returned for this run before; it is replaced after each save.
+        clock: Counts seconds and never goes back.
+    """
+
+    def __init__(
+        self,
+        save: Save | None = None,
+        *,
+        kept: Any = None,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self._lock = threading.Lock()
+        self._save, self._clock = save, clock
+        self._before = 0, 0, ""
+        self._due = clock() + _AUTOSAVE_SECONDS
+        self.kept = kept
+
+    def is_due(self) -> bool:
+        """Return whether the last save was long ago."""
+        return self._save is not None and self._clock() >= self._due
+
+    def leave_out(self, steps: int, changes: int) -> None:
+        """Skip saving until the run has more steps or more changes of settings than this."""
+        self._before = steps, changes, ""
+
+    def take(self, make: Callable[[], Result | None]) -> None:
+        """Save the result that `make` returns, if it is new. Thread-safe."""
+        if self._save is None:
+            return
+        with self._lock:
+            try:
+                result = make()
+                if result is not None:
+                    mark = result.steps, len(result.run.history.changes), result.reason
+                    if mark != self._before:
+                        self.kept = self._save(result, self.kept)
+                        self._before = mark
+            # Whatever it is, the run is worth more.
+            except Exception:
+                _LOG.exception("A run was not saved.")
+            self._due = self._clock() + _AUTOSAVE_SECONDS
+
+
+@dataclasses.dataclass(eq=False)
+class RunProgress:
+    """What a live run has computed of one experiment. Not thread-safe.
+
+    Attributes:
+        state: None until the initial weights are evaluated.
+        latest: The latest evaluation, None before the first.
+        tested: The run at that evaluation.
+        message: What is being prepared, or why the run was paused.
+        failure: Why training failed, or "".
+        target: The test loss at which to pause.
+    """
+
+    experiment: Experiment
+    autosave: Autosave
+    setup: Setup | None = None
+    state: TrainState | None = None
+    history: History = dataclasses.field(default_factory=empty_history)
+    seconds: float = 0.0
+    steps_per_second: float = 0.0
+    latest: Look | None = None
+    tested: Run | None = None
+    pace: Pace | None = None
+    message: str = ""
+    failure: str = ""
+    target: float | None = None
+
+    def __post_init__(self):
+        self.step = 0 if self.state is None else int(self.state.step)
+        self.plan = schedule(self.experiment.training.steps)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether all steps are taken and evaluated."""
+        return self.latest is not None and self.step == self.experiment.training.steps
+
+    def amend(self, experiment: Experiment) -> None:
+        """Change settings of the training; raises as `LiveRun.amend`, with nothing changed."""
+        before, after = self.experiment.training, experiment.training
+        if dataclasses.replace(experiment, training=before) != self.experiment:
+            raise ValueError(REFUSAL)
+        change = change_between(before, after, step=self.step)
+        if after.steps < self.step:
+            problem = f"less than the {self.step:,} steps that were made"
+            raise OptionError("steps", after.steps, problem, "Choose more, or reset")
+        self.history = self.history.after(change)
+        self.setup = self.setup._replace(source=self.setup.source.with_batch(after.batch))
+        self.experiment, self.plan = experiment, schedule(after.steps)
+        if self.tested is not None and self.latest.step == self.step:
+            self.tested = self.stored()
+
+    def take(self, event: Event) -> None:
+        """Add steps or an evaluation."""
+        self.history = self.history.after(event)
+        if isinstance(event, Progress):
+            self.state = event.state
+            self.step += event.losses.nll.size
+            if self.pace:
+                self.pace.stepped(event.losses.nll.size)
+        else:
+            if self.latest is None:
+                self.message = ""
+                self.state = self.state or self.setup.state
+            self.latest = event
+            if self.at_end:
+                self.failure = divergence(self.experiment, self.setup, self.state, event.evaluation)
+            self.tested = self.stored()
+            if self.pace:
+                self.pace.looked()
+        if self.pace:
+            self.steps_per_second = self.pace.steps_per_second(self.step)
+            self.seconds = self.pace.seconds()
+
+    def reached(self, test_nll: float | None) -> bool:
+        """Return whether the latest test loss is at most `test_nll`."""
+        return None not in (self.latest, test_nll) and self.latest.evaluation.nll <= test_nll
+
+    def fail(self, error: NotFiniteError, look: Look) -> None:
+        """Keep the last good state, unless its weights are so large that its test overflows."""
+        self.state, self.step, self.failure = error.state, int(error.state.step), str(error)
+        self.history = self.history.until(self.step)
+        if math.isfinite(look.evaluation.nll):
+            self.latest, self.tested = look, self.stored()
+
+    def stored(self) -> Run | None:
+        """Return the run as it can be saved, or None before anything was computed."""
+        return None if self.state is None else Run(self.experiment, self.state, self.history)
+
+    def result(self, error: str) -> Result | None:
+        """Return the result at the latest evaluation, None before the first step."""
+        if self.tested is None or self.latest.step == 0:
+            return None
+        reason = self.failure or error
+        state = "failed" if reason else "done" if self.at_end else "interrupted"
+        return result_of(self.tested, state, self.latest.evaluation, self.seconds, reason=reason)

@@ -1,0 +1,263 @@
+"""Slow figures of processes, computed in the background once for all sessions of the server."""
+
+import collections
+import dataclasses
+import threading
+import time
+import weakref
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
+
+import streamlit as st
+
+from attnlab.configuration.number_text import show_measured
+from attnlab.generators import AbstractGenerator
+from attnlab.generators.interruption import Stopped, listening
+from attnlab.optimum import FEW_BELIEFS, Best, frequencies, ladder, optimum
+from attnlab.training.experiment import Experiment
+from attnlab.training.limits import feasibility
+from attnlab.ui.core.fragments import draw_while
+from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.session import session
+
+# Seconds that a page waits for its figures before it is drawn with gaps.
+_UNNOTICED = 0.1
+_BETWEEN_RERUNS = 1.0
+# These enumerate beliefs, which may take long, or else estimate.
+_ENUMERATED = (optimum, frequencies, ladder)
+_ENUMERATING = (*_ENUMERATED, feasibility)
+
+# A function and its arguments.
+Key = tuple[Hashable, ...]
+
+
+@dataclasses.dataclass
+class _Entry:
+    future: Future = dataclasses.field(default_factory=Future)
+    askers: weakref.WeakSet = dataclasses.field(default_factory=weakref.WeakSet)
+
+
+class FutureCache:
+    """A bounded cache of futures, computed by a pool of threads. Thread-safe.
+
+    A computation that no one asks for any more is cancelled, before it starts or where it checks
+    in (`attnlab.generators.interruption`).
+
+    Args:
+        workers: How many threads compute.
+        most: How many results are kept.
+    """
+
+    def __init__(self, workers: int = 1, most: int = 128):
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="attnlab-figures")
+        self._most = most
+        self._entries: collections.OrderedDict[Key, _Entry] = collections.OrderedDict()
+
+    def submit(self, key: Key, asker: object) -> Future:
+        """Return the future of a pure function's result; `asker` is weakly referenced."""
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None or entry.future.cancelled():
+                entry = self._entries[key] = _Entry()
+                entry.askers.add(asker)
+                self._pool.submit(_compute, entry, key)
+            entry.askers.add(asker)
+            self._entries.move_to_end(key)
+            while len(self._entries) > self._most:
+                self._entries.popitem(last=False)
+            return entry.future
+
+    def release(self, key: Key, asker: object) -> None:
+        """Note that `asker` needs the result no longer."""
+        with self._lock:
+            if key in self._entries:
+                self._entries[key].askers.discard(asker)
+
+    def put(self, key: Key, result: Any) -> None:
+        """Keep a result that was computed elsewhere."""
+        entry = _Entry()
+        entry.future.set_result(result)
+        with self._lock:
+            self._entries[key] = entry
+
+    def known(self, key: Key) -> bool:
+        """Return whether the result or error is there, without computing it."""
+        with self._lock:
+            entry = self._entries.get(key)
+        return entry is not None and entry.future.done() and not entry.future.cancelled()
+
+
+def _compute(entry: _Entry, key: Key) -> None:
+    def check() -> None:
+        if not entry.askers:
+            raise Stopped
+
+    function, *arguments = key
+    try:
+        with listening(check):
+            check()
+            result = function(*arguments)
+    except Stopped:
+        entry.future.cancel()
+        entry.future.set_running_or_notify_cancel()
+    # Raised in the thread of the asker.
+    except BaseException as error:
+        entry.future.set_exception(error)
+    else:
+        entry.future.set_result(result)
+
+
+@st.cache_resource(show_spinner=False)
+def _cache() -> FutureCache:
+    return FutureCache()
+
+
+def figure(function: Callable[..., Any], *arguments: Hashable) -> Any:
+    """Return the result of a slow pure function if it is known, else None.
+
+    Otherwise it is computed in the background, and the page is drawn again when it is there. What
+    takes long to enumerate is estimated, unless `enumerate_exactly` has computed it. A
+    `ValueError` is shown, and ends the page.
+    """
+    key = _key_of(function, *arguments)
+    if not _ask(key):
+        return None
+    future = _cache().submit(key, session())
+    if isinstance(error := future.exception(), ValueError):
+        draw_error(str(error))
+        st.stop()
+    return future.result()
+
+
+def is_known(function: Callable[..., Any], *arguments: Hashable) -> bool:
+    """Return whether `figure` has a result, and have it computed otherwise."""
+    return _ask(_key_of(function, *arguments))
+
+
+def _ask(key: Key) -> bool:
+    current, cache = session(), _cache()
+    current.asked.add(key)
+    if key in current.stopped and not cache.known(key):
+        return False
+    future = cache.submit(key, current)
+    wait([future], timeout=max(0.0, current.deadline - time.monotonic()))
+    if not cache.known(key):
+        current.missing.add(key)
+        return False
+    return True
+
+
+def _key_of(function: Callable[..., Any], *arguments: Hashable) -> Key:
+    if function in _ENUMERATING:
+        subject, *rest = arguments
+        if isinstance(subject, Experiment):
+            process = subject.generator, subject.length
+        else:
+            process = subject, *rest
+        if not all(_cache().known((each, *process)) for each in _ENUMERATED):
+            return function, *arguments, FEW_BELIEFS
+    return function, *arguments
+
+
+def enumerate_exactly(generator: AbstractGenerator, length: int) -> Iterator[str]:
+    """Compute exactly what pages estimate otherwise; yield what comes next."""
+    for number, function in enumerate(_ENUMERATED, 1):
+        yield f"{function.__name__}, {number} of {len(_ENUMERATED)}"
+        _cache().put((function, generator, length), function(generator, length))
+
+
+def compute_figures(*keys: Key) -> None:
+    """Compute figures, each a function and its arguments, and wait for all of them."""
+    asker = threading.Event()
+    wait([_cache().submit(_key_of(*key), asker) for key in keys])
+
+
+def begin_figures() -> set[Key]:
+    """Start a full rerun of a page; return the keys that the last one asked for."""
+    current = session()
+    before, current.asked, current.missing = current.asked, set(), set()
+    current.deadline = time.monotonic() + _UNNOTICED
+    return before
+
+
+def end_figures(before: set[Key]) -> None:
+    """Cancel what the page asks for no longer, and draw it again when a missing figure comes.
+
+    Args:
+        before: What `begin_figures` returned.
+    """
+    current = session()
+    for key in before - current.asked:
+        _cache().release(key, current)
+    current.stopped &= current.asked
+
+    waited, began = len(current.missing), time.monotonic()
+
+    def missing() -> int:
+        # Submitted again, since another session may just have cancelled it.
+        left = sum(not _cache().submit(key, current).done() for key in current.missing)
+        # Some of them are worth a rerun each second, and the last one at once.
+        return left if left == 0 or time.monotonic() > began + _BETWEEN_RERUNS else waited
+
+    draw_while(missing, lambda: None, key="figures", seconds=0.25, waited=waited)
+
+
+def draw_figures_status(*keys: Key) -> None:
+    """Draw how many of these figures are missing and Stop, or Compute after a stop."""
+    current = session()
+    keys = tuple(_key_of(*key) for key in keys)
+    left = [key for key in keys if not _cache().known(key)]
+    if not left:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if current.stopped.intersection(left):
+            st.caption("Stopped: some numbers below were not computed.")
+            st.button(
+                "Compute",
+                key="figures_go_on",
+                icon=":material/play_arrow:",
+                on_click=current.stopped.clear,
+            )
+        else:
+            done = len(keys) - len(left)
+            st.caption(
+                f":material/hourglass_top: Computing the numbers below: {done} of {len(keys)} …"
+            )
+            st.button(
+                "Stop", key="figures_stop", icon=":material/stop:", on_click=_stop, args=(left,)
+            )
+
+
+def _stop(keys: list[Key]) -> None:
+    current = session()
+    current.stopped.update(keys)
+    for key in keys:
+        _cache().release(key, current)
+
+
+def draw_gap() -> None:
+    """Draw, in the place of a missing figure, that it is being computed or was stopped."""
+    current = session()
+    if current.stopped & current.asked:
+        st.caption("Not computed: it was stopped above.")
+    else:
+        st.caption(":material/hourglass_top: Computing …")
+
+
+def accuracy_text(best: Best) -> str:
+    """Return the accuracy of a predictor, with its error or the word exact."""
+    if best.exact:
+        return f"accuracy {best.accuracy:.3f} (exact)"
+    return f"accuracy {show_measured(best.accuracy, best.accuracy_stderr)} (estimated)"
+
+
+def accuracy_and_loss_text(best: Best) -> str:
+    """Return accuracy and loss of a predictor, with errors or the word exact."""
+    if best.exact:
+        return f"accuracy {best.accuracy:.3f}, loss {best.nll:.3f} nats (exact)"
+    return (
+        f"accuracy {show_measured(best.accuracy, best.accuracy_stderr)}, "
+        f"loss {show_measured(best.nll, best.nll_stderr)} nats (estimated)"
+    )

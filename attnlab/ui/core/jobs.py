@@ -1,0 +1,138 @@
+"""Background jobs of a session: buttons, progress and results."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from attnlab.live.jobs import Job, JobState
+from attnlab.ui.core.fragments import draw_while
+from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.server import work_queue
+from attnlab.ui.core.session import session
+
+# Before that, the speed of the first items, which compile, says little about the others.
+_SECONDS_TO_ESTIMATE = 3.0
+
+
+def job_of(name: str) -> Job | None:
+    """Return the session's job of that name, running or not."""
+    return session().jobs.get(name)
+
+
+def start_job(
+    name: str, make: Callable[[], Iterator[Any]], *, of: Any = None, rest: float = 0.0
+) -> None:
+    """Start a job in the server's queue; one of the same name is paused and replaced.
+
+    Args:
+        name: Its name in the session.
+        make: Makes the iterator whose items are its results so far.
+        of: What it computes; `job_of(name).of` returns it.
+        rest: Seconds to wait after each item.
+    """
+    forget_job(name)
+    job = session().jobs[name] = Job(make, of=of, queue=work_queue(), rest=rest)
+    job.start()
+
+
+def forget_job(name: str) -> None:
+    """Pause and drop the job of that name, if there is one."""
+    if job := session().jobs.pop(name, None):
+        job.pause()
+
+
+def draw_job_buttons(
+    name: str, label: str, *, start: str, stop: str, on_start: Callable[[], None]
+) -> JobState | None:
+    """Draw Start, Stop and, after a stop, Go on.
+
+    Args:
+        name: The job.
+        label: The words on Start.
+        start: The key of Start.
+        stop: The key of Stop.
+        on_start: Starts the job.
+
+    Returns:
+        The state of the job, None before it was started.
+    """
+    job = job_of(name)
+    state = None if job is None else job.state()
+    running = state is not None and state.running
+    st.button(
+        label,
+        key=start,
+        type="primary",
+        icon=":material/play_arrow:",
+        on_click=on_start,
+        disabled=running,
+    )
+    st.button(
+        "Stop",
+        key=stop,
+        icon=":material/stop:",
+        on_click=None if job is None else job.pause,
+        disabled=not running,
+    )
+    if state is not None and not running and not state.done:
+        st.button("Go on", key=f"{name}_go_on", icon=":material/resume:", on_click=job.start)
+    return state
+
+
+def draw_job(
+    name: str,
+    draw: Callable[[JobState | None], None],
+    *,
+    failed: str,
+    progress: Callable[[Any], tuple[float, str]] | None = None,
+) -> None:
+    """Draw a job, four times a second while it runs.
+
+    Args:
+        name: The job.
+        draw: Draws its state, None before it was started.
+        failed: What is said before an error.
+        progress: Returns of the latest item, None before the first, the share that is done and
+            what is being done. With it a progress bar is drawn.
+    """
+    job = job_of(name)
+    draw_while(
+        lambda: job is not None and job.state().running,
+        partial(_draw_state, name, job, draw, failed, progress),
+        key=f"{name}_live",
+        seconds=0.25,
+    )
+
+
+def _draw_state(
+    name: str,
+    job: Job | None,
+    draw: Callable[[JobState | None], None],
+    failed: str,
+    progress: Callable[[Any], tuple[float, str]] | None,
+) -> None:
+    state = None if job is None else job.state()
+    if state is not None:
+        with st.container(key=f"{name}_status"):
+            if state.error:
+                draw_error(f"{failed} ended by an error. {state.error}")
+            elif progress is not None:
+                share, doing = progress(state.latest)
+                words = " · ".join(filter(None, (progress_text(state, share), doing)))
+                st.progress(share, words)
+    draw(state)
+
+
+def progress_text(state: JobState, share: float) -> str:
+    """Return the share done, the place in the queue or reason of a pause, and the time left."""
+    if state.done:
+        return "done: 100%" if share == 1 else f"ended: {share:.0%}"
+    parts = [f"{'running' if state.running else 'stopped'}: {share:.0%}"]
+    if state.message:
+        parts.append(state.message)
+    elif state.running and share > 0 and state.seconds > _SECONDS_TO_ESTIMATE:
+        left = state.seconds * (1 - share) / share
+        parts.append(f"about {float(f'{left:.1g}'):,.0f} s left")
+    return " · ".join(parts)

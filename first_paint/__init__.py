@@ -1,1 +1,0 @@
-"""What a server has before its engine is there: nothing here imports `attnlab`."""
