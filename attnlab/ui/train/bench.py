@@ -92,8 +92,8 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
     snapshot = run.snapshot()
     tell_what_was_not_kept()
     advance_replay(snapshot)
-    # Always there, so that a spinner in it moves nothing below.
-    with st.container(key="building"):
+    # Always there and without a height, so that nothing below moves.
+    with st.container(key="building"), st.spinner("Building the untrained model …"):
         seen = with_starting_point(snapshot)
     moment = None if seen.latest is None else shown_moment(seen)
     informative = _informative(snapshot.experiment)

@@ -195,8 +195,7 @@ def with_starting_point(snapshot: Snapshot) -> Snapshot:
         return snapshot
     kept, experiment = session().kept, without_course(snapshot.experiment)
     if snapshot.state == "idle":
-        with st.spinner("Building the untrained model …"):
-            kept["starting_point"] = experiment, starting_point(experiment)
+        kept["starting_point"] = experiment, starting_point(experiment)
     of, point = kept.get("starting_point", (None, None))
     if of != experiment or point is None:
         return snapshot
