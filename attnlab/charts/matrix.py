@@ -126,7 +126,7 @@ def matrix_chart(
     column_colour: str | None = None,
     lit: tuple[Lit, ...] = (),
     meaning: str = "value",
-) -> alt.LayerChart:
+) -> alt.Chart | alt.LayerChart:
     """Draw a matrix, with its numbers where there is room and its `lit` cells framed.
 
     Args:
