@@ -4,7 +4,6 @@ import dataclasses
 import functools
 import inspect
 import json
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,15 +12,12 @@ import pandas as pd
 import vl_convert
 
 from attnlab.charts.style import on_dark, with_large_type
-from attnlab.configuration.position_words import with_position_word
 
 # A page has about ten charts, and a visitor tries a few dozen forms of them.
 _MOST_FORMS = 512
 # Tables have the types that they need. To convert them, Vega would copy every row and keep a note
 # of each for as long as the chart lives: megabytes a minute in a live one.
 _AS_IT_IS = alt.DataFormat(parse=None)
-# A title in a form; fields may have the same name, and keep it.
-_TITLE = re.compile(r'"title": (?:"(?:[^"\\]|\\.)*"|\[[^\]]*\])')
 # Of a file: dots for each unit, as screens and paper want more than one, and its margin.
 _DOTS, _PADDING = 2, 16
 
@@ -56,14 +52,6 @@ class Drawing:
         # Rows that belong to the form, such as those of a rule, are there already.
         form["datasets"] = form.get("datasets", {}) | dict(self.tables)
         return with_large_type(form) if large else form
-
-
-def with_position_word_in(drawing: Drawing, word: str) -> Drawing:
-    """Return a drawing whose titles have the `position_word` of a process instead of "day"."""
-    if word == "day":
-        return drawing
-    form = _TITLE.sub(lambda found: with_position_word(found[0], word), drawing.form)
-    return dataclasses.replace(drawing, form=form)
 
 
 def drawn_once(build: Callable[..., alt.Chart | alt.LayerChart]) -> Callable[..., Drawing]:

@@ -182,19 +182,30 @@ def _problem(
 
 
 def in_words(
-    happened: WhatHappened, model: AbstractModelOptions, *, learning_rate: float | None = None
+    happened: WhatHappened,
+    model: AbstractModelOptions,
+    *,
+    learning_rate: float | None = None,
+    word: str = "day",
 ) -> str:
-    """Return a few sentences on a run of a model of that family."""
-    parts = [*_passed(happened), *_attended(happened), *_missing(happened, model, learning_rate)]
-    return " ".join(parts)
+    """Return a few sentences on a run of a model of that family.
+
+    Args:
+        happened: What the run has reached.
+        model: The options of its model.
+        learning_rate: Named in the advice to lower it, if it is known.
+        word: What the process calls a position.
+    """
+    missing = _missing(happened, model, learning_rate, word)
+    return " ".join([*_passed(happened, word), *_attended(happened, word), *missing])
 
 
-def _passed(happened: WhatHappened) -> Iterator[str]:
+def _passed(happened: WhatHappened, word: str) -> Iterator[str]:
     if happened.step == 0:
         yield "Not trained yet."
     elif happened.passed:
         # Of several that were passed at once the hardest says it all.
-        by_step = {rung.step: _baseline(rung.name) for rung in happened.passed}
+        by_step = {rung.step: _baseline(rung.name, word) for rung in happened.passed}
         beaten = [f"{name} from step {step:,}" for step, name in by_step.items()]
         yield f"Beats {' and '.join(beaten[-_MOST_PASSED:])}."
     elif happened.against_guess == "worse":
@@ -216,28 +227,28 @@ def _passed(happened: WhatHappened) -> Iterator[str]:
         yield "Better than a uniform guess, but not measurably better than any other baseline."
 
 
-def _baseline(name: str) -> str:
+def _baseline(name: str, word: str) -> str:
     if name.startswith("order-"):
-        days = name.removeprefix("order-")
-        return "the best predictor from the last " + ("day" if days == "1" else f"{days} days")
+        count = name.removeprefix("order-")
+        return "the best predictor from the last " + (word if count == "1" else f"{count} {word}s")
     return {"unigram": "the token frequencies", "linear": "the best linear predictor"}[name]
 
 
-def _attended(happened: WhatHappened) -> Iterator[str]:
+def _attended(happened: WhatHappened, word: str) -> Iterator[str]:
     if happened.attended is None or happened.own is None or not happened.informative:
         return
     where = "" if happened.layer is None else f" of layer {happened.layer}"
-    heads, days = "", happened.informative
-    if len(days) <= _MOST_POSITIONS and max(happened.own) > happened.attended + 0.005:
-        shares = zip(days, happened.own, strict=True)
-        most = (f"day {day}: {show_percent(share)}" for day, share in shares)
+    heads, informative = "", happened.informative
+    if len(informative) <= _MOST_POSITIONS and max(happened.own) > happened.attended + 0.005:
+        shares = zip(informative, happened.own, strict=True)
+        most = (f"{word} {place}: {show_percent(share)}" for place, share in shares)
         heads = f" (most from a single head: {', '.join(most)})"
     share = "> 99 %" if 0.99 < happened.attended < 1 else show_percent(happened.attended)
-    yield f"{share} of the attention{where} is on {_days(happened)}{heads}."
+    yield f"{share} of the attention{where} is on {_informative(happened, word)}{heads}."
 
 
 def _missing(
-    happened: WhatHappened, model: AbstractModelOptions, learning_rate: float | None
+    happened: WhatHappened, model: AbstractModelOptions, learning_rate: float | None, word: str
 ) -> Iterator[str]:
     learned, linear = happened.learned, happened.linear
     if learned is None or happened.step == 0:
@@ -261,14 +272,15 @@ def _missing(
     elif linear is not None and _adds_up(model) and learned < linear + _LIKE_LINEAR < _LEARNED:
         yield (
             f"The best linear predictor learns {show_percent(linear)}. To learn more, a model "
-            "must combine days, for example in an MLP, which this one lacks."
+            f"must combine {word}s, for example in an MLP, which this one lacks."
         )
     elif happened.attended is None or not happened.informative:
         return
     elif happened.attended >= _FOUND:
-        yield "It looks at the right days; what remains is how to combine them."
+        yield f"It looks at the right {word}s; what remains is how to combine them."
     elif happened.below_linear:
-        yield f"Missing: only {show_percent(happened.attended)} of the attention is on these days."
+        share = show_percent(happened.attended)
+        yield f"Missing: only {share} of the attention is on these {word}s."
 
 
 def _adds_up(model: AbstractModelOptions) -> bool:
@@ -278,6 +290,6 @@ def _adds_up(model: AbstractModelOptions) -> bool:
     return isinstance(model, AttentionOptions)
 
 
-def _days(happened: WhatHappened) -> str:
+def _informative(happened: WhatHappened, word: str) -> str:
     *first, last = map(str, happened.informative)
-    return f"days {', '.join(first)} and {last}" if first else f"day {last}"
+    return f"{word}s {', '.join(first)} and {last}" if first else f"{word} {last}"

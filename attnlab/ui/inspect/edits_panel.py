@@ -9,7 +9,6 @@ import streamlit as st
 
 from attnlab.charts import overview_chart, overview_table
 from attnlab.configuration.number_text import show_measured
-from attnlab.configuration.position_words import with_position_word
 from attnlab.inspection import Ablation, Effect, ablations, can_align, removals, replacements
 from attnlab.live.jobs import JobState
 from attnlab.models import AbstractModel, Trace
@@ -182,19 +181,19 @@ def _draw(
         st.markdown(f"**Change of the {title}**")
         with st.container(key=f"edits_{figure}"):
             st.table(ablation_table(found, figure, ways))
-    words = (
+    word = "token" if is_task else "day"
+    st.caption(
         "How to read it: after minus before, ± one standard error of the difference over "
         f"{size:,} test sequences{', all target tokens' if is_task else ''}. “unchanged”: equal "
         "for every sequence. The head whose removal costs the most comes first. "
-        "**Removed**: its output is 0. **Uniform**: the same attention for every unmasked day. "
+        f"**Removed**: its output is 0. **Uniform**: the same attention for every unmasked {word}. "
         "**Mean**: its mean pattern over test sequences. No change means that the head looks at "
-        "fixed days, or that the model hardly uses it: see Removed. "
+        f"fixed {word}s, or that the model hardly uses it: see Removed. "
         f"{_ALIGNMENT if is_task else _TRUTH} "
         "**Frozen**: its mean pattern at the earlier step. What it costs more than the mean shows "
         "how much the mean pattern has changed since. Changes of several heads do not add up, "
         "since one head can make up for another."
     )
-    st.caption(with_position_word(words, "token" if is_task else "day"))
 
 
 def ablation_table(found: Sequence[Ablation], figure: str, ways: Sequence[str]) -> pd.DataFrame:

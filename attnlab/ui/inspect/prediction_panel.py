@@ -15,7 +15,6 @@ from attnlab.charts import (
     top_of_scale,
 )
 from attnlab.configuration.number_text import show_percent
-from attnlab.configuration.position_words import with_position_word
 from attnlab.inspection import Comparison, final_probs, surprise
 from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel, AttentionMap
@@ -111,10 +110,11 @@ def draw_step(snapshot: Snapshot, moment: Moment) -> None:
     experiment = snapshot.experiment
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         draw_status(dataclasses.replace(snapshot, step=moment.model_step))
+        generator = experiment.generator
         words = (
-            f"{experiment.generator.name}, {experiment.length} days, model {experiment.model.name}"
+            f"{generator.name}, {experiment.length} {generator.position_word}s, "
+            f"model {experiment.model.name}"
         )
-        words = with_position_word(words, experiment.generator.position_word)
         if moment.model_step != snapshot.step and not follows(snapshot, moment):
             words += f" · an earlier step is shown; the run is at step {snapshot.step:,}"
         st.caption(words, width="content")

@@ -14,7 +14,6 @@ from attnlab.charts import (
     confusion_chart,
     confusion_table,
 )
-from attnlab.charts.drawing import with_position_word_in
 from attnlab.configuration.number_text import show_measured, show_percent
 from attnlab.generators import AbstractTask
 from attnlab.generators.vocabulary import Vocabulary
@@ -218,11 +217,12 @@ def _draw_targets(found: TargetTest, *, task: AbstractTask, size: int) -> None:
         by_day_table(
             places, found.tokens.nll, found.tokens.nll_stderr, np.full(len(places), floor)
         ),
+        word="target token",
         height=_HEIGHT,
     )
     with st.container(key="chart_by_target"):
         draw_chart(
-            with_position_word_in(chart, "target token"),
+            chart,
             name="Loss by target token",
             alt=f"Loss by target token. Largest for token {places[worst]}, "
             f"{found.tokens.nll[worst]:.3f} nats.",

@@ -9,7 +9,6 @@ import numpy as np
 import streamlit as st
 
 from attnlab.configuration.options import OptionError
-from attnlab.configuration.position_words import with_position_word
 from attnlab.inspection import in_words, what_happened
 from attnlab.live.live_run import LiveRun
 from attnlab.models import Trace
@@ -225,8 +224,14 @@ def _happened(
         losses=seen.history.losses,
         last_step=training.steps,
     )
-    words = in_words(happened, experiment.model, learning_rate=training.learning_rate)
-    return as_message(with_position_word(words, experiment.generator.position_word))
+    return as_message(
+        in_words(
+            happened,
+            experiment.model,
+            learning_rate=training.learning_rate,
+            word=experiment.generator.position_word,
+        )
+    )
 
 
 def _row(trace: Trace, experiment: Experiment) -> np.ndarray | None:

@@ -6,7 +6,6 @@ import streamlit as st
 
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import Finding, OptionError, label_of, options_of
-from attnlab.configuration.position_words import with_position_word
 from attnlab.generators import continue_sequence
 from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel
@@ -228,11 +227,11 @@ def draw_sequences(run: LiveRun) -> None:
         )
         model = stored.state.model
         st.markdown(_side_by_side(snapshot.experiment, model, snapshot.probes, temperature))
-        words = (
-            f"Each row starts from the same visible days and continues for {_DAYS} more, drawn "
-            f"from the process and from the model of step {int(stored.state.step):,}."
+        st.caption(
+            f"Each row starts from the same visible {snapshot.experiment.generator.position_word}s "
+            f"and continues for {_DAYS} more, drawn from the process and from the model of step "
+            f"{int(stored.state.step):,}."
         )
-        st.caption(with_position_word(words, snapshot.experiment.generator.position_word))
         _draw_likeliest(snapshot.experiment, model, snapshot.probes[0])
 
 

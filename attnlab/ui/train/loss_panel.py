@@ -8,7 +8,6 @@ import streamlit as st
 from attnlab.charts import HOVER, Drawing, PastCurve, loss_chart, loss_table, past_hue
 from attnlab.comparisons.intervals import CurveOverSeeds
 from attnlab.configuration.number_text import show_measured
-from attnlab.configuration.position_words import with_position_word
 from attnlab.live.live_run import LiveRun
 from attnlab.optimum import Best, ladder, optimum
 from attnlab.runs.past_runs import PastRun
@@ -31,17 +30,17 @@ def draw_reference_choice(snapshot: Snapshot) -> Sequence[str]:
     if rungs is None:
         return ()
     names = [rung.name for rung in rungs[1:-1]]
+    word = snapshot.experiment.generator.position_word
     return st.pills(
         "baselines on the loss chart",
         names,
         selection_mode="multi",
         key="rungs",
         persist_state="session",
-        help=with_position_word(
+        help=(
             "Loss of the best predictor that knows less: unigram, the distribution of the "
-            "final day alone; order-k, the last k days; linear, the linear predictor of least "
-            "loss from all days.",
-            snapshot.experiment.generator.position_word,
+            f"final {word} alone; order-k, the last k {word}s; linear, the linear predictor of "
+            f"least loss from all {word}s."
         ),
     )
 

@@ -16,7 +16,6 @@ from attnlab.charts import (
     overview_table,
 )
 from attnlab.configuration.number_text import show_percent
-from attnlab.configuration.position_words import with_position_word
 from attnlab.models import KERNELS, AttentionMap
 from attnlab.models.inside import head_name, heads_of, map_name
 from attnlab.ui.train.inside.shown import (
@@ -47,8 +46,6 @@ def _maps(
     **look: object,
 ) -> Drawing:
     trained = not shown.is_untrained if trained is None else trained
-    word = shown.snapshot.experiment.generator.position_word
-    words = words._replace(key=with_position_word(words.key, word))
     rows = {"words": words, "read": shown.read, "symbols": shown.symbols}
     return heads_chart(
         heads_table(patterns, mask, heads=heads, trained=trained, **rows),
@@ -97,7 +94,7 @@ def _attention_drawing(shown: Shown, **look: object) -> Drawing:
         for place, head in heads
     )
     patterns = np.stack([attention[place].pattern[head] for place, head in heads])
-    words = MapWords(names, _ATTENTION, "day attended to")
+    words = MapWords(names, _ATTENTION, f"{shown.word} attended to")
     # Of earlier layers all rows are trained: the last one reads what they write.
     last = len(attention) - 1
     trained = tuple(place < last or not shown.is_untrained for place, _ in heads)
@@ -120,39 +117,43 @@ def _attention_title(shown: Shown) -> str:
 
 
 def _attention_alternative(shown: Shown) -> str:
-    alternative = f"{_attention_title(shown)}, {shown.length} days."
+    alternative = f"{_attention_title(shown)}, {shown.length} {shown.word}s."
     if shown.at_rest:
         found, _ = shown.choice.of(shown.trace)
         several = len(shown.choice.heads) > 1
         for head in shown.choice.heads:
             row = found.pattern[min(head, len(found.pattern) - 1), shown.read]
             strongest = int(row.argmax())
-            alternative += f" In head {head + 1} day" if several else " Day"
+            alternative += (
+                f" In head {head + 1} {shown.word}" if several else f" {shown.word.capitalize()}"
+            )
             alternative += (
                 f" {shown.read + 1}, which is read out, gives {show_percent(row[strongest])} of "
             )
-            alternative += f"its attention to day {strongest + 1}."
+            alternative += f"its attention to {shown.word} {strongest + 1}."
     return alternative
 
 
 def _attention_how(shown: Shown) -> str:
     names = _NAMES if shown.choice.view == ALL_HEADS else ""
     if _as_pictures(shown):
-        how = "Small, since there are many: a pixel is a cell, each row a query with day 1 at the "
-        how += "top, each column a key. A single head is drawn with its days and numbers"
+        how = "One pixel a cell, since there are many heads. Rows are queries, from "
+        how += f"{shown.word} 1 at the top; columns are keys. One head alone has names and numbers"
         return how + (f": choose it under **attention**.{names}" if names else f".{_CHIPS}")
     how = "Each row is a query and sums to 1 (numbers: %); the framed one "
     how += shown.framed
     if shown.is_untrained:
         how += ", and the pale ones have no part in the loss `last`: they are not trained"
-    how += ". ▼ a day that is truly informative."
+    how += f". ▼ {shown.word}s that are truly informative."
     several = len(shown.choice.of(shown.trace)[0].pattern) > 1
     return how + (names or (_CHIPS if several else ""))
 
 
 def _all_heads_alternative(shown: Shown) -> str:
     layers, heads = len(shown.trace.attention), len(heads_of(shown.trace))
-    return f"Attention patterns of all {heads} heads of {layers} layers, {shown.length} days."
+    return (
+        f"Attention patterns of all {heads} heads of {layers} layers, {shown.length} {shown.word}s."
+    )
 
 
 def _influence_drawing(shown: Shown, **look: object) -> Drawing:
@@ -164,30 +165,31 @@ def _influence_drawing(shown: Shown, **look: object) -> Drawing:
         mask[:] = np.tri(length) if shown.snapshot.experiment.model.causal else 1
     else:
         full[0, shown.read], mask[shown.read] = found[-1], True
-    words = MapWords(("influence",), "total variation", "day changed")
+    words = MapWords(("influence",), "total variation", f"{shown.word} changed")
     return _maps(shown, full, mask, words, heads=(0,), trained=trained, **look)
 
 
 def _influence_alternative(shown: Shown) -> str:
-    alternative = f"Influence of each day on the prediction, {shown.length} days."
+    alternative = f"Influence of each {shown.word} on the prediction, {shown.length} {shown.word}s."
     if shown.at_rest:
         found = shown.inside.influence.mean
         row = found[shown.read] if len(found) == shown.length else found[-1]
         strongest = int(row.argmax())
         alternative += (
-            f" Day {strongest + 1} moves the prediction most, by {show_percent(row[strongest])}."
+            f" {shown.word.capitalize()} {strongest + 1} moves the prediction most, by "
+            f"{show_percent(row[strongest])}."
         )
     return alternative
 
 
 def _influence_how(shown: Shown) -> str:
-    how = "How far the prediction after the query moves when a day is drawn anew: total variation"
-    how += " (numbers: %)"
+    how = "How far the prediction after the query moves when the key is drawn again: "
+    how += "total variation (numbers: %)"
     if len(shown.inside.influence.mean) == shown.length:
         how += f"; the framed row {shown.framed}"
     if shown.is_untrained and len(shown.inside.influence.mean) == shown.length:
         how += ", and the pale ones have no part in the loss `last`"
-    how += ". ▼ a day that is truly informative. There is no attention in this model."
+    how += f". ▼ {shown.word}s that are truly informative. This model has no attention."
     many = shown.inside.influence.sequences
     if shown.at_rest and many > 1:
         most = show_percent(shown.inside.influence.stderr[-1].max())
@@ -199,15 +201,15 @@ def _kernels_drawing(shown: Shown, **look: object) -> Drawing:
     kernels, mask = shown.trace.values[KERNELS], np.tri(shown.length, dtype=bool)
     heads = range(len(kernels))
     names = tuple(f"layer {layer + 1}" for layer in heads)
-    words = MapWords(names, "share of the kernel", "day read")
+    words = MapWords(names, "share of the kernel", f"{shown.word} read")
     return _maps(shown, kernels, mask, words, heads=heads, marked=False, trained=True, **look)
 
 
 def _kernels_how(shown: Shown) -> str:
     return (
-        "A convolution as attention that looks by distance only: the share of a layer's weights "
-        "(Frobenius norm) that each distance has. It is the same for every sequence; from the "
-        "second layer on a day stands for all that the layers below read into it."
+        "A convolution as attention by distance alone: each distance's share of the layer's "
+        "weights (Frobenius norm), equal for every sequence. From the second layer on, a "
+        f"{shown.word} stands for all that the layers below read into it."
     )
 
 
@@ -238,7 +240,7 @@ MAP_VIEWS = MappingProxyType(
             lambda inside: KERNELS in inside.trace.values,
             lambda shown: "Kernels",
             _kernels_drawing,
-            lambda shown: f"Kernels by distance, {shown.length} days.",
+            lambda shown: f"Kernels by distance, {shown.length} {shown.word}s.",
             _kernels_how,
         ),
     }

@@ -4,8 +4,6 @@ from typing import Any
 
 import streamlit as st
 
-from attnlab.charts.drawing import with_position_word_in
-from attnlab.configuration.position_words import with_position_word
 from attnlab.inspection import depends_on
 from attnlab.inspection.targets import on_true_alignment
 from attnlab.models import AbstractModel, Trace
@@ -152,11 +150,6 @@ def draw_inside(shown: Shown) -> str:
             st.caption(":material/hourglass_top: Computing …")
             return ""
         view = VIEWS[shown.choice.view]
-        word = shown.snapshot.experiment.generator.position_word
-        drawing = with_position_word_in(
-            view.drawing(shown, dark=on_dark(), height=INSIDE_HEIGHT), word
-        )
-        draw_chart(
-            drawing, name=view.title(shown), alt=with_position_word(view.alternative(shown), word)
-        )
-        return with_position_word(view.how(shown), word)
+        drawing = view.drawing(shown, dark=on_dark(), height=INSIDE_HEIGHT)
+        draw_chart(drawing, name=view.title(shown), alt=view.alternative(shown))
+        return view.how(shown)

@@ -51,8 +51,8 @@ class Inside(NamedTuple):
 class Shown(NamedTuple):
     """What a view draws from: a run, the inside of its model, and what is chosen of it.
 
-    `informative` are days from 1. `at_rest` where nothing moves: a text alternative that changes
-    would draw the chart anew, and so names figures only then.
+    `informative` are positions from 1. `at_rest` is whether nothing moves: a text alternative that
+    changes makes the browser draw the chart again, so it has numbers only then.
     """
 
     snapshot: Snapshot
@@ -67,8 +67,13 @@ class Shown(NamedTuple):
         return self.inside.trace
 
     @property
+    def word(self) -> str:
+        """What the process calls a position."""
+        return self.snapshot.experiment.generator.position_word
+
+    @property
     def length(self) -> int:
-        """How many days are visible."""
+        """How many positions are visible."""
         return self.snapshot.experiment.length
 
     @property
@@ -82,7 +87,9 @@ class Shown(NamedTuple):
         given = self.snapshot.experiment.generator.given()
         if not given:
             return "makes the prediction"
-        return f"predicts the last target token, as those from day {given} on predict one each"
+        return (
+            f"predicts the last target token, as those from {self.word} {given} on predict one each"
+        )
 
     @property
     def symbols(self) -> tuple[str, ...] | None:

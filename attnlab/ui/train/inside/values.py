@@ -23,69 +23,69 @@ from attnlab.ui.train.inside.shown import InsideView, Shown
 def _weights_drawing(shown: Shown, **look: object) -> Drawing:
     vocabulary = shown.snapshot.experiment.generator.vocabulary
     table = weight_table(shown.trace.values[WEIGHTS_BY_POSITION], vocabulary)
-    return weight_chart(table, vocabulary=vocabulary, length=shown.length, **look)
+    return weight_chart(table, vocabulary=vocabulary, length=shown.length, word=shown.word, **look)
 
 
 def _weights_alternative(shown: Shown) -> str:
-    alternative = f"Weights of the linear model, {shown.length} days."
+    alternative = f"Weights of the linear model, {shown.length} {shown.word}s."
     if shown.at_rest:
         vocabulary = shown.snapshot.experiment.generator.vocabulary
         table = weight_table(shown.trace.values[WEIGHTS_BY_POSITION], vocabulary)
         largest = table.loc[table["weight"].abs().idxmax()]
         alternative += f" The largest, {largest['weight']:+.2f} nats, is that of {largest['seen']} "
-        alternative += f"on day {largest['day']} for {largest['outcome']}."
+        alternative += f"on {shown.word} {largest['day']} for {largest['outcome']}."
     return alternative
 
 
 def _weights_how(shown: Shown) -> str:
     return (
-        "The weight of a token on a day for an outcome, relative to the mean over outcomes. "
-        "Only differences between the tokens of one day mean anything: a constant added to all "
-        "of them can be subtracted from the bias. There is no attention in this model."
+        f"The weight of each token on each {shown.word} for an outcome, relative to the mean over "
+        f"outcomes. Only differences between the tokens of one {shown.word} have a meaning: the "
+        "bias takes up a constant added to all of them. This model has no attention."
     )
 
 
 def _states_drawing(shown: Shown, **look: object) -> Drawing:
     table = state_table(shown.trace.values[HIDDEN_STATES])
-    return state_chart(table, symbols=shown.symbols, length=shown.length, **look)
+    return state_chart(table, symbols=shown.symbols, length=shown.length, word=shown.word, **look)
 
 
 def _states_how(shown: Shown) -> str:
     is_task = shown.snapshot.experiment.generator.given() > 0
     predicted = "last target token is predicted" if is_task else "prediction is made"
     return (
-        "Each column is the state of the model after a day, one row per component; the "
-        f"{predicted} from column {shown.read + 1}. There is no attention in this model."
+        f"Each column is the model's state after a {shown.word}, each row a component; the "
+        f"{predicted} from column {shown.read + 1}. This model has no attention."
     )
 
 
 def _scales_drawing(shown: Shown, **look: object) -> Drawing:
     table = time_scale_table(shown.trace.values[TIME_SCALES])
-    return time_scale_chart(table, length=shown.length, **look)
+    return time_scale_chart(table, length=shown.length, word=shown.word, **look)
 
 
 def _scales_alternative(shown: Shown) -> str:
     alternative = "Time scales of the components of the state."
     if shown.at_rest:
         scales = shown.trace.values[TIME_SCALES]
-        alternative += f" From {scales.min():.2g} to {scales.max():.2g} days."
+        alternative += f" From {scales.min():.2g} to {scales.max():.2g} {shown.word}s."
     return alternative
 
 
 def _scales_how(shown: Shown) -> str:
     return (
-        "In how many days each component of the state falls to 1/e of what it was: -1/log of the "
-        f"eigenvalue. The line is the {shown.length} days that the model sees; what fades much "
-        "quicker is gone before the prediction."
+        f"In how many {shown.word}s each component of the state falls to 1/e: -1/log of the "
+        f"eigenvalue. The line is the {shown.length} {shown.word}s that the model sees; what fades "
+        "much faster is gone before the prediction."
     )
 
 
 def _lags_drawing(shown: Shown, **look: object) -> Drawing:
-    return by_lag_chart(by_lag_table(*_up_to_the_query(shown)), **look)
+    return by_lag_chart(by_lag_table(*_up_to_the_query(shown)), word=shown.word, **look)
 
 
 def _up_to_the_query(shown: Shown) -> list[np.ndarray]:
-    """The influence of each day on the prediction that is tested, and its standard error."""
+    """Return the influence of each position on the tested prediction, and its standard error."""
     found = shown.inside.influence[:2]
     return [
         (rows[shown.read] if len(rows) == shown.length else rows[-1])[: shown.read + 1]
@@ -95,20 +95,22 @@ def _up_to_the_query(shown: Shown) -> list[np.ndarray]:
 
 def _lags_alternative(shown: Shown) -> str:
     alternative = (
-        "By lag: the influence of a day on the prediction, by how long before it the day was."
+        f"Influence of a {shown.word} on the prediction, by how long before it the {shown.word} is."
     )
     if shown.at_rest:
         influence, _ = _up_to_the_query(shown)
-        alternative += f" The last day moves it by {show_percent(influence[-1])}, the first by "
+        alternative += (
+            f" The last {shown.word} moves it by {show_percent(influence[-1])}, the first by "
+        )
         alternative += f"{show_percent(influence[0])}."
     return alternative
 
 
 def _lags_how(shown: Shown) -> str:
     return (
-        "How far the prediction moves when a day is drawn anew (total variation, ± one standard "
-        "error), against how long before the query that day was: what of a day is still in the "
-        "state, and used. A day that is 0 may be forgotten, or have nothing to tell."
+        f"How far the prediction moves when a {shown.word} is drawn again (total variation, ± one "
+        f"standard error), by its distance from the query. At 0 the {shown.word} is forgotten, or "
+        "carries no information."
     )
 
 
@@ -125,7 +127,7 @@ VALUE_VIEWS = MappingProxyType(
             lambda inside: HIDDEN_STATES in inside.trace.values,
             lambda shown: "Hidden states",
             _states_drawing,
-            lambda shown: f"Hidden states, {shown.length} days.",
+            lambda shown: f"Hidden states, {shown.length} {shown.word}s.",
             _states_how,
         ),
         "time scales": InsideView(
