@@ -14,6 +14,7 @@ from tests.app.lessons import (
     open_page,
     texts,
 )
+from tests.app.test_inspect_page import progress
 
 PATIENCE = 300
 WORK = "attnlab.ui.compare.work.compare"
@@ -36,10 +37,6 @@ def page():
     if work is not None:
         work.pause()
         assert work.wait(PATIENCE)
-
-
-def progress(page) -> str:
-    return " ".join(each.proto.text for each in page.get("progress"))
 
 
 def captions(page) -> str:

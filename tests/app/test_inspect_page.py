@@ -33,6 +33,11 @@ def _resume(app, stored) -> None:
     assert run.wait(_PATIENCE)
 
 
+def progress(page) -> str:
+    """Return the texts of all progress bars."""
+    return " ".join(each.proto.text for each in page.get("progress"))
+
+
 def _open(app):
     app.switch_page("pages/inspect.py").run()
     # Timers do not run here.
@@ -102,8 +107,9 @@ def test_heads_stand_in_the_order_of_what_their_removal_costs(app):
     assert list(before["head"]) == ["L1 H1", "L1 H2", "L2 H1", "L2 H2"]
     assert set(before["text"]) == {""}
     page.button(key="edits_start").click().run()
-    while not any("done: 100%" in caption.value for caption in page.caption):
+    while "done: 100%" not in progress(page):
         page.run()
+        assert not page.error
     found, table = _table(page, "Mean patterns of all heads"), page.table[0].value
     names = [re.sub(r"layer (\d), head (\d)", r"L\1 H\2", row) for row in table.index]
     assert list(found["head"]) == names

@@ -9,7 +9,7 @@ from attnlab.inspection.decoding import write_target
 from attnlab.models import EncoderDecoderOptions, RNNAttentionOptions, RNNBottleneckOptions
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
-from tests.app.test_inspect_page import _open, _resume, _starting, _table
+from tests.app.test_inspect_page import _open, _resume, _starting, _table, progress
 
 _TRAINING = Training(loss="next", steps=2, data="fresh", batch=8, test_size=100)
 _MODELS = {
@@ -76,10 +76,10 @@ def test_a_source_is_typed_and_its_target_follows(app):
 def test_heads_of_every_kind_are_replaced(app):
     page, _ = _on(app, "encoder-decoder")
     page.button(key="edits_start").click().run()
-    while any("running" in caption.value for caption in page.caption):
+    while "running" in progress(page):
         page.run()
         assert not page.error
-    assert any("done: 100%" in caption.value for caption in page.caption)
+    assert "done: 100%" in progress(page)
     table = next(t.value for t in page.table if "removed" in t.value.columns)
     assert list(table.columns)[:4] == ["removed", "uniform", "mean", "alignment"]
     assert len(table) == 6
