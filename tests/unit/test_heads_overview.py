@@ -127,7 +127,7 @@ def _marks(shown):
 def test_too_many_cells_become_pictures_and_a_single_head_never(shown, are_pictures):
     assert ("image" in _marks(shown)) == are_pictures
     how = VIEWS[shown.choice.view].how(shown)
-    assert ("a pixel is a cell" in how) == are_pictures
+    assert ("One pixel a cell" in how) == are_pictures
 
 
 def test_of_a_task_the_framed_row_is_that_of_the_last_target_token():
@@ -138,7 +138,7 @@ def test_of_a_task_the_framed_row_is_that_of_the_last_target_token():
     snapshot = dataclasses.replace(shown.snapshot, experiment=experiment)
     shown = shown._replace(snapshot=snapshot)
     how = VIEWS["attention"].how(shown)
-    assert "framed one predicts the last target token, as those from day 4 on predict one" in how
+    assert "framed one predicts the last target token, as those from token 4 on predict one" in how
     table = VIEWS["attention"].drawing(shown, dark=False, height=330).tables["table"]
     assert set(table["query_day"][table["number"] != ""]) == {"7"}
 
