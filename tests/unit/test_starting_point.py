@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 
+from attnlab.models import GRUOptions, LSTMOptions, RNNOptions
 from attnlab.training.steps import Training
 from attnlab.ui.train.cursor import starting_point, without_course
 from tests.unit.live_runs import paused_after
@@ -24,6 +25,15 @@ def test_it_is_step_0_of_the_run(live):
     leaves = zip(jax.tree.leaves(point.look.model), jax.tree.leaves(model), strict=True)
     for mine, its in leaves:
         np.testing.assert_array_equal(mine, its)
+
+
+def test_families_of_equal_settings_have_each_their_own():
+    """Equal options of an RNN, a GRU and an LSTM have one hash, but 1, 3 and 4 gates."""
+    counts = [
+        starting_point(dataclasses.replace(small(), model=family())).parameters
+        for family in (RNNOptions, GRUOptions, LSTMOptions)
+    ]
+    assert counts == sorted(set(counts))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import bisect
 import dataclasses
+import functools
 import gc
 import logging
 from typing import NamedTuple
@@ -162,7 +163,8 @@ class StartingPoint(NamedTuple):
     parameters: int
 
 
-@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs={Experiment: hash})
+# Keyed by equality: options of two families with equal values have one hash.
+@functools.lru_cache(8)
 def starting_point(experiment: Experiment) -> StartingPoint | None:
     """Return what a run of the experiment shows at step 0; None if it cannot be computed.
 
