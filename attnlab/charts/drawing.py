@@ -80,9 +80,7 @@ def drawn_once(build: Callable[..., alt.Chart | alt.LayerChart]) -> Callable[...
         return json.dumps({"padding": {"right": 16}} | specification)
 
     @functools.wraps(build)
-    def draw(
-        *tables: pd.DataFrame | None, height: int | None = None, dark: bool = False, **options: Any
-    ) -> Drawing:
+    def draw(*tables: pd.DataFrame | None, height: int | None = None, **options: Any) -> Drawing:
         present = tuple(table is not None for table in tables)
         named = zip(names, tables, strict=True)
         found = {name: table for name, table in named if table is not None}

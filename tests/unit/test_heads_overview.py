@@ -17,8 +17,8 @@ from attnlab.runs.history import empty_history
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
+from attnlab.ui.train.inside.panel import VIEWS, views_of
 from attnlab.ui.train.inside.shown import ALL_HEADS, MEAN, Choice, Inside, Shown
-from attnlab.ui.train.inside.views import VIEWS, views_of
 from tests.unit.small_experiments import SMALL
 
 CAUSAL = np.tri(3, dtype=bool)
@@ -109,7 +109,7 @@ def _shown(view, heads, *, layers, length, chosen=None):
 
 
 def _marks(shown):
-    form = VIEWS[shown.choice.view].drawing(shown, dark=False, height=330).specification()
+    form = VIEWS[shown.choice.view].drawing(shown, height=330).specification()
     return {layer["mark"]["type"] for layer in form["layer"]}
 
 
@@ -139,7 +139,7 @@ def test_of_a_task_the_framed_row_is_that_of_the_last_target_token():
     shown = shown._replace(snapshot=snapshot)
     how = VIEWS["attention"].how(shown)
     assert "framed one predicts the last target token, as those from token 4 on predict one" in how
-    table = VIEWS["attention"].drawing(shown, dark=False, height=330).tables["table"]
+    table = VIEWS["attention"].drawing(shown, height=330).tables["table"]
     assert set(table["query_day"][table["number"] != ""]) == {"7"}
 
 
@@ -147,7 +147,7 @@ def test_all_heads_are_a_view_where_there_are_several_layers():
     assert views_of(_shown("attention", 3, layers=1, length=4).inside) == ("attention",)
     shown = _shown(ALL_HEADS, 3, layers=2, length=4)
     assert views_of(shown.inside) == ("attention", ALL_HEADS)
-    table = VIEWS[ALL_HEADS].drawing(shown, dark=False, height=330).tables["table"]
+    table = VIEWS[ALL_HEADS].drawing(shown, height=330).tables["table"]
     assert list(dict.fromkeys(table["map"])) == [
         "L1 H1", "L1 H2", "L1 H3", "L2 H1", "L2 H2", "L2 H3",
     ]  # fmt: skip

@@ -26,7 +26,6 @@ from attnlab.configuration.options import OptionError
 from attnlab.ui.compare.choice import plain_label
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.page_theme import on_dark
 from attnlab.ui.core.uncertainty import OF_SEEDS, interval_text, share_text
 
 _FIGURE, _CHANGED = "compare_figure", "compare_figure_changed"
@@ -62,7 +61,6 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
                 references_table(rows, figure),
                 figure=figure,
                 labels=tuple(labels),
-                dark=on_dark(),
             ),
             name=f"{FIGURES[figure].capitalize()} by setting",
             alt=f"The {FIGURES[figure]} of {len(rows)} settings over their seeds."
@@ -139,7 +137,7 @@ def draw_spread(rows: Sequence[Row]) -> None:
     st.markdown(as_message(_in_words(shares, names)))
     with st.container(key="chart_compare_shares"):
         draw_chart(
-            shares_chart(shares_table(shown), parts=share_names(shown), dark=on_dark()),
+            shares_chart(shares_table(shown), parts=share_names(shown)),
             name=f"What the spread of the {FIGURES[figure]} is due to",
             alt=f"Shares of the variance of the {FIGURES[figure]}: "
             + ", ".join(f"{names[each]} {show_percent(each.share)}" for each in shown)
@@ -214,7 +212,6 @@ def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
                 labels=tuple(shown),
                 log_steps=log_steps,
                 log_values=log_values,
-                dark=on_dark(),
                 height=_HEIGHT,
             ),
             name=f"{_MEASURES[measure].capitalize()} during training",

@@ -23,7 +23,6 @@ from attnlab.ui.compare.choice import option_label
 from attnlab.ui.compare.curves import FIGURES, figure_shown
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.page_theme import on_dark
 
 _PARALLEL_HEIGHT = 340
 _FEWEST_LINES, _MOST_TOLD = 3, 6
@@ -62,7 +61,6 @@ def _draw_two_options(rows: Sequence[Row], names: Sequence[str]) -> None:
                 across=columns,
                 down=lines,
                 domain=_domain(rows, figure),
-                dark=on_dark(),
             ),
             name=f"{FIGURES[figure].capitalize()} by {option_label(across)} and "
             f"{option_label(down)}",
@@ -136,7 +134,6 @@ def _draw_all_options(rows: Sequence[Row], labels: Sequence[str], names: Sequenc
                 lines_table(axes, labels, lit),
                 marks_table(axes),
                 titles=tuple(axis.title for axis in axes),
-                dark=on_dark(),
                 height=_PARALLEL_HEIGHT,
             ),
             name="All options at once",

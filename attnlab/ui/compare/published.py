@@ -27,7 +27,6 @@ from attnlab.configuration.number_text import show_measured, show_percent, show_
 from attnlab.training.presets import switches_of
 from attnlab.ui.compare.published_runs import draw_live, draw_start
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.page_theme import on_dark
 from attnlab.ui.core.uncertainty import (
     OF_SEEDS,
     interval_text,
@@ -110,7 +109,7 @@ def _draw_table(rows: Rows) -> None:
     labels, tables, words = _figure(rows, lambda row: f"{row.process} · {row.model}")
     with st.container(key="chart_published"):
         draw_chart(
-            published_chart(*tables, published_table(rows), labels=labels, dark=on_dark()),
+            published_chart(*tables, published_table(rows), labels=labels),
             name="The published table",
             alt="Test accuracy of each row: our runs, the post's figures, the ceiling. " + words,
         )
@@ -135,7 +134,7 @@ def _draw_ladder(rows: Rows, process: str) -> None:
     left, right = st.columns((3, 2), gap="medium")
     with left, st.container(key="chart_ladder"):
         draw_chart(
-            climb_chart(*tables, labels=labels, dark=on_dark()),
+            climb_chart(*tables, labels=labels),
             name=f"One switch at a time, {process}",
             alt=f"Test accuracy on {process}, one switch more in every row. {words}",
         )
@@ -143,7 +142,7 @@ def _draw_ladder(rows: Rows, process: str) -> None:
     gains = (f"{label} {row.gain.difference.mean:+.3f}" for label, row in pairs if row.gain)
     with right, st.container(key="chart_gains"):
         draw_chart(
-            gains_chart(gains_table(rows, labels), labels=labels, dark=on_dark()),
+            gains_chart(gains_table(rows, labels), labels=labels),
             name=f"The gain of each switch, {process}",
             alt=f"What each switch adds to the accuracy on {process}. {'; '.join(gains)}",
         )
@@ -173,7 +172,6 @@ def _draw_zoo(every_row: Rows, process: str) -> None:
                 across=PROCESSES,
                 down=tuple(dict.fromkeys(row.model for row in every_row)),
                 domain=(0.0, 1.0),
-                dark=on_dark(),
             ),
             name="What each family learns",
             alt=f"The share of what can be learned, by family and process. {_extremes(every_row)}",
@@ -182,7 +180,7 @@ def _draw_zoo(every_row: Rows, process: str) -> None:
     labels, tables, words = _figure(rows, _label)
     with right, st.container(key="chart_zoo_dots"):
         draw_chart(
-            dots_chart(*tables, figure="accuracy", labels=labels, dark=on_dark()),
+            dots_chart(*tables, figure="accuracy", labels=labels),
             name=f"All families on {process}",
             alt=f"Test accuracy of each family on {process}. {words}",
         )

@@ -17,7 +17,7 @@ from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.link_bar import go_to
 from attnlab.ui.core.outside import as_text, draw_toast
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.page_theme import CHART_HEIGHT, on_dark
+from attnlab.ui.core.page_theme import CHART_HEIGHT
 from attnlab.ui.core.server import limits
 from attnlab.ui.core.session import session_keeper, shelve_run
 from attnlab.ui.core.shell import INSPECT_PAGE, TRAIN_PAGE
@@ -308,7 +308,6 @@ def _draw_curves(entries: dict[str, Entry]) -> None:
             losses_chart(
                 losses_table({name: result.tests for name, result in shown.items()}, known),
                 names=tuple(shown),
-                dark=on_dark(),
                 height=CHART_HEIGHT,
             ),
             name="Ticked runs",

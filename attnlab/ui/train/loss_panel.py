@@ -15,7 +15,7 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.page_theme import LOSS_HEIGHT, on_dark
+from attnlab.ui.core.page_theme import LOSS_HEIGHT
 from attnlab.ui.train.cursor import LOSS_CHART
 
 # How near to the floor is near enough to stop.
@@ -110,9 +110,7 @@ def draw_loss(
     curves = [_curve(run) for run in past if not run.hidden]
     with st.container(key="chart_loss"):
         draw_chart(
-            loss_drawing(
-                snapshot, rungs, cursor, curves, seeds, dark=on_dark(), logarithmic=logarithmic
-            ),
+            loss_drawing(snapshot, rungs, cursor, curves, seeds, logarithmic=logarithmic),
             name="Loss",
             alt=loss_in_words(snapshot, curves),
             key=LOSS_CHART,
@@ -128,7 +126,6 @@ def loss_drawing(
     past: Sequence[PastCurve] = (),
     seeds: CurveOverSeeds | None = None,
     *,
-    dark: bool,
     logarithmic: bool = False,
     height: int = LOSS_HEIGHT,
 ) -> Drawing:
@@ -149,7 +146,6 @@ def loss_drawing(
     return loss_chart(
         table,
         last_step=last_step,
-        dark=dark,
         height=height,
         past=names,
         logarithmic=logarithmic,

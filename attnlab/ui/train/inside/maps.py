@@ -84,7 +84,7 @@ def _attention_drawing(shown: Shown, **look: object) -> Drawing:
         pictures = [
             [head_picture(attention[place], head) for place, head in line] for line in lines
         ]
-        table = overview_table(pictures, dark=bool(look["dark"]))
+        table = overview_table(pictures, dark=shown.dark)
         shape = {"lines": len(lines), "columns": max(map(len, lines))}
         return overview_chart(table, texts=False, cell=_ATTENTION, **shape, **look)
     heads = [head for line in lines for head in line]

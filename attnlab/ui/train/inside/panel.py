@@ -1,5 +1,6 @@
 """The inside of the model, whatever its trace holds: attention, influence, weights, states."""
 
+from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -12,8 +13,9 @@ from attnlab.optimum import token_marginals
 from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.page_theme import INSIDE_HEIGHT, on_dark
-from attnlab.ui.train.inside.alignment import cross_maps
+from attnlab.ui.core.page_theme import INSIDE_HEIGHT
+from attnlab.ui.train.inside.alignment import ALIGNMENT_VIEWS, cross_maps
+from attnlab.ui.train.inside.maps import MAP_VIEWS
 from attnlab.ui.train.inside.shown import (
     ALIGNMENT,
     MEAN,
@@ -21,7 +23,10 @@ from attnlab.ui.train.inside.shown import (
     Inside,
     Shown,
 )
-from attnlab.ui.train.inside.views import VIEWS, views_of
+from attnlab.ui.train.inside.values import VALUE_VIEWS
+
+# The order is the one in which they are offered.
+VIEWS = MappingProxyType({**ALIGNMENT_VIEWS, **MAP_VIEWS, **VALUE_VIEWS})
 
 # Of more heads than these there is no room for more than "H1" on a chip.
 _NAMED_IN_FULL = 4
@@ -143,6 +148,11 @@ def inside_of(model: AbstractModel, snapshot: Snapshot, sequence: int | str) -> 
     return Inside(trace, Influence(*found, len(probes)))
 
 
+def views_of(inside: Inside) -> tuple[str, ...]:
+    """Return the names of the views that an inside has, the default one first."""
+    return tuple(name for name, view in VIEWS.items() if view.holds(inside))
+
+
 def draw_inside(shown: Shown) -> str:
     """What the trace holds, in the chosen view; returns how to read it."""
     with st.container(key="chart_attention"):
@@ -150,6 +160,6 @@ def draw_inside(shown: Shown) -> str:
             st.caption(":material/hourglass_top: Computing …")
             return ""
         view = VIEWS[shown.choice.view]
-        drawing = view.drawing(shown, dark=on_dark(), height=INSIDE_HEIGHT)
+        drawing = view.drawing(shown, height=INSIDE_HEIGHT)
         draw_chart(drawing, name=view.title(shown), alt=view.alternative(shown))
         return view.how(shown)

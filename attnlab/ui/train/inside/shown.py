@@ -60,6 +60,7 @@ class Shown(NamedTuple):
     choice: Choice
     informative: Sequence[int] = ()
     at_rest: bool = False
+    dark: bool = False
 
     @property
     def trace(self) -> Trace:
