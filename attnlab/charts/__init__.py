@@ -14,6 +14,7 @@ from attnlab.charts.inside import *
 from attnlab.charts.lines import *
 from attnlab.charts.loss import *
 from attnlab.charts.matrix import *
+from attnlab.charts.overview import *
 from attnlab.charts.processes import *
 from attnlab.charts.regression import *
 from attnlab.charts.scaling import *

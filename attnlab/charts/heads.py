@@ -1,7 +1,5 @@
 """Maps of several heads side by side, with square cells as large as their place allows."""
 
-import base64
-import io
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -9,25 +7,20 @@ import altair as alt
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
-from PIL import Image
 
 from attnlab.charts.drawing import Rows, drawn_once
 from attnlab.charts.heatmap import tip
-from attnlab.charts.style import GROUND, HUES, INK, SHARES, TRUTHS, Ramp, on_dark
+from attnlab.charts.style import GROUND, HUES, INK, SHARES, TRUTHS, Ramp
 
 # Pixels: left of the cells the queries, without and with their tokens; above them the name of the
 # map and the marks of the truth; below them the keys; below all the title of the keys; and between
 # two maps.
 _LEFT, _LEFT_OF_TOKENS, _TOP, _BOTTOM, _BOTTOM_OF_TOKENS, _FOOT, _GAP = 50, 62, 34, 20, 34, 32, 22
-_MOST_CELL, _MOST_PICTURE = 40, 150
+_MOST_CELL = 40
 # Not every cell narrower than this has its token beside it, or its number in it.
 _LABEL, _NUMBER = 17, 22
-# Pixels of the name above a picture and of the text below it, and the widths of both.
-_LINE, _NAME_WIDTH, _TEXT_WIDTH, _PICTURE_GAP = 16, 38, 92, 6
 # How strong the rows are that have no part in the loss.
 _UNTRAINED = 0.35
-# Of the 256 colours of a picture the last is for cells that the mask forbids.
-_STEPS = 255
 
 
 class MapWords(NamedTuple):
@@ -38,16 +31,7 @@ class MapWords(NamedTuple):
     key: str
 
 
-class HeadPicture(NamedTuple):
-    """The pattern of a head, which cells its mask admits, its name, and a text below it."""
-
-    name: str
-    pattern: Float[np.ndarray, "query key"]
-    unmasked: Bool[np.ndarray, "query key"]
-    text: str = ""
-
-
-class _Grid(NamedTuple):
+class Grid(NamedTuple):
     """Places of cells, as expressions of the width that the chart has in the browser.
 
     Maps are side by side and below each other, each of `queries` rows and `keys` columns.
@@ -127,7 +111,7 @@ class _Grid(NamedTuple):
         ]
 
 
-def _text(data: object, x: str, y: str, color: str, field: str = "name", **look: object):
+def cell_text(data: object, x: str, y: str, color: str, field: str = "name", **look: object):
     """Return the words of a column at a place. Where `shown` is false they are not seen."""
     shown = look.pop("shown", "true")
     # What is not seen takes its room all the same, of which a phone has none.
@@ -142,7 +126,7 @@ def _text(data: object, x: str, y: str, color: str, field: str = "name", **look:
 
 def _maps(
     table: Rows,
-    grid: _Grid,
+    grid: Grid,
     names: Sequence[str],
     titles: tuple[str, str],
     cells: Sequence[alt.Chart],
@@ -166,7 +150,7 @@ def _maps(
         for at in range(grid.queries)
     ]
     middle = f"{grid.x()} + cell / 2"
-    numbers = _text(
+    numbers = cell_text(
         table, middle, grid.y("datum.row + 0.5"), INK, "number", align="center",
         shown=f"cell >= {_NUMBER}",
     ).encode(
@@ -177,29 +161,29 @@ def _maps(
     return alt.layer(
         *cells,
         numbers,
-        _text(places, grid.x("1"), f"{grid.y('0')} - 24", INK, fontWeight="bold"),
-        _text(
+        cell_text(places, grid.x("1"), f"{grid.y('0')} - 24", INK, fontWeight="bold"),
+        cell_text(
             across, middle, f"{grid.y(str(grid.queries))} + 5", HUES.key, align="center",
             baseline="top", shown=f"(datum.key - 1) % {seldom} == 0",
         ),
-        _text(
+        cell_text(
             down, f"{grid.x('1')} - 8", grid.y("datum.row + 0.5"), HUES.query, align="right",
             shown=f"({rows_shown})",
         ),
-        _text([{"place": 0, "name": titles[0]}], "0", str(_TOP - 24), HUES.query),
-        _text([{"place": 0, "name": titles[1]}], str(grid.left), grid.foot, HUES.key),
-    ).add_params(*grid.sizes(most=_MOST_CELL)).properties(padding=_PADDING)  # fmt: skip
+        cell_text([{"place": 0, "name": titles[0]}], "0", str(_TOP - 24), HUES.query),
+        cell_text([{"place": 0, "name": titles[1]}], str(grid.left), grid.foot, HUES.key),
+    ).add_params(*grid.sizes(most=_MOST_CELL)).properties(padding=PADDING)  # fmt: skip
 
 
-_PADDING = {"left": 0, "top": 0, "right": 8, "bottom": 0}
+PADDING = {"left": 0, "top": 0, "right": 8, "bottom": 0}
 
 
-def _grid(maps: int, shape: tuple[int, int], *, tokens: bool) -> _Grid:
+def _grid(maps: int, shape: tuple[int, int], *, tokens: bool) -> Grid:
     sides = (_LEFT_OF_TOKENS, _BOTTOM_OF_TOKENS) if tokens else (_LEFT, _BOTTOM)
-    return _Grid(maps, *shape, sides[0], _TOP, sides[1], _GAP)
+    return Grid(maps, *shape, sides[0], _TOP, sides[1], _GAP)
 
 
-def _cells(table: Rows, grid: _Grid) -> alt.Chart:
+def _cells(table: Rows, grid: Grid) -> alt.Chart:
     right, below = f"{grid.x()} + cell - 1", f"{grid.y()} + cell - 1"
     return alt.Chart(table).mark_rect(**grid.box(grid.x(), right, grid.y(), below))
 
@@ -371,78 +355,3 @@ def alignment_chart(
     titles = ("target", "source token")
     chart = _maps(table, grid, names, titles, cells, tooltip, queries=target, keys=source)
     return chart.resolve_scale(color="independent")
-
-
-def overview_table(lines: Sequence[Sequence[HeadPicture]], *, dark: bool) -> pd.DataFrame:
-    """Return a row for each head, with its pattern as a picture whose pixels are cells.
-
-    The marks of all cells would be too many: those of 64 heads on 64 positions are a quarter of a
-    million, which a browser takes many seconds to draw.
-    """
-    wide = max(map(len, lines))
-    rows = [
-        (line * wide + column, head.name, _address(head, dark=dark), head.text)
-        for line, heads in enumerate(lines)
-        for column, head in enumerate(heads)
-    ]
-    return pd.DataFrame(rows, columns=["place", "head", "picture", "text"])
-
-
-def _address(head: HeadPicture, *, dark: bool) -> str:
-    """Return a picture as a `data:` address."""
-    ramp = [on_dark(colour) if dark else colour for colour in SHARES]
-    stops = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in ramp])
-    steps, places = np.linspace(0, 1, _STEPS), np.linspace(0, 1, len(stops))
-    channels = [np.interp(steps, places, channel) for channel in stops.T]
-    palette = np.stack(channels, axis=1).round().astype(int).ravel().tolist()
-    shares = (np.clip(head.pattern, 0, 1) * (_STEPS - 1)).round()
-    picture = Image.fromarray(np.where(head.unmasked, shares, _STEPS).astype(np.uint8))
-    picture.putpalette([*palette, 0, 0, 0])
-    file = io.BytesIO()
-    picture.save(file, "PNG", transparency=_STEPS)
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
-
-
-@drawn_once
-def overview_chart(
-    table: Rows, *, lines: int, columns: int, texts: bool, cell: str
-) -> alt.LayerChart:
-    """Draw the pictures in `lines` of up to `columns`, all on one scale from 0 to 1.
-
-    `cell` is what a pixel is. With `texts` the text of each is below it.
-    """
-    grid = _Grid(lines * columns, 1, 1, 0, _LINE, _PICTURE_GAP + _LINE * texts, _PICTURE_GAP)
-    tooltip = [tip("head:N", "head"), *[tip("text:N", "result")] * texts]
-    pictures = alt.Chart(table).mark_image(
-        aspect=False,
-        smooth=False,
-        align="left",
-        baseline="top",
-        x=alt.ExprRef(grid.x("1")),
-        y=alt.ExprRef(grid.y("0")),
-        width=alt.ExprRef("cell"),
-        height=alt.ExprRef("cell"),
-    )
-    # Where a text would run into the next one none is shown; the tooltip has it.
-    look = {"baseline": "top", "fontSize": 11}
-    shown = [f"pitch >= {least}" for least in (_NAME_WIDTH, _TEXT_WIDTH)]
-    name = {**look, "shown": shown[0], "fontWeight": "bold"}
-    below = {**look, "shown": shown[1]}
-    # The colours of the legend, whose scale no other mark has.
-    ends = alt.Chart(alt.InlineData([{"share": 0.0}, {"share": 1.0}])).mark_point(opacity=0)
-    return (
-        alt.layer(
-            pictures.encode(url="picture:N", tooltip=tooltip),
-            ends.encode(color=grid.shade(cell)),
-            _text(table, grid.x("1"), f"{grid.y('0')} - {_LINE - 2}", INK, "head", **name),
-            *[_text(table, grid.x("1"), f"{grid.y('1')} + 3", INK, "text", **below)] * texts,
-        )
-        .add_params(
-            *grid.sizes(
-                most=_MOST_PICTURE,
-                columns=columns,
-                apart=(_TEXT_WIDTH if texts else _NAME_WIDTH) + _PICTURE_GAP,
-            )
-        )
-        .properties(padding=_PADDING)
-    )

@@ -148,7 +148,7 @@ def add_compare(commands: argparse._SubParsersAction) -> None:
     comparing.add_argument("--seeds", default="5", help="how many seeds each (default 5)")
     comparing.add_argument("--first-seed", default="0", help="the first of them (default 0)")
     where = comparing.add_mutually_exclusive_group()
-    where.add_argument("--workers", help="compute in so many processes of this machine")
+    where.add_argument("--workers", help="number of worker processes on this machine")
     where.add_argument("--dask", metavar="ADDRESS", help="compute on this Dask scheduler's workers")
     add_reuse(comparing)
     shown = comparing.add_mutually_exclusive_group()
@@ -220,7 +220,7 @@ def add_reproduce(commands: argparse._SubParsersAction) -> None:
         ),
     )
     where = reproducing.add_mutually_exclusive_group()
-    where.add_argument("--workers", help="compute in so many processes of this machine")
+    where.add_argument("--workers", help="number of worker processes on this machine")
     where.add_argument(
         "--shipped", action="store_true", help="print the result that comes with the program"
     )

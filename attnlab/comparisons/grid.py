@@ -266,7 +266,7 @@ COMPARISONS = MappingProxyType(
         ),
         "which-model": ComparisonPreset(
             "Which model for which process",
-            "Six families on four processes, each trained alike on fresh sequences.",
+            "Six families on four processes, all trained in the same way on fresh sequences.",
             Grid(
                 (
                     ("generator", ("markov", "recall", "ndays", "dotmod")),

@@ -1,0 +1,106 @@
+"""Many heads as pictures, whose pixels are the cells of their maps."""
+
+import base64
+import io
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float
+from PIL import Image
+
+from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.heads import PADDING, Grid, cell_text
+from attnlab.charts.heatmap import tip
+from attnlab.charts.style import INK, SHARES, on_dark
+
+# Pixels of the largest picture, of the name above it and the text below it, and their widths.
+_MOST_PICTURE, _LINE, _NAME_WIDTH, _TEXT_WIDTH, _GAP = 150, 16, 38, 92, 6
+# Of the 256 colours of a picture the last is for cells that the mask forbids.
+_STEPS = 255
+
+
+class HeadPicture(NamedTuple):
+    """The pattern of a head, which cells its mask admits, its name, and a text below it."""
+
+    name: str
+    pattern: Float[np.ndarray, "query key"]
+    unmasked: Bool[np.ndarray, "query key"]
+    text: str = ""
+
+
+def overview_table(lines: Sequence[Sequence[HeadPicture]], *, dark: bool) -> pd.DataFrame:
+    """Return a row for each head, with its pattern as a picture whose pixels are cells.
+
+    The marks of all cells would be too many: those of 64 heads on 64 positions are a quarter of a
+    million, which a browser takes many seconds to draw.
+    """
+    wide = max(map(len, lines))
+    rows = [
+        (line * wide + column, head.name, _address(head, dark=dark), head.text)
+        for line, heads in enumerate(lines)
+        for column, head in enumerate(heads)
+    ]
+    return pd.DataFrame(rows, columns=["place", "head", "picture", "text"])
+
+
+def _address(head: HeadPicture, *, dark: bool) -> str:
+    """Return a picture as a `data:` address."""
+    ramp = [on_dark(colour) if dark else colour for colour in SHARES]
+    stops = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in ramp])
+    steps, places = np.linspace(0, 1, _STEPS), np.linspace(0, 1, len(stops))
+    channels = [np.interp(steps, places, channel) for channel in stops.T]
+    palette = np.stack(channels, axis=1).round().astype(int).ravel().tolist()
+    shares = (np.clip(head.pattern, 0, 1) * (_STEPS - 1)).round()
+    picture = Image.fromarray(np.where(head.unmasked, shares, _STEPS).astype(np.uint8))
+    picture.putpalette([*palette, 0, 0, 0])
+    file = io.BytesIO()
+    picture.save(file, "PNG", transparency=_STEPS)
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+
+
+@drawn_once
+def overview_chart(
+    table: Rows, *, lines: int, columns: int, texts: bool, cell: str
+) -> alt.LayerChart:
+    """Draw the pictures in `lines` of up to `columns`, all on one scale from 0 to 1.
+
+    `cell` is what a pixel is. With `texts` the text of each is below it.
+    """
+    grid = Grid(lines * columns, 1, 1, 0, _LINE, _GAP + _LINE * texts, _GAP)
+    tooltip = [tip("head:N", "head"), *[tip("text:N", "result")] * texts]
+    pictures = alt.Chart(table).mark_image(
+        aspect=False,
+        smooth=False,
+        align="left",
+        baseline="top",
+        x=alt.ExprRef(grid.x("1")),
+        y=alt.ExprRef(grid.y("0")),
+        width=alt.ExprRef("cell"),
+        height=alt.ExprRef("cell"),
+    )
+    # Where a text would run into the next one none is shown; the tooltip has it.
+    look = {"baseline": "top", "fontSize": 11}
+    shown = [f"pitch >= {least}" for least in (_NAME_WIDTH, _TEXT_WIDTH)]
+    name = {**look, "shown": shown[0], "fontWeight": "bold"}
+    below = {**look, "shown": shown[1]}
+    # The colours of the legend, whose scale no other mark has.
+    ends = alt.Chart(alt.InlineData([{"share": 0.0}, {"share": 1.0}])).mark_point(opacity=0)
+    return (
+        alt.layer(
+            pictures.encode(url="picture:N", tooltip=tooltip),
+            ends.encode(color=grid.shade(cell)),
+            cell_text(table, grid.x("1"), f"{grid.y('0')} - {_LINE - 2}", INK, "head", **name),
+            *[cell_text(table, grid.x("1"), f"{grid.y('1')} + 3", INK, "text", **below)] * texts,
+        )
+        .add_params(
+            *grid.sizes(
+                most=_MOST_PICTURE,
+                columns=columns,
+                apart=(_TEXT_WIDTH if texts else _NAME_WIDTH) + _GAP,
+            )
+        )
+        .properties(padding=PADDING)
+    )
