@@ -95,7 +95,8 @@ def _up_to_the_query(shown: Shown) -> list[np.ndarray]:
 
 def _lags_alternative(shown: Shown) -> str:
     alternative = (
-        f"Influence of a {shown.word} on the prediction, by how long before it the {shown.word} is."
+        f"By lag: influence of a {shown.word} on the prediction, by how long before it the "
+        f"{shown.word} is."
     )
     if shown.at_rest:
         influence, _ = _up_to_the_query(shown)
