@@ -35,7 +35,7 @@ draw_equalities(curve)
 
 st.header("Attention learns the kernel", anchor=False, divider="gray")
 st.markdown(
-    "With two features, one bandwidth treats both alike. Let W_Q and W_K be trained instead: "
+    "With two features, one bandwidth treats both equally. Train W_Q and W_K instead: "
     "scores −‖x W_Q − xᵢ W_K‖²/2, trained on the leave-one-out error: every point is predicted "
     "from the others. The dashed line is the least error that any fixed bandwidth has."
 )

@@ -246,7 +246,7 @@ def shares_of(rows: Sequence[Row], figure: str = "nll") -> tuple[Share, ...]:
     if not names:
         raise OptionError("settings", len(rows), "nothing differs between them", "Vary an option")
     if len(names) > _MOST_OPTIONS:
-        problem = "more options differ than can be told apart"
+        problem = "more options differ than can be compared"
         raise OptionError("options", len(names), problem, f"Vary {_MOST_OPTIONS} at most")
     cells = {}
     for row in rows:
@@ -294,7 +294,7 @@ def variance_shares(
     """
     seeds, total = values.shape[-1], values.size
     if seeds < _FEWEST_SEEDS:
-        problem = "the share of the seed cannot be told from one run of a setting"
+        problem = "the share of the seed cannot be computed without repeated runs"
         raise OptionError("seeds", seeds, problem, f"Choose {_FEWEST_SEEDS} or more")
     if np.ptp(values) == 0:
         problem = "the same in all runs, so that there is no spread"

@@ -186,7 +186,7 @@ def noise_option() -> Any:
     """The option `noise` of a task."""
     return option(
         0.0,
-        "Probability that a target token is replaced by another one, all others alike.",
+        "Probability that a target token is replaced by another one, drawn uniformly.",
         low=0.0,
         high=0.9,
     )

@@ -108,7 +108,7 @@ PLANES = MappingProxyType(
             "Only the sum of the features matters, not their difference.", 2, 150, 0.2, _slanted
         ),
         "round": DataSet(
-            "Both features matter alike: the fixed kernel has the right shape already.",
+            "Both features matter equally: the fixed kernel has the right shape already.",
             2,
             150,
             0.2,

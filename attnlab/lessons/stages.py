@@ -169,16 +169,16 @@ WORKED_EXAMPLES = MappingProxyType(
             w_value=_ONES,
             lesson="Why equal weights are a bad start: all components of a query, a key or a value "
             "are the same number, the sum of its input. A score is 3 times the product of two sums "
-            "(the head has 3 components), so that every query (of positive sum) ranks the keys "
-            "alike and no query can ask for anything of its own. Equal components of queries and "
+            "(the head has 3 components). So every query (of positive sum) ranks the keys in the "
+            "same order, and no query can ask for anything else. Equal components of queries and "
             "keys get equal gradients, so that training keeps them equal unless rotary positions "
             "turn them; those of the values part, since each serves another part of the output.",
         ),
         "identical inputs": _CLASSIC._replace(
             inputs=((1, 0, 1, 0),) * 3,
-            lesson="Inputs that are alike have keys that are alike: every share is the same, and "
-            "the output is the value that all of them have. Attention cannot tell equal inputs "
-            "apart; that takes positions.",
+            lesson="Equal inputs have equal keys: every share is the same, and "
+            "the output is the value that all of them have. Attention cannot distinguish equal "
+            "inputs; that takes positions.",
         ),
         "random head of width 16": _random_head(),
     }

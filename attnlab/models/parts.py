@@ -20,7 +20,7 @@ INITIALISATIONS = ("scaled", "published", "ones")
 
 INITIALISATION_HELP = (
     "scaled: N(0, 1/inputs), biases 0; published: N(0, 1) for all; ones: all 1, so that all "
-    "components start alike."
+    "components start equal."
 )
 
 

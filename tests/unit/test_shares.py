@@ -164,7 +164,7 @@ def test_an_option_that_is_the_same_everywhere_is_none():
         (CELLS, [*LOSSES[:5], (1,)], "`seeds` is 1: so many runs of a y, b 3 are finished, and 2"),
         ([*CELLS[:5], ("y",)], LOSSES, "`b` is None: the setting a y has no such option"),
         ([*CELLS, CELLS[0]], [*LOSSES, (1, 2)], "`settings` is 7: only 6 of them differ"),
-        (CELLS, [(1,)] * 6, "`seeds` is 1: the share of the seed cannot be told"),
+        (CELLS, [(1,)] * 6, "`seeds` is 1: the share of the seed cannot be computed"),
         (CELLS[:1], LOSSES[:1], "`settings` is 1: nothing differs"),
     ],
 )

@@ -130,7 +130,7 @@ def draw_spread(rows: Sequence[Row]) -> None:
             for share in shares_of(rows, figure)
         ]
     except OptionError as error:
-        st.caption(as_message(f"It can be told of a full grid with 2 seeds or more. {error}"))
+        st.caption(as_message(f"This needs a full grid and at least 2 seeds. {error}"))
         return
     seed, names = shares[-1], dict(zip(shares, share_names(shares), strict=True))
     shown = [*sorted(shares[:-1], key=lambda each: -each.share)[: _MOST_BARS - 1], seed]

@@ -153,7 +153,7 @@ def draw_bits() -> None:
         f"that at most K of them are ever right: with fewer than {bits:.1f} bits some hands must "
         "fail. **Width is not this bound**: a state is of real numbers, and even "
         f"{width} of them, 32 bits each, have {32 * width} bits on paper. The bound is on what "
-        f"can be told apart in use: {width} components would have to carry "
+        f"can be distinguished in use: {width} components would have to carry "
         f"{bits / width:.1f} bits each, {WIDTHS[-1]} components {bits / WIDTHS[-1]:.2f}. How "
         "finely a network learns to use a component, only training shows."
     )

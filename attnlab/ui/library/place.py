@@ -155,7 +155,10 @@ def draw_damaged(library: Library) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="library_damaged"):
         told = " ".join(as_text(problem.text) for problem in problems[:_MOST_PROBLEMS])
         more = len(problems) - _MOST_PROBLEMS
-        st.caption(f":material/report: {told}" + (f" So it is with {more:,} more." * (more > 0)))
+        st.caption(
+            f":material/report: {told}"
+            + (f" {more:,} more runs have the same problem." * (more > 0))
+        )
         st.button(
             "Delete the damaged",
             key="library_delete_damaged",

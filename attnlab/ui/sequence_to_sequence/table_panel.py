@@ -106,7 +106,7 @@ def _draw(snapshot: Snapshot) -> None:
     if not task.writes_target:
         stop_playing()
         st.caption(
-            "The run at hand is of a process without a source. Press **Start** to train on the "
+            "The current run is of a process without a source. Press **Start** to train on the "
             "task that the controls describe."
         )
         return

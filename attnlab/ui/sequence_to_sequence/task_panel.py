@@ -33,9 +33,8 @@ def draw_task_choice() -> None:
     named = {n: p for n, p in PRESETS.items() if p.experiment.generator.writes_target}
     with st.container(border=True, key="task_choice"):
         st.markdown(
-            "**The controls describe no task.** Here a source is read and a target is written of "
-            "it. Choose one of these, or one of the tasks under **process**; the run at hand stays "
-            "until you press Start."
+            "**The controls describe no task.** A task has a source to read and a target to write. "
+            "Choose one below or under **process**. The current run stays until you press Start."
         )
         for name, preset in named.items():
             with st.container(horizontal=True, vertical_alignment="center"):
