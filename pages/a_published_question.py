@@ -50,9 +50,9 @@ draw_ladder_part()
 st.header("The same processes, other models", anchor=False, divider="gray")
 st.markdown(
     "Nine families with their usual settings, all trained in the same way: 1,500 steps of 128 "
-    "fresh sequences, with a learning rate that falls from 0.01. The attention head here has a causal mask and "
-    "learned positions. Where one day or a count of days is enough, nearly every family is as "
-    "accurate as is possible. Where days must be combined, families differ."
+    "fresh sequences, with a learning rate that falls from 0.01. The attention head here has a "
+    "causal mask and learned positions. Where one day or a count of days is enough, nearly every "
+    "family is as accurate as is possible. Where days must be combined, families differ."
 )
 draw_zoo_part()
 
