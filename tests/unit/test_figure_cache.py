@@ -9,6 +9,7 @@ import pytest
 
 from attnlab.generators.interruption import check_in
 from attnlab.ui.core.figures import FutureCache
+from attnlab.ui.core.session import OpenSessions, Session
 
 PATIENCE = 20
 
@@ -105,9 +106,10 @@ def test_an_unwanted_question_is_dropped_before_its_turn_and_can_be_asked_again(
     assert isinstance(cache.submit((function, 1), asker).result(PATIENCE), Thing)
 
 
-@pytest.mark.parametrize("how", ["released", "gone"])
+@pytest.mark.parametrize("how", ["released", "gone", "page closed"])
 def test_a_running_computation_ends_where_it_checks_in(cache, how):
-    begun, asker = threading.Event(), Thing()
+    begun, visitor = threading.Event(), Session()
+    asker = visitor.asker if how == "page closed" else Thing()
 
     def endless():
         begun.set()
@@ -120,6 +122,8 @@ def test_a_running_computation_ends_where_it_checks_in(cache, how):
     if how == "released":
         cache.release((endless,), asker)
     del asker
+    if how == "page closed":
+        OpenSessions().leave(visitor)
     gc.collect()
     until(future.cancelled)
 

@@ -124,7 +124,7 @@ def figure(function: Callable[..., Any], *arguments: Hashable) -> Any:
     key = _key_of(function, *arguments)
     if not _ask(key):
         return None
-    future = _cache().submit(key, session())
+    future = _cache().submit(key, session().asker)
     if isinstance(error := future.exception(), ValueError):
         draw_error(str(error))
         st.stop()
@@ -141,7 +141,7 @@ def _ask(key: Key) -> bool:
     current.asked.add(key)
     if key in current.stopped and not cache.known(key):
         return False
-    future = cache.submit(key, current)
+    future = cache.submit(key, current.asker)
     wait([future], timeout=max(0.0, current.deadline - time.monotonic()))
     if not cache.known(key):
         current.missing.add(key)
@@ -190,14 +190,14 @@ def end_figures(before: set[Key]) -> None:
     """
     current = session()
     for key in before - current.asked:
-        _cache().release(key, current)
+        _cache().release(key, current.asker)
     current.stopped &= current.asked
 
     waited, began = len(current.missing), time.monotonic()
 
     def missing() -> int:
         # Submitted again, since another session may just have cancelled it.
-        left = sum(not _cache().submit(key, current).done() for key in current.missing)
+        left = sum(not _cache().submit(key, current.asker).done() for key in current.missing)
         # Some of them are worth a rerun each second, and the last one at once.
         return left if left == 0 or time.monotonic() > began + _BETWEEN_RERUNS else waited
 
@@ -234,7 +234,7 @@ def _stop(keys: list[Key]) -> None:
     current = session()
     current.stopped.update(keys)
     for key in keys:
-        _cache().release(key, current)
+        _cache().release(key, current.asker)
 
 
 def draw_gap() -> None:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _KEY = "session"
 
 
+class Asker:
+    """What figures are computed for: a session with an open page. Referenced weakly."""
+
+
 @dataclasses.dataclass(eq=False)
 class Session:
     """The state of one browser session.
@@ -35,6 +39,7 @@ class Session:
         commands: Buttons pressed since the last rerun of the Train page.
         replayed_step: The step that a replay shows, None without a replay.
         jobs: Background jobs by name.
+        asker: What its figures are computed for, until its page is closed.
         asked: Keys of the figures that the page asked for since its last full rerun.
         missing: Those of them that were not known when they were asked for.
         stopped: Keys of figures whose computation the user stopped.
@@ -52,6 +57,7 @@ class Session:
     commands: list[str] = dataclasses.field(default_factory=list)
     replayed_step: int | str | None = None
     jobs: dict[str, Job] = dataclasses.field(default_factory=dict)
+    asker: Asker = dataclasses.field(default_factory=Asker)
     asked: set[Hashable] = dataclasses.field(default_factory=set)
     missing: set[Hashable] = dataclasses.field(default_factory=set)
     stopped: set[Hashable] = dataclasses.field(default_factory=set)
@@ -61,7 +67,8 @@ class Session:
     kept: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def pause(self) -> None:
-        """Pause the run and all jobs."""
+        """Pause the run and all jobs, and let go of figures that are being computed."""
+        self.asker = Asker()
         if self.run is not None:
             self.run.pause()
         for job in tuple(self.jobs.values()):
