@@ -45,7 +45,7 @@ def check_process(
     vocab^length sequences are enumerated.
 
     Args:
-        process: A process that makes sense at this length.
+        process: A process whose options fit this length; it is checked as it is.
         length: Number of tokens. A process with a length of its own is checked at that.
         joint: An oracle that shares no code with the process: p(tokens) of all sequences of some
             length in float64, as an array of shape (vocab,) * length. Without it, the law is the
@@ -63,7 +63,6 @@ def check_process(
     if vocab**length > _MOST_SEQUENCES:
         raise ValueError(f"`length` is {quoted(length)}: too many sequences. Choose fewer tokens.")
     _check_record(process)
-    process = process.at_length(length - 1)
     sequences = np.indices((vocab,) * length).reshape(length, -1).T
     table = np.asarray(
         jax.vmap(lambda tokens: log_predictives(process, tokens))(jnp.asarray(sequences)),
