@@ -19,11 +19,11 @@ def deadly_processes(workers, folder, *, seed, times):
     return pool
 
 
-def _die_or_call(folder, seed, times, function, text):
+def _die_or_call(folder, seed, times, function, text, *arguments):
     deaths = len(os.listdir(folder))
     if from_json(text).seed == seed and deaths < times:
         open(os.path.join(folder, str(deaths)), "x").close()
         # Time for the other worker to have begun with something.
         time.sleep(0.3)
         os.kill(os.getpid(), signal.SIGKILL)
-    return function(text)
+    return function(text, *arguments)
