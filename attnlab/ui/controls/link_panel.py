@@ -57,7 +57,8 @@ def _build_lesson(experiment: Experiment) -> Lesson:
         st.multiselect(
             "which",
             list(controls),
-            format_func=controls.get,
+            # Streamlit may still ask for the name of a control that is gone.
+            format_func=lambda key: controls.get(key, key),
             key=_CONTROLS,
             placeholder="",
             persist_state="session",
