@@ -32,9 +32,13 @@ for name, value in _KEPT.items():
     # For the processes that tests start.
     os.environ.setdefault(name.upper(), str(value))
 
-# With the emitters of fused loops that it had before, XLA compiles the many small programs of tests
-# in two thirds of the time.
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
+# Tests compile many small programs and run each of them briefly: with the emitters of fused loops
+# that XLA had before and with few optimisations they take half the time.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0 "
+    "--xla_llvm_disable_expensive_passes=true",
+)
 
 # Nothing that tests do belongs into the library of whoever runs them.
 os.environ["ATTNLAB_LIBRARY"] = "off"

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
 from tests.e2e.browser import DESKTOP, find_browser, launch_browser
-from tests.e2e.server import QUICKLY_COMPILED, AppServer
+from tests.e2e.server import AppServer
 from tests.e2e.train_page import QUICK, TrainPage
 
 # A busy machine may take seconds over a click; nothing waits longer than it has to.
@@ -72,7 +72,7 @@ def _programs_kept_for_the_session(tmp_path_factory):
 @pytest.fixture(scope="session")
 def shared_server(tmp_path_factory):
     """A server for all tests that do not need one of their own."""
-    server = AppServer(tmp_path_factory.mktemp("server") / "log", QUICKLY_COMPILED)
+    server = AppServer(tmp_path_factory.mktemp("server") / "log")
     server.start()
     yield server
     server.stop()
@@ -89,8 +89,8 @@ def server(shared_server):
 
 @pytest.fixture
 def fresh_server(tmp_path):
-    """A server that nobody has asked for anything yet."""
-    server = AppServer(tmp_path / "log", QUICKLY_COMPILED)
+    """A server that was just started."""
+    server = AppServer(tmp_path / "log")
     server.start()
     yield server
     server.stop()

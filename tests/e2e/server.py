@@ -31,12 +31,6 @@ _THEIR_OWN = [
         ),
     )
 ]
-# Of the processor time of a server in tests nearly half would go into making its programs quicker
-# than their few steps are worth.
-QUICKLY_COMPILED = {
-    "XLA_FLAGS": "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0 "
-    "--xla_llvm_disable_expensive_passes=true"
-}
 _START_SECONDS = 60
 _STOP_SECONDS = 10
 

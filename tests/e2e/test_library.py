@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.server import QUICKLY_COMPILED, AppServer
+from tests.e2e.server import AppServer
 from tests.e2e.train_page import QUICK, ROW, TrainPage, go_to
 
 pytestmark = pytest.mark.e2e
@@ -14,9 +14,7 @@ pytestmark = pytest.mark.e2e
 @pytest.fixture
 def server(tmp_path):
     """A server of a user who has a library, which may be killed and started again."""
-    server = AppServer(
-        tmp_path / "log", {**QUICKLY_COMPILED, "ATTNLAB_LIBRARY": str(tmp_path / "library")}
-    )
+    server = AppServer(tmp_path / "log", {"ATTNLAB_LIBRARY": str(tmp_path / "library")})
     server.start()
     yield server
     server.stop()

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
-from tests.e2e.server import QUICKLY_COMPILED, ROOT, AppServer
+from tests.e2e.server import ROOT, AppServer
 from tests.e2e.train_page import QUICK, TrainPage
 
 pytestmark = pytest.mark.e2e
@@ -17,7 +17,7 @@ _ROUNDS = 5
 
 @pytest.fixture
 def slow_server(tmp_path):
-    server = AppServer(tmp_path / "log", QUICKLY_COMPILED, ROOT / "tests" / "e2e" / "slow_app.py")
+    server = AppServer(tmp_path / "log", script=ROOT / "tests" / "e2e" / "slow_app.py")
     server.start()
     yield server
     server.stop()
