@@ -243,8 +243,8 @@ def curve_over_seeds(results: Sequence[Result], figure: str = "nll") -> CurveOve
 
     Args:
         results: runs of one setting, each with another seed.
-        figure: a field of `Evaluation` that has a standard error. Tests whose loss is not finite
-            are left out.
+        figure: a field of `Evaluation` that has a standard error, or a metric of the runs. Tests
+            whose loss is not finite are left out.
     """
     runs = {result.experiment.seed: _tests(result, figure) for result in results}
     spans = [steps for steps, _, _ in runs.values()]
@@ -269,6 +269,8 @@ def curve_over_seeds(results: Sequence[Result], figure: str = "nll") -> CurveOve
 
 def _tests(result: Result, figure: str) -> np.ndarray:
     """Return rows of steps, values and their standard errors."""
+    if figure in result.metrics:
+        return np.array([(step, value, 0.0) for step, value in result.metrics[figure]]).T
     tests = dict(result.tests)
     if result.evaluation is not None:
         tests[result.steps] = result.evaluation

@@ -4,7 +4,7 @@ import collections
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -14,12 +14,20 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import suppress
-from typing import NamedTuple
-
-import numpy as np
+from types import MappingProxyType
+from typing import Any
 
 from attnlab.comparisons.processes import Processes, WorkersError
-from attnlab.configuration.options import OptionError, default_of
+from attnlab.comparisons.recording import (
+    NOTHING,
+    Metric,
+    Recording,
+    measure,
+    metrics_at,
+    paths_of,
+    series_of,
+)
+from attnlab.configuration.options import AttnlabError, OptionError, default_of
 from attnlab.configuration.records import check_registered
 from attnlab.generators.interruption import Stopped, check_in
 from attnlab.inspection.targets import exact_match_of
@@ -27,31 +35,28 @@ from attnlab.runs.history import empty_history
 from attnlab.runs.library import Entry, Library, LibraryError
 from attnlab.runs.result import Result, result_of
 from attnlab.runs.storage import Run, RunFileError, from_bytes, to_bytes
-from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, from_json, prepare, to_json
 from attnlab.training.limits import OPEN, Limits, check_limits, steps_at_once
-from attnlab.training.loop import Look, NotFiniteError, Progress, Schedule, divergence, look_at, run
+from attnlab.training.loop import Look, NotFiniteError, Progress, divergence, look_at, run
 from attnlab.training.registering import added_classes, register_by_path
 from attnlab.training.steps import Training
 
-_TESTS = 24
 
-
-def sparse_schedule(steps: int) -> Schedule:
-    """About 24 tests, log-spaced, from step 0 to the last, after which alone the model is kept."""
-    spaced = np.rint(np.geomspace(1, steps, min(_TESTS - 1, steps))).astype(int).tolist()
-    return Schedule(tests=tuple(sorted({0, *spaced, steps})), checkpoints=(steps,))
-
-
-def carry_out(experiment: Experiment) -> Result:
-    """Train to the last step, with the tests of the `sparse_schedule` on the way.
+def carry_out(experiment: Experiment, recording: Recording = NOTHING) -> Result:
+    """Train to the last step, with the tests and metrics of the recording on the way.
 
     The result of a run that diverges has the state "failed" and its reason; where a number is not
     finite, it has the last good weights. Its seconds begin with the first step, when all is
     compiled but the steps themselves.
+
+    Raises:
+        AttnlabError: if a metric fails or is not a finite number.
+        OptionError: if its checkpoints are more than a run file holds.
     """
-    setup, plan = prepare(experiment), sparse_schedule(experiment.training.steps)
-    state, history, evaluation = setup.state, empty_history(), None
+    setup = prepare(experiment)
+    plan = recording.plan(setup.state.model, experiment.training.steps)
+    measured_at = recording.measured_at(plan)
+    state, history, evaluation, measured = setup.state, empty_history(), None, {}
     began = time.perf_counter()
     # A stop is obeyed between two chunks.
     chunk = steps_at_once(experiment)
@@ -63,33 +68,24 @@ def carry_out(experiment: Experiment) -> Result:
                 state = event.state
             elif isinstance(event, Look):
                 evaluation = event.evaluation
-                if event.step == 0:
+                if (step := event.step) in measured_at:
+                    measured[step] = measure(recording.metrics, event.model, setup, step)
+                if step == 0:
                     began = time.perf_counter()
     except NotFiniteError as error:
-        seconds = time.perf_counter() - began
+        seconds, metrics = time.perf_counter() - began, series_of(measured)
         state, history = error.state, history.until(int(error.state.step))
         look = look_at(state, setup, experiment.training, plan)
         evaluation = look.evaluation if math.isfinite(look.evaluation.nll) else None
         kept = Run(experiment, state, history)
-        return result_of(kept, "failed", evaluation, seconds, reason=str(error))
+        return result_of(kept, "failed", evaluation, seconds, reason=str(error), metrics=metrics)
     seconds = time.perf_counter() - began
     check_in()
-    kept = Run(experiment, state, history)
+    kept, metrics = Run(experiment, state, history), series_of(measured)
     if reason := divergence(experiment, setup, state, evaluation):
-        return result_of(kept, "failed", evaluation, seconds, reason=reason)
+        return result_of(kept, "failed", evaluation, seconds, reason=reason, metrics=metrics)
     exact = exact_match_of(experiment.generator, state.model, setup.test)
-    return result_of(kept, "done", evaluation, seconds, exact_match=exact)
-
-
-class Answer(NamedTuple):
-    """A result as it travels between processes: the run as the bytes of a run file."""
-
-    state: str
-    evaluation: tuple[float, ...] | None
-    seconds: float
-    reason: str
-    run: bytes
-    exact_match: float | None = None
+    return result_of(kept, "done", evaluation, seconds, exact_match=exact, metrics=metrics)
 
 
 def shared_program(experiment: Experiment) -> Experiment:
@@ -107,33 +103,34 @@ def by_program(experiments: Sequence[Experiment]) -> list[Experiment]:
     return [experiment for group in groups.values() for experiment in group]
 
 
-def carry_out_text(text: str, added: Sequence[tuple[str, str]] = ()) -> Answer:
+# What a worker sends back of a result, besides the bytes of its run.
+_SENT = ("state", "evaluation", "seconds", "reason", "exact_match", "metrics")
+Answer = tuple[bytes, dict[str, Any]]
+
+
+def carry_out_text(
+    text: str,
+    added: Sequence[tuple[str, str]] = (),
+    metrics: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+    checkpoints: Sequence[int] | None = None,
+) -> Answer:
     """Like `carry_out`, but take an experiment as JSON. What a worker process is asked to call.
 
     Args:
         text: The experiment.
         added: Module and name of the user's own classes in it, which are registered here.
+        metrics: Module and name of every metric.
+        checkpoints: As in `Recording`.
     """
     register_by_path(added)
-    result = carry_out(from_json(text))
-    evaluation = None if result.evaluation is None else tuple(result.evaluation)
-    run = to_bytes(result.run)
-    figures = result.seconds, result.reason, run, result.exact_match
-    return Answer(result.state, evaluation, *figures)
+    result = carry_out(from_json(text), Recording(metrics_at(metrics), checkpoints))
+    return to_bytes(result.run), {name: getattr(result, name) for name in _SENT}
 
 
 def result_from(answer: Answer) -> Result:
-    """The result that a worker gave."""
-    evaluation = None if answer.evaluation is None else Evaluation(*answer.evaluation)
-    run = from_bytes(answer.run)
-    return result_of(
-        run,
-        answer.state,
-        evaluation,
-        answer.seconds,
-        reason=answer.reason,
-        exact_match=answer.exact_match,
-    )
+    """Return the result that a worker gave."""
+    run, rest = answer
+    return result_of(from_bytes(run), **rest)
 
 
 # Of an executor whose workers nobody counts: enough for a cluster, few enough that what waits in
@@ -151,6 +148,8 @@ def run_all(
     again: bool = False,
     any_version: bool = False,
     limits: Limits = OPEN,
+    metrics: Mapping[str, Metric] = MappingProxyType({}),
+    checkpoints: Sequence[int] | None = None,
 ) -> Iterator[Result]:
     """Yield the result of every experiment as it comes, one result for equal experiments.
 
@@ -161,22 +160,38 @@ def run_all(
     `Processes(2)` or that of a Dask client, need attnlab; experiments travel as JSON and runs as
     bytes. Runs of one program come one after another, so that a process compiles it once.
 
-    Runs that diverge, are refused by `limits`, or lose their worker are results with a `reason`.
-    A run whose worker process was killed is tried once more, alone. Closing the iterator cancels
-    what has not begun.
+    `metrics` are functions of a model and its setup, `prepare(experiment)`, that return a finite
+    number. `result.metrics[name]` has pairs of step and value, at every test; or, with
+    `checkpoints`, at these steps and the last one. The models of these steps are then kept in
+    `result.run.history.checkpoints`, which run files and the pages have too. A run of the library
+    is measured instead of trained if it has a model of every step at which something is measured.
+    Workers import metrics by module and name: define them at the top level of a module or script.
+
+    Runs that diverge, are refused by `limits`, lose their worker or have a metric that fails are
+    results with a `reason`. A run whose worker process was killed is tried once more, alone.
+    Closing the iterator cancels what has not begun.
 
     Raises:
-        OptionError: at once, if a class is not registered and there is an executor or a library.
+        OptionError: at once, if a class is not registered and there is an executor or a library,
+            if `metrics` or `checkpoints` are not as said, or if workers cannot import a metric.
         WorkersError: before any run, if the processes of `Processes` cannot start.
         LibraryError: after the last result, if some of them could not be kept.
 
+    >>> import jax
     >>> from attnlab import Training
     >>> small = Training(steps=5, train_size=100, test_size=100)
     >>> found = run_all([Experiment(training=small, seed=seed) for seed in (0, 1, 0)])
     >>> [(result.state, result.steps) for result in found]
     [('done', 5), ('done', 5)]
+    >>> def largest(model, setup):
+    ...     return max(abs(weight).max() for weight in jax.tree.leaves(model))
+    >>> (result,) = run_all([Experiment(training=small)], metrics={"largest": largest})
+    >>> [step for step, value in result.metrics["largest"]]
+    [0, 1, 2, 3, 5]
     """
-    unique = dict.fromkeys(experiments)
+    unique, recording = dict.fromkeys(experiments), Recording(metrics, checkpoints)
+    if executor is not None:
+        paths_of(metrics)
     if executor is not None or library is not None:
         for experiment in unique:
             check_registered(experiment)
@@ -186,7 +201,7 @@ def run_all(
             return None
         return library.find(experiment, any_version=any_version, diverged=True)
 
-    return _run_all(unique, find, executor, library, limits)
+    return _run_all(unique, find, executor, library, limits, recording)
 
 
 def _run_all(
@@ -195,18 +210,18 @@ def _run_all(
     executor: Executor | None,
     library: Library | None,
     limits: Limits,
+    recording: Recording,
 ) -> Iterator[Result]:
     asked = []
     for experiment in experiments:
-        known = find(experiment)
-        if known is not None:
-            yield _with_exact_match(known, library)
-        elif (refused := _refused(experiment, limits)) is not None:
-            yield refused
+        entry = find(experiment)
+        kept = None if entry is None else _kept(entry, library, recording)
+        if (result := kept or _refused(experiment, limits)) is not None:
+            yield result
         else:
             asked.append(experiment)
-    ordered = by_program(asked)
-    computed = _here(ordered) if executor is None else _elsewhere(ordered, executor)
+    ordered, here = by_program(asked), executor is None
+    computed = _here(ordered, recording) if here else _elsewhere(ordered, executor, recording)
     problem: LibraryError | None = None
     for result in computed:
         # A run that never began has nothing to keep, and is tried again the next time.
@@ -220,19 +235,33 @@ def _run_all(
         raise problem
 
 
-def _with_exact_match(entry: Entry, library: Library) -> Result:
-    """The result of an entry; of a task that was kept without its exact match, with that."""
-    result, process = entry.result, entry.result.experiment.generator
-    known = result.exact_match is not None or result.state != "done"
-    if known or not process.writes_target:
+def _kept(entry: Entry, library: Library, recording: Recording) -> Result | None:
+    """Return the result of an entry, with what its row lacks, or None if models are missing."""
+    result, experiment = entry.result, entry.result.experiment
+    lacks_match = result.exact_match is None and experiment.generator.writes_target
+    if result.state != "done" or (recording == NOTHING and not lacks_match):
         return result
-    # A file that is missing or damaged is told where the run is opened.
+    run = None
+    # A file that is missing or damaged is reported where the run is opened.
     with suppress(RunFileError):
-        if (run := library.run_of(entry.number)) is not None:
-            test = prepare(result.experiment).test
-            exact = exact_match_of(process, run.state.model, test)
-            return dataclasses.replace(result, exact_match=exact)
-    return result
+        run = library.run_of(entry.number)
+    if run is None:
+        return result if recording == NOTHING else None
+    setup = prepare(experiment)
+    if lacks_match:
+        exact = exact_match_of(experiment.generator, run.state.model, setup.test)
+        result = dataclasses.replace(result, exact_match=exact)
+    if recording == NOTHING:
+        return result
+    models = {**dict(run.history.checkpoints), result.steps: run.state.model}
+    steps = recording.measured_at(recording.plan(run.state.model, result.steps))
+    if not models.keys() >= set(steps):
+        return None
+    try:
+        measured = {step: measure(recording.metrics, models[step], setup, step) for step in steps}
+    except AttnlabError as error:
+        return Result(experiment, "failed", reason=str(error))
+    return dataclasses.replace(result, run=run, metrics=series_of(measured))
 
 
 def _refused(experiment: Experiment, limits: Limits) -> Result | None:
@@ -243,10 +272,10 @@ def _refused(experiment: Experiment, limits: Limits) -> Result | None:
     return None
 
 
-def _here(experiments: Sequence[Experiment]) -> Iterator[Result]:
+def _here(experiments: Sequence[Experiment], recording: Recording) -> Iterator[Result]:
     for experiment in experiments:
         try:
-            result = carry_out(experiment)
+            result = carry_out(experiment, recording)
         except Stopped:
             raise
         # Such as more memory than there is; whatever goes wrong becomes a row with its reason.
@@ -256,7 +285,9 @@ def _here(experiments: Sequence[Experiment]) -> Iterator[Result]:
         yield result
 
 
-def _elsewhere(experiments: Sequence[Experiment], executor: Executor) -> Iterator[Result]:
+def _elsewhere(
+    experiments: Sequence[Experiment], executor: Executor, recording: Recording
+) -> Iterator[Result]:
     most = executor.workers if isinstance(executor, Processes) else _MOST_SUBMITTED
     waiting = collections.deque(experiments)
     # Those that were lost with a worker. Which of them killed it shows when each is alone.
@@ -267,10 +298,10 @@ def _elsewhere(experiments: Sequence[Experiment], executor: Executor) -> Iterato
             alone = bool(suspects) and not running
             if alone:
                 suspect = suspects.popleft()
-                running[_submit(executor, suspect)] = suspect
+                running[_submit(executor, suspect, recording)] = suspect
             while not suspects and not alone and waiting and len(running) < most:
                 experiment = waiting.popleft()
-                running[_submit(executor, experiment)] = experiment
+                running[_submit(executor, experiment, recording)] = experiment
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 experiment = running.pop(future)
@@ -287,9 +318,11 @@ def _elsewhere(experiments: Sequence[Experiment], executor: Executor) -> Iterato
             future.cancel()
 
 
-def _submit(executor: Executor, experiment: Experiment) -> Future:
+def _submit(executor: Executor, experiment: Experiment, recording: Recording) -> Future:
+    wanted = paths_of(recording.metrics), recording.checkpoints
     try:
-        return executor.submit(carry_out_text, to_json(experiment), added_classes(experiment))
+        text, added = to_json(experiment), added_classes(experiment)
+        return executor.submit(carry_out_text, text, added, *wanted)
     except WorkersError:
         raise
     # Of executors of any kind: whatever goes wrong becomes a row with its reason.
@@ -310,6 +343,8 @@ def _why_lost(error: BaseException, executor: Executor | None) -> tuple[str, str
     """State and reason of a run that gave no result."""
     if isinstance(error, OptionError):
         return "refused", str(error)
+    if isinstance(error, AttnlabError):
+        return "failed", str(error)
     if isinstance(error, BrokenExecutor) and isinstance(executor, Processes):
         return "failed", "Its worker process was killed twice, the second time with no other run."
     if isinstance(error, BrokenExecutor | CancelledError):

@@ -21,10 +21,12 @@ def to_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
     the same figures of every seed, `doubts` the reasons why an interval may not hold (keys of
     `intervals.DOUBTS`). `reached`: how many `runs` reached that `share` of what can be learned, or
     of the targets of a task, and Wilson's interval of their share of all. `floor` and the loss of
-    the references are in nats, `seconds` are those of training a run.
+    the references are in nats, `seconds` are those of training a run. `metrics`, where any row has
+    some, are those of the caller of `run_all` at the last step: `mean`, `low`, `high`, `by_seed`.
     """
     names, has_targets = differing_options(rows), any(row.exact_match is not None for row in rows)
-    return [_record(row, names, has_targets) for row in rows]
+    metrics = tuple(dict.fromkeys(name for row in rows for name in row.metrics))
+    return [_record(row, names, has_targets, metrics) for row in rows]
 
 
 def to_csv(rows: Sequence[Row]) -> str:
@@ -51,7 +53,9 @@ def differing_options(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(name for name in names if len({table.get(name) for table in tables}) > 1)
 
 
-def _record(row: Row, names: Sequence[str], has_targets: bool) -> dict[str, Any]:
+def _record(
+    row: Row, names: Sequence[str], has_targets: bool, metrics: Sequence[str]
+) -> dict[str, Any]:
     options = dict(row.setting.options)
     known, reached, count = row.references, row.to_target, row.reached
     figures = {"test_accuracy": "accuracy", "test_nll": "nll", "learned": "learned"}
@@ -65,6 +69,7 @@ def _record(row: Row, names: Sequence[str], has_targets: bool) -> dict[str, Any]
         "test_nll": _interval(row.nll),
         "learned": _interval(row.learned),
         **({"exact_match": _interval(row.exact_match)} if has_targets else {}),
+        **({"metrics": {name: _metric(row, name) for name in metrics}} if metrics else {}),
         "floor": best and best.nll,
         "floor_stderr": best and best.nll_stderr,
         "ceiling": best and best.accuracy,
@@ -111,6 +116,12 @@ def _value(text: str | None) -> int | float | str | None:
 
 def _interval(interval: Interval | None) -> dict[str, float | None]:
     return {name: interval and getattr(interval, name) for name in ("mean", "low", "high")}
+
+
+def _metric(row: Row, name: str) -> dict[str, Any]:
+    interval = row.metrics.get(name)
+    values = {} if interval is None else figures_of(row, name)
+    return {**_interval(interval), "by_seed": {str(seed): value for seed, value in values.items()}}
 
 
 def _by_seed(row: Row, figure: str) -> dict[str, float]:

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from types import MappingProxyType
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from attnlab.configuration.options import OptionError, default_of
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Best, ladder, optimum
 from attnlab.runs.differences import differing_settings
-from attnlab.runs.result import Result
+from attnlab.runs.result import FIGURES, Result
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
 from attnlab.training.shares import LearnedShare, learned_share
@@ -59,15 +58,6 @@ def references_of(
 TARGET = 0.9
 # A run within this many standard errors of a level counts as having reached it.
 _WITHIN = 2.0
-# What a run is judged by.
-FIGURES = MappingProxyType(
-    {
-        "accuracy": "share of right predictions in the test",
-        "nll": "test loss, in nats",
-        "learned": "share of what can be learned",
-        "exact_match": "share of targets written without a mistake",
-    }
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,7 +112,8 @@ class Row:
     all finished runs have one, as those of a task do. `seconds` is the mean of the seconds of
     training. `references` are None if the setting is refused or they are not known yet, and with
     them `learned`, `to_target` and `reached`. `reached` counts by the exact match of a task, else
-    by what was learned.
+    by what was learned. `metrics` are the means of those that the caller of `run_all` measured, at
+    the last step.
     """
 
     setting: Setting
@@ -136,6 +127,7 @@ class Row:
     seconds: float | None = None
     to_target: StepsToTarget | None = None
     reached: Reached | None = None
+    metrics: dict[str, Interval] = dataclasses.field(default_factory=dict)
 
     @property
     def finished(self) -> tuple[Result, ...]:
@@ -203,7 +195,7 @@ def summarise(
 
 
 def figures_of(row: Row, figure: str) -> dict[int, float]:
-    """Return a figure of `FIGURES` of every finished run, by seed.
+    """Return a figure of `FIGURES`, or a metric at the last step, of every finished run, by seed.
 
     Raises:
         OptionError: if it is not a figure, if nothing can be learned but what was learned is asked
@@ -214,6 +206,8 @@ def figures_of(row: Row, figure: str) -> dict[int, float]:
 
 def errors_of(row: Row, figure: str) -> dict[int, float]:
     """Return the standard errors of `figures_of` over the test of each run, by seed.
+
+    They are 0 for a metric, whose error is not known.
 
     Raises:
         OptionError: as `figures_of`.
@@ -248,10 +242,12 @@ def reached_of(row: Row, figure: str = "learned", target: float = TARGET) -> Rea
 
 def _measured(row: Row, figure: str) -> dict[int, tuple[float, float]]:
     """Return a figure and its standard error, by seed."""
-    if figure not in FIGURES:
-        choices = ", ".join(f"'{name}'" for name in FIGURES)
-        raise OptionError("figure", figure, "not a figure", f"Choose one of {choices}")
     runs = {run.experiment.seed: run for run in row.finished}
+    if figure in (metrics := _metrics_of(row)):
+        return {seed: (run.metrics[figure][-1][1], 0.0) for seed, run in runs.items()}
+    if figure not in FIGURES:
+        choices = ", ".join(f"'{name}'" for name in [*FIGURES, *metrics])
+        raise OptionError("figure", figure, "not a figure", f"Choose one of {choices}")
     if figure == "exact_match":
         if any(run.exact_match is None for run in runs.values()):
             problem = "of tasks alone, and some of these runs have none"
@@ -272,6 +268,13 @@ def _measured(row: Row, figure: str) -> dict[int, tuple[float, float]]:
         problem = "a uniform guess is the best there is, so that nothing can be learned"
         raise OptionError("figure", figure, problem, "Choose 'nll' or 'accuracy'")
     return shares
+
+
+def _metrics_of(row: Row) -> list[str]:
+    """Return the names of the metrics that all finished runs have."""
+    runs = row.finished
+    names = runs[0].metrics if runs else ()
+    return [name for name in names if all(name in run.metrics for run in runs)]
 
 
 def _row(
@@ -295,6 +298,7 @@ def _row(
         seconds=float(np.mean([run.seconds for run in row.finished])),
         to_target=_steps_to(row, target),
         reached=reached_of(row, "exact_match" if has_match else "learned", target),
+        metrics={name: _over_seeds(row, name, level) for name in _metrics_of(row)},
     )
 
 

@@ -20,6 +20,15 @@ STATES = MappingProxyType(
         "refused": "not begun",
     }
 )
+# What a run is judged by.
+FIGURES = MappingProxyType(
+    {
+        "accuracy": "share of right predictions in the test",
+        "nll": "test loss, in nats",
+        "learned": "share of what can be learned",
+        "exact_match": "share of targets written without a mistake",
+    }
+)
 
 _NOTHING = Curve(np.zeros(0, dtype=int), np.zeros(0))
 
@@ -33,6 +42,7 @@ class Result:
     and can be continued; it is None where it was not kept, or is kept elsewhere. `exact_match` is
     the share of test targets that are right from end to end, None where that was not looked at, as
     of a process that is no task. `versions` made it; None stands for those of this process.
+    `metrics` has pairs of step and value of every metric that the caller of `run_all` measured.
     """
 
     experiment: Experiment
@@ -47,6 +57,7 @@ class Result:
     run: Run | None = None
     exact_match: float | None = None
     versions: Versions | None = None
+    metrics: dict[str, tuple[tuple[int, float], ...]] = dataclasses.field(default_factory=dict)
 
     @property
     def diverged(self) -> bool:
@@ -66,8 +77,9 @@ def result_of(
     *,
     reason: str = "",
     exact_match: float | None = None,
+    metrics: dict[str, tuple[tuple[int, float], ...]] | None = None,
 ) -> Result:
-    """The result of a run that was stored, with its figures read off it."""
+    """Return the result of a run, with the figures that follow from it."""
     return Result(
         experiment=run.experiment,
         state=state,
@@ -81,4 +93,5 @@ def result_of(
         run=run,
         exact_match=exact_match,
         versions=run.history.versions,
+        metrics=metrics or {},
     )

@@ -4,6 +4,7 @@ import dataclasses
 import importlib
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from attnlab.configuration.options import OptionError, fields, quoted
 from attnlab.configuration.registry import Registry
@@ -62,7 +63,7 @@ def register(kind: type) -> type:
         raise OptionError("name", name, problem, "Choose a name such as 'my-model'")
     for _, other in _REGISTRIES:
         taken = other.get(name)
-        if taken is not None and (taken not in other.added() or _path(taken) != _path(kind)):
+        if taken is not None and (taken not in other.added() or path_of(taken) != path_of(kind)):
             raise OptionError("name", name, "another class has it", "Choose another name")
     if not isinstance(getattr(kind, "summary", None), str):
         raise OptionError("summary", None, f"{kind.__name__} has none", "Add one sentence")
@@ -79,13 +80,13 @@ def added_classes(experiment: Experiment) -> tuple[tuple[str, str], ...]:
     """Return module and name of every registered class of an experiment that is a user's own."""
     parts = [experiment, *(field.value for field in fields(experiment) if field.option.registry)]
     own = {kind for _, registry in _REGISTRIES for kind in registry.added()}
-    return tuple(_path(type(part)) for part in parts if type(part) in own)
+    return tuple(path_of(type(part)) for part in parts if type(part) in own)
 
 
 def register_by_path(paths: Iterable[tuple[str, str]]) -> None:
     """Register classes in a worker process: those that `added_classes` named."""
-    for module, name in paths:
-        kind = getattr(importlib.import_module(module), name)
+    for path in paths:
+        kind = at_path(*path)
         if _registry_of(kind).get(kind.name) is not kind:
             register(kind)
 
@@ -100,5 +101,11 @@ def _registry_of(kind: type) -> Registry:
     raise TypeError(f"{quoted(kind)} is not a frozen dataclass that inherits from one of {bases}.")
 
 
-def _path(kind: type) -> tuple[str, str]:
-    return kind.__module__, kind.__qualname__
+def path_of(thing: Any) -> tuple[str | None, str | None]:
+    """Return module and name of a class or function; None for what it lacks."""
+    return getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
+
+
+def at_path(module: str, name: str) -> Any:
+    """Import what `path_of` named."""
+    return getattr(importlib.import_module(module), name)

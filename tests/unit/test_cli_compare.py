@@ -160,7 +160,7 @@ def test_more_settings_than_can_be_compared_are_refused_at_once(run):
 
 @pytest.mark.parametrize("more", [(), ("--json",), ("--csv",)])
 def test_without_a_single_result_the_status_is_1(run, monkeypatch, more):
-    def fails(experiment):
+    def fails(*arguments):
         raise MemoryError("none left")
 
     monkeypatch.setattr("attnlab.comparisons.many.carry_out", fails)

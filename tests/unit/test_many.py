@@ -17,9 +17,9 @@ from attnlab.comparisons.many import (
     carry_out_text,
     result_from,
     run_all,
-    sparse_schedule,
 )
 from attnlab.comparisons.processes import Processes
+from attnlab.comparisons.recording import sparse_schedule
 from attnlab.comparisons.summary import summarise
 from attnlab.configuration.options import OptionError
 from attnlab.generators import PROCESSES, TASKS, Markov
@@ -112,7 +112,7 @@ def test_what_a_server_refuses_is_a_row_with_its_reason():
 
 
 def test_an_option_error_of_a_worker_is_told_as_it_is(monkeypatch):
-    def refuse(text, added):
+    def refuse(*arguments):
         raise OptionError("length", 99, "too long for this worker", "Choose less")
 
     monkeypatch.setattr("attnlab.comparisons.many.carry_out_text", refuse)
@@ -245,7 +245,7 @@ def test_a_model_that_knows_its_training_set_by_heart_has_not_diverged():
 
 @pytest.mark.parametrize("library", [Library(None), None])
 def test_a_fault_of_the_machine_is_not_kept_and_is_tried_again(library, monkeypatch):
-    def full(experiment):
+    def full(*arguments):
         raise MemoryError("no room")
 
     plain = carry_out
@@ -298,10 +298,10 @@ def test_results_that_cannot_be_kept_are_given_out_and_the_problem_told_at_the_e
 def test_an_error_of_the_machine_is_a_row_and_the_others_go_on(monkeypatch):
     plain = carry_out
 
-    def too_large(experiment):
+    def too_large(experiment, *rest):
         if experiment.seed == 0:
             raise MemoryError("no room for 9 GB")
-        return plain(experiment)
+        return plain(experiment, *rest)
 
     monkeypatch.setattr("attnlab.comparisons.many.carry_out", too_large)
     failed, done = run_all(seeds_of(SMALL_LINEAR, 0, 1))

@@ -1,0 +1,149 @@
+"""What the caller of `run_all` measures and keeps of every run, besides its tests and its end."""
+
+import dataclasses
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from attnlab.configuration.numerics import fixed_numerics
+from attnlab.configuration.options import AttnlabError, OptionError, quoted
+from attnlab.generators.interruption import Stopped
+from attnlab.models import AbstractModel, parameter_count
+from attnlab.runs.history import MOST_CHECKPOINTS, MOST_NUMBERS
+from attnlab.runs.result import FIGURES
+from attnlab.training.experiment import Setup
+from attnlab.training.loop import Schedule
+from attnlab.training.registering import at_path, path_of
+
+Metric = Callable[[AbstractModel, Setup], float]
+
+_TESTS = 24
+# Of the message of an error that is not ours.
+_MOST_CHARACTERS = 200
+
+
+def sparse_schedule(steps: int) -> Schedule:
+    """Return about 24 log-spaced tests from step 0 to the last, where alone the model is kept."""
+    spaced = np.rint(np.geomspace(1, steps, min(_TESTS - 1, steps))).astype(int).tolist()
+    return Schedule(tests=tuple(sorted({0, *spaced, steps})), checkpoints=(steps,))
+
+
+@dataclasses.dataclass(frozen=True)
+class Recording:
+    """Metrics to measure during a run, and the steps at which its model is kept.
+
+    Attributes:
+        metrics: Functions of a model and `prepare(experiment)`, by name.
+        checkpoints: Steps at which metrics are measured and the model is kept, besides the last
+            one; steps after it do not count. None: metrics are measured at every test, and the
+            last model alone is kept.
+
+    Raises:
+        OptionError: for what is not such a function or step, or has the name of a figure.
+    """
+
+    metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
+    checkpoints: Sequence[int] | None = None
+
+    def __post_init__(self):
+        for name, metric in self.metrics.items():
+            if not callable(metric) or not name or name in FIGURES:
+                problem = "no function, or the name of a figure that every run has"
+                raise OptionError("metrics", name, problem, "Name a function `f(model, setup)`")
+        if self.checkpoints is not None:
+            steps = tuple(sorted(set(self.checkpoints)))
+            whole = all(isinstance(step, int | np.integer) and step >= 0 for step in steps)
+            # The last step may be one more.
+            if not whole or len(steps) >= MOST_CHECKPOINTS:
+                problem = f"not up to {MOST_CHECKPOINTS - 1} whole numbers from 0"
+                raise OptionError("checkpoints", steps, problem, "Try (0, 10, 100)")
+            object.__setattr__(self, "checkpoints", tuple(map(int, steps)))
+
+    def plan(self, model: AbstractModel, steps: int) -> Schedule:
+        """Return when a run of this many steps is tested, and when its model is kept.
+
+        Raises:
+            OptionError: if a run file does not hold as many models of this size.
+        """
+        usual, size = sparse_schedule(steps), parameter_count(model)
+        if self.checkpoints is None:
+            return usual
+        kept = tuple(sorted({*(step for step in self.checkpoints if step < steps), steps}))
+        if len(kept) > 1 and len(kept) * size > MOST_NUMBERS:
+            problem = f"a run file does not hold as many models of {size:,} parameters"
+            remedy = f"Choose at most {max(0, MOST_NUMBERS // size - 1)} steps, or a smaller model"
+            raise OptionError("checkpoints", len(kept) - 1, problem, remedy)
+        return Schedule(tuple(sorted({*usual.tests, *kept})), kept)
+
+    def measured_at(self, plan: Schedule) -> tuple[int, ...]:
+        """Return the steps of a plan at which the metrics are measured."""
+        return plan.tests if self.checkpoints is None else plan.checkpoints
+
+
+NOTHING = Recording()
+
+
+@fixed_numerics()
+def measure(
+    metrics: Mapping[str, Metric], model: AbstractModel, setup: Setup, step: int
+) -> dict[str, float]:
+    """Return every metric of the model, which has made `step` steps.
+
+    Raises:
+        AttnlabError: if a metric fails or is not a finite number.
+    """
+    return {name: _measure(name, metric, model, setup, step) for name, metric in metrics.items()}
+
+
+def _measure(name: str, metric: Metric, model: AbstractModel, setup: Setup, step: int) -> float:
+    try:
+        value = float(metric(model, setup))
+    except Stopped:
+        raise
+    # A function of the user's may raise anything; it becomes the reason of this run's row.
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"[:_MOST_CHARACTERS]
+        raise AttnlabError(
+            f"The metric {quoted(name)} failed at step {step:,}: {reason}"
+        ) from error
+    if not math.isfinite(value):
+        raise AttnlabError(
+            f"The metric {quoted(name)} is {value} at step {step:,}. Return a finite number."
+        )
+    return value
+
+
+def series_of(measured: Mapping[int, Mapping[str, float]]) -> dict[str, tuple]:
+    """Return the pairs of step and value of every metric, from what `measure` gave by step."""
+    names = next(iter(measured.values()), {})
+    return {name: tuple((step, of[name]) for step, of in measured.items()) for name in names}
+
+
+def paths_of(metrics: Mapping[str, Metric]) -> dict[str, tuple[str, str]]:
+    """Return module and name of every metric, by which worker processes import it.
+
+    Raises:
+        OptionError: if they cannot.
+    """
+    paths = {name: path_of(metric) for name, metric in metrics.items()}
+    for name, (module, attribute) in paths.items():
+        if getattr(sys.modules.get(module), attribute or "", None) is not metrics[name]:
+            problem = "worker processes cannot import this function"
+            remedy = "Define it by `def` at the top level of a module, or leave out the executor"
+            raise OptionError("metrics", name, problem, remedy)
+    return paths
+
+
+def metrics_at(paths: Mapping[str, tuple[str, str]]) -> dict[str, Metric]:
+    """Return the metrics of `paths_of` in a worker process.
+
+    Raises:
+        AttnlabError: if one of them cannot be imported here.
+    """
+    try:
+        return {name: at_path(*path) for name, path in paths.items()}
+    except (ImportError, AttributeError) as error:
+        problem = f"A worker process cannot import a metric: {error}."
+        raise AttnlabError(f"{problem} Define it in a module that all workers have.") from error
