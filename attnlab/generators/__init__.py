@@ -1,4 +1,4 @@
-"""Processes that make sequences and know their own next-token probabilities exactly."""
+"""Processes that generate sequences and know their own next-token probabilities exactly."""
 
 from attnlab.configuration.registry import Registry
 from attnlab.generators.base import (
@@ -32,7 +32,7 @@ from attnlab.generators.vocabulary import Outline, RuleTable
 
 GENERATORS = Registry((Markov, Recall, NDays, DotMod, HiddenMarkov, Custom))
 TASKS = Registry((Cards, Copy, Reverse, Shift, Sort, Translate))
-# All that can make the sequences of an experiment.
+# Every process that can generate the sequences of an experiment.
 PROCESSES = Registry(parts=(GENERATORS, TASKS))
 
 __all__ = [

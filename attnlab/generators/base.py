@@ -1,4 +1,4 @@
-"""What a generator is: a process whose next-token distribution given the past is known exactly."""
+"""The interface of a generator: a process whose next-token distribution is known exactly."""
 
 import abc
 from collections.abc import Iterator, Mapping
@@ -18,14 +18,14 @@ from attnlab.generators.vocabulary import Outline, RuleTable, Vocabulary
 
 
 class Draw(NamedTuple):
-    """Tokens of one sequence, and what the process drew for it that no token shows directly."""
+    """Tokens of one sequence, and the process's hidden draws for it."""
 
     tokens: Int[Array, "*batch length"]
     latent: PyTree = ()
 
 
 class Shared(eqx.Module):
-    """A part of a belief that no token changes, such as a table; a batch of beliefs has it once."""
+    """A part of a belief that no token changes, such as a table; a batch of beliefs shares it."""
 
     value: PyTree
 
@@ -34,19 +34,18 @@ class AbstractGenerator(Options, abc.ABC):
     """A token process as a predictive state machine over a belief.
 
     Concrete generators are frozen dataclasses: their fields are their options, and they are
-    hashable, so compiled programs and caches are keyed on them. A belief is any pytree and says
-    all that the tokens seen so far tell about the next one; tokens not seen are marginalised, never
-    assumed. Everything else (sampling, exact probabilities, optimum) is written once from
-    `start`, `log_probs` and `update`.
+    hashable, so compiled programs and caches are keyed on them. A belief is any pytree and contains
+    all information in the past tokens about the next one; unseen tokens are marginalised, never
+    assumed. Everything else (sampling, exact probabilities, optimum) is written once from `start`,
+    `log_probs` and `update`.
 
-    A process that `writes_target` has a prompt of `given` tokens, each of which has one right
-    target, `target_of`, with a `true_alignment` of target tokens to prompt tokens; a model that
-    writes it is scored by exact matches. `AbstractTask` says how.
+    A process that `writes_target` has a prompt of `given` tokens. Each prompt has one right target,
+    `target_of`, with a `true_alignment` of target tokens to prompt tokens; models are scored by
+    exact match. See `AbstractTask`.
 
-    For the reader only, and free to leave out: `position_word` is what a position is called,
-    `formula` is the rule in LaTeX with the options'
-    numbers plugged in, `tables` are the probabilities it looks up, and `outline` names the rows
-    and columns of an option that is such a table.
+    Optional, for display: `position_word` is the noun for a position, `formula` is the rule in
+    LaTeX with the numbers of the options, `tables` are its probabilities, and `outline` names the
+    rows and columns of an option that is such a table.
     """
 
     name: ClassVar[str]
@@ -59,17 +58,17 @@ class AbstractGenerator(Options, abc.ABC):
 
     @classmethod
     def outline(cls, name: str, values: Mapping[str, Any]) -> Outline | None:
-        """What the table option `name` is about, given the values of the options before it.
+        """Return the rows and columns of table option `name`, given the values of earlier options.
 
-        Refused, with an `OptionError`: values that leave open which rows and columns there are.
+        Raises `OptionError` if these values leave the rows and columns open.
         """
         return None
 
     def at_length(self, length: int) -> "AbstractGenerator":
-        """The process when `length` tokens are visible and the one after them is to be predicted.
+        """Return the process for `length` visible tokens and the next one to predict.
 
-        Most are the same at any length. Refused, with an `OptionError`: a length at which the
-        process makes no sense.
+        Most processes are the same at any length. Raises `OptionError` at a length that makes no
+        sense.
         """
         return self
 
@@ -78,51 +77,50 @@ class AbstractGenerator(Options, abc.ABC):
         return 0
 
     def sources(self) -> int | None:
-        """Return how many different prompts there are, all equally likely; None without them.
+        """Return the number of different prompts, all equally likely; None without prompts.
 
-        Where it is a number, prompts of test and training differ.
+        If it is a number, prompts of test and training differ.
         """
         return None
 
     def own_length(self) -> int | None:
-        """How many tokens are visible, where that follows from its options; None: any number."""
+        """Return the number of visible tokens if the options fix it, or None if it is free."""
         return None
 
     def next_laws(self) -> Float[np.ndarray, "positions vocab"] | None:
-        """The probabilities of the next token at each position, where every past has the same.
+        """Return the next-token probabilities at each position, if every past has the same.
 
-        In any order of the tokens. None: they are not the same, or nobody knows.
+        They may be in any order of the tokens. None if they differ or are not known.
         """
         return None
 
     def findings(self, length: int) -> Iterator[Finding]:
-        """What of the process lies outside the visible tokens, in words; by default nothing."""
+        """Return notes on tokens outside the visible ones that matter; by default none."""
         return iter(())
 
     def is_stationary(self) -> bool | None:
-        """Whether sequences have one distribution, wherever they begin; None: not known."""
+        """Return whether sequences have one distribution wherever they begin; None if unknown."""
         return None
 
     def draw(self, start: PyTree, key: Key[Array, ""], length: int) -> Draw:
-        """Draw one sequence from position 0, where `start` is the belief there.
+        """Draw one sequence from position 0, where `start` is the belief.
 
-        For use inside compiled programs. A process that has a quicker way than token after token,
-        or that first draws something hidden for each sequence, such as a table, overrides it; the
-        tokens have the same law.
+        For use inside compiled programs. Override it for faster sampling, or to draw something
+        hidden for each sequence first, such as a table; the tokens must have the same distribution.
         """
         return Draw(draw_tokens(self, start, key, length))
 
     @abc.abstractmethod
     def start(self) -> PyTree:
-        """Belief before any token."""
+        """Return the belief before any token."""
 
     @abc.abstractmethod
     def log_probs(self, belief: PyTree) -> Float[Array, " vocab"]:
-        """log p(next token | belief), in nats; impossible is -inf."""
+        """Return log p(next token | belief), in nats; impossible is -inf."""
 
     @abc.abstractmethod
     def update(self, belief: PyTree, token: Int[Array, ""]) -> PyTree:
-        """Belief after seeing `token` next."""
+        """Return the belief after seeing `token` next."""
 
 
 @fixed_numerics()
@@ -135,7 +133,7 @@ def sample(
 
 @fixed_numerics()
 def draw_many(generator: AbstractGenerator, *, key: Key[Array, ""], size: int, length: int) -> Draw:
-    """Like `sample`, but with what is hidden of each sequence, along a leading axis."""
+    """Like `sample`, but with the hidden draws of each sequence, along a leading axis."""
     return _draw(generator, generator.start(), jr.split(key, size), length)
 
 
@@ -148,7 +146,7 @@ def continue_sequence(
     size: int,
     days: int,
 ) -> Int[Array, "size positions"]:
-    """`size` independent continuations by `days` tokens of a sequence that began at position 0."""
+    """Draw `size` continuations of `days` tokens for a sequence that began at position 0."""
     belief = _belief_after(generator, generator.start(), tokens)
     return _sample(generator, belief, jr.split(key, size), days)
 
@@ -157,7 +155,7 @@ def continue_sequence(
 def log_predictives(
     generator: AbstractGenerator, tokens: Int[Array, " length"]
 ) -> Float[Array, "length vocab"]:
-    """Row t is log p(· | the first t tokens), in nats: no model can do better on average."""
+    """Return log p(· | the first t tokens) in row t, in nats: no model can do better on average."""
     return predictions_from(generator, generator.start(), tokens)
 
 
@@ -171,14 +169,14 @@ def beliefs(generator: AbstractGenerator, tokens: Int[Array, " length"]) -> PyTr
 
     Returns:
         A belief whose arrays have a leading axis of length + 1: row t is the belief after the
-        first t tokens. Parts that are `Shared` are there once.
+        first t tokens. `Shared` parts have no such axis.
 
     """
     return _beliefs(generator, generator.start(), jnp.asarray(tokens))
 
 
-# The start belief may hold large tables. Passed as an argument it stays one buffer, whereas a
-# constant would be copied into every compiled program.
+# The start belief may contain large tables. As an argument it stays one buffer; as a constant it
+# would be copied into every compiled program.
 @partial(jax.jit, static_argnames=("generator", "length"))
 def _draw(generator, start, keys, length):
     return jax.vmap(lambda key: generator.draw(start, key, length))(keys)
@@ -192,12 +190,12 @@ def _sample(generator, belief, keys, length):
 def draw_tokens(
     generator: AbstractGenerator, belief: PyTree, key: Key[Array, ""], length: int
 ) -> Int[Array, " length"]:
-    """One sequence of the next `length` tokens, for use inside compiled programs."""
+    """Draw one sequence of the next `length` tokens. For use inside compiled programs."""
 
     def step(belief, uniform):
         cumulative = jnp.cumsum(jnp.exp(generator.log_probs(belief)))
-        # The first token whose cumulative probability exceeds a uniform share of the whole; it
-        # takes one random number a token, and an impossible token is never the first.
+        # The first token whose cumulative probability exceeds a uniform share of the total. This
+        # needs one random number per token, and an impossible token is never the first.
         token = (cumulative <= uniform * cumulative[-1]).sum()
         return generator.update(belief, token), token
 
@@ -208,7 +206,7 @@ def draw_tokens(
 def predictions_from(
     generator: AbstractGenerator, belief: PyTree, tokens: Int[Array, " length"]
 ) -> Float[Array, "length vocab"]:
-    """As `log_predictives`, going on from a belief."""
+    """Like `log_predictives`, continuing from a belief."""
 
     def step(belief, token):
         return generator.update(belief, token), generator.log_probs(belief)

@@ -1,4 +1,4 @@
-"""`cards`: a hand of cards is put in order."""
+"""`cards`: sort a hand of cards."""
 
 import dataclasses
 import functools
@@ -20,7 +20,7 @@ RANKS = (
     *(("J", "jack"), ("Q", "queen"), ("K", "king"), ("A", "ace")),
 )
 
-# What else stands for a suit or a rank: the letter of its name, its outline, T for ten.
+# Other spellings of a suit or a rank: the letter of its name, its outline, T for ten.
 _TYPED = str.maketrans(
     {
         **{name[0].upper(): suit for suit, name in SUITS},
@@ -34,8 +34,8 @@ _TYPED = str.maketrans(
 class Cards(AbstractTask):
     """A hand dealt without replacement from a deck, then its cards in ascending order.
 
-    A smaller deck has the first suits and the highest ranks, of which the ace is the highest.
-    Token s · ranks + r is the card of suit s and rank r. Refused: a hand larger than the deck.
+    A smaller deck has the first suits and the highest ranks; the ace is the highest. Token s ·
+    ranks + r is the card of suit s and rank r. The hand cannot be larger than the deck.
     """
 
     name: ClassVar[str] = "cards"
@@ -50,7 +50,7 @@ class Cards(AbstractTask):
     ranks: int = option(13, "Ranks of each suit.", low=2, high=13)
     order: str = option(
         "rank then suit",
-        "What the cards are put in order by; the second decides among equals.",
+        "Sorting order of the cards; the second criterion decides between equals.",
         choices=("rank then suit", "suit then rank"),
     )
     noise: float = noise_option()
@@ -64,7 +64,7 @@ class Cards(AbstractTask):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The cards of the deck, suit after suit."""
+        """Return the cards of the deck, suit after suit."""
         return _deck(self.suits, self.ranks)
 
     @property
@@ -104,7 +104,7 @@ class Cards(AbstractTask):
         return jnp.where(dealt, -jnp.inf, -jnp.log(left.astype(jnp.float32)))
 
     def draw_source(self, key: Key[Array, ""]) -> Int[Array, " source"]:
-        # The first of a shuffled deck.
+        # The first cards of a shuffled deck.
         _, hand = jax.lax.top_k(jr.uniform(key, (self.suits * self.ranks,)), self.hand)
         return hand
 

@@ -1,4 +1,4 @@
-"""Tables of probabilities and Markov chains in the long run, however slowly they mix."""
+"""Tables of probabilities, and the long-run behaviour of Markov chains that may mix slowly."""
 
 import math
 from typing import Any
@@ -13,14 +13,14 @@ _SUM_TOLERANCE = 1e-6
 
 
 def check_distribution(name: str, row: Any, size: int) -> None:
-    """Refuse a row that is not `size` probabilities that sum to 1."""
+    """Raise `OptionError` unless a row is `size` probabilities that sum to 1."""
     remedy = f"Give {size} numbers from 0 to 1 that sum to 1"
     if not isinstance(row, tuple) or len(row) != size:
         raise OptionError(name, row, f"not {size} numbers", remedy)
     for probability in row:
         if isinstance(probability, bool) or not isinstance(probability, int | float):
             raise OptionError(name, row, f"{quoted(probability)} is not a number", remedy)
-        # A whole number may be too large for `math.isnan`, and is a number in any case.
+        # An integer may be too large for `math.isnan`, but is always a number.
         if isinstance(probability, float) and math.isnan(probability):
             raise OptionError(name, row, "a number is missing", remedy)
         if not 0 <= probability <= 1:
@@ -31,28 +31,28 @@ def check_distribution(name: str, row: Any, size: int) -> None:
 
 
 def check_table(name: str, table: Any, rows: int, columns: int) -> None:
-    """Refuse a table that is not `rows` distributions over `columns` outcomes."""
+    """Raise `OptionError` unless a table is `rows` distributions over `columns` outcomes."""
     if not isinstance(table, tuple) or len(table) != rows:
         raise OptionError(name, table, f"not {rows} rows", f"Give {rows} rows of {columns} numbers")
     for number, row in enumerate(table, start=1):
         check_distribution(f"{name} row {number}", row, columns)
 
 
-# As finely as rows of probabilities are typed.
+# The precision to which users type rows of probabilities.
 _TYPED = 1e-6
 
 
 def long_run_distribution(
     transition: Float[np.ndarray, "states states"], start: Float[np.ndarray, " states"]
 ) -> Float[np.ndarray, " states"]:
-    """lim (1/T) Σ start Pᵗ over t < T: the distribution of states of a chain run forever.
+    """Return lim (1/T) Σ start Pᵗ over t < T: the long-run distribution of a chain's states.
 
-    Transient states end with nothing; each closed class holds the mass that it absorbs, in the
-    proportions of its stationary distribution. States are eliminated one by one, their mass and
-    their moves handed on to the others, without a single subtraction (Grassmann, Taksar and Heyman
-    1985), and in logarithms: every probability keeps its relative precision, however rare.
+    Transient states get no mass; each closed class gets the mass that it absorbs, in the
+    proportions of its stationary distribution. States are eliminated one by one, passing their mass
+    and moves to the others, without any subtraction (Grassmann, Taksar and Heyman 1985) and in
+    logarithms. So every probability keeps its relative precision, however small.
     """
-    # Rows typed with few decimals sum to almost 1.
+    # Rows typed with few decimals sum only nearly to 1.
     transition = transition / transition.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
         moves, mass = np.log(transition), np.log(start / start.sum())
@@ -79,15 +79,14 @@ def is_stationary_chain(
     transition: Float[np.ndarray, "states states"],
     showing: Float[np.ndarray, "states vocab"],
 ) -> bool:
-    """Whether what a hidden chain shows has one distribution from whichever position on.
+    """Return whether a hidden chain's outputs have the same distribution from every position on.
 
-    It has if every sequence is as likely from `start` as in the long run. Sequences as long as
-    there are states decide that, since the probability of a sequence is linear in the
-    distribution of the first state. Probabilities count as equal to the precision to which
-    people type them.
+    They do if every sequence is as likely from `start` as in the long run. Sequences as long as the
+    number of states decide that, since the probability of a sequence is linear in the distribution
+    of the first state. Probabilities count as equal to the precision to which users type them.
     """
     gap = start / start.sum() - long_run_distribution(transition, start)
-    # Of every sequence, its probability from each first state.
+    # For every sequence, its probability given each first state.
     from_state = np.ones((len(start), 1))
     for _ in start:
         from_state = np.concatenate(
@@ -97,9 +96,9 @@ def is_stationary_chain(
 
 
 def _reaches(one_step: Bool[np.ndarray, "states states"]) -> Bool[np.ndarray, "states states"]:
-    """Whether each state leads to each other in any number of steps, none included."""
+    """Return whether each state leads to each other in any number of steps, including none."""
     reaches = one_step | np.eye(len(one_step), dtype=bool)
-    # Squared often enough, one step becomes any number of steps.
+    # Repeated squaring turns one step into any number of steps.
     for _ in range(len(one_step).bit_length()):
         reaches = (reaches.astype(int) @ reaches.astype(int)) > 0
     return reaches
@@ -108,9 +107,9 @@ def _reaches(one_step: Bool[np.ndarray, "states states"]) -> Bool[np.ndarray, "s
 def _log_stationary(
     moves: Float[np.ndarray, "states states"],
 ) -> Float[np.ndarray, " states"]:
-    """Logarithm of the stationary distribution of a chain whose states all lead to each other.
+    """Return the log stationary distribution of a chain whose states all lead to each other.
 
-    `moves` are logarithms of transition probabilities; only those between different states count.
+    `moves` are log transition probabilities; only those between different states count.
     """
     moves = moves.copy()
     for state in range(len(moves) - 1, 0, -1):

@@ -1,4 +1,4 @@
-"""`custom`: a table of the user's own over symbols of the user's own."""
+"""`custom`: a table of probabilities over symbols, both given by the user."""
 
 import dataclasses
 import functools
@@ -28,19 +28,18 @@ _FEWEST_SYMBOLS, _MOST_SYMBOLS = 2, 6
 class Custom(AbstractGenerator):
     """p(next token | the last one or two) is a row of a table; a stationary stream.
 
-    With order 2 the rows stand in the order of (token before last, last token), the last
-    changing fastest. The stream has run forever, from a start with all symbols (or pairs) alike;
-    tokens before the first are marginalised. A beginning that cannot happen has no prediction,
-    which is NaN.
+    With order 2 the rows are ordered by (token before last, last token), the last changing fastest.
+    The stream has run forever, started with all symbols (or pairs) equally likely; tokens before
+    the first are marginalised. A beginning that cannot happen has the prediction NaN.
 
-    Refused: fewer than two or more than six symbols, symbols that repeat, rows that are not
-    probabilities, a table of another size.
+    Raises `OptionError` for fewer than two or more than six symbols, repeated symbols, rows that
+    are not probabilities, and a table of another size.
     """
 
     name: ClassVar[str] = "custom"
     summary: ClassVar[str] = "Your own table over your own symbols."
 
-    symbols: str = option("🐱 🐶 🦊", "Two to six symbols with spaces between them.")
+    symbols: str = option("🐱 🐶 🦊", "Two to six symbols, separated by spaces.")
     order: int = option(
         1,
         "How many days determine the next; with 2, a row for every pair of days.",
@@ -60,7 +59,7 @@ class Custom(AbstractGenerator):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The user's symbols, which are their own names."""
+        """Return the user's symbols, which are their own names."""
         return _checked_vocabulary(self.symbols)
 
     @classmethod
@@ -102,13 +101,13 @@ def _checked_vocabulary(text: str) -> Vocabulary:
             "symbols",
             text,
             f"{len(symbols)} symbols, not {_FEWEST_SYMBOLS} to {_MOST_SYMBOLS}",
-            "Put a space between each two",
+            "Separate them with spaces",
         )
     try:
         return Vocabulary(symbols=symbols, names=symbols)
     except ValueError as error:
         problem = "a symbol repeats"
-        remedy = "Write different symbols with spaces between them"
+        remedy = "Write different symbols, separated by spaces"
         raise OptionError("symbols", text, problem, remedy) from error
 
 

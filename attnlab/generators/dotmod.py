@@ -29,24 +29,25 @@ _WEIGHTS = (0, 1, 2, 3, 2, 1)
 class DotMod(AbstractGenerator):
     """z = (Σᵢ βᵢ yᵢ (2 - yᵢ)) mod 3 over the last n days, as a stationary stream.
 
-    The next day is the weather of index z with probability 1 - noise, and each other weather
-    with noise / 2. βᵢ is 0, 1, 2, 3, 2, 1 repeated from the oldest day on; yᵢ is the value of
-    day i: (0, 1, 2) for (rain, cloud, sun) as `described`, so that only clouds count, or
-    (1, 2, 3) as `published`, so that only rain does. With fewer than n days seen the earlier
-    ones are marginalised over the stationary distribution.
+    The next day is the weather of index z with probability 1 - noise, and each other weather with
+    noise / 2. βᵢ is 0, 1, 2, 3, 2, 1 repeated from the oldest day on; yᵢ is the value of day i: (0,
+    1, 2) for (rain, cloud, sun) as `described`, so only clouds count, or (1, 2, 3) as `published`,
+    so only rain does. With fewer than n days seen, the earlier ones are marginalised over the
+    stationary distribution.
     """
 
     name: ClassVar[str] = "dotmod"
     summary: ClassVar[str] = (
-        "A weighted sum of the last n days, modulo 3, decides the odds of the next."
+        "The sum of weights (0–3) of the last n days that count, modulo 3, decides the odds of "
+        "the next."
     )
     vocabulary: ClassVar[Vocabulary] = WEATHER
 
-    # 3^12 windows are the most whose exact distribution is found in seconds.
-    n: int = option(10, "How many past days the sum runs over.", low=1, high=12, unit="days")
+    # The largest n whose exact distribution (3^12 windows) is found in seconds.
+    n: int = option(10, "How many past days the sum includes.", low=1, high=12, unit="days")
     # Without noise the stream may be periodic and has no single stationary distribution.
     noise: float = option(
-        0.04, "Probability that the next day differs from what the rule gives.", low=0.01, high=0.6
+        0.04, "Probability that the next day differs from the rule's result.", low=0.01, high=0.6
     )
     variant: str = option(
         "described",
@@ -84,7 +85,7 @@ class DotMod(AbstractGenerator):
         return update_stream(belief, token, memory=self.n)
 
 
-# A pure function of a frozen value, asked for by every start.
+# A pure function of a frozen value, needed at every start.
 @functools.lru_cache(maxsize=4)
 def _table(generator: DotMod) -> Float[np.ndarray, "beginnings vocab"]:
     rule = _rule(generator)
@@ -102,11 +103,11 @@ def _rule(generator: DotMod) -> Float[np.ndarray, "windows vocab"]:
 
 
 def _first_distribution(generator: DotMod) -> Float[np.ndarray, " windows"]:
-    """A distribution of windows from which the stationary one is n tokens away.
+    """Return a distribution of windows that reaches the stationary one after n tokens.
 
-    The rule asks of a token only whether it counts: y (2 - y) is 1 mod 3 if so, else 0. These
-    yes and no are a stream of their own with 2^n windows, whose distribution is soon found; its
-    share is laid on any window that counts so. n tokens later all weathers have come by the rule.
+    The rule depends on a token only by whether it counts: y (2 - y) is 1 mod 3 if so, else 0. These
+    yes and no form a stream with only 2^n windows, whose distribution is found quickly; its mass
+    goes to any window with that pattern. After n tokens all weathers follow the rule.
     """
     n, size = generator.n, generator.vocabulary.size
     counts = _contributions(generator) % size != 0
@@ -122,13 +123,13 @@ def _first_distribution(generator: DotMod) -> Float[np.ndarray, " windows"]:
 
 
 def _contributions(generator: DotMod) -> Int[np.ndarray, " vocab"]:
-    """y (2 - y) of each weather."""
+    """Return y (2 - y) of each weather."""
     value = np.array(_VALUES[generator.variant])
     return value * (2 - value)
 
 
 def _window_sums(n: int, contribution: Int[np.ndarray, " kinds"]) -> Int[np.ndarray, " windows"]:
-    """Σᵢ βᵢ contribution of token i, for every window of n tokens, each of one of the kinds."""
+    """Return Σᵢ βᵢ contribution of token i, for every window of n tokens of each kind."""
     total = np.zeros(1, dtype=int)
     for weight in np.resize(_WEIGHTS, n):
         total = np.add.outer(total, weight * contribution).ravel()

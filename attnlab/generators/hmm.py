@@ -1,4 +1,4 @@
-"""`hmm`: a hidden state moves, and each day shows something of it."""
+"""`hmm`: a hidden state moves, and each day reveals something about it."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -33,7 +33,8 @@ class HiddenMarkov(AbstractGenerator):
     equations 19-21, normalised after each token; after an impossible one it is NaN. By default a
     person's mood follows hidden good and bad spells.
 
-    Refused: rows that are not probabilities, more than six states, tables of different sizes.
+    Raises `OptionError` for rows that are not probabilities, more than six states, and tables of
+    different sizes.
     """
 
     name: ClassVar[str] = "hmm"
@@ -60,7 +61,7 @@ class HiddenMarkov(AbstractGenerator):
         states = len(self.initial) if isinstance(self.initial, tuple) else 0
         if not 1 <= states <= _MOST_STATES:
             problem = f"not 1 to {_MOST_STATES} hidden states"
-            raise OptionError("initial", self.initial, problem, "Give a probability a state")
+            raise OptionError("initial", self.initial, problem, "Give one probability per state")
         check_distribution("initial", self.initial, states)
         check_table("moving", self.moving, states, states)
         check_table("showing", self.showing, states, self.vocabulary.size)

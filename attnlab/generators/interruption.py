@@ -1,6 +1,6 @@
-"""Long computations that somebody may stop: they check in now and then.
+"""Long computations that may be cancelled: they check in at intervals.
 
-A computation of many parts calls `check_in` between them. Where nobody listens that does nothing.
+A computation of many parts calls `check_in` between them. Without a listener that does nothing.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,11 +11,11 @@ _LISTENER: ContextVar[Callable[[], None] | None] = ContextVar("listener", defaul
 
 
 class Stopped(Exception):
-    """Nobody wants the answer any more."""
+    """The result is no longer needed."""
 
 
 def check_in() -> None:
-    """Raise `Stopped` if whoever asked for this computation wants no answer any more."""
+    """Raise `Stopped` if the result of this computation is no longer needed."""
     listener = _LISTENER.get()
     if listener is not None:
         listener()
@@ -23,7 +23,7 @@ def check_in() -> None:
 
 @contextmanager
 def listening(listener: Callable[[], None]) -> Iterator[None]:
-    """`check_in` calls `listener` within it, in this thread; `listener` may raise `Stopped`."""
+    """Make `check_in` call `listener` in this thread; `listener` may raise `Stopped`."""
     token = _LISTENER.set(listener)
     try:
         yield

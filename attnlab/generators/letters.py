@@ -1,4 +1,4 @@
-"""`copy`, `reverse`, `shift`, `sort` and `translate`: what is made of letters drawn alike."""
+"""`copy`, `reverse`, `shift`, `sort` and `translate`: tasks on independent uniform letters."""
 
 import dataclasses
 import functools
@@ -18,20 +18,20 @@ from attnlab.generators.vocabulary import Vocabulary, lines_latex
 
 @dataclasses.dataclass(frozen=True)
 class AbstractLetters(AbstractTask):
-    """A source of letters, drawn independently and all alike, so that they may repeat."""
+    """A source of independent letters, all equally likely, so that they may repeat."""
 
     token_name: ClassVar[str] = "letter"
     may_repeat: ClassVar[bool] = True
 
     source_length: int = option(
-        10, "Letters of the source, and as many of the target.", low=2, high=32
+        10, "Number of letters of the source, and of the target.", low=2, high=32
     )
-    letters: int = option(8, "How many different letters there are.", low=2, high=26)
+    letters: int = option(8, "Number of different letters.", low=2, high=26)
     noise: float = noise_option()
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The first letters of the alphabet."""
+        """Return the first letters of the alphabet."""
         return _alphabet(self.letters)
 
     @property
@@ -92,10 +92,10 @@ class Reverse(AbstractLetters):
 
 @dataclasses.dataclass(frozen=True)
 class Shift(AbstractLetters):
-    """yⱼ = xᵢ with i = j - places, around the end. Refused: as many places as letters or more."""
+    """yⱼ = xᵢ with i = j - places, cyclically. `places` must be less than the number of letters."""
 
     name: ClassVar[str] = "shift"
-    summary: ClassVar[str] = "Task: letters, then the same letters some places later."
+    summary: ClassVar[str] = "Task: letters, then the same letters moved some places."
 
     places: int = option(1, "How many places later; the last letters come first.", low=1, high=31)
 
@@ -121,7 +121,7 @@ class Shift(AbstractLetters):
 
 @dataclasses.dataclass(frozen=True)
 class Sort(AbstractLetters):
-    """y₁ ≤ y₂ ≤ … are the letters of the source; equal ones are taken from any of their places."""
+    """y₁ ≤ y₂ ≤ … are the letters of the source; equal ones come from any of their places."""
 
     name: ClassVar[str] = "sort"
     summary: ClassVar[str] = "Task: letters, then the same letters in order."
@@ -148,19 +148,19 @@ def _alphabet(letters: int) -> Vocabulary:
 
 @dataclasses.dataclass(frozen=True)
 class Translate(AbstractLetters):
-    """yⱼ = π(xᵢ), where π is a permutation of the letters that the option `table_seed` draws.
+    """yⱼ = π(xᵢ), where π is a permutation of the letters, drawn by the option `table_seed`.
 
-    The source is read in pairs. A pair whose first letter is of the second half of the alphabet
-    changes places, as an adjective and its noun may; every other letter keeps its place, i = j.
-    So a target token of a pair is taken from one source token and, the first of the pair apart
-    from itself, depends on the first of the pair as well.
+    The source is read in pairs. A pair whose first letter is in the second half of the alphabet is
+    swapped, as an adjective and its noun may be; every other letter keeps its place, i = j. So a
+    target token of a pair comes from one source token, but also depends on the first token of the
+    pair.
     """
 
     name: ClassVar[str] = "translate"
-    summary: ClassVar[str] = "Task: letters, then others for them, with pairs that change places."
+    summary: ClassVar[str] = "Task: letters, then their translations, with some pairs swapped."
 
     table_seed: int = option(
-        0, "Draws which letter stands for which.", low=0, high=2**31 - 1, label="table seed"
+        0, "Seed of the translation table.", low=0, high=2**31 - 1, label="table seed"
     )
 
     @property

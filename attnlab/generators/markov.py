@@ -36,7 +36,7 @@ class MarkovBelief(NamedTuple):
 class Markov(AbstractGenerator):
     """p(day 1) = initial; p(day t + 1 = w | day t = v) = transition[v][w].
 
-    Refused: rows that are not three probabilities that sum to 1.
+    Raises `OptionError` for rows that are not three probabilities with sum 1.
     """
 
     name: ClassVar[str] = "markov"

@@ -1,4 +1,4 @@
-"""`ndays`: what was seen often lately becomes rarer."""
+"""`ndays`: recently frequent tokens become less probable."""
 
 import dataclasses
 import functools
@@ -24,7 +24,7 @@ from attnlab.generators.vocabulary import WEATHER, Vocabulary, lines_latex
 
 
 class NDaysBelief(NamedTuple):
-    """A stream of the changes from token to token, whether any was seen (0 or 1), and the last."""
+    """A stream of token-to-token changes, whether any was seen (0 or 1), and the last token."""
 
     changes: StreamBelief
     seen: Int[Array, ""]
@@ -35,7 +35,7 @@ class NDaysBelief(NamedTuple):
 class NDays(AbstractGenerator):
     """p(next day = w | last n days) = (n - count of w among them) / 2n, as a stationary stream.
 
-    With fewer than n days seen the earlier ones are marginalised over the stationary distribution.
+    With fewer than n days seen, the earlier ones are marginalised over the stationary distribution.
     """
 
     name: ClassVar[str] = "ndays"
@@ -44,7 +44,7 @@ class NDays(AbstractGenerator):
     )
     vocabulary: ClassVar[Vocabulary] = WEATHER
 
-    # 3^14 changes are the most whose exact distribution is found in seconds.
+    # The largest n whose exact distribution (3^14 changes) is found in seconds.
     n: int = option(10, "How many past days are counted.", low=1, high=15, unit="days")
 
     @property
@@ -73,7 +73,7 @@ class NDays(AbstractGenerator):
     def update(self, belief: NDaysBelief, token: Int[Array, ""]) -> NDaysBelief:
         change = (token - belief.last) % self.vocabulary.size
         moved = update_stream(belief.changes, change, memory=self.n - 1)
-        # The first token has none before it to have changed from.
+        # The first token has no earlier one to change from.
         seen, code = (
             jnp.where(belief.seen > 0, new, old)
             for new, old in ((moved.seen, belief.changes.seen), (moved.code, belief.changes.code))
@@ -82,20 +82,20 @@ class NDays(AbstractGenerator):
         return NDaysBelief(changes=changes, seen=jnp.ones_like(belief.seen), last=token)
 
 
-# The distribution of 15 days takes seconds; a pure function of a frozen value is safe to remember.
+# The distribution of 15 days takes seconds; a pure function of a frozen value is safe to cache.
 @functools.lru_cache(maxsize=2)
 def _change_table(generator: NDays) -> Float[np.ndarray, "beginnings vocab"]:
-    """Exact prediction of changes (mod 3).
+    """Return the exact prediction of changes (mod 3).
 
-    The rule treats all weathers alike, so the changes between n tokens decide the next change, and
-    a third of the windows suffices.
+    The rule treats all weathers equally, so the changes between n tokens decide the next change,
+    and a third of the windows suffices.
     """
     rule = _change_rule(generator.n, generator.vocabulary.size)
     return beginning_table(rule, stationary_distribution(rule))
 
 
 def _change_rule(n: int, size: int) -> Float[np.ndarray, "windows vocab"]:
-    """p(change after the last token | the n - 1 changes between the last n tokens)."""
+    """Return p(change after the last token | the n - 1 changes between the last n tokens)."""
     counts = np.zeros((size, 1), dtype=np.int8)
     counts[0] = 1
     back_to_token = np.zeros(1, dtype=np.int8)

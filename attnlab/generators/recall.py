@@ -1,4 +1,4 @@
-"""`recall`: a few early days, remembered, decide the last one."""
+"""`recall`: a few early days decide the last one."""
 
 import dataclasses
 import functools
@@ -28,7 +28,7 @@ _HORIZON = 10
 
 
 class RecallBelief(NamedTuple):
-    """How many days are over, the last one, and those that tell of the day decided, in order."""
+    """The number of days so far, the last one, and in order the recalled ones."""
 
     over: Int[Array, ""]
     last: Int[Array, ""]
@@ -36,10 +36,10 @@ class RecallBelief(NamedTuple):
 
 
 class _Window(NamedTuple):
-    """What somebody who sees only the days from `hidden` + 1 on can know.
+    """What is known if only the days from `hidden` + 1 on are visible.
 
-    `first` is the distribution of the first visible day, and a row of `table` that of the day
-    decided, given the weathers of the visible days `recalled`.
+    `first` is the distribution of the first visible day. Each row of `table` is the distribution of
+    the final day, given the weathers of the visible days `recalled`.
     """
 
     first: Float[np.ndarray, " vocab"]
@@ -51,18 +51,18 @@ class _Window(NamedTuple):
 class Recall(AbstractGenerator):
     """Day `horizon` + 1 is drawn from a table with a row for every weather of the recalled days.
 
-    Independent days come from (0.3, 0.4, 0.3); every other day from the day before by the
+    Independent days come from (0.3, 0.4, 0.3); every other day follows from the day before by the
     default transition of `markov`. `described`: the recalled days are the independent ones.
-    `published`: the independent days stand one later (days 1, 5, 9 for 1, 4, 8) while the table
-    still reads the recalled ones, which is what the blog's code does. A row of the table is
-    (i, j, k)/10, drawn uniformly by `table_seed` from the 36 triples of positive whole numbers
-    with i + j + k = 10. `horizon` is the number of days before the one that the table decides, the
-    first `hidden` of which nobody sees: they are marginalised. A length shorter than the last of
-    the recalled days shows the end of the process, so that early recalled days are hidden. Without
-    a `horizon` it is 10, or the last of the recalled days where that is later.
+    `published`: the independent days are one later (days 1, 5, 9 for 1, 4, 8), but the table still
+    reads the recalled ones, as in the blog's code. A row of the table is (i, j, k)/10, drawn
+    uniformly by `table_seed` from the 36 triples of positive integers with i + j + k = 10.
+    `horizon` is the number of days before the one that the table decides. The first `hidden` of
+    them are invisible and marginalised. A length shorter than the last recalled day shows the end
+    of the process, so that early recalled days are hidden. The default `horizon` is 10, or the last
+    recalled day if that is later.
 
-    Refused: days that repeat, that are not from 1 to 64, or more than four of them; a horizon
-    before the last of them; no visible day.
+    Raises `OptionError` if days repeat, are not from 1 to 64, or are more than four; if the horizon
+    is before the last of them; and if no day is visible.
     """
 
     name: ClassVar[str] = "recall"
@@ -108,7 +108,7 @@ class Recall(AbstractGenerator):
 
     @property
     def hidden_days(self) -> tuple[int, ...]:
-        """The recalled days that are not among the visible ones."""
+        """Return the recalled days that are not visible."""
         return tuple(day for day in self.days if day <= self.hidden)
 
     def findings(self, length: int) -> Iterator[Finding]:
@@ -117,10 +117,10 @@ class Recall(AbstractGenerator):
         many = len(self.hidden_days) > 1
         yield Finding(
             "length",
-            f"Day{'s' * many} {' and '.join(map(str, self.hidden_days))}, which the table "
-            f"reads, {'lie' if many else 'lies'} before the {length} visible days, which are "
-            f"the last of the process's {self.horizon}. The Bayes loss and accuracy take that "
-            f"into account; a length of {self.horizon} shows them all.",
+            f"Day{'s' * many} {' and '.join(map(str, self.hidden_days))}, which the table reads, "
+            f"{'lie' if many else 'lies'} before the {length} visible days. The process has "
+            f"{self.horizon} days. The Bayes loss and accuracy take that into account; a length "
+            f"of {self.horizon} shows all days.",
         )
 
     @property
@@ -153,13 +153,13 @@ class Recall(AbstractGenerator):
 
     @property
     def independent_days(self) -> tuple[int, ...]:
-        """The days that do not depend on the day before, counted from 1."""
+        """Return the days that do not depend on the day before, counted from 1."""
         late = 1 if self.variant == "published" else 0
         return tuple(sorted({1} | {day + late for day in self.days if day > 1}))
 
     @property
     def table(self) -> Float[np.ndarray, "rows vocab"]:
-        """p(last day | recalled days); the first recalled day is the leading digit of the row."""
+        """Return p(last day | recalled days); the first recalled day is a row's leading digit."""
         triples = [(i, j, 10 - i - j) for i in range(1, 9) for j in range(1, 10 - i)]
         rows = np.random.default_rng(self.table_seed).integers(
             len(triples), size=self.vocabulary.size ** len(self.days)
@@ -191,13 +191,13 @@ class Recall(AbstractGenerator):
         )
 
 
-# A pure function of a frozen value, asked for on every day.
+# A pure function of a frozen value, needed on every day.
 @functools.lru_cache(maxsize=64)
 def _window(generator: Recall) -> _Window:
-    """The hidden days marginalised.
+    """Return the window with the hidden days marginalised.
 
-    All that is visible of them is the first visible day, since every later one depends on visible
-    days alone: it is read beside the recalled days, in the place of the hidden ones.
+    The first visible day is all that depends on hidden days directly, since every later day depends
+    on visible days alone. So it replaces the hidden days among the recalled ones.
     """
     size, hidden, table = generator.vocabulary.size, generator.hidden_days, generator.table
     # p(weathers of the hidden recalled days so far, weather of the day), from day 1 on.

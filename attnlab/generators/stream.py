@@ -1,7 +1,7 @@
-"""Stationary streams with a finite memory: exact prediction from the symbols of a window.
+"""Stationary streams with a finite memory: exact prediction from a window of symbols.
 
-A stream is given by p(next symbol | the last `memory` symbols). A sequence is a window cut from
-it, so its first symbols have a past that nobody sees; that past is marginalised over the stationary
+A stream is given by p(next symbol | the last `memory` symbols). A sequence is a window cut from it,
+so the past of its first symbols is unknown. That past is marginalised over the stationary
 distribution, by a table with a row for every possible beginning of the window. Windows are coded as
 numbers, the oldest symbol as the leading digit.
 """
@@ -17,21 +17,20 @@ from attnlab.configuration.options import Finding
 from attnlab.generators.base import Shared
 from attnlab.generators.interruption import check_in
 
-# Largest relative change of any window between two rounds at which the distribution counts as
-# found; the conditional probabilities are then exact to about the precision of the float32 they
-# become.
+# The distribution counts as found when no window changes by a larger ratio between rounds; the
+# conditional probabilities then have about the precision of float32.
 _CONVERGED = 1e-9
 _MOST_ROUNDS = 100_000
-# To look whether it has settled costs as much as a round.
+# Checking convergence costs as much as a round.
 _ROUNDS_A_LOOK = 8
-# Windows rarer than this are those that a stream leaves and never enters again.
+# Windows rarer than this are transient: a stream leaves them and never returns.
 _NEVER = 1e-17
 
 
 class StreamBelief(NamedTuple):
     """What is known of the last `memory` symbols: how many were seen, and their code.
 
-    `table` holds log p(next symbol | the symbols seen): a row for the empty beginning, then for
+    `table` contains log p(next symbol | the symbols seen): a row for the empty beginning, then for
     every beginning of one symbol, of two, up to whole windows.
     """
 
@@ -41,12 +40,12 @@ class StreamBelief(NamedTuple):
 
 
 def start_stream(table: Float[np.ndarray, "beginnings symbols"]) -> StreamBelief:
-    """Belief before any symbol."""
+    """Return the belief before any symbol."""
     return StreamBelief(table=Shared(jnp.asarray(table)), seen=jnp.int32(0), code=jnp.int32(0))
 
 
 def stream_log_probs(belief: StreamBelief) -> Float[Array, " symbols"]:
-    """log p(next symbol | belief), in nats."""
+    """Return log p(next symbol | belief), in nats."""
     table = belief.table.value
     symbols = table.shape[1]
     shorter_beginnings = (symbols**belief.seen - 1) // (symbols - 1)
@@ -54,7 +53,7 @@ def stream_log_probs(belief: StreamBelief) -> Float[Array, " symbols"]:
 
 
 def update_stream(belief: StreamBelief, symbol: Int[Array, ""], memory: int) -> StreamBelief:
-    """Belief after the next symbol; those older than `memory` are forgotten."""
+    """Return the belief after the next symbol; symbols older than `memory` are forgotten."""
     symbols = belief.table.value.shape[1]
     code = (belief.code * symbols + symbol) % symbols**memory
     return belief._replace(seen=jnp.minimum(belief.seen + 1, memory), code=code)
@@ -65,10 +64,10 @@ def stationary_distribution(
     *,
     first: Float[np.ndarray, " windows"] | None = None,
 ) -> Float[np.ndarray, " windows"]:
-    """p(window) in a stream that has run forever, by power iteration in float64.
+    """Return p(window) of a stream that has run forever, by power iteration in float64.
 
     `rule` is p(next symbol | window). The iteration starts from the distribution `first`, by
-    default equal windows. Refused: a rule under which the iteration does not settle.
+    default uniform. Raises an error if it does not converge.
     """
     windows, symbols = rule.shape
     if windows == 1:
@@ -93,11 +92,10 @@ def stationary_distribution(
 def beginning_table(
     rule: Float[np.ndarray, "windows symbols"], distribution: Float[np.ndarray, " windows"]
 ) -> Float[np.ndarray, "beginnings symbols"]:
-    """log p(next symbol | beginning) for every beginning of a window: see `StreamBelief`.
+    """Return log p(next symbol | beginning) for every beginning of a window: see `StreamBelief`.
 
-    By Bayes' rule p(next | beginning) = p(beginning, next) / p(beginning), where both follow from
-    the distribution of whole windows, p(window), by summing over the symbols not seen. Beginnings
-    that cannot happen have NaN.
+    By Bayes' rule p(next | beginning) = p(beginning, next) / p(beginning), where both are sums of
+    p(window) over the symbols not seen. Beginnings that cannot happen have NaN.
     """
     symbols = rule.shape[1]
     rows = []
@@ -114,7 +112,7 @@ def beginning_table(
 
 
 def hidden_past(deciding: Collection[int], length: int) -> Iterator[Finding]:
-    """Yield a finding if tokens that the next one depends on lie outside the visible ones.
+    """Yield a finding if tokens that the next one depends on are not visible.
 
     `deciding` are those tokens, counted backwards: 1 is the one before the next.
     """

@@ -18,7 +18,7 @@ from attnlab.generators.base import AbstractGenerator, Draw
 
 
 class TaskBelief(NamedTuple):
-    """How many tokens were seen, and those of them that are the source's; zeros behind them."""
+    """The number of tokens seen, and those of the source, followed by zeros."""
 
     source: Int[Array, " source"]
     seen: Int[Array, ""]
@@ -27,15 +27,14 @@ class TaskBelief(NamedTuple):
 class AbstractTask(AbstractGenerator):
     """A source of n tokens drawn at random, then its target of n tokens, as one sequence.
 
-    The target is `target_of` the source. With the option `noise` ε each of its tokens is replaced,
-    with probability ε and independently, by one of the V - 1 others, all alike. The source is
-    `given`: only the target is asked. How many tokens are visible follows from the options: all
-    but the last, 2n - 1.
+    The target is `target_of` the source. With the option `noise` ε, each target token is
+    independently replaced, with probability ε, by one of the V - 1 others, all equally likely. The
+    source is `given`: only the target is predicted. The options determine the number of visible
+    tokens: all but the last, 2n - 1.
 
-    `usual_training` are options of a training that suits it, as those of a model family, and
-    `size_option` is the one that says how many tokens a source has. A source as text is an option
-    called `source_name`, of things called `token_name`, and `may_repeat` says whether one may be in
-    it twice.
+    `usual_training` are training options that suit the task, as for a model family. `size_option`
+    is the option that sets the number of source tokens. A source as text is an option called
+    `source_name`, of things called `token_name`; `may_repeat` says whether a token may occur twice.
     """
 
     usual_training: ClassVar[Mapping[str, Any]] = MappingProxyType(
@@ -52,38 +51,38 @@ class AbstractTask(AbstractGenerator):
     @property
     @abc.abstractmethod
     def spelling(self) -> str:
-        """What a token may be typed as, in words."""
+        """Return how a token may be typed, as text."""
 
     @abc.abstractmethod
     def in_symbols(self, typed: str) -> str:
-        """Tokens as people type them, in the symbols of the vocabulary."""
+        """Return tokens as users type them, in the symbols of the vocabulary."""
 
     @property
     @abc.abstractmethod
     def source_length(self) -> int:
-        """n, the tokens of the source and as many of the target."""
+        """Return n, the number of tokens of the source and of the target."""
 
     @abc.abstractmethod
     def sources(self) -> int:
-        """How many different sources there are; all come alike."""
+        """Return the number of different sources; all are equally likely."""
 
     @abc.abstractmethod
     def targets(self) -> int:
-        """How many different targets they have: log₂ of it bits tell a target without noise."""
+        """Return the number of different targets: log₂ of it bits identify one, without noise."""
 
     @abc.abstractmethod
     def source_log_probs(self, belief: TaskBelief) -> Float[Array, " vocab"]:
-        """log p(next token | belief), in nats, while the source is not complete."""
+        """Return log p(next token | belief), in nats, while the source is not complete."""
 
     @abc.abstractmethod
     def target_of(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
-        """The target of a source, without noise."""
+        """Return the target of a source, without noise."""
 
     @abc.abstractmethod
     def true_alignment(self, source: Int[Array, " source"]) -> Bool[Array, "target source"]:
-        """Which source token each target token is taken from.
+        """Return which source token each target token comes from.
 
-        More than one where they are equal and the rule does not tell them apart.
+        Several, if they are equal and the rule does not distinguish them.
         """
 
     def given(self) -> int:
@@ -100,7 +99,7 @@ class AbstractTask(AbstractGenerator):
         return self
 
     def next_laws(self) -> Float[np.ndarray, "positions vocab"]:
-        # A prediction of the source is uniform over what may come.
+        # A prediction of the source is uniform over the possible tokens.
         vocab, rows = self.vocabulary.size, []
         for possible in self.possible_next():
             rows += [np.where(np.arange(vocab) < possible, 1 / possible, 0.0)]
@@ -110,16 +109,16 @@ class AbstractTask(AbstractGenerator):
 
     @abc.abstractmethod
     def possible_next(self) -> tuple[int, ...]:
-        """For each token of the source, how many may come after those before it, all alike."""
+        """For each source token, how many are possible after the ones before, equally likely."""
 
     def floor(self) -> float:
-        """The least loss of a target token, in nats: H(ε) + ε log(V - 1); 0 without noise."""
+        """Return the lowest loss of a target token, in nats: H(ε) + ε log(V - 1)."""
         chances = ((1 - self.noise, 1), (self.noise, self.vocabulary.size - 1))
         return sum(p * math.log(many / p) for p, many in chances if p > 0)
 
     @abc.abstractmethod
     def draw_source(self, key: Key[Array, ""]) -> Int[Array, " source"]:
-        """A source, every one alike."""
+        """Draw a source; all are equally likely."""
 
     def draw(self, start: TaskBelief, key: Key[Array, ""], length: int) -> Draw:
         if length > 2 * self.source_length:
@@ -146,7 +145,7 @@ class AbstractTask(AbstractGenerator):
         return jnp.where(in_source, self.source_log_probs(belief), of_target)
 
     def update(self, belief: TaskBelief, token: Int[Array, ""]) -> TaskBelief:
-        # Behind the source nothing is set: the token after it depends on the source alone.
+        # Tokens after the source are not stored: the next one depends on the source alone.
         is_next = jnp.arange(self.source_length) == belief.seen
         source = jnp.where(is_next, token, belief.source).astype(belief.source.dtype)
         return TaskBelief(source, belief.seen + 1)
@@ -155,10 +154,10 @@ class AbstractTask(AbstractGenerator):
 def true_dependence(
     task: AbstractTask, source: Int[Array, " source"]
 ) -> Bool[Array, "target source"]:
-    """Entry (j, i): whether target token j can change with source token i alone.
+    """Return in entry (j, i) whether target token j can change with source token i alone.
 
-    Given are the target tokens before it, which stay as they are, and there is no noise. It differs
-    from the alignment: which card comes next in a sorted hand depends on all that were not laid.
+    The earlier target tokens are given and stay as they are; there is no noise. This differs from
+    the alignment: the next card of a sorted hand depends on all cards not yet written.
     """
     target = task.target_of(source)
 
@@ -174,7 +173,7 @@ def true_dependence(
 
 
 def is_source(task: AbstractTask, source: Int[Array, " source"]) -> Bool[Array, ""]:
-    """Whether a source can come."""
+    """Return whether a source is possible."""
 
     def step(belief, token):
         return task.update(belief, token), task.log_probs(belief)[token]
@@ -183,7 +182,7 @@ def is_source(task: AbstractTask, source: Int[Array, " source"]) -> Bool[Array, 
 
 
 def noise_option() -> Any:
-    """The option `noise` of a task."""
+    """Return the option `noise` of a task."""
     return option(
         0.0,
         "Probability that a target token is replaced by another one, drawn uniformly.",
@@ -193,11 +192,11 @@ def noise_option() -> Any:
 
 
 def read_source(task: AbstractTask, text: str) -> Int[np.ndarray, " source"]:
-    """The tokens of a source as someone types it; between them spaces, commas or nothing.
+    """Read the tokens of a source, separated by spaces, commas or nothing.
 
-    Cards may have letters for their suits, in any case, and T for 10. Refused, with an
-    `OptionError` for the task's `source_name`: what the task has no token for, a token twice where
-    none repeats, and more or fewer tokens than the source has.
+    Cards may have letters for their suits, in any case, and T for 10. Raises `OptionError` for the
+    task's `source_name` if the text has something that is no token, a repeated token where none may
+    repeat, or more or fewer tokens than a source.
 
     >>> from attnlab.generators import Cards, Copy
     >>> read_source(Cards(hand=3, suits=2, ranks=4), "A♦, jc QD")
@@ -216,12 +215,14 @@ def read_source(task: AbstractTask, text: str) -> Int[np.ndarray, " source"]:
             raise OptionError(name, word, problem, f"Use {task.spelling}") from None
     token, many = Counter(tokens).most_common(1)[0] if tokens else (0, 0)
     if many > 1 and not task.may_repeat:
-        problem = f"{vocabulary.symbols[token]} is in it {many} times, and there is one of each"
+        problem = (
+            f"{vocabulary.symbols[token]} is in it {many} times, but there is only one of each"
+        )
         raise OptionError(name, text, problem, f"Choose another {thing} in its place")
     expected = task.source_length
     if len(tokens) != expected:
-        problem = f"{_counted(len(tokens), thing)}, where a source has {expected}"
-        change = f"Take {len(tokens) - expected} away"
+        problem = f"{_counted(len(tokens), thing)}, but a source has {expected}"
+        change = f"Remove {len(tokens) - expected}"
         if len(tokens) < expected:
             change = f"Add {expected - len(tokens)}"
         raise OptionError(name, text, problem, change)
@@ -229,7 +230,7 @@ def read_source(task: AbstractTask, text: str) -> Int[np.ndarray, " source"]:
 
 
 def write_source(task: AbstractTask, tokens: Iterable[SupportsInt]) -> str:
-    """The text that `read_source` reads back: cards with spaces between them, letters without.
+    """Return the text that `read_source` reads: cards separated by spaces, letters without.
 
     >>> from attnlab.generators import Cards, Copy
     >>> write_source(Cards(), (51, 8)), write_source(Copy(), (1, 0, 3))

@@ -1,4 +1,4 @@
-"""Symbols of a process, and the tables of its rule as readers see them."""
+"""Symbols of a process, and the tables of its rule for display."""
 
 import dataclasses
 import functools
@@ -11,7 +11,7 @@ from typing import NamedTuple, SupportsInt
 from attnlab.configuration.options import quoted
 from attnlab.configuration.visible_text import invisible_letters, normal
 
-# U+FE0F asks for the emoji form of the character before it; keyboards often leave it out.
+# U+FE0F asks for the emoji form of the character before it; keyboards often omit it.
 _EMOJI_FORM = "\N{VARIATION SELECTOR-16}"
 # Three letters in a row.
 _WORD = re.compile(r"[^\W\d_]{3}")
@@ -21,8 +21,7 @@ _WORD = re.compile(r"[^\W\d_]{3}")
 class Vocabulary:
     """Symbols, each possibly of several code points, with a plain name each.
 
-    Symbols are brought to Unicode's normal form C. Refused: equal ones, and letters that cannot be
-    seen.
+    Symbols are converted to Unicode's normal form C. Equal or invisible symbols are rejected.
 
     >>> WEATHER.parse("🌧️☁☀️")
     (0, 1, 2)
@@ -43,19 +42,19 @@ class Vocabulary:
             )
         if len(self.names) != len(self.symbols):
             raise ValueError(
-                f"`names` has {len(self.names)} entries for {len(self.symbols)} symbols. "
-                "Give one name a symbol."
+                f"`names` has {len(self.names)} entries for {len(self.symbols)} symbols. Give one "
+                "name per symbol."
             )
 
     @property
     def size(self) -> int:
-        """How many symbols there are."""
+        """Return the number of symbols."""
         return len(self.symbols)
 
     def render(self, tokens: Iterable[SupportsInt]) -> str:
         """Return the text of the tokens, which `parse` reads back.
 
-        Symbols are joined, or have spaces between them if they are words or could be misread.
+        Symbols are joined, or separated by spaces if they are words or could be misread.
 
         >>> Vocabulary(symbols=("a", "ab", "b"), names=("x", "y", "z")).render((0, 2, 1))
         'a b ab'
@@ -70,19 +69,19 @@ class Vocabulary:
     def _separator(self) -> str:
         plain = self._plain_symbols
         pairs = list(itertools.product(plain, repeat=2))
-        # A longer symbol is read where it is, or where a shorter one and others spell it.
+        # A longer symbol may be read where it is, or where shorter ones spell it.
         longer = (one[len(other) :] for one, other in pairs if one.startswith(other))
         misread = any(rest and _can_begin(rest, plain) for rest in longer)
         are_words = any(map(_WORD.search, plain))
         return " " if are_words or misread or any(itertools.starmap(_merge, pairs)) else ""
 
     def parse(self, text: str) -> tuple[int, ...]:
-        """Tokens of a text of symbols; white space and commas between them are skipped.
+        """Read the tokens of a text of symbols; white space and commas between them are skipped.
 
-        Refused: anything that is not one of the symbols.
+        Raises an error for anything that is not one of the symbols.
         """
         plain = self._plain_symbols
-        # Longest first, so that a symbol which begins like another is not cut short.
+        # Longest first, so that a symbol that begins like a shorter one is not cut off.
         order = sorted(range(self.size), key=lambda i: -len(plain[i]))
         rest, tokens = _plain(text), []
         while rest:
@@ -106,7 +105,7 @@ def _plain(text: str) -> str:
 
 
 def _can_begin(text: str, symbols: Sequence[str]) -> bool:
-    """Whether some joined symbols begin with this text."""
+    """Return whether some joined symbols begin with this text."""
     return any(
         symbol.startswith(text)
         or (text.startswith(symbol) and _can_begin(text[len(symbol) :], symbols))
@@ -115,12 +114,12 @@ def _can_begin(text: str, symbols: Sequence[str]) -> bool:
 
 
 def _merge(one: str, other: str) -> bool:
-    """Whether two symbols, one after the other, are shown or read as something else."""
+    """Return whether two symbols in a row are shown or read as something else."""
     letters = re.search("[\U0001f1e6-\U0001f1ff]*$", one)[0]
     return (
-        # Letters of flags pair up from the left.
+        # Flag letters pair up from the left.
         (len(letters) % 2 == 1 and bool(re.match("[\U0001f1e6-\U0001f1ff]", other)))
-        # A colour of skin changes what is before it.
+        # A skin tone changes the character before it.
         or bool(re.match("[\U0001f3fb-\U0001f3ff]", other))
         or normal(one + other) != one + other
     )
@@ -130,9 +129,9 @@ WEATHER = Vocabulary(symbols=("🌧️", "☁️", "☀️"), names=("rain", "cl
 
 
 class Outline(NamedTuple):
-    """What the rows and columns of a table stand for, and what each of them is called.
+    """The meaning of a table's rows and columns, and the name of each.
 
-    The names come from the `named_by` of the process. Tables with `most_columns` may have any
+    The names come from the process's option `named_by`. Tables with `most_columns` may have any
     number of columns up to that.
     """
 
@@ -153,16 +152,16 @@ class RuleTable(NamedTuple):
 
 
 def vector_latex(numbers: Sequence[float]) -> str:
-    """(0.3, 0.7) in LaTeX."""
+    """Return a vector such as (0.3, 0.7) in LaTeX."""
     return "(" + ",\\ ".join(f"{number:.4g}" for number in numbers) + ")"
 
 
 def matrix_latex(rows: Sequence[Sequence[float]]) -> str:
-    """A matrix in round brackets in LaTeX."""
+    """Return a matrix in round brackets in LaTeX."""
     lines = r" \\ ".join(" & ".join(f"{number:.4g}" for number in row) for row in rows)
     return rf"\begin{{pmatrix}} {lines} \end{{pmatrix}}"
 
 
 def lines_latex(*lines: str) -> str:
-    """Formulas below each other."""
+    """Return formulas in LaTeX, one below the other."""
     return r"\begin{gathered} " + r" \\[2pt] ".join(lines) + r" \end{gathered}"

@@ -1,4 +1,4 @@
-"""A trained model looked into: what it predicts, what that depends on, how good it is."""
+"""Inspecting a trained model: what it predicts, what that depends on, and how good it is."""
 
 from attnlab.inspection.ablation import (
     REPLACEMENTS,

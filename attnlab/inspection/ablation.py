@@ -1,4 +1,4 @@
-"""What each head does for the predictions: the same test with its pattern replaced."""
+"""The effect of each head on the predictions: the same test with its pattern replaced."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
@@ -15,18 +15,18 @@ from attnlab.models import AbstractModel, AttentionMap, Edit, TrueAlignment, edi
 from attnlab.models.inside import heads_of, in_proportion, mean_trace, removed, uniform
 from attnlab.training.evaluation import outcomes, safe_variance
 
-# Sequences whose patterns the mean pattern is of.
+# Number of sequences for the mean pattern.
 _SEQUENCES = 2_000
 
 Pattern = Float[Array, "query key"] | TrueAlignment
 
 
 class Effect(NamedTuple):
-    """What edits change in loss and accuracy, on the same test sequences, and the figures after.
+    """How edits change loss and accuracy on the same test sequences, and the results after.
 
     Changes are after minus before; their errors are those of the mean difference over sequences.
-    The error of an accuracy is at least that of half a changed sequence. That of a loss is 0 where
-    no loss has changed at all.
+    The error of an accuracy is at least that of half a changed sequence. That of a loss is 0 if no
+    loss changed at all.
     """
 
     nll: float
@@ -38,7 +38,7 @@ class Effect(NamedTuple):
 
 
 class Ablation(NamedTuple):
-    """One head, the name of what its pattern was replaced by, and the effect. Both from 0.
+    """One head, the name of its pattern's replacement, and the effect. Both count from 0.
 
     `kind` is that of the head's `AttentionMap`.
     """
@@ -59,7 +59,7 @@ class _Known(NamedTuple):
 
 
 REMOVED, TRUTH, ALIGNMENT, FROZEN = "removed", "truth", "alignment", "frozen"
-# What takes the place of a pattern, of what is known of the head.
+# The replacements of a pattern, given what is known of the head.
 REPLACEMENTS: Mapping[str, Callable[[_Known], Pattern]] = MappingProxyType(
     {
         REMOVED: lambda known: removed(known.mask),
@@ -73,18 +73,18 @@ REPLACEMENTS: Mapping[str, Callable[[_Known], Pattern]] = MappingProxyType(
 
 
 def replacements(*, has_earlier: bool, is_task: bool = False) -> tuple[str, ...]:
-    """The names of `REPLACEMENTS` that there are, with an earlier model or without.
+    """Return the names of the available `REPLACEMENTS`, with or without an earlier model.
 
-    Of a task the truth is its true alignment.
+    For a task the truth is its true alignment.
     """
     left_out = {TRUTH if is_task else ALIGNMENT} | (set() if has_earlier else {FROZEN})
     return tuple(name for name in REPLACEMENTS if name not in left_out)
 
 
 def removals(found: Iterable[Ablation]) -> dict[tuple[int, int], Effect]:
-    """The effect of the removal of each head, by (layer, head); the most costly in loss first.
+    """Return the effect of removing each head, by (layer, head), the most costly in loss first.
 
-    Of models with several kinds of heads, those of one kind at a time.
+    For models with several kinds of heads, only one kind at a time.
     """
     removed = {(each.layer, each.head): each.effect for each in found if each.by == REMOVED}
     return dict(sorted(removed.items(), key=lambda item: item[1].nll_change, reverse=True))
@@ -98,10 +98,9 @@ def effect_of(
     readout: str,
     given: int = 0,
 ) -> Effect:
-    """The effect of the edits, all at once, on the final token of the test sequences.
+    """Return the effect of all edits together on the final token of the test sequences.
 
-    Where the first `given` tokens are there before, as the source of a task is, on all tokens
-    behind them.
+    If the first `given` tokens are a prompt, as in a task, on all tokens after them.
     """
     sequences = jnp.asarray(test)
     before = outcomes(model, sequences, readout=readout, given=given)
@@ -118,13 +117,13 @@ def ablations(
     earlier: AbstractModel | None = None,
     task: AbstractTask | None = None,
 ) -> Iterator[tuple[Ablation, ...]]:
-    """All heads with each of `REPLACEMENTS` in turn: those so far, after every one.
+    """Apply each of `REPLACEMENTS` to every head in turn; yield the results so far after each.
 
     `truth` is the true dependence by query and key, such as `Dependence.replacement`; the mean
-    pattern is over test sequences. `earlier` is the model at an earlier step of its training,
-    whose mean patterns are the frozen ones; without it there are none. With a `task`, all tokens of
-    its target are tested, and its true alignment, which is another one for every sequence, is put
-    in the place of patterns instead of the `truth`, where they `can_align`.
+    pattern is over test sequences. `earlier` is the model at an earlier training step, whose mean
+    patterns are the frozen ones; without it there are none. With a `task`, all tokens of its target
+    are tested, and its true alignment, which differs for every sequence, replaces the `truth` for
+    heads that `can_align`.
     """
     if task is None and truth is None:
         raise ValueError("`truth` is None, and there is no `task`. Give one of them.")
@@ -162,7 +161,7 @@ def ablations(
 
 
 def can_align(attention: AttentionMap) -> bool:
-    """Whether its queries are target tokens, and tokens of the source among its keys."""
+    """Return whether a head's queries are target tokens, with source tokens among its keys."""
     return bool(attention.mask[-1, 0])
 
 

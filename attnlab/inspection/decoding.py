@@ -1,4 +1,4 @@
-"""Targets that a model writes: greedily, by chance or by a beam, token by token."""
+"""Decoding targets with a model: greedy, by sampling or by beam search, token by token."""
 
 import math
 from typing import NamedTuple
@@ -27,11 +27,11 @@ def write_target(
     key: Key[Array, ""] | None = None,
     unused: bool = False,
 ) -> Int[Array, " target"]:
-    """`count` tokens after a source, each drawn from softmax(logits / temperature).
+    """Return `count` tokens after a source, each drawn from softmax(logits / temperature).
 
-    Temperature 0 is the greedy choice, which needs no `key`. With `unused` no token is written
-    twice, as a card that was laid: the others share its probability. Refused: a temperature that is
-    negative or no finite number, another one than 0 without a key.
+    Temperature 0 is greedy decoding, which needs no `key`. With `unused` no token is written twice,
+    like a card that was played: the others share its probability. Raises an error for a temperature
+    that is negative or not finite, or above 0 without a key.
     """
     if not 0 <= temperature < math.inf or (temperature and key is None):
         raise ValueError(
@@ -64,12 +64,12 @@ def write_beam(
     width: int,
     unused: bool = False,
 ) -> Beam:
-    """The `width` most probable targets of `count` tokens that a beam of that width finds.
+    """Return the `width` most probable targets of `count` tokens that beam search finds.
 
-    Exact when `width` is at least vocab^(count - 1); a narrower beam may miss a target whose first
-    tokens are unlikely. With `unused`, of those without a token twice, and log-probabilities are
-    those of writing with that option. Where there are fewer, the rest have -inf. Refused: a width
-    or a count below 1.
+    Exact if `width` is at least vocab^(count - 1); a narrower beam may miss a target whose first
+    tokens are unlikely. With `unused`, only targets without repeated tokens count, and
+    log-probabilities are those of writing with that option. If there are fewer targets, the rest
+    have -inf. Raises an error for a width or a count below 1.
     """
     if width < 1 or count < 1:
         raise ValueError(
@@ -93,7 +93,7 @@ def write_beam(
         carried = jax.tree.map(lambda leaf: leaf[parent], carried)
         return (targets[parent].at[:, place].set(token), carried, log_probs), None
 
-    # All but one of the equal beams start as impossible, so that the first token has no repeats.
+    # All but one of the equal beams start as impossible, so that the first token is not repeated.
     start = (
         jnp.zeros((width, count), source.dtype),
         jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (width, *leaf.shape)), begun.carried),
@@ -117,9 +117,9 @@ def _next(
     *,
     unused: bool,
 ) -> tuple[Float[Array, " vocab"], Memory]:
-    """The logits of the target token at `place`; with `unused`, -inf for the tokens before it."""
+    """Return the logits of the target token at `place`; with `unused`, -inf for earlier tokens."""
     if isinstance(model, AbstractSourceModel):
-        # Of -1, the row is zeros.
+        # For -1, the row is zeros.
         before = jnp.where(place > 0, target[place - 1], -1)
         logits, memory = model.next(memory, jax.nn.one_hot(before, model.vocab))
     else:
@@ -137,18 +137,18 @@ def _laid(
     return ((target[:, None] == jnp.arange(vocab)[None]) & before[:, None]).any(axis=0)
 
 
-# Ways of writing: the most probable token each time, one drawn, or the most probable target of all
-# that a beam finds.
+# Ways of decoding: the most probable token each time, a sampled one, or the most probable target
+# that beam search finds.
 GREEDY, DRAWN, BEAM = "greedy", "temperature", "beam"
 
 
 class Written(NamedTuple):
-    """Of each sequence, by target token: the model's distribution of it, and the attention.
+    """For each sequence, by target token: the model's distribution, and its attention.
 
-    `probs` is softmax(logits), given the source and the target tokens before. `attention` is what
-    each head gives to the tokens of the source, layer after layer: of the cross-attention of models
-    that have one, where rows sum to 1; else of the self-attention, whose rows have shares for the
-    target, too. A model without attention has no layers here.
+    `probs` is softmax(logits), given the source and the earlier target tokens. `attention` is what
+    each head gives to the source tokens, layer after layer: cross-attention if the model has it,
+    with rows that sum to 1; otherwise self-attention, whose rows also have shares for the target. A
+    model without attention has no layers here.
     """
 
     probs: Float[Array, "sequences target vocab"]
@@ -164,7 +164,7 @@ def written(
     *,
     unused: bool = False,
 ) -> Written:
-    """What the model makes of each source with its target; `unused` as in `write_target`."""
+    """Return the model's results for each source with its target; `unused` as in `write_target`."""
 
     def one(source, target):
         visible = jnp.concatenate([source, target[:-1]])
@@ -200,10 +200,10 @@ def write_all(
     key: Key[Array, ""] | None = None,
     unused: bool = False,
 ) -> Beam:
-    """The targets of `count` tokens that a model writes of sources, and log p of each, in nats.
+    """Return the targets of `count` tokens that a model writes, and log p of each, in nats.
 
-    That is at temperature 1, whatever they were drawn at. By a beam the `width` best of every
-    source, otherwise one; see `write_target`, `write_beam`.
+    log p is at temperature 1, whatever the sampling temperature. Beam search returns the `width`
+    best targets of every source, other ways return one; see `write_target`, `write_beam`.
     """
 
     def one(source, key):

@@ -1,4 +1,4 @@
-"""What a model predicts, and which tokens that depends on, beside what it attends to."""
+"""What a model predicts, which tokens that depends on, and what it attends to."""
 
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ _BLOCK = 1_000
 def final_probs(
     model: AbstractModel, sequences: Int[Array | np.ndarray, "sequences length"], readout: str
 ) -> Float[np.ndarray, "sequences vocab"]:
-    """The model's p(final token | visible tokens) of every sequence of visible tokens."""
+    """Return the model's p(final token | visible tokens) for every sequence."""
     return np.asarray(_final_probs(model, jnp.asarray(sequences), readout), dtype=np.float64)
 
 
@@ -38,7 +38,7 @@ def _final_probs(model, sequences, readout):
 def probs_by_query(
     model: AbstractModel, sequences: Int[Array | np.ndarray, "sequences length"]
 ) -> Float[np.ndarray, "sequences query vocab"]:
-    """The softmax of the model's logits at every position of every sequence."""
+    """Return the softmax of the model's logits at every position of every sequence."""
     return np.asarray(_probs_by_query(model, jnp.asarray(sequences)), dtype=np.float64)
 
 
@@ -55,7 +55,7 @@ def _probs_by_query(model, sequences):
 def confusion(
     probs: Float[np.ndarray, "sequences vocab"], final: Int[np.ndarray, " sequences"]
 ) -> Int[np.ndarray, "observed predicted"]:
-    """How often each token was observed (rows) and had the highest probability (columns)."""
+    """Count how often each token was observed (rows) and was the most probable one (columns)."""
     vocab = probs.shape[1]
     pairs = final * vocab + probs.argmax(axis=1)
     return np.bincount(pairs, minlength=vocab**2).reshape(vocab, vocab)
@@ -64,10 +64,10 @@ def confusion(
 class Comparison(NamedTuple):
     """Rows are queries and columns keys; each map is a mean over the same sequences.
 
-    `attention`: the patterns of every layer and head; none for a model without. `depends`: how far
-    the model's prediction at a query moves, in total variation, when a token is drawn anew.
-    `truth`: the same of the true prediction. A model that reads the whole sequence at once has the
-    last row only; so has a model that is not read out at the last position.
+    `attention`: the patterns of every layer and head, if any. `depends`: how much the model's
+    prediction at a query changes, in total variation, when a token is resampled. `truth`: the same
+    for the true prediction. A model that reads the whole sequence at once, or that is not read out
+    at the last position, has only the last row.
     """
 
     attention: tuple[AttentionMap, ...]
@@ -89,11 +89,11 @@ def compare(
     truth: Float[np.ndarray, "length length"],
     marginals: Float[np.ndarray, "length vocab"],
 ) -> Comparison:
-    """What the model attends to, what its predictions depend on, and what the truth depends on.
+    """Return what the model attends to, what its predictions depend on, and the true dependence.
 
-    Both dependences leave out the same tokens: replacements that the process cannot produce.
-    `truth` is the map of the process, such as `Dependence.replacement`; `marginals` are
-    those of the tokens.
+    Both dependences exclude the same tokens: replacements that the process cannot produce. `truth`
+    is the map of the process, such as `Dependence.replacement`; `marginals` are the distributions
+    of the tokens.
     """
     attention = mean_trace(model, sequences).attention
     depends, stderr = depends_on(experiment, model, sequences, marginals)
@@ -110,7 +110,7 @@ def depends_on(
     sequences: Int[np.ndarray, "sequences length"],
     marginals: Float[np.ndarray, "length vocab"],
 ) -> tuple[Float[np.ndarray, "query key"], Float[np.ndarray, "query key"]]:
-    """`Comparison.depends` and its standard error."""
+    """Return `Comparison.depends` and its standard error."""
     readout, possible = experiment.training.readout, possible_pasts(experiment.generator)
 
     def by_query(tokens):
@@ -135,7 +135,7 @@ _ROUNDING = 1e-6
 class Means(NamedTuple):
     """Means over the sequences that end in a token (rows), and their standard errors.
 
-    NaN where no sequence, or for the error a single one, ends in it.
+    NaN if no sequence, or for the error only one, ends in it.
     """
 
     mean: Float[np.ndarray, "before after"]
@@ -145,8 +145,8 @@ class Means(NamedTuple):
 class Transitions(NamedTuple):
     """p(next token) by the last visible one, averaged over everything before it.
 
-    `difference` is `model` less `true`; its error is that of pairs, since both are asked about the
-    same sequences. `count` is how many of them end in each token.
+    `difference` is `model` minus `true`; its error is that of pairs, since both use the same
+    sequences. `count` is how many of them end in each token.
     """
 
     count: Int[np.ndarray, " before"]
@@ -160,7 +160,7 @@ def transitions(
     true: Float[np.ndarray, "sequences vocab"],
     model: Float[np.ndarray, "sequences vocab"],
 ) -> Transitions:
-    """The mean of each distribution over the sequences by their last visible token, `before`."""
+    """Return the mean of each distribution over sequences, by last visible token, `before`."""
     count = np.bincount(before, minlength=true.shape[1])
     means = (_means(before, probs, count) for probs in (true, model, model - true))
     return Transitions(count, *means)

@@ -1,4 +1,4 @@
-"""How good a model's probabilities are: calibration, surprise, a test against the truth."""
+"""How good a model's probabilities are: calibration, surprise, and a test against the truth."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from attnlab.training.sources import as_examples
 def redrawn(
     probs: Float[np.ndarray, "sequences vocab"], times: int, seed: int = 0
 ) -> Iterator[Int[np.ndarray, " sequences"]]:
-    """Yield `times` final tokens of all sequences, each drawn from its own row of `probs`.
+    """Yield `times` samples of all final tokens, each drawn from its row of `probs`.
 
     The same `seed` gives the same draws.
     """
@@ -30,7 +30,7 @@ def redrawn(
     for _ in range(times):
         check_in()
         uniform = rng.random((len(probs), 1)) * up_to[:, -1:]
-        # A token that is impossible is never the first whose cumulative probability is larger.
+        # An impossible token is never the first whose cumulative probability is larger.
         yield (up_to[:, :-1] <= uniform).sum(axis=1)
 
 
@@ -38,13 +38,13 @@ _DRAWS = 200
 
 
 class Calibration(NamedTuple):
-    """Predicted probabilities in bins, against how often those tokens were observed.
+    """Predicted probabilities in bins, and the observed frequencies of those tokens.
 
     `error` is the expected calibration error: the mean of |predicted - observed| over all
-    predictions; `error_stderr` is its standard error over sequences, too large where the error is
-    little more than chance. `perfect_error` is the error that the same predictions show on average
-    on as many sequences whose final tokens really have these probabilities, since no bin has enough
-    of them for an error of 0; `perfect_error_std` is its standard deviation from test to test.
+    predictions. `error_stderr` is its standard error over sequences, too large if the error is
+    little more than chance. `perfect_error` is the mean error of the same predictions if they were
+    perfectly calibrated, with this number of sequences; `perfect_error_std` is its standard
+    deviation.
     """
 
     predicted: Float[np.ndarray, " bins"]
@@ -63,12 +63,11 @@ def calibration(
     bins: int,
     seed: int = 0,
 ) -> Calibration:
-    """Reliability of all predicted probabilities, every token's counted, in bins of equal width.
+    """Return the reliability of all predicted probabilities of all tokens, in bins of equal width.
 
-    Empty bins are left out. One token of a sequence is observed, so a bin that holds m of them
-    observes 1 with probability m times the bin's frequency, and else 0: the standard errors are
-    over sequences, not over predictions. Guo et al. (2017), "On calibration of modern neural
-    networks".
+    Empty bins are left out. One token of a sequence is observed, so a bin with m of them observes 1
+    with probability m times the bin's frequency, and otherwise 0: the standard errors are over
+    sequences, not over predictions. Guo et al. (2017), "On calibration of modern neural networks".
     """
     size, vocab = probs.shape
     place = np.minimum((probs * bins).astype(int), bins - 1)
@@ -99,25 +98,25 @@ def _errors(
     observed: Int[np.ndarray, " bins"],
     count: Int[np.ndarray, " bins"],
 ) -> Float[np.ndarray, " bins"]:
-    """Standard error of the frequency of each bin; of an empty one it means nothing."""
+    """Return the standard error of each bin's frequency; meaningless for an empty bin."""
     size, bins = len(place), len(count)
     codes = (np.arange(size)[:, None] * bins + place).ravel()
     held = np.bincount(codes, minlength=size * bins).reshape(size, bins)
     count = np.maximum(count, 1)
-    # Half an event away from none and from all, so that no error is zero by luck.
+    # Half an event away from none and from all, so that no error is zero by chance.
     share = np.clip(observed / count, 0.5 / count, 1 - 0.5 / count)
     chance = np.minimum(held * share, 1.0)
     return np.sqrt((chance * (1 - chance)).sum(axis=0)) / count
 
 
 class LikelihoodRatioTest(NamedTuple):
-    """How far the model is from the true distribution, and whether the final tokens show it.
+    """The distance of a model from the true distribution, and whether the final tokens reveal it.
 
-    `divergence` is the mean KL(true ‖ model) over the sequences, in nats, and `divergence_stderr`
-    its standard error; no final token has a part in them. `log_ratio` is the sum over the sequences
-    of log(true / model) of the observed final token, in nats. `p_value` is the probability of a
-    `log_ratio` at least as large if the final tokens come from the model, estimated with `draws` of
-    them.
+    `divergence` is the mean KL(true ‖ model) over the sequences, in nats, with its standard error
+    `divergence_stderr`; both ignore the final tokens. `log_ratio` is the sum over the sequences of
+    log(true / model) of the observed final token, in nats. `p_value` is the probability of a
+    `log_ratio` at least as large if the final tokens come from the model, estimated with `draws`
+    samples.
     """
 
     divergence: float
@@ -135,13 +134,13 @@ def likelihood_ratio_test(
     draws: int = 999,
     seed: int = 0,
 ) -> LikelihoodRatioTest:
-    """Test of the hypothesis that each final token comes from the model's distribution.
+    """Test the hypothesis that each final token comes from the model's distribution.
 
     `final` are independent draws from `true`. No test of its size has more power against the true
-    distribution (Neyman and Pearson 1933). With k of the draws at least as large the p-value is
-    (k + 1) / (draws + 1), which keeps its level at any number of sequences (Davison and Hinkley
-    1997, "Bootstrap methods and their application", section 4.2). Where both distributions are the
-    same there is nothing to test, and it is 1. P-values of one `seed` share the luck of its draws.
+    distribution (Neyman and Pearson 1933). If k of the draws are at least as large, the p-value is
+    (k + 1) / (draws + 1), which keeps its level for any number of sequences (Davison and Hinkley
+    1997, "Bootstrap methods and their application", section 4.2). If both distributions are equal
+    it is 1. P-values of the same `seed` use the same draws.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         log_ratio = np.log(true) - np.log(model)
@@ -152,7 +151,7 @@ def likelihood_ratio_test(
         log_ratio[rows, tokens].sum() >= observed for tokens in redrawn(model, draws, seed)
     )
     divergence = np.maximum((true * np.where(true > 0, log_ratio, 0.0)).sum(axis=1), 0.0)
-    # The divergence of a model that rules out what can happen is infinite, and its error no number.
+    # If the model excludes a possible token its divergence is infinite, with the error NaN.
     with np.errstate(invalid="ignore"):
         error = divergence.std(ddof=1) / np.sqrt(len(true))
     return LikelihoodRatioTest(
@@ -167,8 +166,8 @@ def likelihood_ratio_test(
 class Surprise(NamedTuple):
     """Expected -log p of the next token under the model, in nats, in its two parts.
 
-    `unavoidable` is the entropy of the true distribution, irreducible; `error` is KL(true ‖ model),
-    the model's own. Their sum is the expected loss.
+    `unavoidable` is the entropy of the true distribution; `error` is KL(true ‖ model), due to the
+    model. Their sum is the expected loss.
     """
 
     unavoidable: float
@@ -187,10 +186,10 @@ _BINS = 10
 
 
 class Quality(NamedTuple):
-    """Confusion and calibration over test sequences, and the model beside the true distribution.
+    """Confusion and calibration over test sequences, and model and true distribution compared.
 
-    `by_position` are the figures of every token that was trained on, from those before it; None
-    where only the final one was. `transitions` and `test` are None until they are worked out.
+    `by_position` are the results of every trained token given those before it, or None if only the
+    final one was trained. `transitions` and `test` are None until they are computed.
     """
 
     counts: Int[np.ndarray, "observed predicted"]
@@ -203,7 +202,7 @@ class Quality(NamedTuple):
 def quality(
     experiment: Experiment, model: AbstractModel, test: Int[np.ndarray, "sequences positions"]
 ) -> Iterator[Quality]:
-    """What the model's predictions on `test`, whose last tokens are the final ones, are worth."""
+    """Evaluate the model's predictions on `test`, whose last tokens are the final ones."""
     visible, final = test[:, :-1], test[:, -1]
     probs = final_probs(model, visible, experiment.training.readout)
     examples = as_examples(jnp.asarray(test), given=experiment.generator.given())

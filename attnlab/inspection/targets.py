@@ -1,4 +1,4 @@
-"""A model on a task: alignment, exact matches, and what its targets depend on."""
+"""A model on a task: alignment, exact match, and what its targets depend on."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from attnlab.models import AbstractModel
 from attnlab.training.evaluation import EvaluationByPosition, evaluate_by_position
 from attnlab.training.sources import as_examples
 
-# Sequences traced together, which bounds the memory.
+# Number of sequences traced together, which bounds the memory.
 _ALIGNED_TOGETHER = 32
 
 
@@ -24,7 +24,7 @@ _ALIGNED_TOGETHER = 32
 def alignment_shares(
     task: AbstractTask, sources: Int[Array | np.ndarray, "sequences source"]
 ) -> Float[np.ndarray, "target source"]:
-    """The mean true alignment of sources: rows sum to 1, divided alike among equal tokens."""
+    """Return the mean true alignment of sources; each row is divided equally among equal tokens."""
     return np.asarray(_mean_shares(task, jnp.asarray(sources)))
 
 
@@ -40,11 +40,11 @@ def on_true_alignment(
     model: AbstractModel,
     sequences: Int[Array | np.ndarray, "sequences length"],
 ) -> Float[np.ndarray, "maps heads"]:
-    """The share of its attention that each head of each cross-attention puts on the true alignment.
+    """Return the share of attention that each cross-attention head puts on the true alignment.
 
-    The mean over target tokens and sequences of Σᵢ αⱼᵢ over the source tokens i that target token
-    j is taken from. `sequences` are visible tokens, as those of a run's probes. Refused, with a
-    `ValueError`: a model without cross-attention.
+    The mean over target tokens and sequences of Σᵢ αⱼᵢ over the source tokens i that target token j
+    comes from. `sequences` are visible tokens, such as a run's probes. Raises `ValueError` for a
+    model without cross-attention.
     """
     return np.asarray(_on_truth(task, model, jnp.asarray(sequences)))
 
@@ -54,7 +54,7 @@ def _on_truth(task, model, sequences):
     count = task.given()
 
     def one(tokens):
-        # The token that begins the target stands in the place of the source's last one.
+        # The first target token is predicted at the source's last position.
         queries = jnp.arange(count - 1, tokens.size)
         _, trace = model(tokens, queries)
         true = task.true_alignment(tokens[:count])
@@ -66,16 +66,16 @@ def _on_truth(task, model, sequences):
     return jax.lax.map(one, sequences, batch_size=_ALIGNED_TOGETHER).mean(axis=0)
 
 
-# Sequences written together.
+# Number of sequences decoded together.
 _WRITTEN_TOGETHER = 1_000
 
 
 class TargetTest(NamedTuple):
-    """Over test sequences: `exact_match` is the share of targets that are right from end to end.
+    """Over test sequences: `exact_match` is the share of entirely correct targets.
 
-    They are written greedily, each token after those that the model wrote before, and held against
-    the target without noise. `tokens` are the figures of each target token given the true ones
-    before it; their mean is that of a run's test. Errors are over sequences, and never 0.
+    They are decoded greedily, each token after the model's own earlier ones, and compared with the
+    target without noise. `tokens` are the results of each target token given the true ones before
+    it; their mean is that of a run's test. Errors are over sequences, and never 0.
     """
 
     exact_match: float
@@ -91,7 +91,7 @@ def check_targets(
     *,
     unused: bool = False,
 ) -> TargetTest:
-    """The figures of a model on sequences of a task; `unused` as in `write_target`."""
+    """Return the results of a model on sequences of a task; `unused` as in `write_target`."""
     right = np.asarray(_right(task, model, jnp.asarray(sequences), unused))
     share, size = right.mean(), right.size
     safe = np.clip(share, 0.5 / size, 1 - 0.5 / size)
@@ -106,7 +106,7 @@ def check_targets(
 def exact_match_of(
     process: AbstractGenerator, model: AbstractModel, sequences: Int[Array, "sequences positions"]
 ) -> float | None:
-    """The `exact_match` of `check_targets` alone; None of a process that is no task."""
+    """Return the `exact_match` of `check_targets`, or None if the process is not a task."""
     if not process.writes_target:
         return None
     return float(np.asarray(_right(process, model, jnp.asarray(sequences), False)).mean())
@@ -122,7 +122,7 @@ def _right(task, model, sequences, unused):
     return jax.lax.map(one, sequences, batch_size=_WRITTEN_TOGETHER)
 
 
-# Sequences worked on together, which bounds the memory.
+# Number of sequences processed together, which bounds the memory.
 _CHANGED_TOGETHER = 8
 
 
@@ -130,14 +130,14 @@ class SourceInfluence(NamedTuple):
     """Means over sequences; rows are target tokens and columns source tokens.
 
     `influence`: the mean total variation, from 0 to 1, between the model's distributions of target
-    token j before and after source token i is replaced by another one, given the same target
-    tokens before it; all replacements are alike after which the source can come and has these
-    target tokens, where there is no noise. `stderr`: its standard error over sequences, NaN of one
-    alone. `truth`: the same of the true distribution and the same replacements. `measured`: in how
-    many of the sequences there is such a replacement; where there is none, the others are 0.
+    token j before and after source token i is replaced, given the same earlier target tokens. All
+    replacements that keep the source possible and these target tokens unchanged are equally likely,
+    without noise. `stderr`: its standard error over sequences, NaN for one. `truth`: the same for
+    the true distribution. `measured`: the number of sequences with such a replacement; if there is
+    none, the others are 0.
 
-    `dependence`: the share of the sequences with the task's `true_dependence` there. `alignment`:
-    its `true_alignment`, divided alike among the source tokens of a row, so that rows sum to 1.
+    `dependence`: the share of sequences in which the task's `true_dependence` is true. `alignment`:
+    its `true_alignment`, divided equally among the source tokens of a row, so that rows sum to 1.
     """
 
     influence: Float[np.ndarray, "target source"]
@@ -156,11 +156,11 @@ def source_influence(
     *,
     most: int | None = None,
 ) -> SourceInfluence:
-    """What the target tokens of sequences of a task depend on in a model, and in truth.
+    """Return what the target tokens of a task's sequences depend on, in a model and in truth.
 
-    A sequence is the source and its target, of which the last token has no part. With `most`, that
-    many replacements of each source token are drawn of all that can come, always the same; some
-    cells are then measured in fewer sequences.
+    A sequence is the source and its target, whose last token is not used. With `most`, only this
+    many replacements of each source token are drawn, always the same ones; some cells are then
+    measured in fewer sequences.
     """
     visible = jnp.asarray(sequences)[:, : task.own_length()]
     found = [np.asarray(part, np.float64) for part in _of_each(task, model, visible, most)]
@@ -186,7 +186,7 @@ def source_influence(
 def _of_each(task, model, sequences, most):
     count, vocab = task.source_length, task.vocabulary.size
     queries = jnp.arange(count - 1, 2 * count - 1)
-    # Two distributions of the truth are the same, or this far apart.
+    # Two distributions of the truth are equal, or differ by at least this.
     apart = abs(1 - task.noise - task.noise / (vocab - 1))
 
     def predicted(source, written):
@@ -222,7 +222,7 @@ def _of_each(task, model, sequences, most):
 def _tokens_tried(
     task: AbstractTask, source: Int[Array, " source"], most: int | None, key
 ) -> Int[Array, "source tried"]:
-    """Tokens to put in each place, those that can come there first."""
+    """Return tokens to try in each place, possible ones first."""
     vocab = task.vocabulary.size
     if most is None or most >= vocab:
         return jnp.tile(jnp.arange(vocab), (source.size, 1))

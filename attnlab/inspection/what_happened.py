@@ -1,4 +1,4 @@
-"""What came of a run: which baselines it beats, what it attends to, and what is missing."""
+"""What a run achieved: which baselines it beats, what it attends to, and what is missing."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -13,34 +13,34 @@ from attnlab.optimum import Best, Rung
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.shares import above_floor, is_at_floor, learned_share
 
-# Shares from which on a model has found the positions that matter, and has learned the process.
+# Shares above which a model has found the positions that matter, and has learned the process.
 _FOUND, _LEARNED = 0.8, 0.95
-# A difference of two losses counts from this many standard errors on.
+# Two losses differ if they are this many standard errors apart.
 _ERRORS = 2.0
-# Little enough above what the best linear predictor learns to be explained by it.
+# A share learned this little above the best linear predictor's is explained by linear learning.
 _LIKE_LINEAR = 0.1
-# A loss still falls if it fell by this share of what can be learned in the last third of the run.
+# A loss is still falling if it fell by this share of what can be learned in the last third.
 _STILL_FALLING = 0.03
-# A loss that was once this many times that of the start, or of a uniform guess, shot up.
+# A loss that was this many times the initial one, or a uniform guess's, exploded.
 _SHOT_UP = 1.2
-# The training loss is the mean over this share of the steps, and over 50 steps at least.
+# The training loss is the mean over this share of the steps, and over at least 50 steps.
 _RECENT, _FEWEST_STEPS = 0.1, 50
-# Baselines that are named, of those that were passed; and positions whose heads are.
+# The most baselines that are named, and the most positions whose heads are.
 _MOST_PASSED, _MOST_POSITIONS = 2, 4
 
-# What stands in the way of a run, where its course shows it.
+# What keeps a run from learning, as far as its losses show it.
 DIVERGES, OVERFITS, STILL_FALLING = "diverges", "overfits", "still falling"
 
 
 class RungPassed(NamedTuple):
-    """A baseline, and the first test from which on the loss was measurably below its own."""
+    """A baseline, and the first test from which on the loss was significantly below its own."""
 
     name: str
     step: int
 
 
 class WhatHappened(NamedTuple):
-    """A run up to one test.
+    """The results of a run up to one test.
 
     `passed` are the baselines that it beats by two standard errors, in the order of their losses.
     `against_guess` is how the loss compares with a uniform guess: "better", "worse", or "like it"
@@ -86,7 +86,7 @@ def what_happened(
     losses: Sequence[float] | Float[np.ndarray, " steps"] = (),
     last_step: int | None = None,
 ) -> WhatHappened:
-    """Describe a run by its `tests` so far, the last of which is the one in question.
+    """Describe a run by its `tests` so far, the last of which is the current one.
 
     Args:
         tests: Steps and their tests, in order.
@@ -95,9 +95,9 @@ def what_happened(
         informative: The positions that the prediction truly depends on.
         row: The pattern of the query that predicts, by head.
         layer: The number of the layer of `row`, from 1, if the model has several.
-        tokens: How many tokens a test predicts.
+        tokens: Number of tokens that a test predicts.
         losses: The training loss of every step so far.
-        last_step: The step at which the run is to end.
+        last_step: The planned last step of the run.
 
     """
     step, now = tests[-1]
@@ -158,14 +158,14 @@ def _problem(
     *,
     ended: bool,
 ) -> str:
-    """Return what the losses prove to be wrong, or nothing."""
+    """Return what the losses prove to be wrong, or ""."""
     (_, first), (step, now) = tests[0], tests[-1]
     uniform, peak = np.log(vocab), max(test.nll for _, test in tests)
     if step and losses.size:
         recent = losses[-max(_FEWEST_STEPS, int(_RECENT * losses.size)) :]
         training = recent.mean()
         error = _ERRORS * recent.std(ddof=1) / np.sqrt(recent.size) if recent.size > 1 else np.inf
-        # Small steps would never have raised the loss; a poor start alone is no divergence.
+        # Small steps would never have raised the loss; a poor start alone is not divergence.
         shot_up = peak > _SHOT_UP * max(uniform, first.nll)
         if shot_up and now.nll > uniform and training - error > uniform:
             return DIVERGES
@@ -193,8 +193,8 @@ def in_words(
     Args:
         happened: What the run has reached.
         model: The options of its model.
-        learning_rate: Named in the advice to lower it, if it is known.
-        word: What the process calls a position.
+        learning_rate: Named in the advice to lower it, if known.
+        word: The process's noun for a position.
     """
     missing = _missing(happened, model, learning_rate, word)
     return " ".join([*_passed(happened, word), *_attended(happened, word), *missing])
@@ -204,7 +204,7 @@ def _passed(happened: WhatHappened, word: str) -> Iterator[str]:
     if happened.step == 0:
         yield "Not trained yet."
     elif happened.passed:
-        # Of several that were passed at once the hardest says it all.
+        # Among several that were beaten at once, naming the hardest is enough.
         by_step = {rung.step: _baseline(rung.name, word) for rung in happened.passed}
         beaten = [f"{name} from step {step:,}" for step, name in by_step.items()]
         yield f"Beats {' and '.join(beaten[-_MOST_PASSED:])}."
@@ -257,13 +257,13 @@ def _missing(
         rate = "" if learning_rate is None else f", which is {learning_rate:g}"
         yield f"Training makes the loss worse: lower the `learning_rate`{rate}."
     elif happened.at_floor:
-        # Of a test that shows nothing at all it has been said.
+        # For a test that shows nothing, this was said already.
         if happened.passed:
             yield "As good as possible, within the error of this test."
     elif happened.problem == OVERFITS:
         yield (
-            "The training loss is below the floor: the model learns its training sequences by "
-            "heart. More or fresh data would help."
+            "The training loss is below the floor: the model memorises its training sequences. "
+            "More or fresh data would help."
         )
     elif learned >= _LEARNED:
         return
@@ -284,7 +284,7 @@ def _missing(
 
 
 def _adds_up(model: AbstractModelOptions) -> bool:
-    """Return whether all that a single layer of heads does with the values is to add them up."""
+    """Return whether a single layer of heads only adds up the values."""
     if isinstance(model, TransformerOptions):
         return model.layers == 1 and model.mlp_width == 0
     return isinstance(model, AttentionOptions)

@@ -1,4 +1,4 @@
-"""Model families. Each one's options are in `MODELS`; what they build shows its inside."""
+"""Model families. Their options are in `MODELS`; the models expose their internals."""
 
 from attnlab.configuration.registry import Registry
 from attnlab.models.attention import Attention, AttentionOptions
@@ -45,7 +45,7 @@ MODELS = Registry(
     )
 )
 
-# Families that read a source; they have a registry of their own, since nothing else can build them.
+# Families that read a source are in a separate registry, since they need the source's length.
 SOURCE_MODELS = Registry((EncoderDecoderOptions, RNNBottleneckOptions, RNNAttentionOptions))
 ALL_MODELS = Registry(parts=(MODELS, SOURCE_MODELS))
 

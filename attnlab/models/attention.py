@@ -42,11 +42,11 @@ from attnlab.positions import POSITIONS, AbstractPosition, Learned, position_tab
 
 @dataclasses.dataclass(frozen=True)
 class AttentionOptions(AbstractModelOptions):
-    """One attention head with biases; its values have one component a token and are the logits.
+    """One attention head with biases; its values have one component per token and are the logits.
 
-    With the `one-hot` embedding a token's features are its one-hot token and, behind it, the
-    features of its position; with `learned`, the token's vector of width `d_model` plus its
-    position's vector (a position of another width stands behind it).
+    With the `one-hot` embedding a token's features are its one-hot vector, followed by the features
+    of its position. With `learned` they are the token's vector of width `d_model` plus its
+    position's vector (followed by it if the widths differ).
     """
 
     name: ClassVar[str] = "attention"
@@ -103,15 +103,17 @@ class AttentionOptions(AbstractModelOptions):
         return self.position.tells_order(d_attn=self.d_attn)
 
     def work(self, *, vocab: int, length: int, parameters: int) -> float:
-        # Every token is compared with all tokens, by keys of d_attn and values of vocab components.
+        # Every token is compared with all tokens, by keys of width d_attn and values of width
+        # vocab.
         return float(length * (parameters + 2 * length * (self.d_attn + vocab)))
 
     def findings(self, *, loss: str, length: int) -> Iterator[Finding]:
         if self.initialisation == "ones":
             yield Finding(
                 "initialisation",
-                "With all weights 1 all components of a query are equal, and so are those of a "
-                "key. Their gradients are equal too, unless `rotary` turns them, and they stay so. "
+                "With all weights 1, all components of a query are equal, and so are those of a "
+                "key. Their gradients are equal too, unless `rotary` turns them, so they stay "
+                "equal. "
                 + "The head is then no better than one of width 1. " * (self.score != "additive")
                 + "Choose the initialisation `scaled`.",
             )
@@ -187,7 +189,7 @@ class Attention(AbstractModel):
     def parts(
         self, one_hot: Float[Array, "length vocab"], queries: Int[Array, " query"]
     ) -> HeadParts:
-        """What `attend` is given for these one-hot tokens, at the positions `queries`."""
+        """Return the arguments of `attend` for these one-hot tokens, at the positions `queries`."""
         options, embedding = self.options, self.embedding()
         asking = embedding._replace(positions=embedding.positions[queries])
         (query,) = project_tokens((self.query,), asking, one_hot[queries])
@@ -205,10 +207,10 @@ class Attention(AbstractModel):
         )
 
     def embedding(self) -> Embedding:
-        """The features of every token and of every position."""
+        """Return the features of every token and of every position."""
         positions = self.positions
         if positions is None:
-            # A fixed encoding is a constant of the compiled program, and draws nothing.
+            # A fixed encoding is a constant of the compiled program, and needs no random draw.
             positions = position_table(
                 self.options.position,
                 length=self.length,
@@ -229,11 +231,11 @@ def _embedding(
 
 
 class PaddedHead(Attention):
-    """An `Attention` whose queries and keys were widened by components that are always 0.
+    """An `Attention` whose queries and keys are widened by components that are always 0.
 
-    Where both a query's and a key's component are 0, so are the gradients of their weights: Adam
-    leaves them at 0, and the head is and trains as the narrow one does. The factor on the scores
-    is an array, and no gradient reaches it.
+    If both a query's and a key's component are 0, so are the gradients of their weights. Adam
+    leaves them at 0, and the head computes and trains like the narrow one. The factor on the scores
+    is an array that no gradient reaches.
     """
 
     factor: Float[Array, ""]
@@ -245,9 +247,9 @@ class PaddedHead(Attention):
 
 
 def padded(model: Attention, width: int, *, scale: str, gain: float) -> PaddedHead:
-    """`model` widened to `width`, its queries and keys `gain` times as large.
+    """Return `model` widened to `width`, with queries and keys scaled by `gain`.
 
-    `scale` is a name of `SCALES` and counts the components that `model` had.
+    `scale` is a name of `SCALES`, computed for the original width.
     """
     options = model.options
     if not options.d_attn <= width:
@@ -255,13 +257,13 @@ def padded(model: Attention, width: int, *, scale: str, gain: float) -> PaddedHe
 
     def widened(projection: Projection) -> Projection:
         more = ((0, 0), (0, width - options.d_attn))
-        # By NumPy, since JAX would compile a program for every width there is.
+        # In NumPy, since JAX would compile a program for every width.
         weight, bias = (np.float32(gain) * np.asarray(part) for part in projection)
         return Projection(
             *(jnp.asarray(part) for part in (np.pad(weight, more), np.pad(bias, more[1:])))
         )
 
-    # One name for all heads, since what is static takes part in what is compiled.
+    # One name for all heads, since static fields are part of the compilation key.
     wide = dataclasses.replace(options, d_attn=width, scale="none")
     factor = scale_factor(scale, d_attn=options.d_attn, temperature=options.temperature)
     return PaddedHead(

@@ -1,4 +1,4 @@
-"""What a model family is, what it builds, and what its models let the pages see."""
+"""The interface of model families and models, and what models expose to the pages."""
 
 import abc
 from collections.abc import Iterator, Mapping
@@ -26,11 +26,11 @@ _LOSSES, _READOUTS = ("last", "next", "published"), ("last", "first")
 
 
 class AttentionMap(eqx.Module):
-    """How the heads of one layer divide the attention of each query among the keys.
+    """The attention of one layer's heads: the share that each query gives to each key.
 
-    Rows of `pattern` sum to 1; a query whose `mask` admits no key has zeros. Layers count from 0.
-    `kind` is "self" where the keys are the sequence's own tokens, "cross" where they are those of
-    its source, and "source" where those of the source ask each other.
+    Rows of `pattern` sum to 1; a query whose `mask` allows no key has zeros. Layers count from 0.
+    `kind` is "self" if the keys are the sequence's own tokens, "cross" if they are those of its
+    source, and "source" for self-attention of the source.
     """
 
     pattern: Float[Array | np.ndarray, "heads query key"]
@@ -40,12 +40,12 @@ class AttentionMap(eqx.Module):
 
 
 class Trace(eqx.Module):
-    """The inside of a model on one sequence: what there is of it, and nothing else.
+    """The inside of a model on one sequence, as far as the model has it.
 
-    `values` are other arrays by name: `WEIGHTS_BY_POSITION` (length × vocab × outcomes), where the
-    model is a weight for each; `HIDDEN_STATES` (length × width), where it reads token after token;
-    `TIME_SCALES` (width), in tokens, where each component of the state fades at a rate of its own;
-    `KERNELS` (layers × query × key), where each layer weighs by distance: rows sum to 1.
+    `values` are other arrays by name: `WEIGHTS_BY_POSITION` (length × vocab × outcomes) of a model
+    with a weight for each; `HIDDEN_STATES` (length × width) of a model that reads one token at a
+    time; `TIME_SCALES` (width), in tokens, if each component of the state decays at its own rate;
+    `KERNELS` (layers × query × key) if each layer weighs by distance: rows sum to 1.
     """
 
     attention: tuple[AttentionMap, ...] = ()
@@ -53,12 +53,12 @@ class Trace(eqx.Module):
 
 
 class CellArithmetic(NamedTuple):
-    """How the share that a query gives to a key comes about.
+    """The arithmetic of one query's share for one key.
 
-    score = query · key, or another one of `SCORES` as `kind` says; scaled = scale · score + bias;
-    the pattern is the softmax of the scaled scores of the query's whole row, over the unmasked
-    keys. With `weights` v, of the score `additive`, the score is Σᵢ vᵢ tanh(qᵢ + kᵢ). `state` is
-    that of a recurrent network that the query is made of, if there is one.
+    score = query · key, or another one of `SCORES` as given by `kind`; scaled = scale · score +
+    bias; the pattern is the softmax of the scaled scores of the query's whole row, over the
+    unmasked keys. With `weights` v of the score `additive`, the score is Σᵢ vᵢ tanh(qᵢ + kᵢ).
+    `state` is the recurrent state that the query is computed from, if there is one.
     """
 
     query: Float[np.ndarray, " d_attn"]
@@ -77,8 +77,8 @@ class CellArithmetic(NamedTuple):
 class AbstractModel(eqx.Module):
     """A trainable map from the visible tokens to logits; all its arrays are parameters.
 
-    A model that `has_heads` takes a tuple of `Edit`s to its `read`, by the name `edits`; those of
-    the kinds `edited_kinds`, which are kinds of an `AttentionMap`.
+    A model that `has_heads` has an argument `edits` of `read`, a tuple of `Edit`s of the kinds
+    `edited_kinds` (see `AttentionMap`).
     """
 
     vocab: eqx.AbstractVar[int]
@@ -111,37 +111,36 @@ class AbstractModel(eqx.Module):
         key: int,
         kind: str = "self",
     ) -> CellArithmetic | None:
-        """The arithmetic of one cell of a pattern, or None where there is none to show.
+        """Return the arithmetic of one cell of a pattern, or None if there is none to show.
 
-        Query and key are places in the map of that layer and kind in the trace.
+        Query and key are indices in the trace's map of that layer and kind.
         """
         return None
 
     def contributions(
         self, tokens: Int[Array, " length"], query: Int[Array, ""] | int
     ) -> Mapping[str, Float[Array, " vocab"]] | None:
-        """What each part adds to the logits at `query` directly, by its name.
+        """Return what each part adds directly to the logits at `query`, by name.
 
-        They sum to the logits. None for a model that does not say that its `logits_are_a_sum`.
+        They sum to the logits. None unless `logits_are_a_sum`.
         """
         return None
 
     @property
     def logits_are_a_sum(self) -> bool:
-        """Whether the logits are a sum of what the parts of the model add to them."""
+        """Return whether the logits are a sum of contributions of the model's parts."""
         return False
 
 
 class AbstractModelOptions(Options, abc.ABC):
     """The options of a model family: a frozen dataclass that builds models.
 
-    What a family knows of itself stands here, and the pages say it; where it says None or
-    nothing, they say nothing. `every_position`: its models have a prediction at each position,
-    rather than one for the whole sequence. `usual_training`: options of a training that its models
-    do well with, by name, in the place of the general defaults on the command line.
-    `attains_reachable`: some of its models come as near as one likes to the loss of `reachable`,
-    which elsewhere only bounds them from below. `reads_source`: its models read the leading tokens
-    as a source; their `build` is told how many these are, by the name `source`.
+    What a family declares here, the pages show; None or empty values are not shown.
+    `every_position`: its models predict at each position, not once for the whole sequence.
+    `usual_training`: training options by name that suit its models, and that replace the general
+    defaults on the command line. `attains_reachable`: some of its models come arbitrarily close to
+    the loss of `reachable`, which for other families is only a lower bound. `reads_source`: its
+    models read the leading tokens as a source; their `build` gets the number of these as `source`.
     """
 
     name: ClassVar[str]
@@ -154,50 +153,50 @@ class AbstractModelOptions(Options, abc.ABC):
     @property
     @abc.abstractmethod
     def causal(self) -> bool:
-        """Whether the prediction at a position depends on it and earlier ones only."""
+        """Return whether the prediction at a position depends only on it and earlier ones."""
 
     @property
     def losses(self) -> tuple[str, ...]:
-        """The names of the losses that its models can be trained with."""
+        """Return the names of the losses that its models can be trained with."""
         return _LOSSES if self.every_position else ("last",)
 
     @property
     def readouts(self) -> tuple[str, ...]:
-        """The names of the positions where its models can be read out."""
+        """Return the names of the positions where its models can be read out."""
         return _READOUTS if self.every_position else ("last",)
 
     @abc.abstractmethod
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> AbstractModel:
-        """A model at its starting values for `length` visible positions over `vocab` tokens."""
+        """Build an initialised model for `length` visible positions over `vocab` tokens."""
 
     def work(self, *, vocab: int, length: int, parameters: int) -> float:
-        """About how many multiplications its forward pass of a sequence takes, on the high side.
+        """Return about how many multiplications a forward pass takes, as an upper estimate.
 
-        Every token meets every parameter, unless a family has more to do.
+        By default every token is multiplied by every parameter.
         """
         return float(length * parameters)
 
     def parameter_formulas(self) -> Mapping[str, str]:
-        """How many parameters the parts of its models have, in the names of its options.
+        """Return the parameter counts of its models' parts, as formulas of its options.
 
-        Beside these, formulas speak of `vocab` and `length`. Parts are called as the fields of the
-        model, those of a stack of layers together: see `parameters_by_part`.
+        Formulas may also use `vocab` and `length`. Parts are named like the fields of the model,
+        with the layers of a stack together: see `parameters_by_part`.
         """
         return {}
 
     def sees(self, position: int, length: int) -> tuple[int, ...]:
-        """The positions that the prediction at `position` may depend on."""
+        """Return the positions that the prediction at `position` may depend on."""
         return tuple(range(position + 1 if self.causal else length))
 
     def sees_order(self) -> bool:
-        """Whether it can tell the order of the tokens that it sees, its own position aside."""
+        """Return whether it can learn the order of the tokens that it sees, other than its own."""
         return True
 
     def reachable(self, generator: AbstractGenerator, length: int, position: int) -> Best | None:
-        """A predictor whose loss no model of it, read out at `position`, can undercut, if known.
+        """Return a predictor whose loss no model of the family, read out there, can beat, if known.
 
-        By default the best prediction from what the position is told, where that is less than all;
-        no model of it is more accurate, either.
+        By default this is the best prediction from the tokens visible at the position, if these are
+        not all; then no model of the family is more accurate either.
         """
         seen = self.sees(position, length)
         if len(seen) == length and self.sees_order():
@@ -205,29 +204,30 @@ class AbstractModelOptions(Options, abc.ABC):
         return best_when_told(generator, length, position, seen, ordered=self.sees_order())
 
     def findings(self, *, loss: str, length: int) -> Iterator[Finding]:
-        """What stands in the way of a training with that loss, in plain words."""
+        """Return what prevents learning with that loss, as text."""
         if loss == "next" and not self.causal:
             yield Finding(
                 "mask" if "mask" in options_of(self) else "loss",
-                "With the loss `next` a position of this model may look at the very token that it "
+                "With the loss `next` a position of this model may see the very token that it "
                 "predicts. Choose the mask `causal`.",
             )
         all_seen = all(len(self.sees(position, length)) == length for position in range(length))
         if loss == "published" and not all_seen:
             yield Finding(
                 "loss",
-                "The loss `published` asks every position for the final token, also those that see "
-                "only some of the tokens; all of them share the weights. Choose the loss `last`.",
+                "With the loss `published` every position must predict the final token, even "
+                "those that see only some of the tokens; all of them share the weights. Choose "
+                "the loss `last`.",
             )
 
 
 def parameter_count(model: AbstractModel) -> int:
-    """How many numbers are trained, of a model or of its shapes alone."""
+    """Return the number of trained parameters of a model, or of its shapes."""
     return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, is_parameter)))
 
 
 def is_parameter(leaf: Any) -> bool:
-    """Whether a leaf of a model is an array, or the shape of one."""
+    """Return whether a leaf of a model is an array, or the shape of one."""
     return eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)
 
 
@@ -240,20 +240,20 @@ READOUTS = MappingProxyType(
 
 
 def readout_position(readout: str, length: int) -> int:
-    """The position whose logits are the model's prediction, for a name of `READOUTS`."""
+    """Return the position whose logits are the model's prediction, for a name of `READOUTS`."""
     return {"last": length - 1, "first": 0}[readout]
 
 
 def final_logits(
     model: AbstractModel, visible: Int[Array, " length"], readout: str
 ) -> Float[Array, " vocab"]:
-    """Logits of the token after the visible ones."""
+    """Return the logits of the token after the visible ones."""
     queries = np.array([readout_position(readout, visible.size)])
     return model(visible, jnp.asarray(queries))[0][0]
 
 
 class ParameterCount(NamedTuple):
-    """Of a part, called as its field of the model; `formula` is empty where none is known."""
+    """The parameters of a part, named like its field; `formula` is "" if unknown."""
 
     part: str
     count: int
@@ -263,10 +263,10 @@ class ParameterCount(NamedTuple):
 def parameters_by_part(
     options: AbstractModelOptions, *, vocab: int, length: int
 ) -> tuple[ParameterCount, ...]:
-    """The counts of a model's parts, which sum to `parameter_count`. No model is built.
+    """Return the counts of a model's parts, which sum to `parameter_count`. No model is built.
 
-    Parts are the fields of the model. Where its `parameter_formulas` name fields of fields, such
-    as those of all layers together, parts are these.
+    Parts are the fields of the model. If `parameter_formulas` names fields of fields, such as those
+    of all layers together, parts are these.
     """
     formulas = options.parameter_formulas()
     shapes = eqx.filter_eval_shape(options.build, vocab=vocab, length=length, key=jr.key(0))

@@ -25,9 +25,9 @@ from attnlab.models.parts import (
 class ConvOptions(AbstractModelOptions):
     """xₜ ← xₜ + f(Σⱼ Wⱼ xₜ₋ⱼ·ₛ + b), layer after layer; logits of token t + 1 = xₜ U + b′.
 
-    j counts the `kernel_size` taps of a layer from 0; s = `dilation` to the power of the layers
-    below it. x begins as the token's vector, and is 0 before the first token. van den Oord et al.
-    (2016), "WaveNet", section 2.1; Bai et al. (2018), section 3.
+    j counts the `kernel_size` taps of a layer from 0; s = `dilation` to the power of the number of
+    layers below. x starts as the token's vector, and is 0 before the first token. van den Oord et
+    al. (2016), "WaveNet", section 2.1; Bai et al. (2018), section 3.
     """
 
     name: ClassVar[str] = "conv"
@@ -35,7 +35,7 @@ class ConvOptions(AbstractModelOptions):
     causal: ClassVar[bool] = True
 
     layers: int = option(3, "Number of layers.", low=1, high=8)
-    kernel_size: int = option(3, "Positions that a layer sees, its own included.", low=1, high=16)
+    kernel_size: int = option(3, "Positions that a layer sees, including its own.", low=1, high=16)
     dilation: int = option(
         2, "Distance between them; it is multiplied by this in every layer.", low=1, high=4
     )
@@ -43,11 +43,11 @@ class ConvOptions(AbstractModelOptions):
     activation: str = option("gelu", ACTIVATION_HELP, choices=tuple(ACTIVATIONS))
 
     def strides(self) -> tuple[int, ...]:
-        """The distance between taps, by layer."""
+        """Return the distance between taps, by layer."""
         return tuple(self.dilation**layer for layer in range(self.layers))
 
     def distances(self, length: int) -> tuple[int, ...]:
-        """How far back a prediction sees: sums of one tap's distance from every layer."""
+        """Return how far back a prediction sees: sums of one tap's distance from every layer."""
         reached = {0}
         for stride in self.strides():
             taps = range(0, min(self.kernel_size * stride, length), stride)
@@ -60,7 +60,7 @@ class ConvOptions(AbstractModelOptions):
         )
 
     def _remedies(self, length: int) -> Iterator[str]:
-        """Yield the changes of a single option after which every day is seen."""
+        """Yield the changes of a single option that make every day visible."""
         for name, more in (("kernel_size", "a larger"), ("layers", "more")):
             values = range(getattr(self, name) + 1, options_of(self)[name].high + 1)
             changed = (dataclasses.replace(self, **{name: value}) for value in values)
@@ -109,7 +109,7 @@ class Conv(AbstractModel):
     """The stack that `ConvOptions` describes, with its weights.
 
     Each layer is a projection of its taps side by side, the nearest first, which is several times
-    as quick on a CPU as XLA's convolution.
+    as fast on a CPU as XLA's convolution.
     """
 
     options: ConvOptions = eqx.field(static=True)
@@ -131,7 +131,7 @@ class Conv(AbstractModel):
         return project(self.unembedding, rows[queries]), Trace(values=values)
 
     def _shares(self, length: int) -> Float[Array, "layers query key"]:
-        """The share of a layer's weights (Frobenius norm of Wⱼ) that each key has, by query."""
+        """Return each key's share of a layer's weights (Frobenius norm of Wⱼ), by query."""
         kernels = [
             layer.weight.reshape(self.options.kernel_size, -1, layer.bias.size)
             for layer in self.layers
@@ -145,7 +145,7 @@ class Conv(AbstractModel):
 
 
 def _later(rows: Float[Array, "length width"], by: int) -> Float[Array, "length width"]:
-    """Every row so many positions later, zeros before the first."""
+    """Return every row shifted to later positions, with zeros before the first."""
     return jnp.pad(rows, ((by, 0), (0, 0)))[: len(rows)]
 
 

@@ -33,9 +33,9 @@ class EncoderDecoderOptions(AbstractSourceOptions):
 
     A layer of the encoder is one of `transformer` without a mask. One of the decoder has causal
     self-attention, then cross-attention: x ← x + Σ over heads of attend(N(x) W_Q, s W_K, s W_V)
-    W_O, where s are the encoder's rows, then the MLP. A token of its own begins the target; source
-    and target share the tokens' vectors. Positions that act on scores have no part in
-    cross-attention, where distances mean nothing. Vaswani et al. (2017), section 3.
+    W_O, where s are the encoder's rows, then the MLP. A special token begins the target; source and
+    target share the token embedding. Positions that act on scores are not used in cross-attention,
+    where distances mean nothing. Vaswani et al. (2017), section 3.
     """
 
     name: ClassVar[str] = "encoder-decoder"
@@ -68,7 +68,7 @@ class EncoderDecoderOptions(AbstractSourceOptions):
     )
 
     def part(self, kind: str) -> TransformerOptions:
-        """The options of one kind of layer, by the name of its maps: see `AttentionMap`."""
+        """Return the options of one kind of layer, by the name of its maps: see `AttentionMap`."""
         return TransformerOptions(
             layers=self.layers,
             heads=self.heads,
@@ -90,7 +90,7 @@ class EncoderDecoderOptions(AbstractSourceOptions):
         trained = getattr(self.position, "trainable", False)
         return {
             "tokens": "(vocab + 1) × d_model",
-            # Of both sequences: every visible token has one, and the one that begins the target.
+            # For both sequences: every visible token has one, and so does the begin token.
             **({"positions": "(length + 1) × d_model"} if trained else {}),
             **{
                 f"{stack}.{part}": f"layers × {formula}"

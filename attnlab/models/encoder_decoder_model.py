@@ -1,4 +1,4 @@
-"""The model of `encoder-decoder`: what it computes at once, and token after token."""
+"""The model of `encoder-decoder`, computed at once and token by token."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -37,8 +37,8 @@ from attnlab.positions import position_table
 class EncoderDecoder(AbstractSourceModel):
     """The two stacks that `EncoderDecoderOptions` describes, with their weights.
 
-    `decoder` has the self-attention of its layers and `crossing` the rest of them. The last of the
-    `tokens` begins the target.
+    `decoder` contains the self-attention of its layers and `crossing` the rest of them. The last of
+    the `tokens` begins the target.
     """
 
     has_heads: ClassVar[bool] = True
@@ -77,7 +77,7 @@ class EncoderDecoder(AbstractSourceModel):
         key: int,
         kind: str = "self",
     ) -> CellArithmetic | None:
-        """None outside of the map, which has a part of all visible tokens only."""
+        """Return None outside the map, which covers only some of the visible tokens."""
         asked = {(each.layer, each.kind): each.parts for each in _asked(self, tokens)}
         if (layer, kind) not in asked:
             return None
@@ -110,7 +110,7 @@ class EncoderDecoder(AbstractSourceModel):
         return project(self.unembedding, self._normalised(rows, 1)), asked
 
     def begin(self, source: Float[Array, "source vocab"], count: int) -> Memory:
-        """Of every layer, the keys and values of the source, and room for those of the target."""
+        """Return the keys and values of the source by layer, and room for those of the target."""
         for name, long, most in (
             ("source", len(source), self.source_length),
             ("count", count, self.target_length),
@@ -169,7 +169,7 @@ class EncoderDecoder(AbstractSourceModel):
         number: int = 0,
         edits: Sequence[Edit] = (),
     ) -> tuple[Float[Array, "some width"], HeadParts, Float[Array, "heads some source"]]:
-        """Rows after a layer's cross-attention, the parts of its heads, and their patterns."""
+        """Return rows after a layer's cross-attention, its heads' outputs, and their patterns."""
         options = self.options.part("cross")
         places = jnp.arange(len(rows))
         parts = cross.asked(cross.as_read(rows, 0, options), places, seen, options)
@@ -187,12 +187,12 @@ class EncoderDecoder(AbstractSourceModel):
     def _tables(self) -> tuple[Any, Any]:
         if self.positions is not None:
             return self.positions
-        # A fixed encoding is a constant of the compiled program, and draws nothing.
+        # A fixed encoding is a constant of the compiled program, and needs no random draw.
         return positions_of(self.options, (self.source_length, self.target_length), jr.key(0))
 
 
 class _Asked(eqx.Module):
-    """The heads of one layer: what they were given, and how they divided their attention."""
+    """The heads of one layer: their inputs, and how they divided their attention."""
 
     layer: int = eqx.field(static=True)
     kind: str = eqx.field(static=True)
@@ -213,7 +213,7 @@ def _of_kind(edits: Sequence[Edit], kind: str) -> list[Edit]:
 def positions_of(
     options: AbstractSourceOptions, lengths: tuple[int, int], key: Key[Array, ""]
 ) -> tuple[Array, Array]:
-    """What each place of the source and of the target adds, of such lengths."""
+    """Return what each position of the source and of the target adds, for these lengths."""
     return tuple(
         position_table(options.position, length=length, width=options.d_model, key=part)
         for length, part in zip(lengths, jr.split(key), strict=True)

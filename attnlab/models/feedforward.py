@@ -29,8 +29,8 @@ from attnlab.optimum.baselines import best_linear
 class LinearOptions(AbstractModelOptions):
     """Multinomial logistic regression on the flattened one-hot sequence.
 
-    `day_feature` appends the day number over 20 to the one-hot token of every position, as the
-    blog's input has it; these constants only add to the bias.
+    `day_feature` appends the day number over 20 to the one-hot token of every position, as in the
+    blog's input; these constants only add to the bias.
     """
 
     name: ClassVar[str] = "linear"
@@ -42,13 +42,13 @@ class LinearOptions(AbstractModelOptions):
     initialisation: str = option("scaled", INITIALISATION_HELP, choices=INITIALISATIONS)
     day_feature: str = option(
         "without",
-        "with: each position also carries its number over 20, as in the blog post “Understanding "
+        "with: each position also has its number over 20, as in the blog post “Understanding "
         "what self-attention is doing”.",
         choices=("without", "with"),
     )
 
     def reachable(self, generator: AbstractGenerator, length: int, position: int) -> Best:
-        """The linear predictor of least loss; others may be more accurate at a greater loss."""
+        """Return the linear predictor of lowest loss; others may be more accurate."""
         return best_linear(generator, length)
 
     def parameter_formulas(self) -> Mapping[str, str]:
@@ -74,7 +74,7 @@ class Linear(AbstractModel):
         one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        """The same logits at every query: they come from the whole sequence."""
+        """Return the same logits at every query, since they depend on the whole sequence."""
         length = one_hot.shape[0]
         weight = self.projection.weight.reshape(length, -1, self.vocab)
         inputs = one_hot
@@ -90,8 +90,8 @@ class Linear(AbstractModel):
 class MLPOptions(AbstractModelOptions):
     """x₁ = f(x₀ W₁ + b₁), and so on; logits = x W + b, of the flattened one-hot sequence x₀.
 
-    Every position and token has weights of its own, so that what is learned of one position says
-    nothing of another, and the parameters grow with the length.
+    Every position and token has separate weights, so what is learned at one position says nothing
+    about another, and the number of parameters grows with the length.
     """
 
     name: ClassVar[str] = "mlp"
@@ -136,7 +136,7 @@ class MLP(AbstractModel):
         one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        """The same logits at every query: they come from the whole sequence."""
+        """Return the same logits at every query, since they depend on the whole sequence."""
         rows = one_hot.reshape(1, -1)
         for layer in self.layers:
             rows = ACTIVATIONS[self.activation](project(layer, rows))

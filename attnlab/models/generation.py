@@ -1,7 +1,7 @@
-"""New tokens from a trained model: sampling, greedy choice, beam search, cached keys and values.
+"""New tokens from a trained model: sampling, greedy decoding, beam search, key-value cache.
 
-The model predicts the token after its window. Each new token is pushed into the window and the
-oldest one falls out, so that the last `length` tokens always decide the next.
+The model predicts the token after its window. Each new token is appended to the window and the
+oldest one is dropped, so that the last `length` tokens always decide the next.
 """
 
 import math
@@ -31,10 +31,10 @@ def generate(
     temperature: float,
     key: Key[Array, ""],
 ) -> Int[Array, " positions"]:
-    """`days` new tokens after `tokens`, each drawn from softmax(logits / temperature).
+    """Return `days` new tokens after `tokens`, each drawn from softmax(logits / temperature).
 
-    Temperature 1 samples from the model, 0 is the greedy choice. Refused: a
-    temperature that is negative or no finite number.
+    Temperature 1 samples from the model, 0 is greedy decoding. Raises an error for a temperature
+    that is negative or not finite.
     """
     if not 0 <= temperature < math.inf:
         raise ValueError(
@@ -70,11 +70,11 @@ def beam_search(
     days: int,
     width: int,
 ) -> Beam:
-    """The `width` most probable continuations by `days` tokens that a beam of that width finds.
+    """Return the `width` most probable continuations by `days` tokens that beam search finds.
 
-    Exact when `width` is at least vocab^(days - 1); a narrower beam may miss a continuation
-    whose first tokens are unlikely. Where there are fewer continuations than `width`, the rest have
-    log-probability -inf. Refused: a width or a number of tokens below 1.
+    Exact if `width` is at least vocab^(days - 1); a narrower beam may miss a continuation whose
+    first tokens are unlikely. If there are fewer continuations than `width`, the rest have
+    log-probability -inf. Raises an error for a width or a number of tokens below 1.
     """
     if width < 1 or days < 1:
         raise ValueError(
@@ -92,7 +92,7 @@ def beam_search(
         windows = jnp.concatenate([windows[parent][:, 1:], token[:, None]], axis=1)
         return (windows, continuations[parent].at[:, i].set(token), log_probs), None
 
-    # All but one of the equal beams start as impossible, so that the first token has no repeats.
+    # All but one of the equal beams start as impossible, so that the first token is not repeated.
     start = (
         jnp.tile(tokens, (width, 1)),
         jnp.zeros((width, days), dtype=tokens.dtype),
@@ -103,17 +103,17 @@ def beam_search(
 
 
 class Cache(NamedTuple):
-    """Keys and values of all layers at the positions before `position`; behind them, zeros."""
+    """Keys and values of all layers at the positions before `position`, followed by zeros."""
 
     position: Int[Array, ""]
     layers: tuple[KeysAndValues, ...]
 
 
 def empty_cache(model: Transformer) -> Cache:
-    """One with room for `model.length` tokens and none in it.
+    """Return an empty cache with room for `model.length` tokens.
 
-    Refused, with an `OptionError`: a mask that lets a token see later ones, whose keys and values
-    would have to be known.
+    Raises `OptionError` for a mask that lets a token see later ones, whose keys and values would
+    have to be known.
     """
     options = model.options
     if not options.causal:
@@ -124,7 +124,7 @@ def empty_cache(model: Transformer) -> Cache:
 
 
 def nothing_seen(options: TransformerOptions, length: int) -> KeysAndValues:
-    """The zeros of a layer that will see `length` positions."""
+    """Return the zeros of a layer that will see `length` positions."""
     return KeysAndValues(
         jnp.zeros((options.heads, length, options.d_attn)),
         jnp.zeros((options.heads, length, options.width_of_values)),
@@ -134,12 +134,11 @@ def nothing_seen(options: TransformerOptions, length: int) -> KeysAndValues:
 def next_logits(
     model: Transformer, token: Int[Array, ""], cache: Cache
 ) -> tuple[Float[Array, " vocab"], Cache]:
-    """The logits after one more token, those of a call of the model with all tokens so far.
+    """Return the logits after one more token, equal to those of calling the model with all tokens.
 
-    A layer multiplies for one row instead of all: the row's query, key and value, its scores with
-    the keys of the rows before, and its MLP. There is no room after `model.length` tokens: what a
-    call beyond it returns means nothing. Pope et al. (2022), "Efficiently scaling transformer
-    inference", section 2.1.
+    A layer computes one row instead of all: its query, key and value, its scores with the keys of
+    earlier rows, and its MLP. There is no room after `model.length` tokens: results beyond are
+    meaningless. Pope et al. (2022), "Efficiently scaling transformer inference", section 2.1.
     """
     embedding = model.embedding()
     row = embedding.tokens[token] + embedding.positions[cache.position]
@@ -157,7 +156,7 @@ def after_layer(
     seen: KeysAndValues,
     options: TransformerOptions,
 ) -> tuple[Float[Array, " width"], KeysAndValues]:
-    """The row at `position` after a layer, and what the layer has seen with it."""
+    """Return the row at `position` after a layer, and the layer's cache including it."""
     read = layer.as_read(row[None], 0, options)
     added = layer.keys_and_values(read, options)
     seen = jax.tree.map(lambda all_, one: all_.at[:, position].set(one[:, 0]), seen, added)

@@ -13,13 +13,14 @@ from attnlab.configuration.options import quoted
 from attnlab.generators import AbstractTask
 from attnlab.models.base import AbstractModel, AttentionMap, Trace
 
-# Sequences traced together, which bounds the memory: a trace has a pattern for every head.
+# Number of sequences traced together. It bounds the memory, since a trace has a pattern for every
+# head.
 _BLOCK = 8
 
 
 @fixed_numerics()
 def trace_of(model: AbstractModel, tokens: Int[Array | np.ndarray, " length"]) -> Trace:
-    """The trace at every position of one sequence, as NumPy arrays."""
+    """Return the trace at every position of one sequence, as NumPy arrays."""
     return _in_numpy(_trace(model, jnp.asarray(tokens)))
 
 
@@ -27,7 +28,7 @@ def trace_of(model: AbstractModel, tokens: Int[Array | np.ndarray, " length"]) -
 def mean_trace(
     model: AbstractModel, sequences: Int[Array | np.ndarray, "sequences length"]
 ) -> Trace:
-    """The mean over sequences of their traces at every position."""
+    """Return the mean over sequences of their traces at every position."""
     return _in_numpy(_mean_trace(model, jnp.asarray(sequences)))
 
 
@@ -46,14 +47,14 @@ def _mean_trace(model, sequences):
     traces = jax.lax.map(lambda tokens: model(tokens, queries)[1], sequences, batch_size=_BLOCK)
 
     def mean(leaf):
-        # The mask is that of every sequence.
+        # All sequences have the same mask.
         return leaf[0] if leaf.dtype == bool else leaf.mean(axis=0)
 
     return jax.tree.map(mean, traces)
 
 
 def heads_of(trace: Trace) -> tuple[tuple[int, int], ...]:
-    """Every head as (place of its map in the trace, place in the map), first layer first."""
+    """Return every head as (index of its map in the trace, index in the map), first layer first."""
     return tuple(
         (place, head)
         for place, found in enumerate(trace.attention)
@@ -62,20 +63,20 @@ def heads_of(trace: Trace) -> tuple[tuple[int, int], ...]:
 
 
 def map_name(found: AttentionMap) -> str:
-    """A layer as people count it, and what its keys are if they are not the tokens themselves.
+    """Return a layer's number from 1, with the kind of its keys if they are not its own tokens.
 
-    Those of the source that ask each other are the encoder's.
+    Self-attention of the source belongs to the encoder.
     """
     return layer_name(found.layer, found.kind)
 
 
 def layer_name(layer: int, kind: str) -> str:
-    """That of the maps of a kind, as `map_name` has it; `layer` counts from 0."""
+    """Return the `map_name` of a layer, counted from 0, for maps of a kind."""
     return f"{layer + 1}" + {"cross": " (source)", "source": " (encoder)"}.get(kind, "")
 
 
 def head_name(found: AttentionMap, head: int) -> str:
-    """A head of a layer in short, such as "L2 H3"; `head` counts from 0."""
+    """Return a short name of a layer's head, such as "L2 H3"; `head` counts from 0."""
     return f"L{map_name(found)} H{head + 1}"
 
 
@@ -85,13 +86,14 @@ PatternOf = Callable[[Float[Array, "length vocab"]], Given]
 
 
 class Edit(eqx.Module):
-    """The pattern that one head has in the place of its own, whatever the sequence.
+    """The pattern that replaces one head's own, for every sequence.
 
     Layers and heads count from 0, and `kind` is that of their `AttentionMap`: rows and columns are
     those of this map in a trace. A row is what a query gives to each key; zeros remove the head,
-    since its output is then 0. The rest of the model runs on with what comes of it.
+    since its output is then 0. The rest of the model uses the result.
 
-    A pattern that depends on the sequence is a function of its one-hot rows, as `TrueAlignment` is.
+    A pattern that depends on the sequence is a function of its one-hot rows, such as
+    `TrueAlignment`.
     """
 
     layer: int | Int[Array, ""]
@@ -100,16 +102,16 @@ class Edit(eqx.Module):
     kind: str = eqx.field(static=True, default="self")
 
     def on(self, one_hot: Float[Array, "length vocab"]) -> "Edit":
-        """The edit of one sequence, with its pattern as numbers."""
+        """Return the edit for one sequence, with its pattern as numbers."""
         pattern = self.pattern(one_hot) if callable(self.pattern) else self.pattern
         return Edit(self.layer, self.head, pattern, self.kind)
 
 
 class TrueAlignment(eqx.Module):
-    """The pattern that gives each target token to the source tokens that it is taken from, alike.
+    """The pattern that attends equally to the source tokens that each target token comes from.
 
-    Of visible tokens of a task; a target token asks from the place before its own. Keys that the
-    mask does not admit have nothing, and queries within the source are uniform.
+    For visible tokens of a task; the query of a target token is at the position before it. Keys
+    that the mask does not allow get nothing, and queries within the source are uniform.
     """
 
     task: AbstractTask = eqx.field(static=True)
@@ -130,18 +132,18 @@ def with_edits(
     layer: int,
     queries: Int[Array, " query"],
 ) -> Float[Array, "heads query key"]:
-    """The patterns of a layer after the edits, the last of them last."""
+    """Return the patterns of a layer after the edits, applied in order."""
     heads = jnp.arange(len(pattern))
     for edit in edits:
         here = (heads == edit.head) & (edit.layer == layer)
-        # What stands in the place of a pattern is given, also where a model is trained with it.
+        # A replaced pattern is a constant, also if the model is trained with it.
         given = jax.lax.stop_gradient(jnp.asarray(edit.pattern))[queries]
         pattern = jnp.where(here[:, None, None], given[None], pattern)
     return pattern
 
 
 class Edited(AbstractModel):
-    """A model with edits: it predicts, is tested and is traced as any other."""
+    """A model with edits: it predicts, is tested and is traced like any other."""
 
     vocab: int = eqx.field(static=True)
     model: AbstractModel
@@ -157,9 +159,9 @@ class Edited(AbstractModel):
 
 
 def edited(model: AbstractModel, *edits: Edit) -> Edited:
-    """The model with the edits.
+    """Return the model with the edits.
 
-    Refused, with a `ValueError`: a model without heads, edits of a kind of heads that it lacks.
+    Raises `ValueError` for a model without heads, and for a kind of heads that it lacks.
     """
     if not model.has_heads:
         raise ValueError(
@@ -177,17 +179,17 @@ def edited(model: AbstractModel, *edits: Edit) -> Edited:
 
 
 def removed(mask: Mask) -> Float[Array, "query key"]:
-    """The pattern of a head that is not there."""
+    """Return the pattern of a removed head."""
     return jnp.zeros(mask.shape)
 
 
 def uniform(mask: Mask) -> Float[Array, "query key"]:
-    """The same share for every key that the mask admits."""
+    """Return the same share for every key that the mask allows."""
     return jnp.asarray(mask) / jnp.maximum(mask.sum(axis=1, keepdims=True), 1)
 
 
 def on_position(mask: Mask, key: int) -> Float[Array, "query key"]:
-    """All on one key, for the queries that may attend to it; the others are uniform."""
+    """Return all attention on one key, for queries that may attend to it; others are uniform."""
     alone = jnp.zeros(mask.shape).at[:, key].set(1.0)
     return jnp.where(mask[:, key][:, None], alone, uniform(mask))
 
@@ -195,9 +197,9 @@ def on_position(mask: Mask, key: int) -> Float[Array, "query key"]:
 def in_proportion(
     mask: Mask, amounts: Float[Array | np.ndarray, "query key"]
 ) -> Float[Array, "query key"]:
-    """To every key in proportion to what `amounts` says of it, such as the true dependence.
+    """Return attention in proportion to `amounts`, such as the true dependence.
 
-    Queries of which it says nothing of any key that they may attend to are uniform.
+    Queries without an amount for any allowed key are uniform.
     """
     admitted = jnp.where(mask, amounts, 0.0)
     total = admitted.sum(axis=1, keepdims=True)

@@ -34,9 +34,9 @@ class Projection(NamedTuple):
 def initial_projection(
     initialisation: str, *, key: Key[Array, ""], inputs: int, outputs: int
 ) -> Projection:
-    """A projection at its starting values.
+    """Return an initialised projection.
 
-    `scaled`: weights N(0, 1/inputs), biases 0, so that outputs start at the size of the inputs
+    `scaled`: weights N(0, 1/inputs), biases 0, so that outputs have about the size of the inputs
     (LeCun et al. 1998, "Efficient BackProp", equation 16). `published`: N(0, 1) for every weight
     and bias. `ones`: 1 for every weight and bias.
     """
@@ -50,19 +50,19 @@ def initial_projection(
 
 
 def project(projection: Projection, rows: Float[Array, "rows inputs"]) -> Float[Array, "rows out"]:
-    """x W + b for every row x."""
+    """Return x W + b for every row x."""
     return multiply(rows, projection.weight) + projection.bias[None, :]
 
 
 def project_side_by_side(
     projections: Sequence[Projection], rows: Float[Array, "rows inputs"]
 ) -> tuple[Float[Array, "rows _"], ...]:
-    """x W + b of every projection, for every row x: one product, which costs less than several."""
+    """Return x W + b of every projection for every row x, in one product, which is cheaper."""
     return parted(project(joined(projections), rows), projections)
 
 
 def joined(projections: Sequence[Projection]) -> Projection:
-    """One projection to the outputs of all of them, side by side."""
+    """Return one projection to the outputs of all of them, side by side."""
     return Projection(
         jnp.concatenate([projection.weight for projection in projections], axis=1),
         jnp.concatenate([projection.bias for projection in projections]),
@@ -72,7 +72,7 @@ def joined(projections: Sequence[Projection]) -> Projection:
 def parted(
     outputs: Float[Array, "rows outputs"], projections: Sequence[Projection]
 ) -> tuple[Float[Array, "rows _"], ...]:
-    """What each of several joined projections made."""
+    """Return the outputs of each of several joined projections."""
     edges = np.cumsum([projection.bias.size for projection in projections])[:-1]
     return tuple(jnp.split(outputs, edges, axis=1))
 
@@ -80,9 +80,9 @@ def parted(
 def multiply(
     rows: Float[Array, "rows inputs"], weight: Float[Array, "inputs out"]
 ) -> Float[Array, "rows out"]:
-    """x W for every row x."""
-    # Of a batch of sequences, the gradient of W is a product over all rows of all of them. With
-    # the weights turned once before, XLA makes it in a third of the time on a CPU.
+    """Return x W for every row x."""
+    # For a batch of sequences, the gradient of W is a product over all their rows. If W is
+    # transposed first, XLA on a CPU takes a third of the time.
     return rows @ jax.lax.optimization_barrier(weight.T).T
 
 
@@ -105,16 +105,16 @@ Normaliser = eqx.nn.LayerNorm | eqx.nn.RMSNorm
 def normalised(
     normaliser: Normaliser, rows: Float[Array, "rows width"]
 ) -> Float[Array, "rows width"]:
-    """Every row on its own."""
+    """Normalise each row separately."""
     return jax.vmap(normaliser)(rows)
 
 
 def in_normalised(
     normaliser: Normaliser | None, parts: Float[Array, "parts width"]
 ) -> tuple[Float[Array, "parts width"], Float[Array, " width"]]:
-    """The parts of a row as they stand in the normalised row, and its bias: they sum to it.
+    """Return a row's parts as they are in the normalised row, and its bias: they sum to it.
 
-    What a normalisation divides by is that of the whole row, the sum of the parts.
+    A normalisation divides by a statistic of the whole row, the sum of the parts.
     """
     if normaliser is None:
         return parts, jnp.zeros(parts.shape[1])
@@ -136,7 +136,7 @@ def side_by_side(
     tokens: Float[Array, "vocab token_features"],
     positions: Float[Array, "length position_features"],
 ) -> Embedding:
-    """Token features first and position features behind them; neither touches the other's."""
+    """Return token features followed by position features; neither affects the other."""
     token_width, position_width = tokens.shape[1], positions.shape[1]
     return Embedding(
         tokens=jnp.pad(tokens, ((0, 0), (0, position_width))),
@@ -147,7 +147,7 @@ def side_by_side(
 def embedding_of(
     tokens: Float[Array, "vocab d_model"], positions: Float[Array, "length features"]
 ) -> Embedding:
-    """Token and position vectors: added where they have one width, else side by side."""
+    """Return token and position vectors: added if they have one width, otherwise side by side."""
     if tokens.shape[1] == positions.shape[1]:
         return Embedding(tokens, positions)
     return side_by_side(tokens, positions)
@@ -156,9 +156,9 @@ def embedding_of(
 def width_in_words(
     tokens: str, position: AbstractPosition, d_model: int, *, side_by_side: bool = False
 ) -> str:
-    """The width of an embedding of that many features a token, as a formula.
+    """Return the width of an embedding with that many features per token, as a formula.
 
-    By `embedding_of`, or by `side_by_side`.
+    For `embedding_of` or `side_by_side`.
     """
     features = _features(position, d_model)
     if not features or (features == d_model and not side_by_side):
@@ -167,7 +167,7 @@ def width_in_words(
 
 
 def positions_in_words(position: AbstractPosition) -> Mapping[str, str]:
-    """The formula of the parameters that positions have of their own, if they are trained."""
+    """Return the formula of the positions' parameters, if they are trained."""
     trained = getattr(position, "trainable", False)
     return {"positions": "length × d_model"} if trained else {}
 
@@ -182,12 +182,11 @@ def project_tokens(
     embedding: Embedding,
     one_hot: Float[Array, "length vocab"],
 ) -> tuple[Float[Array, "length _"], ...]:
-    """x W + b of every projection, for the features x of the tokens of `embedding.positions`.
+    """Return x W + b of every projection, for the token features x at `embedding.positions`.
 
-    Since x is a sum, so is x W: the few rows of tokens and positions are projected once for a
-    whole batch, and only their choice is made for each sequence. A product with one-hot rows has
-    a far cheaper gradient on a CPU than a look-up, and projections side by side cost hardly more
-    than one of them.
+    Since x is a sum, so is x W: the few rows of tokens and positions are projected once for a whole
+    batch, and each sequence only selects from them. A product with one-hot rows has a far cheaper
+    gradient on a CPU than a look-up, and projections side by side cost hardly more than one.
     """
     weight, bias = joined(projections)
     of_tokens = embedding.tokens @ weight
@@ -227,7 +226,7 @@ class HeadParts(NamedTuple):
         head: int | Int[Array, ""] = 0,
         heads: int = 1,
     ) -> "HeadParts":
-        """Queries of the positions `queries` and keys of all, with what `position` does to them.
+        """Return queries at positions `queries` and all keys, with `position` applied to them.
 
         `head` counts from 0 among the `heads` of its layer.
         """
@@ -239,7 +238,7 @@ class HeadParts(NamedTuple):
         return cls(query, key, value, MASKS[mask](queries, positions), scale, bias)
 
     def attended(self, score: str = "dot") -> Attended:
-        """The output and the pattern of the head, with the score of that name."""
+        """Return the output and the pattern of the head, with the score of that name."""
         return attend(
             self.query,
             self.key,
@@ -251,7 +250,7 @@ class HeadParts(NamedTuple):
         )
 
     def cell(self, key: int, score: str = "dot") -> CellArithmetic:
-        """The arithmetic of the first query's cell at `key`."""
+        """Return the arithmetic of the first query's cell at `key`."""
         scores = SCORES[score]().scores(self.query[:1], self.key)[0]
         return CellArithmetic(
             query=np.asarray(self.query[0]),
@@ -267,6 +266,6 @@ class HeadParts(NamedTuple):
 
 
 def seen_through(mask: str, position: int, length: int) -> tuple[int, ...]:
-    """The positions that `position` may attend to, through any number of layers alike."""
+    """Return the positions that `position` may attend to through any number of equal layers."""
     unmasked = MASKS[mask](jnp.array([position]), jnp.arange(length))
     return tuple(np.flatnonzero(np.asarray(unmasked)[0]).tolist())

@@ -16,7 +16,7 @@ from attnlab.configuration.options import option
 from attnlab.models.base import HIDDEN_STATES, AbstractModel, AbstractModelOptions, Trace
 from attnlab.models.parts import Projection, initial_projection, project
 
-# What is carried: the state that is read out first, then whatever else a cell remembers.
+# The carried arrays: the state that is read out, then whatever else a cell remembers.
 Carried = tuple[Float[Array, " size"], ...]
 
 
@@ -30,25 +30,25 @@ class AbstractRecurrentOptions(AbstractModelOptions):
 
 
 class AbstractRecurrent(AbstractModel):
-    """A model that reads token after token into a state of fixed size."""
+    """A model that reads one token after the other into a state of fixed size."""
 
     vocab: eqx.AbstractVar[int]
     unembedding: eqx.AbstractVar[Projection]
 
     @abc.abstractmethod
     def start(self) -> Carried:
-        """What is carried before the first token."""
+        """Return the carry before the first token."""
 
     @abc.abstractmethod
     def after(self, carried: Carried, token: Float[Array, " vocab"]) -> Carried:
-        """What is carried after one more one-hot token."""
+        """Return the carry after one more one-hot token."""
 
     def logits(self, states: Float[Array, "query size"]) -> Float[Array, "query vocab"]:
-        """Those of the next token, from the states that are read out."""
+        """Return the logits of the next token, from the states that are read out."""
         return project(self.unembedding, states)
 
     def inside(self) -> Mapping[str, Array]:
-        """What a trace holds beside the states."""
+        """Return what a trace has besides the states."""
         return {}
 
     def read(
@@ -65,7 +65,7 @@ class AbstractRecurrent(AbstractModel):
 
 
 def gated(cell: type, *, vocab: int, size: int, key: Key[Array, ""]) -> dict[str, Any]:
-    """The fields of a model with a cell of Equinox and a matrix behind it."""
+    """Return the fields of a model with a cell of Equinox followed by a matrix."""
     cell_key, unembedding_key = jr.split(key)
     return {
         "vocab": vocab,
@@ -77,7 +77,7 @@ def gated(cell: type, *, vocab: int, size: int, key: Key[Array, ""]) -> dict[str
 
 
 def zeros(size: int, count: int = 1) -> Carried:
-    """`count` vectors of zeros to begin with."""
+    """Return `count` vectors of zeros to start from."""
     return tuple(jnp.zeros(size) for _ in range(count))
 
 
@@ -88,7 +88,7 @@ CELLS = MappingProxyType(
         "lstm": "with gates and a memory, as the family `lstm`",
     }
 )
-# Parameters of a cell of each kind with so many inputs.
+# Parameters of a cell of each kind, by number of inputs.
 _FORMULAS = MappingProxyType(
     {
         "tanh": "({inputs} + hidden_size + 1) × hidden_size",
@@ -99,7 +99,7 @@ _FORMULAS = MappingProxyType(
 
 
 class TanhCell(eqx.Module):
-    """h ← tanh(x W + h V + b); V begins as an orthogonal matrix."""
+    """h ← tanh(x W + h V + b); V starts as an orthogonal matrix."""
 
     inputs: Projection
     carried: Float[Array, "size size"]
@@ -109,7 +109,7 @@ class TanhCell(eqx.Module):
 
 
 class Cell(eqx.Module):
-    """A recurrent cell of a name of `CELLS`; what it carries begins with the state."""
+    """A recurrent cell of a name of `CELLS`; its carry begins with the state."""
 
     kind: str = eqx.field(static=True)
     gates: TanhCell | eqx.nn.GRUCell | eqx.nn.LSTMCell
@@ -124,7 +124,7 @@ class Cell(eqx.Module):
 
 
 def build_cell(kind: str, *, inputs: int, size: int, key: Key[Array, ""]) -> Cell:
-    """A cell at its starting values."""
+    """Return an initialised cell."""
     if kind != "tanh":
         return Cell(
             kind, {"gru": eqx.nn.GRUCell, "lstm": eqx.nn.LSTMCell}[kind](inputs, size, key=key)
@@ -140,7 +140,7 @@ def build_cell(kind: str, *, inputs: int, size: int, key: Key[Array, ""]) -> Cel
 
 
 def cell_formula(kind: str, inputs: str) -> str:
-    """How many parameters a cell with that many inputs has."""
+    """Return the number of parameters of a cell with that many inputs, as a formula."""
     return _FORMULAS[kind].format(inputs=inputs)
 
 
@@ -148,7 +148,7 @@ def cell_formula(kind: str, inputs: str) -> str:
 class RNNOptions(AbstractRecurrentOptions):
     """hₜ = tanh(x W + hₜ₋₁ V + b) from h₀ = 0; logits of token t + 1 = hₜ U + b′.
 
-    x is the token's one-hot vector. Elman (1990), "Finding structure in time". V begins as an
+    x is the token's one-hot vector. Elman (1990), "Finding structure in time". V starts as an
     orthogonal matrix, which neither grows nor shrinks a state (Henaff et al. 2016).
     """
 
@@ -196,8 +196,8 @@ class GRUOptions(AbstractRecurrentOptions):
     """hₜ = (1 - z) ⊙ n + z ⊙ hₜ₋₁ from h₀ = 0; logits of token t + 1 = hₜ U + b.
 
     r, z = σ(W x + V h + b) and n = tanh(W′ x + b′ + r ⊙ (V′ h + c′)), where x is the token's
-    one-hot vector. Cho et al. (2014), "Learning phrase representations", equations 5 to 8, with
-    the reset gate behind the matrix as in Equinox and PyTorch.
+    one-hot vector. Cho et al. (2014), "Learning phrase representations", equations 5 to 8, with the
+    reset gate after the matrix as in Equinox and PyTorch.
     """
 
     name: ClassVar[str] = "gru"
@@ -206,7 +206,7 @@ class GRUOptions(AbstractRecurrentOptions):
     )
 
     def parameter_formulas(self) -> Mapping[str, str]:
-        # Its reset gate stands behind a bias, which the candidate has beside another.
+        # Its reset gate acts after a bias, so the candidate has two biases.
         return {
             "gates": "3 × (vocab + hidden_size + 1) × hidden_size + hidden_size",
             "unembedding": "(hidden_size + 1) × vocab",

@@ -24,7 +24,7 @@ _CELL_HELP = "; ".join(f"{name}: {text}" for name, text in CELLS.items()) + "."
 
 @dataclasses.dataclass(frozen=True)
 class RNNBottleneckOptions(AbstractSourceOptions):
-    """The encoder reads the source; what it carries at the end is all that the decoder begins with.
+    """The encoder reads the source; its final carry is all that the decoder starts from.
 
     sᵢ = cell(xᵢ, sᵢ₋₁) from s₀ = 0; h₀ = sₙ and hₜ = cell′(yₜ₋₁, hₜ₋₁), where y₀ = 0 and all
     others are one-hot vectors; logits of target token t = hₜ U + b. Sutskever et al. (2014),
@@ -32,10 +32,10 @@ class RNNBottleneckOptions(AbstractSourceOptions):
     """
 
     name: ClassVar[str] = "rnn-bottleneck"
-    summary: ClassVar[str] = "A recurrent network hands its last state to one that writes."
+    summary: ClassVar[str] = "A recurrent network passes its last state to one that writes."
 
     hidden_size: int = option(32, "Components of each state.", low=1, high=256)
-    cell: str = option("tanh", f"How a state follows. {_CELL_HELP}", choices=tuple(CELLS))
+    cell: str = option("tanh", f"Update rule of a state. {_CELL_HELP}", choices=tuple(CELLS))
 
     def parameter_formulas(self) -> Mapping[str, str]:
         return {
@@ -52,7 +52,7 @@ class RNNBottleneckOptions(AbstractSourceOptions):
 
 @dataclasses.dataclass(frozen=True)
 class RNNAttentionOptions(AbstractSourceOptions):
-    """As `rnn-bottleneck`, and at every step the decoder attends to all states of the encoder.
+    """Like `rnn-bottleneck`, but at every step the decoder attends to all states of the encoder.
 
     hₜ = tanh(W_hh hₜ₋₁ + W_xh yₜ₋₁ + W_ah aₜ + b_h), or a gated cell of the same inputs, where
     aₜ = Σᵢ αₜᵢ sᵢ and αₜ is the softmax over i of the scores of hₜ₋₁ W_q with sᵢ W_k: `additive`
@@ -62,10 +62,12 @@ class RNNAttentionOptions(AbstractSourceOptions):
     """
 
     name: ClassVar[str] = "rnn-attention"
-    summary: ClassVar[str] = "The same, and the one that writes attends to all states of the other."
+    summary: ClassVar[str] = (
+        "Like `rnn-bottleneck`, but the decoder attends to all states of the encoder."
+    )
 
     hidden_size: int = option(32, "Components of each state.", low=1, high=256)
-    cell: str = option("tanh", f"How a state follows. {_CELL_HELP}", choices=tuple(CELLS))
+    cell: str = option("tanh", f"Update rule of a state. {_CELL_HELP}", choices=tuple(CELLS))
     d_attn: int = option(32, "Width of query and keys.", low=1, high=128)
     score: str = option(
         "additive",
@@ -120,7 +122,7 @@ class Alignment(eqx.Module):
     def scores(
         self, query: Float[Array, "1 d_attn"], keys: Float[Array, "source d_attn"]
     ) -> Float[Array, "1 source"]:
-        """Of one query with every key."""
+        """Return the scores of one query with every key."""
         if self.weights is not None:
             return (jnp.tanh(query + keys) @ self.weights)[None]
         return SCORES[self.score]().scores(query, keys)
@@ -162,7 +164,7 @@ class EncodedRNN(AbstractSourceModel):
         maps = ()
         if self.heads is not None:
             maps = (AttentionMap(pattern[None], jnp.ones(pattern.shape, bool), 0, "cross"),)
-        # As long as the visible tokens: that of the source's last one is the decoder's first.
+        # One state per visible token: the state of the source's last token is the decoder's first.
         inside = {HIDDEN_STATES: jnp.concatenate([encoded[:-1], states])}
         return project(self.unembedding, states), Trace(maps, inside)
 
@@ -178,7 +180,7 @@ class EncodedRNN(AbstractSourceModel):
     def _begun(
         self, source: Float[Array, "source vocab"]
     ) -> tuple[Memory, Float[Array, "source size"]]:
-        """The memory of a source, and the encoder's states, which it holds if it is attended to."""
+        """Return the memory of a source, and the encoder's states, which it has if attended to."""
 
         def reading(carried, token):
             carried = self.encoder.after(carried, token)
@@ -199,7 +201,7 @@ class EncodedRNN(AbstractSourceModel):
         key: int,
         kind: str = "self",
     ) -> CellArithmetic | None:
-        """Of target token t, from the decoder's state before it; None without attention."""
+        """Return the arithmetic of target token t, from the decoder's state before it, or None."""
         first = self.source_length - 1
         is_there = (layer, head, kind) == (0, 0, "cross") and first <= query < len(tokens)
         if self.heads is None or not is_there or key > first:
@@ -231,9 +233,9 @@ class EncodedRNN(AbstractSourceModel):
         place: Int[Array, ""] | int = 0,
         edits: Sequence[Edit] = (),
     ) -> tuple[Carried, Float[Array, " source"]]:
-        """What is carried after a token, and how attention was divided; of length 0 without.
+        """Return the carry after a token, and the attention (of length 0 without attention).
 
-        `place` is that of the target token that is predicted next, which tells the edits.
+        `place` is the index of the target token predicted next, for the edits.
         """
         carried, pattern = memory.carried, jnp.zeros(0)
         if self.heads is not None:
@@ -248,7 +250,7 @@ class EncodedRNN(AbstractSourceModel):
 
 @eqx.filter_jit
 def _asked(model, tokens, place):
-    """Of the target token at `place`: query, keys, scores, pattern, and the state before it."""
+    """Return query, keys, scores, pattern and previous state for the target token at `place`."""
     one_hot = jax.nn.one_hot(tokens, model.vocab)
     source, written = jnp.split(one_hot, [model.source_length])
     memory, _ = model._begun(source)

@@ -1,4 +1,4 @@
-"""What families share that read a source before they write a target."""
+"""Shared by the families that read a source before they write a target."""
 
 import abc
 import dataclasses
@@ -24,10 +24,10 @@ from attnlab.models.inside import Edit
 
 @dataclasses.dataclass(frozen=True)
 class AbstractSourceOptions(AbstractModelOptions):
-    """A family that reads the leading tokens as a source, and writes those behind them.
+    """A family that reads the leading tokens as a source, and writes the following ones.
 
-    It takes the whole sequence, source and target so far, as every other family does; so data,
-    tests and pages are the same for all.
+    It takes the whole sequence, source and target so far, like every other family, so data, tests
+    and pages are the same for all.
     """
 
     causal: ClassVar[bool] = True
@@ -48,13 +48,13 @@ class AbstractSourceOptions(AbstractModelOptions):
     def build(
         self, *, vocab: int, length: int, key: Key[Array, ""], source: int = 1
     ) -> "AbstractSourceModel":
-        """A model for `length` visible tokens over `vocab`, of which the first `source` are it."""
+        """Build a model for `length` tokens over `vocab`, the first `source` of them the source."""
 
 
 class Memory(NamedTuple):
-    """What is kept while a target is written: what was `read`, and what is `carried` on.
+    """The decoder's memory: what was `read`, and what is `carried` from token to token.
 
-    The first stays as it is from token to token, and is the same for all targets of a source.
+    The first does not change from token to token, and is equal for all targets of a source.
     """
 
     read: PyTree
@@ -64,8 +64,8 @@ class Memory(NamedTuple):
 class AbstractSourceModel(AbstractModel):
     """A model whose first `source_length` visible tokens are its source.
 
-    The prediction at a position is that of the next token from all before it, at the last position
-    of the source and behind it. Before that nothing is predicted: there stands the first one.
+    The prediction at a position is that of the next token from all before it, from the last
+    position of the source on. Earlier positions have no prediction: they show the first one.
     """
 
     vocab: eqx.AbstractVar[int]
@@ -78,26 +78,26 @@ class AbstractSourceModel(AbstractModel):
         written: Float[Array, "written vocab"],
         edits: Sequence[Edit] = (),
     ) -> tuple[Float[Array, "target vocab"], Trace]:
-        """Logits of each target token from those `written` before it, one more than these.
+        """Return logits of each target token given those `written` before it, one more than these.
 
-        All are one-hot rows. Of the trace, `cross` maps are target × source, and so are patterns of
-        the `edits` of that kind, as all are of the shapes of these maps.
+        All are one-hot rows. In the trace, `cross` maps are target × source, and so are patterns of
+        `edits` of that kind; all patterns have the shapes of these maps.
         """
 
     @abc.abstractmethod
     def begin(self, source: Float[Array, "source vocab"], count: int) -> Memory:
-        """The memory before `count` target tokens are written one by one.
+        """Return the memory before `count` target tokens are written one by one.
 
-        Refused, with an `OptionError`: a source or a count that is longer than the model can take.
+        Raises `OptionError` for a source or a count that is longer than the model supports.
         """
 
     @abc.abstractmethod
     def next(
         self, memory: Memory, token: Float[Array, " vocab"]
     ) -> tuple[Float[Array, " vocab"], Memory]:
-        """The logits of the next target token, as `write` has them, and the memory behind it.
+        """Return the logits of the next target token, as `write` has them, and the memory after it.
 
-        `token` is the one-hot row of the token before it; of the first there is none: zeros.
+        `token` is the one-hot row of the token before it; zeros for the first.
         """
 
     def read(
@@ -107,9 +107,9 @@ class AbstractSourceModel(AbstractModel):
         *,
         edits: Sequence[Edit] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        """Maps of the trace are those of `write`, each in its place among all visible tokens.
+        """Maps of the trace are those of `write`, each at its position among all visible tokens.
 
-        The token that begins a target stands in the place of the source's last one.
+        The token that begins a target takes the position of the source's last one.
         """
         count = self.source_length
         own = [_cut_out(edit, count, len(one_hot)) for edit in edits]
@@ -121,19 +121,19 @@ class AbstractSourceModel(AbstractModel):
 def alignment_of(
     model: AbstractSourceModel, tokens: Int[Array, " length"]
 ) -> tuple[Float[Array, "heads target source"], ...]:
-    """The cross-attention of each layer, on visible tokens: rows are target tokens and sum to 1."""
+    """Return each layer's cross-attention on visible tokens; each target token's row sums to 1."""
     one_hot = jax.nn.one_hot(tokens, model.vocab)
     _, trace = model.write(one_hot[: model.source_length], one_hot[model.source_length :])
     return tuple(found.pattern for found in trace.attention if found.kind == "cross")
 
 
 def place_of(kind: str, source: int) -> tuple[int, int]:
-    """Where the rows and the columns of a kind of map begin among all visible tokens."""
+    """Return where the rows and the columns of a kind of map begin among all visible tokens."""
     return 0 if kind == "source" else source - 1, source - 1 if kind == "self" else 0
 
 
 def among_visible(cell: CellArithmetic, column: int, length: int) -> CellArithmetic:
-    """The arithmetic of a map whose keys begin at `column`, with all visible tokens as keys."""
+    """Return the arithmetic of a map whose keys begin at `column`, padded to all visible tokens."""
     rest = length - column - cell.scaled.size
     parts = {
         name: np.pad(getattr(cell, name), (column, rest))

@@ -29,8 +29,8 @@ class SSMOptions(AbstractRecurrentOptions):
     """hₜ = a ⊙ hₜ₋₁ + √(1 - a²) ⊙ (x W + b) from h₀ = 0; logits of token t + 1 = m(hₜ) U + b′.
 
     x is the token's one-hot vector and m(h) = f(h W₁ + b₁), or h itself with `mlp_width` 0. The
-    eigenvalues a = exp(-exp r) lie between 0 and 1 whatever the trained r; component i forgets by
-    the factor e in exp(-rᵢ) days. Gu et al. (2022), "On the parameterization and initialization of
+    eigenvalues a = exp(-exp r) are between 0 and 1 for all trained r; component i decays by the
+    factor e in exp(-rᵢ) days. Gu et al. (2022), "On the parameterization and initialization of
     diagonal state space models", section 3; Orvieto et al. (2023), "Resurrecting recurrent neural
     networks for long sequences", equations 6 and 7.
     """
@@ -64,7 +64,7 @@ class SSMOptions(AbstractRecurrentOptions):
     def build(self, *, vocab: int, length: int, key: Key[Array, ""]) -> "SSM":
         rate_key, input_key, mlp_key, unembedding_key = jr.split(key, 4)
         size, width = self.hidden_size, self.mlp_width or self.hidden_size
-        # Time scales spread evenly in their logarithm, from one token to the whole sequence.
+        # Time scales are evenly spaced in their logarithm, from one token to the whole sequence.
         scales = jr.uniform(rate_key, (size,), maxval=jnp.log(max(length, 2)))
 
         def projection(key, inputs, outputs):
@@ -96,7 +96,7 @@ class SSM(AbstractRecurrent):
     def after(self, carried: Carried, token: Float[Array, " vocab"]) -> Carried:
         (state,) = carried
         rates = jnp.exp(self.log_rates)
-        # 1 - a², without loss where a is near 1.
+        # 1 - a², without cancellation where a is near 1.
         gain = jnp.sqrt(-jnp.expm1(-2 * rates))
         return (jnp.exp(-rates) * state + gain * (token @ self.inputs.weight + self.inputs.bias),)
 

@@ -52,14 +52,14 @@ from attnlab.positions import POSITIONS, AbstractPosition, Learned, position_tab
 
 @dataclasses.dataclass(frozen=True)
 class TransformerOptions(AbstractModelOptions):
-    """A stack of layers over the tokens' vectors x, which begin as token plus position.
+    """A stack of layers over the tokens' vectors x, which start as token plus position.
 
-    Of each layer, with N the layer normalisation before it (`pre`):
-    x ← x + Σ over heads of attend(N(x)) W_O, then x ← x + W₂ f(W₁ N(x) + b₁) + b₂;
-    logits = N(x) U + b, where U is the transpose of the tokens' vectors if it is tied. With
-    `post`, x ← N(x + …) instead, and no N before the logits. A position encoding of another width
-    than `d_model` stands behind the token's vector. Vaswani et al. (2017), section 3; Xiong et al.
-    (2020) on the place of N; Press and Wolf (2017) on the tied U.
+    In each layer, with N the layer normalisation before it (`pre`): x ← x + Σ over heads of
+    attend(N(x)) W_O, then x ← x + W₂ f(W₁ N(x) + b₁) + b₂; logits = N(x) U + b, where U is the
+    transpose of the token embedding if it is tied. With `post`, x ← N(x + …) instead, and no N
+    before the logits. A position encoding of another width than `d_model` follows the token's
+    vector. Vaswani et al. (2017), section 3; Xiong et al. (2020) on the place of N; Press and Wolf
+    (2017) on the tied U.
     """
 
     name: ClassVar[str] = "transformer"
@@ -114,13 +114,13 @@ class TransformerOptions(AbstractModelOptions):
     )
     unembedding: str = option(
         "own",
-        "own: a matrix of its own makes the logits; tied: the tokens' vectors do.",
+        "own: a separate matrix computes the logits; tied: the tokens' vectors do.",
         choices=("own", "tied"),
     )
 
     @property
     def width_of_values(self) -> int:
-        """That of each head."""
+        """Return the width of the values of each head."""
         return self.d_value or self.d_attn
 
     @property
@@ -158,7 +158,7 @@ class TransformerOptions(AbstractModelOptions):
             self.position, length=length, width=self.d_model, key=position_key
         )
         width = embedding_of(tokens, positions).tokens.shape[1]
-        # All at once: to compile the draws of every layer takes a third of a second each.
+        # All at once: compiling the draws of every layer separately takes a third of a second each.
         layers = eqx.filter_vmap(lambda layer_key: build_layer(self, width, layer_key))(layer_keys)
         return Transformer(
             options=self,
@@ -190,7 +190,7 @@ class Transformer(AbstractModel):
     positions: Float[Array, "length features"] | None
     layers: tuple[TransformerLayer, ...]
     normalisation: Normaliser | None
-    # The bias alone, where the tokens' vectors do the rest.
+    # Only the bias, if the tokens' vectors do the rest.
     unembedding: Projection | Float[Array, " vocab"]
 
     def read(
@@ -200,7 +200,7 @@ class Transformer(AbstractModel):
         *,
         edits: Sequence[Edit] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        """Of the last layer, only the rows of `queries` are computed."""
+        """Only the rows of `queries` are computed in the last layer."""
         rows, maps = self._embedded(one_hot), []
         for number, layer in enumerate(self.layers):
             is_last = number == len(self.layers) - 1
@@ -210,7 +210,7 @@ class Transformer(AbstractModel):
         return self.logits(rows), Trace(tuple(maps))
 
     def logits(self, rows: Float[Array, "query width"]) -> Float[Array, "query vocab"]:
-        """Of rows behind the last layer."""
+        """Return the logits of rows after the last layer."""
         if self.normalisation is not None:
             rows = normalised(self.normalisation, rows)
         return self._logits(rows)
@@ -218,7 +218,7 @@ class Transformer(AbstractModel):
     def _logits(self, rows: Float[Array, "query width"]) -> Float[Array, "query vocab"]:
         if isinstance(self.unembedding, Projection):
             return project(self.unembedding, rows)
-        # Positions that stand behind the token's vector have no part in it.
+        # Positions that follow the token's vector are not part of it.
         return rows[:, : self.options.d_model] @ self.tokens.T + self.unembedding[None, :]
 
     def cell(
@@ -242,11 +242,11 @@ class Transformer(AbstractModel):
     def contributions(
         self, tokens: Int[Array, " length"], query: Int[Array, ""] | int
     ) -> dict[str, Float[Array, " vocab"]] | None:
-        """Of the embedding, of every head, of the rest of every layer, and of the biases.
+        """Return those of the embedding, every head, the rest of every layer, and the biases.
 
-        The last normalisation is taken as it is on this sequence: a factor on each component,
-        which is the same for all parts. Elhage et al. (2021), "A mathematical framework for
-        transformer circuits", on direct paths to the logits.
+        The last normalisation is fixed at its value on this sequence: a factor for each component,
+        equal for all parts. Elhage et al. (2021), "A mathematical framework for transformer
+        circuits", on direct paths to the logits.
         """
         if not self.logits_are_a_sum:
             return None
@@ -258,12 +258,12 @@ class Transformer(AbstractModel):
             parts[f"layer {number}, {'MLP' if layer.mlp is not None else 'bias'}"] = rest
         weighed, bias = in_normalised(self.normalisation, jnp.stack(list(parts.values())))
         biases = self._logits(bias[None])[0]
-        # What the logits of a row have from the row itself.
+        # What the logits of a row get from the row itself.
         made = self._logits(weighed) - self._logits(jnp.zeros((1, bias.size)))
         return {**dict(zip(parts, made, strict=True)), "biases": biases}
 
     def _read_by_layers(self, tokens: Int[Array, " length"]) -> list[Float[Array, "length width"]]:
-        """The rows that each layer reads, at all positions."""
+        """Return the rows that each layer reads, at all positions."""
         read = [self._embedded(jax.nn.one_hot(tokens, self.vocab))]
         for layer in self.layers[:-1]:
             read.append(layer(read[-1], jnp.arange(len(tokens)), self.options)[0])
@@ -274,10 +274,10 @@ class Transformer(AbstractModel):
         return multiply(one_hot, embedding.tokens) + embedding.positions
 
     def embedding(self) -> Embedding:
-        """The features of every token and of every position."""
+        """Return the features of every token and of every position."""
         positions = self.positions
         if positions is None:
-            # A fixed encoding is a constant of the compiled program, and draws nothing.
+            # A fixed encoding is a constant of the compiled program, and needs no random draw.
             positions = position_table(
                 self.options.position,
                 length=self.length,

@@ -1,4 +1,4 @@
-"""One layer of a transformer: its heads, its MLP, and what joins them to what they read."""
+"""One layer of a transformer: its heads, its MLP, and residual connections."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -27,16 +27,16 @@ from attnlab.positions import AbstractScorePosition
 
 
 class KeysAndValues(NamedTuple):
-    """What queries of a layer compare themselves with and take, before positions act on it."""
+    """Keys and values of a layer, before positions act on them."""
 
     key: Float[Array, "heads key d_attn"]
     value: Float[Array, "heads key d_value"]
 
 
 class TransformerLayer(eqx.Module):
-    """The heads and the MLP of one layer; projections of all heads stand side by side.
+    """The heads and the MLP of one layer; projections of all heads are side by side.
 
-    `options` are those of the transformer, in all that follows.
+    In all methods, `options` are those of the transformer.
     """
 
     query: Projection
@@ -44,7 +44,7 @@ class TransformerLayer(eqx.Module):
     value: Projection
     output: Projection
     mlp: tuple[Projection, Projection] | None
-    # That of the heads, then that of the MLP, if there is one.
+    # For the heads, then for the MLP, if there is one.
     normalisations: tuple[Normaliser, ...] | None
 
     def parts(
@@ -53,14 +53,14 @@ class TransformerLayer(eqx.Module):
         queries: Int[Array, " query"],
         options: AbstractModelOptions,
     ) -> HeadParts:
-        """What `attend` is given, with an axis for the heads in front."""
+        """Return the arguments of `attend`, with a leading axis for the heads."""
         rows = self.as_read(rows, 0, options)
         return self.asked(rows[queries], queries, self.keys_and_values(rows, options), options)
 
     def as_read(
         self, rows: Float[Array, "some width"], part: int, options: AbstractModelOptions
     ) -> Float[Array, "some width"]:
-        """Rows as the heads, part 0, or the MLP, part 1, read them: normalised before, or not."""
+        """Return rows as the heads (part 0) or the MLP (part 1) read them, normalised or not."""
         if options.normalisation == "pre":
             return normalised(self.normalisations[part], rows)
         return rows
@@ -68,7 +68,7 @@ class TransformerLayer(eqx.Module):
     def keys_and_values(
         self, read: Float[Array, "some width"], options: AbstractModelOptions
     ) -> KeysAndValues:
-        """Of rows as the heads read them, each on its own and whatever its position."""
+        """Return keys and values of rows as the heads read them, independent of position."""
         found = project_side_by_side((self.key, self.value), read)
         return KeysAndValues(*(_by_head(rows, options) for rows in found))
 
@@ -79,7 +79,7 @@ class TransformerLayer(eqx.Module):
         seen: KeysAndValues,
         options: AbstractModelOptions,
     ) -> HeadParts:
-        """What `attend` is given where the rows `read`, at `queries`, ask these keys."""
+        """Return the arguments of `attend` for the rows `read`, at `queries`, with these keys."""
         scale = scale_factor(options.scale, d_attn=options.d_attn, temperature=options.temperature)
 
         def of_head(head, query, key, value):
@@ -106,9 +106,9 @@ class TransformerLayer(eqx.Module):
         number: int = 0,
         edits: Sequence[Edit] = (),
     ) -> tuple[Float[Array, "query width"], HeadParts, Float[Array, "heads query key"]]:
-        """The rows of `queries` after this layer, its parts, and its patterns.
+        """Return the rows of `queries` after this layer, its parts, and its patterns.
 
-        `number` is its place in the stack, from 0, which tells it its `edits`.
+        `number` is its index in the stack, from 0, for its `edits`.
         """
         parts = self.parts(rows, queries, options)
         outputs, pattern = jax.vmap(lambda head: head.attended(options.score))(parts)
@@ -116,8 +116,7 @@ class TransformerLayer(eqx.Module):
             pattern = with_edits(pattern, edits, layer=number, queries=queries)
             outputs = pattern @ parts.value
         elif options.attention == "chunked":
-            # The patterns above are then of no use but for a trace: unless one is looked at,
-            # they are never made.
+            # The patterns above are only needed for a trace; otherwise XLA removes them.
             outputs = _outputs_in_chunks(parts, queries, options)
         return self.finished(rows[queries], outputs, options), parts, pattern
 
@@ -127,7 +126,7 @@ class TransformerLayer(eqx.Module):
         outputs: Float[Array, "heads query d_value"],
         options: AbstractModelOptions,
     ) -> Float[Array, "query width"]:
-        """Rows after this layer, from what they were before it and what its heads gave them."""
+        """Return rows after this layer, from the rows before it and the outputs of its heads."""
         mixed = project(self.output, outputs.swapaxes(0, 1).reshape(len(rows), -1))
         rows = self._joined(rows, mixed, 0, options)
         if self.mlp is not None:
@@ -143,10 +142,10 @@ class TransformerLayer(eqx.Module):
         query: Int[Array, ""] | int,
         options: AbstractModelOptions,
     ) -> tuple[Float[Array, "heads width"], Float[Array, " width"]]:
-        """What each head, and the rest of the layer, add to the row of one query.
+        """Return what each head, and the rest of the layer, add to the row of one query.
 
-        The rest are the MLP, if there is one, and the biases. Of layers with residual connections
-        that are not normalised behind them, since others replace what they read.
+        The rest are the MLP, if there is one, and the biases. This needs residual connections
+        without normalisation after them, since other layers replace their input.
         """
         queries = jnp.array([query])
         after, parts, _ = self(rows, queries, options)
@@ -172,7 +171,7 @@ def _outputs_in_chunks(
     parts: HeadParts, queries: Int[Array, " query"], options: AbstractModelOptions
 ) -> Float[Array, "heads query d_value"]:
     def at(places):
-        # Chunks are filled up with queries beyond the last.
+        # The last chunk is padded with queries beyond the end.
         return queries.at[places].get(mode="clip")
 
     def of_head(head, query, key, value):
@@ -199,7 +198,7 @@ def _outputs_in_chunks(
 
 
 def build_layer(options: AbstractModelOptions, width: int, key: Key[Array, ""]) -> TransformerLayer:
-    """A layer at its starting values, of vectors of that width."""
+    """Return an initialised layer for vectors of that width."""
     keys = iter(jr.split(key, 6))
 
     def projection(inputs, outputs):
@@ -218,7 +217,7 @@ def build_layer(options: AbstractModelOptions, width: int, key: Key[Array, ""]) 
 
 
 def layer_formulas(options: AbstractModelOptions, width: str) -> dict[str, str]:
-    """How many parameters the parts of a layer of vectors of that width have."""
+    """Return the number of parameters of a layer's parts, for vectors of that width."""
     values = "d_value" if options.d_value else "d_attn"
     formulas = {
         "query": f"({width} + 1) × heads × d_attn",
@@ -239,5 +238,5 @@ def _normalised_parts(options: AbstractModelOptions) -> int:
 
 
 def norm_formula(options: AbstractModelOptions, width: str) -> str:
-    """How many parameters a normalisation of vectors of that width has."""
+    """Return the number of parameters of a normalisation of vectors of that width."""
     return f"{2 if options.normaliser == 'LayerNorm' else 1} × {width}"

@@ -1,4 +1,4 @@
-"""The best that could be learned of a process, which follows from the process alone."""
+"""The best that can be learned of a process, computed from the process alone."""
 
 import sys
 import types
@@ -25,7 +25,7 @@ from attnlab.optimum.frequencies import (
 )
 from attnlab.optimum.levels import FEW_BELIEFS
 
-# Earlier names, which scripts of others have; pages showed the first in code to copy.
+# Earlier names that existing scripts use; pages showed the first one in code to copy.
 next_day = next_token
 informative_days = informative_positions
 
@@ -63,5 +63,5 @@ class _CallablePackage(types.ModuleType):
         return optimum(*arguments, **named)
 
 
-# `from attnlab import optimum` gives this package, whose name is that of its main function.
+# `from attnlab import optimum` imports this package, which has the name of its main function.
 sys.modules[__name__].__class__ = _CallablePackage

@@ -1,4 +1,4 @@
-"""Baselines: the best of simple predictors, such as linear ones."""
+"""Baselines: the best predictors of simple kinds, such as linear ones."""
 
 import dataclasses
 import functools
@@ -21,27 +21,27 @@ from attnlab.optimum.sequences import (
 
 _MOST_ROUNDS = 2_000
 # Where tokens are impossible, weights grow without bound and each round gains less. Others converge
-# in about this many, after which the loss was within 2e-4 nats of its limit.
+# in about this many rounds, after which the loss was within 2e-4 nats of its limit.
 _MOST_TO_INFINITY = 60
-# SciPy's status of a search that was stopped before it converged.
+# SciPy's status of an optimisation that was stopped before it converged.
 _OUT_OF_ROUNDS = 1
-# The share of the loss that a round gains when the minimum of the convex loss counts as found.
+# The minimum of the convex loss counts as found when a round gains less than this share of it.
 _CONVERGED = 1e-11
-# Or no slope is steeper, in nats.
+# Or when no slope is steeper, in nats.
 _FLAT = 1e-7
 
 
-# A pure function of a frozen value and a number, asked for again with every picture of a page.
+# A pure function of a frozen value and a number, needed at every rerun of a page.
 @functools.lru_cache(maxsize=64)
 @fixed_numerics()
 def best_linear(generator: AbstractGenerator, length: int) -> Best:
-    """Loss and accuracy of the linear predictor with the least expected loss.
+    """Return loss and accuracy of the linear predictor with the lowest expected loss.
 
-    The predictor is softmax(x W + b) of the flattened one-hot visible tokens x; its loss is convex
-    in W and b and is minimised by L-BFGS, over all sequences where they can be
-    enumerated and else over one half of a sample, then measured on the other half. It need not be
-    the most accurate of all linear rules. Where some tokens are impossible the search is stopped
-    after 60 rounds, and the result is `bounded` if it had not converged.
+    The predictor is softmax(x W + b) of the flattened one-hot visible tokens x. Its loss is convex
+    in W and b and is minimised by L-BFGS: over all sequences if they can be enumerated, otherwise
+    over one half of a sample, and then measured on the other half. It need not be the most accurate
+    linear rule. If some tokens are impossible the optimisation is stopped after 60 rounds, and the
+    result is `bounded` if it had not converged.
     """
     generator = generator.at_length(length)
     sequences = weighted_sequences(generator, length, sampled=2 * SAMPLES)
@@ -68,7 +68,7 @@ def best_linear(generator: AbstractGenerator, length: int) -> Best:
 def _features(
     tokens: Int[np.ndarray, "sequences length"], vocab: int
 ) -> Float[np.ndarray, "sequences features"]:
-    """A constant, and a 0/1 for every position and token but the last token, which is implied."""
+    """Return a constant, and a 0/1 for every position and token but the last, which is implied."""
     one_hot = tokens[:, :, None] == np.arange(vocab - 1)
     return np.concatenate([np.ones((len(tokens), 1)), one_hot.reshape(len(tokens), -1)], axis=1)
 
@@ -76,7 +76,7 @@ def _features(
 def _log_probs(
     features: Float[np.ndarray, "sequences features"], weights: Float[np.ndarray, "features free"]
 ) -> Float[np.ndarray, "sequences vocab"]:
-    """log softmax of the logits, of which the last is held at 0."""
+    """Return log softmax of the logits, of which the last is fixed at 0."""
     logits = np.concatenate([features @ weights, np.zeros((len(features), 1))], axis=1)
     largest = logits.max(axis=1, keepdims=True)
     return logits - largest - np.log(np.exp(logits - largest).sum(axis=1, keepdims=True))
@@ -91,7 +91,7 @@ def _minimise(
 
     The second value says whether it converged.
     """
-    # It takes half a second to import, which only this predictor needs.
+    # The import takes half a second, and only this predictor needs it.
     from scipy.optimize import minimize
 
     shape = features.shape[1], target.shape[1] - 1
@@ -115,32 +115,31 @@ def _minimise(
 
 
 _MOST_RECENT = 4
-# A prediction from fewer sampled sequences than this is mostly luck.
+# A prediction from fewer sampled sequences than this is mostly chance.
 _FEWEST_IN_A_CONTEXT = 50
 
 
 @dataclasses.dataclass(frozen=True)
 class Rung:
-    """A reference predictor and how well it does."""
+    """A baseline and how well it does."""
 
     name: str
     best: Best
 
 
-# A pure function of a frozen value and a number, asked for again with every picture of a page.
+# A pure function of a frozen value and a number, needed at every rerun of a page.
 @functools.lru_cache(maxsize=64)
 @fixed_numerics()
 def ladder(generator: AbstractGenerator, length: int, most: int | None = None) -> tuple[Rung, ...]:
-    """Loss and accuracy of predicting the token after `length` others with ever more knowledge.
+    """Return the baselines for the token after `length` others, with more and more information.
 
-    `uniform`: every token alike. `unigram`: the distribution of the final token. `order-k`: the
-    best prediction from the last k visible tokens, p(final | last k). `linear`: the multinomial
-    logistic predictor of least expected loss on all visible tokens. `optimal`: p(final | all
-    visible tokens).
-    Exact where there are no more than `most` beliefs, by default 3^12, else from a sample, with
-    standard errors and without the orders that have more contexts than a sample can fill.
-    Of a task, where all target tokens are asked, `unigram` is their common distribution, in which
-    all tokens are alike, and there are no others but `optimal`.
+    `uniform`: all tokens equally probable. `unigram`: the distribution of the final token.
+    `order-k`: the best prediction from the last k visible tokens, p(final | last k). `linear`: the
+    multinomial logistic predictor with the lowest expected loss on all visible tokens. `optimal`:
+    p(final | all visible tokens). Exact with at most `most` beliefs, by default 3^12; otherwise
+    from a sample, with standard errors, and without orders that have more contexts than a sample
+    can fill. For a task, in which all target tokens are predicted, `unigram` is their common,
+    uniform distribution, and the only other baseline is `optimal`.
     """
     generator = generator.at_length(length)
     vocab = generator.vocabulary.size
@@ -163,7 +162,7 @@ def ladder(generator: AbstractGenerator, length: int, most: int | None = None) -
 def _exact_rungs(
     generator: AbstractGenerator, length: int, recent: int, most: int | None
 ) -> list[Best]:
-    """The best prediction from the last 0, 1, … `recent` visible tokens."""
+    """Return the best predictions from the last 0, 1, … `recent` visible tokens."""
     *_, last = levels(generator, length, most=most, recent=recent)
     vocab = generator.vocabulary.size
     return [
@@ -173,7 +172,7 @@ def _exact_rungs(
 
 
 def _sampled_rungs(generator: AbstractGenerator, length: int, recent: int) -> list[Best]:
-    """As `_exact_rungs`, from a sample of sequences."""
+    """Like `_exact_rungs`, from a sample of sequences."""
     sequences = sampled_sequences(generator, length)
     final = predictives(generator, sequences)[:, -1]
     vocab = generator.vocabulary.size

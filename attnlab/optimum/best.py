@@ -1,4 +1,4 @@
-"""The best that any predictor can do, from all visible tokens or from some of them."""
+"""The best that any predictor can do, given all visible tokens or some of them."""
 
 import dataclasses
 import functools
@@ -22,10 +22,10 @@ from attnlab.optimum.sequences import (
 
 @dataclasses.dataclass(frozen=True)
 class Best:
-    """Least possible -log p(token), in nats, and best possible accuracy, of predicting one token.
+    """Lowest possible -log p(token), in nats, and highest accuracy, of predicting one token.
 
-    The standard errors are 0 where the numbers are exact. Where `bounded`, the search for the best
-    predictor was stopped before it converged: its loss may still be a little lower.
+    The standard errors are 0 if the numbers are exact. If `bounded`, the optimisation was stopped
+    before it converged: the loss may still be slightly lower.
     """
 
     nll: float
@@ -44,14 +44,14 @@ class Best:
 class Optimum:
     """`by_position[t]` is the best prediction of the token at position t from the t before it.
 
-    The last of them, `final`, is that of the token after all visible ones.
+    The last one, `final`, is that of the token after all visible ones.
     """
 
     by_position: tuple[Best, ...]
 
     @property
     def per_day(self) -> tuple[Best, ...]:
-        """The earlier name of `by_position`, which scripts of others have."""
+        """The earlier name of `by_position`, for existing scripts."""
         return self.by_position
 
     @property
@@ -61,21 +61,20 @@ class Optimum:
 
     @property
     def exact(self) -> bool:
-        """Whether every figure is enumerated."""
+        """Whether all numbers are enumerated."""
         return all(best.exact for best in self.by_position)
 
 
-# A pure function of a frozen value and a number, asked for again with every picture of a page.
+# A pure function of a frozen value and a number, needed at every rerun of a page.
 @functools.lru_cache(maxsize=64)
 @fixed_numerics()
 def optimum(generator: AbstractGenerator, length: int, most: int | None = None) -> Optimum:
-    """Floor and ceiling of predicting each token from those before it, as far as `length` + 1.
+    """Return floor and ceiling of predicting each token from those before it, up to `length` + 1.
 
     floor = E[H(p(· | past))], ceiling = E[max p(· | past)], where p is the exact prediction from
-    the visible tokens alone. Exact by enumerating beliefs; where there are more than `most` of
-    them, by default 3^12, estimated from sampled sequences, with standard errors. Of a task, whose
-    target tokens are all as hard, exact at any size, and the final one stands for all that are
-    asked.
+    the visible tokens. Exact by enumerating beliefs. With more than `most` of them, by default
+    3^12, estimated from sampled sequences, with standard errors. For a task, whose target tokens
+    are equally hard, exact at any size; the final one then represents all target tokens.
     """
     generator = generator.at_length(length)
     if (laws := generator.next_laws()) is not None:
@@ -98,7 +97,7 @@ def _exact(
 
 def _sampled(generator: AbstractGenerator, length: int) -> Optimum:
     found = []
-    # The entropy of each prediction varies less than the surprise at one drawn token.
+    # The entropy of each prediction varies less than the surprise of one sampled token.
     for probs in predictives(generator, sampled_sequences(generator, length)).swapaxes(0, 1):
         nll, nll_stderr = mean_and_error(entropy(probs))
         accuracy, accuracy_stderr = mean_and_error(probs.max(axis=1))
@@ -107,16 +106,16 @@ def _sampled(generator: AbstractGenerator, length: int) -> Optimum:
 
 
 def entropy(probs: Float[np.ndarray, "*many vocab"]) -> Float[np.ndarray, "*many"]:
-    """-Σ p log p over the last axis, in nats."""
+    """Return -Σ p log p over the last axis, in nats."""
     safe = np.where(probs > 0, probs, 1.0)
     return np.asarray(-(probs * np.log(safe)).sum(axis=-1))
 
 
 @fixed_numerics()
 def next_token(generator: AbstractGenerator, days: Sequence[int]) -> Float[np.ndarray, " vocab"]:
-    """p(token after | `days`), the tokens of all visible positions.
+    """Return p(next token | `days`), the tokens of all visible positions.
 
-    Refused: tokens that the process cannot produce, since nothing follows from them.
+    Raises an error for tokens that the process cannot produce, since no prediction follows.
     """
     generator = generator.at_length(len(days))
     size = generator.vocabulary.size
@@ -136,7 +135,7 @@ def next_token(generator: AbstractGenerator, days: Sequence[int]) -> Float[np.nd
 
 @fixed_numerics()
 def sequence_log_prob(generator: AbstractGenerator, tokens: Sequence[int]) -> float:
-    """log p(tokens) in nats, where they are the visible ones; -inf for those that cannot happen."""
+    """Return log p(tokens) in nats, for visible tokens; -inf for impossible ones."""
     rows = _rows(generator.at_length(len(tokens)), tokens)
     chosen = rows[np.arange(len(tokens)), np.asarray(tokens, dtype=int)]
     if not (chosen > 0).all():
@@ -145,12 +144,12 @@ def sequence_log_prob(generator: AbstractGenerator, tokens: Sequence[int]) -> fl
 
 
 def _rows(generator: AbstractGenerator, tokens: Sequence[int]) -> Float[np.ndarray, "rows vocab"]:
-    # The token to predict is not looked at; any other in its place gives it a row.
+    # The token to predict has no effect; any token in its place gives it a row.
     longer = jnp.array([*tokens, 0])
     return np.exp(np.asarray(log_predictives(generator, longer), dtype=np.float64))
 
 
-# Decides only where the other half of a sample has no sequence of a group.
+# Only used if the other half of a sample has no sequence of a group.
 _UNSEEN = 1e-9
 
 
@@ -159,10 +158,10 @@ def best_from_groups(
     final: Float[np.ndarray, "sequences vocab"],
     weight: Float[np.ndarray, " sequences"],
 ) -> Best:
-    """Loss and accuracy of p(final token | group), where a sequence tells its group and no more.
+    """Return loss and accuracy of p(final token | group), knowing only a sequence's group.
 
-    `final` is the true distribution of each sequence's final token, and `weight` its probability;
-    the sequences are all that there are.
+    `final` is the true distribution of each sequence's final token, and `weight` its probability.
+    The sequences must be complete.
     """
     joint = weight[:, None] * final
     groups = _sums(group, joint, int(group.max()) + 1)
@@ -174,15 +173,14 @@ def best_from_groups(
 def best_from_sampled_groups(
     group: Int[np.ndarray, " sequences"], final: Float[np.ndarray, "sequences vocab"]
 ) -> Best:
-    """As `best_from_groups`, estimated from independent sequences, with standard errors.
+    """Like `best_from_groups`, estimated from independent sequences, with standard errors.
 
-    A prediction that is fitted to a sample does too well on it. The loss is therefore the
-    jackknife estimate: the mean of what each sequence adds to Σ n_g H(p̂_g), over groups of n_g
-    sequences whose mean distribution is p̂_g (Quenouille 1956, "Notes on bias in estimation"). The
-    accuracy is midway between predicting each group's most probable token of the
-    sample itself, which is right too often, and of the sample's other half, which is
-    right too seldom; half of their distance is part of its error. Groups of a few sequences only
-    leave both too optimistic.
+    A prediction fitted to a sample does too well on it. So the loss is the jackknife estimate: the
+    mean of what each sequence adds to Σ n_g H(p̂_g), over groups of n_g sequences whose mean
+    distribution is p̂_g (Quenouille 1956, "Notes on bias in estimation"). The accuracy is the mean
+    of two: predicting each group's most probable token of the sample itself, which is right too
+    often, and that of the sample's other half, which is right too rarely. Half of their difference
+    is part of its error. With groups of only a few sequences both are too optimistic.
     """
     size, groups = len(group), int(group.max()) + 1
     sums, counts = _sums(group, final, groups), np.bincount(group, minlength=groups)
@@ -208,15 +206,15 @@ def _sums(
 def _total_entropy(
     sums: Float[np.ndarray, "groups vocab"], counts: Int[np.ndarray, " groups"]
 ) -> Float[np.ndarray, " groups"]:
-    """n_g H(p̂_g) of each group."""
-    # What is left when a group's last sequence is taken away is rounding.
+    """Return n_g H(p̂_g) of each group."""
+    # After removing a group's last sequence only rounding is left.
     return counts * entropy(np.maximum(sums, 0) / np.maximum(counts, 1)[:, None])
 
 
 def _of_tokens(
     final: Float[np.ndarray, "sequences vocab"], tokens: Int[np.ndarray, " sequences"]
 ) -> Float[np.ndarray, " sequences"]:
-    """The probability of one token for each sequence."""
+    """Return the probability of one token for each sequence."""
     return np.take_along_axis(final, tokens[:, None], axis=1)[:, 0]
 
 
@@ -231,10 +229,10 @@ def best_when_told(
     *,
     ordered: bool,
 ) -> Best:
-    """The best prediction of the final token by someone at `position` who is told of `seen` alone.
+    """Return the best prediction of the final token at `position` from the positions `seen` alone.
 
-    Without order that is the token at `position` and how often each one came. Exact where the
-    sequences can be enumerated, else from a sample.
+    Without order, only the token at `position` and the count of each token are known. Exact if the
+    sequences can be enumerated, otherwise from a sample.
     """
     sequences = weighted_sequences(generator, length, sampled=_SAMPLED)
     told = _told(sequences.tokens, position, seen, ordered, generator.vocabulary.size)

@@ -1,4 +1,4 @@
-"""How much the next token depends on each token before it: of the process, and of any predictor."""
+"""How much the next token depends on each earlier token: in the process, and for any predictor."""
 
 import dataclasses
 import functools
@@ -13,13 +13,13 @@ from attnlab.generators.interruption import check_in
 from attnlab.optimum.best import entropy
 from attnlab.optimum.sequences import Weighted, log_weights, predictives, weighted_sequences
 
-# Each sampled sequence is met once more for every position and token put in its place.
+# Each sampled sequence is evaluated once more for every position and replacement token.
 _SAMPLED = 1_000
-# With many tokens fewer sequences are: the work grows with the square of the vocabulary.
+# With many tokens there are fewer sequences: the work grows with the square of the vocabulary.
 _MOST_REPLACED = 300_000
-# A position counts as informative if its token moves the prediction by a thousandth of total
-# variation, far above the rounding of float32 where there is no dependence, and by a twentieth of
-# what the strongest one does: dependence that dies away with the distance ends nowhere by itself.
+# A position is informative if its token changes the prediction by a thousandth of total variation,
+# far above float32 rounding, and by a twentieth of the strongest one's change: dependence that
+# decays with distance never ends by itself.
 _LEAST_MOVE, _LEAST_SHARE = 1e-3, 0.05
 
 Predictor = Callable[
@@ -32,15 +32,14 @@ Possible = Callable[[Int[np.ndarray, "sequences length"]], Bool[np.ndarray, "seq
 class Dependence:
     """Entry (t, i): how the prediction of token t + 1 depends on token i, for i ≤ t; else 0.
 
-    Rows are thus the queries, and columns the keys, of a causal attention pattern, and the last
-    row is about the token after all visible ones.
+    Rows are the queries, and columns the keys, of a causal attention pattern. The last row is about
+    the token after all visible ones.
 
-    `replacement`: the mean total variation between p(next | tokens) and the same with token i
-    replaced by an independent draw from its marginal (replacements that make the past impossible
-    are drawn again). From 0 to 1; it says how far a prediction moves.
-    `information`: I(next; token i | all other visible tokens), in nats: how much loss grows, at
-    best, if token i alone is hidden. A token that others repeat has none.
-    The standard errors are 0 where the figures are exact.
+    `replacement`: the mean total variation, from 0 to 1, between p(next | tokens) and the same with
+    token i replaced by an independent draw from its marginal (redrawn if it makes the past
+    impossible). `information`: I(next; token i | all other visible tokens), in nats: how much the
+    loss grows, at best, if only token i is hidden. A token that others repeat has none. The
+    standard errors are 0 if the numbers are exact.
     """
 
     replacement: Float[np.ndarray, "query key"]
@@ -50,11 +49,11 @@ class Dependence:
     exact: bool
 
 
-# A pure function of a frozen value and a number, asked for again with every picture of a page.
+# A pure function of a frozen value and a number, needed at every rerun of a page.
 @functools.lru_cache(maxsize=64)
 @fixed_numerics()
 def dependence(generator: AbstractGenerator, length: int) -> Dependence:
-    """The true dependence map of a process: exact over all sequences, or over a sample."""
+    """Return the true dependence map of a process: exact over all sequences, or over a sample."""
     generator = generator.at_length(length)
     vocab = generator.vocabulary.size
     sampled = min(_SAMPLED, _MOST_REPLACED // vocab**2)
@@ -64,14 +63,14 @@ def dependence(generator: AbstractGenerator, length: int) -> Dependence:
     maps = np.zeros((4, length, length))
     for query, key, probs, weight in contexts(generator, sequences):
         check_in()
-        # What certainty of each token in place of the marginal would give comes along: see below.
+        # Also computed with certainty of each token instead of the marginal: see below.
         replaced_by = np.concatenate([marginals[key][None], np.eye(len(probs))])
         likely, (moved, *certain), known = _effects(probs, weight, replaced_by)
         if sequences.exact:
             share = likely / likely.sum()
             maps[::2, query, key] = share @ moved, share @ known
             continue
-        # The marginal is an average over the same sequences, and has an error of its own.
+        # The marginal is an average over the same sequences, and so has an error.
         slopes = [each.mean() for each in certain]
         varying = moved + np.array(slopes)[sequences.tokens[:, key]]
         maps[::2, query, key] = moved.mean(), known.mean()
@@ -82,10 +81,10 @@ def dependence(generator: AbstractGenerator, length: int) -> Dependence:
 
 
 def informative_positions(true: Dependence) -> Bool[np.ndarray, " position"]:
-    """The positions that the prediction of the final token truly depends on, given the others.
+    """Return the positions that the prediction of the final token truly depends on.
 
-    By `replacement`, the map that is drawn, rather than by `information`: a token that the others
-    nearly repeat decides as before, although little is lost without it. None may be informative.
+    By `replacement`, the map that is drawn, not by `information`: a token that others nearly repeat
+    still decides, although hiding it costs little. There may be none.
     """
     moves = true.replacement[-1]
     return moves > max(_LEAST_MOVE, _LEAST_SHARE * moves.max())
@@ -98,13 +97,13 @@ def influence(
     marginals: Float[np.ndarray, "length vocab"],
     possible: Possible | None = None,
 ) -> tuple[Float[np.ndarray, "query key"], Float[np.ndarray, "query key"]]:
-    """`replacement` of any predictor, by query and key, and its standard error.
+    """Return `replacement` of any predictor, by query and key, and its standard error.
 
-    The same measure as `Dependence.replacement`, with the predictor in the place of the true
-    distribution; the mean runs over the given sequences, and `marginals` are those of the tokens.
-    Replacements after which the tokens up to the query are not `possible` are drawn again, as they
-    are there; by default all are. A predictor with fewer queries than tokens has the last ones. A
-    single sequence has no standard error: NaN.
+    The same measure as `Dependence.replacement`, with the predictor instead of the true
+    distribution. The mean is over the given sequences, and `marginals` are the distributions of the
+    tokens. Replacements after which the tokens up to the query are not `possible` are redrawn; by
+    default all are possible. A predictor with fewer queries than tokens has the last ones. A single
+    sequence has the standard error NaN.
     """
     before = predict(sequences)
     queries = before.shape[1]
@@ -112,7 +111,7 @@ def influence(
     drawn = np.zeros_like(effects)
     vocab = marginals.shape[1]
     for key, distribution in enumerate(marginals):
-        # With every token there in turn, those that never are included: calls of one shape.
+        # With every token there in turn, including impossible ones, so that calls have one shape.
         changed = np.tile(sequences, (vocab, 1))
         changed[:, key] = np.repeat(np.arange(vocab), len(sequences))
         share = np.repeat(distribution, len(sequences))[:, None] * np.ones(queries)
@@ -120,7 +119,7 @@ def influence(
             share *= possible(changed)[:, -queries:]
         moved = _total_variation(predict(changed), np.tile(before, (vocab, 1, 1)))
         by_token = vocab, *before.shape[:2]
-        # Where a token never is, a predictor may have no prediction.
+        # A predictor may have no prediction for a token that never occurs there.
         effects[:, :, key] = (share * np.nan_to_num(moved)).reshape(by_token).sum(axis=0)
         drawn[:, :, key] = share.reshape(by_token).sum(axis=0)
     effects /= np.where(drawn > 0, drawn, 1)
@@ -136,7 +135,7 @@ def true_influence(
     sequences: Int[np.ndarray, "sequences length"],
     marginals: Float[np.ndarray, "length vocab"],
 ) -> Float[np.ndarray, "query key"]:
-    """`influence` of the true prediction over given sequences; impossible pasts move nothing."""
+    """Return `influence` of the true prediction over given sequences; impossible pasts count 0."""
     generator = generator.at_length(sequences.shape[1])
     possible = possible_pasts(generator)
 
@@ -149,7 +148,7 @@ def true_influence(
 
 @fixed_numerics()
 def possible_pasts(generator: AbstractGenerator) -> Possible:
-    """Says of any sequences whether their first t + 1 tokens can happen, for each t."""
+    """Return a function that tells for each t whether the first t + 1 tokens can occur."""
 
     def possible(tokens):
         at_length = generator.at_length(tokens.shape[1])
@@ -160,7 +159,7 @@ def possible_pasts(generator: AbstractGenerator) -> Possible:
 
 @fixed_numerics()
 def token_marginals(generator: AbstractGenerator, length: int) -> Float[np.ndarray, "length vocab"]:
-    """The distribution of each visible token on its own: exact, or frequencies in a sample."""
+    """Return the distribution of each visible token: exact, or frequencies in a sample."""
     generator = generator.at_length(length)
     sequences = weighted_sequences(generator, length, sampled=20 * _SAMPLED)
     return _token_marginals(sequences, generator.vocabulary.size)
@@ -171,8 +170,8 @@ def _token_marginals(sequences: Weighted, vocab: int) -> Float[np.ndarray, "leng
     return np.einsum("s,spv->pv", sequences.weight, one_hot)
 
 
-# What is known of one position's effect on one prediction: the query, that key, p(next) for every
-# token there (first axis) and every context of other tokens (second), and how likely each is.
+# One position's effect on one prediction: the query, the key, p(next) for every token at the key
+# (first axis) and every context of other tokens (second), and how likely each is.
 _Contexts = Iterator[
     tuple[
         int, int, Float[np.ndarray, "tokens contexts vocab"], Float[np.ndarray, "tokens contexts"]
@@ -181,7 +180,7 @@ _Contexts = Iterator[
 
 
 def _all_contexts(generator: AbstractGenerator, sequences: Weighted) -> _Contexts:
-    """Every beginning of every length; they stand in the list of all sequences already."""
+    """Yield every beginning of every length; all are in the list of sequences already."""
     vocab, length = generator.vocabulary.size, sequences.tokens.shape[1]
     log_weight = log_weights(sequences.tokens, sequences.probs)
     for query in range(length):
@@ -200,7 +199,7 @@ def _all_contexts(generator: AbstractGenerator, sequences: Weighted) -> _Context
 
 
 def _sampled_contexts(generator: AbstractGenerator, sequences: Weighted) -> _Contexts:
-    """The sampled sequences, with every token put at the position in turn."""
+    """Yield the sampled sequences, with every token at the position in turn."""
     vocab, length = generator.vocabulary.size, sequences.tokens.shape[1]
     for key in range(length):
         changed = np.repeat(sequences.tokens[None], vocab, axis=0)
@@ -223,7 +222,7 @@ def _effects(
     Float[np.ndarray, "distributions contexts"],
     Float[np.ndarray, " contexts"],
 ]:
-    """By context: its weight, the replacement by each distribution, and the information of the key.
+    """Return by context: weight, replacement by each distribution, and information of the key.
 
     With share = p(token at the key | context) and q one of the distributions:
     replacement = Σ share(a) q(b) TV(p_a, p_b), and
@@ -233,7 +232,7 @@ def _effects(
     share = weight / np.where(likely > 0, likely, 1)
     possible = weight > 0
     probs = np.where(possible[:, :, None], probs, 0)
-    # How far each token in the key's place moves the prediction, on average over what is there.
+    # How much each token at the key changes the prediction, averaged over the token there.
     moves = sum(
         share_here * _total_variation(probs, here)
         for share_here, here in zip(share, probs, strict=True)
@@ -246,5 +245,5 @@ def _effects(
 
 
 def _total_variation(one, other):
-    """½ Σ |p - q| over the last axis."""
+    """Return ½ Σ |p - q| over the last axis."""
     return 0.5 * np.abs(one - other).sum(axis=-1)

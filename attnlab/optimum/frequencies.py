@@ -1,4 +1,4 @@
-"""How often tokens and pairs of tokens come: exactly, and counted in a sample."""
+"""How often tokens and pairs of tokens occur: exactly, and counted in a sample."""
 
 import dataclasses
 import functools
@@ -11,7 +11,7 @@ from attnlab.generators import AbstractGenerator, sample
 from attnlab.optimum.levels import TooManyBeliefsError, levels
 from attnlab.optimum.sequences import sampled_sequences, weighted_sequences
 
-# Enough for a share to be known to half a percentage point.
+# Enough for an error of half a percentage point.
 _COUNTED = 10_000
 _SHOWN = 8
 # The rounding of float32 log-probabilities over a sequence.
@@ -20,10 +20,10 @@ _SAME_DISTRIBUTION = 1e-5
 
 @dataclasses.dataclass(frozen=True)
 class Frequencies:
-    """How often each token comes at each position, the one to predict included, and after another.
+    """How often each token occurs at each position, up to the predicted one, and after another.
 
     `days[t, w]` = p(token t = w). `following[v, w]` = p(the last visible token = w | the one before
-    it = v), NaN where v never comes. The standard errors are 0 where the figures are exact.
+    it = v), NaN if v never occurs. The standard errors are 0 if the numbers are exact.
     """
 
     days: Float[np.ndarray, "positions vocab"]
@@ -35,12 +35,12 @@ class Frequencies:
 
 @dataclasses.dataclass(frozen=True)
 class Agreement:
-    """Entry k - 1: how much likelier than by chance two visible tokens k apart are the same.
+    """Entry k - 1: how much likelier than by chance two visible tokens k apart are equal.
 
-    (P(same) - P(same by chance)) / (1 - P(same by chance)), where both probabilities are means
-    over all pairs of visible tokens k apart, and by chance the two are independent with the
-    marginals they have. 0 is chance, 1 certainty; NaN where chance itself is certainty. The
-    standard errors are 0 where the figures are exact.
+    (P(same) - P(same by chance)) / (1 - P(same by chance)), where both probabilities are means over
+    all pairs of visible tokens k apart, and by chance the two are independent with their marginals.
+    0 is chance, 1 certainty; NaN if chance itself is certainty. The standard errors are 0 if the
+    numbers are exact.
     """
 
     values: Float[np.ndarray, " lags"]
@@ -50,20 +50,20 @@ class Agreement:
 
 @dataclasses.dataclass(frozen=True)
 class Counted:
-    """A fresh sample: its first sequences, its size, and what was counted in all of it."""
+    """A fresh sample: its first sequences, its size, and the frequencies in all of it."""
 
     sequences: Int[np.ndarray, "shown positions"]
     size: int
     frequencies: Frequencies
 
 
-# A pure function of a frozen value and a number, asked for again with every picture of a page.
+# A pure function of a frozen value and a number, needed at every rerun of a page.
 @functools.lru_cache(maxsize=64)
 @fixed_numerics()
 def frequencies(generator: AbstractGenerator, length: int, most: int | None = None) -> Frequencies:
-    """The exact frequencies; with more than `most` beliefs (3^12), those of a fixed sample.
+    """Return the exact frequencies; with more than `most` beliefs (3^12), those of a sample.
 
-    Those of a sample also for a task, whose beliefs are as many as its sources.
+    A task also uses a sample, since it has as many beliefs as sources.
     """
     generator = generator.at_length(length)
     vocab = generator.vocabulary.size
@@ -87,7 +87,7 @@ def frequencies(generator: AbstractGenerator, length: int, most: int | None = No
 
 
 def count_frequencies(sequences: Int[np.ndarray, "size positions"], vocab: int) -> Frequencies:
-    """What comes how often in sampled sequences, whose last token is the one to predict."""
+    """Count tokens and pairs in sampled sequences, whose last token is the one to predict."""
     shares = (sequences[:, :, None] == np.arange(vocab)).mean(axis=0)
     code = sequences[:, -3] * vocab + sequences[:, -2]
     pairs = np.bincount(code, minlength=vocab**2).reshape(vocab, vocab).astype(float)
@@ -103,7 +103,7 @@ def count_frequencies(sequences: Int[np.ndarray, "size positions"], vocab: int) 
 
 @fixed_numerics()
 def counted(generator: AbstractGenerator, length: int, seed: int) -> Counted:
-    """10,000 sequences of `length` visible tokens and the one to predict, drawn by `seed`."""
+    """Count in 10,000 sequences of `length` visible tokens and the next, sampled with `seed`."""
     generator = generator.at_length(length)
     key = key_of(seed)
     sequences = np.asarray(sample(generator, key=key, size=_COUNTED, length=length + 1))
@@ -111,14 +111,14 @@ def counted(generator: AbstractGenerator, length: int, seed: int) -> Counted:
     return Counted(sequences[:_SHOWN].copy(), _COUNTED, known)
 
 
-# A pure function of a frozen value and a number, asked for again with every picture of a page.
+# A pure function of a frozen value and a number, needed at every rerun of a page.
 @functools.lru_cache(maxsize=64)
 @fixed_numerics()
 def agreement(generator: AbstractGenerator, length: int) -> Agreement:
-    """Agreement above chance by lag, from 1 to `length` - 1; exact over all sequences, or sampled.
+    """Return agreement above chance by lag, from 1 to `length` - 1: exact, or from a sample.
 
-    The standard error is that of the linearised formula: the marginals of the tokens are estimated
-    from the same sequences.
+    The standard error is that of the linearised formula: the marginals are estimated from the same
+    sequences.
     """
     generator = generator.at_length(length)
     tokens, weight, _, exact = weighted_sequences(generator, length, sampled=2 * _COUNTED)
@@ -133,7 +133,7 @@ def agreement(generator: AbstractGenerator, length: int) -> Agreement:
         if exact:
             errors.append(0.0)
             continue
-        # How each sequence moves the figure: by its own pairs, and by the marginals it is part of.
+        # Each sequence contributes by its own pairs, and by its part in the marginals.
         first, second = np.arange(tokens.shape[1] - lag), np.arange(lag, tokens.shape[1])
         by_marginal = marginals[second, tokens[:, first]] + marginals[first, tokens[:, second]]
         moves = same / room - (1 - share) / room**2 * by_marginal.mean(axis=1)
@@ -142,7 +142,7 @@ def agreement(generator: AbstractGenerator, length: int) -> Agreement:
 
 
 def _conditional(pairs: Float[np.ndarray, "first second"]) -> Float[np.ndarray, "first second"]:
-    """p(second | first) from how often each pair comes."""
+    """Return p(second | first) from the frequency of each pair."""
     total = pairs.sum(axis=1, keepdims=True)
     return pairs / np.where(total > 0, total, np.nan)
 

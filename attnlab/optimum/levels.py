@@ -1,4 +1,4 @@
-"""All that can be known after each token, with probabilities: exact by merging equal beliefs."""
+"""All beliefs after each token, with probabilities: exact by merging equal beliefs."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -14,12 +14,12 @@ from attnlab.generators.interruption import check_in
 
 # Beliefs are advanced in blocks of one size, so that one compiled program serves every level.
 _BLOCK = 4_096
-# 3^12: more distinct beliefs than this take longer than a person waits.
+# 3^12: more distinct beliefs take too long.
 MOST_BELIEFS = 531_441
 # Few enough to be enumerated in a second or two.
 FEW_BELIEFS = 60_000
-# The relative change by a token from which on further tokens are taken to change nothing: small
-# enough that even a drift which goes on for all of them stays below the precision of the figures.
+# Tokens stop being advanced when one changes probabilities by less than this share: so small that
+# even the same drift at all remaining tokens stays below the precision of the results.
 _ROUNDED, _STILL = 1e-6, 1e-12
 
 
@@ -28,9 +28,9 @@ class TooManyBeliefsError(Exception):
 
 
 class Level(NamedTuple):
-    """Every belief that is possible after some tokens.
+    """All beliefs that are possible after some number of tokens.
 
-    `recent` codes the last tokens before it, the oldest as the leading digit; `probability` is that
+    `recent` codes the last tokens before it, the oldest as the leading digit. `probability` is that
     of a sequence leading to both, and `next_probs` is p(next token | belief).
     """
 
@@ -43,15 +43,15 @@ class Level(NamedTuple):
 def levels(
     generator: AbstractGenerator, length: int, *, most: int | None = None, recent: int = 0
 ) -> Iterator[Level]:
-    """The level after 0, 1, … `length` tokens.
+    """Yield the level after 0, 1, … `length` tokens.
 
-    Two sequences with the same belief have the same future, so they are counted together unless
-    their last `recent` tokens differ; a process with a short memory has few beliefs at any length.
-    Refused, with `TooManyBeliefsError`: more than `most` of them at some level, by default 3^12.
+    Two sequences with the same belief have the same future, so they are merged unless their last
+    `recent` tokens differ. A process with a short memory has few beliefs at any length. Raises
+    `TooManyBeliefsError` for more than `most` of them at some level, by default 3^12.
     """
     most = MOST_BELIEFS if most is None else min(most, MOST_BELIEFS)
     vocab = generator.vocabulary.size
-    # A process known to be stationary moves by the rounding of float32 log-probabilities alone.
+    # A process known to be stationary only changes by the rounding of float32 log-probabilities.
     still = _ROUNDED if generator.is_stationary() else _STILL
     beliefs = first_belief(generator)
     code, probability = np.zeros(1, dtype=int), np.ones(1)
@@ -72,7 +72,7 @@ def levels(
 
 
 def first_belief(generator: AbstractGenerator) -> PyTree:
-    """The belief before any token, as a batch of one."""
+    """Return the belief before any token, as a batch of one."""
     return _map_own(lambda leaf: np.asarray(leaf)[None], generator.start())
 
 
@@ -81,14 +81,14 @@ def _is_shared(leaf: Any) -> bool:
 
 
 def _axes(beliefs: PyTree) -> PyTree:
-    """For `vmap`: every part of a belief has a batch axis, except what all beliefs share."""
+    """Return axes for `vmap`: every part of a belief has a batch axis, except the shared ones."""
     return jax.tree.map(lambda leaf: None if _is_shared(leaf) else 0, beliefs, is_leaf=_is_shared)
 
 
 def advance_beliefs(
     generator: AbstractGenerator, beliefs: PyTree
 ) -> tuple[Float[np.ndarray, "beliefs vocab"], PyTree]:
-    """p(next | belief) of every belief, and the belief after every next token (belief-major)."""
+    """Return p(next | belief) of every belief, and the beliefs after every token (belief-major)."""
     own = jax.tree.leaves(_own(beliefs))
     size = len(own[0]) if own else 1
     probs, successors = [], []
@@ -97,7 +97,7 @@ def advance_beliefs(
         block = _map_own(lambda leaf, first=first: _padded(leaf[first : first + _BLOCK]), beliefs)
         log_probs, after = _advance_block(generator, block)
         kept = min(_BLOCK, size - first)
-        # Cut as NumPy arrays: JAX would compile a program for every size.
+        # Sliced as NumPy arrays: JAX would compile a program for every size.
         probs.append(np.exp(np.asarray(log_probs, dtype=np.float64)[:kept]))
         successors.append(jax.tree.map(lambda leaf, kept=kept: np.asarray(leaf)[:kept], after))
     next_probs = np.concatenate(probs)
@@ -126,7 +126,7 @@ def _advance_block(generator, beliefs):
     tokens = jnp.arange(generator.vocabulary.size)
 
     def after(belief, token):
-        # What is shared may be large, and would be copied on its way out.
+        # Shared parts may be large, and would be copied on return.
         return _own(generator.update(belief, token))
 
     def one(belief):
@@ -140,7 +140,7 @@ def _own(belief: PyTree) -> PyTree:
 
 
 def _merge(beliefs: PyTree, probability: Float[np.ndarray, " many"], most: int):
-    """Equal beliefs as one, with the sum of their probabilities; impossible ones left out."""
+    """Merge equal beliefs, adding their probabilities; drop impossible ones."""
     possible = probability > 0
     beliefs = _map_own(lambda leaf: leaf[possible], beliefs)
     own = jax.tree.leaves(_own(beliefs))
@@ -156,7 +156,7 @@ def _merge(beliefs: PyTree, probability: Float[np.ndarray, " many"], most: int):
 
 
 def _is_unchanged(before: Level, after: Level, still: float) -> bool:
-    """Whether one more token has changed no probability by more than the share `still`."""
+    """Return whether one more token changed no probability by more than the share `still`."""
     if before.probability.shape != after.probability.shape:
         return False
     leaves = [jax.tree.leaves((level.beliefs, level.recent)) for level in (before, after)]

@@ -1,4 +1,4 @@
-"""Sequences with weights to average over: all of them, or a sample."""
+"""Weighted sequences to average over: all of them, or a sample."""
 
 from functools import partial
 from typing import NamedTuple
@@ -15,17 +15,17 @@ from attnlab.optimum.levels import advance_beliefs, first_belief
 # The standard error of a loss is then a few thousandths of a nat.
 SAMPLES = 20_000
 _BLOCK = 1_000
-# Sampled figures are repeatable: the same question gets the same answer.
+# Sampled numbers are reproducible: equal arguments give equal results.
 _SEED = 0
-# What a run of that seed draws must not be part of the reference that it is held against. Larger
-# than any number of sequences, since the keys of a split are those of small numbers folded in.
+# The sample must not overlap with a run's own draws. Larger than any number of sequences, since the
+# keys of a split are those of small numbers folded in.
 _REFERENCE = 2**31 + 1
 
 
 def sampled_sequences(
     generator: AbstractGenerator, length: int, size: int = SAMPLES
 ) -> Int[np.ndarray, "size length"]:
-    """A fixed sample of sequences, independent of those that any run draws."""
+    """Return a fixed sample of sequences, independent of those that any run draws."""
     key = jr.fold_in(key_of(_SEED), _REFERENCE)
     return np.asarray(sample(generator, key=key, size=size, length=length))
 
@@ -34,11 +34,11 @@ def sampled_sequences(
 def predictives(
     generator: AbstractGenerator, sequences: Int[np.ndarray, "size length"]
 ) -> Float[np.ndarray, "size queries vocab"]:
-    """p(token t | the t tokens before it) of every sequence, for t from 0 to the length itself.
+    """Return p(token t | the t tokens before it) of every sequence, for t from 0 to the length.
 
     Rows after an impossible token are NaN.
     """
-    # The token to predict is not looked at; any other in its place gives it a row.
+    # The token to predict has no effect; any token in its place gives it a row.
     longer = np.concatenate([sequences, np.zeros_like(sequences[:, :1])], axis=1)
     log_probs = _log_predictives(generator, generator.start(), longer)
     return np.exp(np.asarray(log_probs, dtype=np.float64))
@@ -53,19 +53,19 @@ def _log_predictives(generator, start, sequences: Int[Array, "size positions"]):
 def mean_and_error(
     values: Float[np.ndarray, " size"],
 ) -> tuple[float, float]:
-    """Mean of independent values and its standard error."""
+    """Return the mean of independent values and its standard error."""
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
 
 
-# 3^10: more sequences than this take longer than a person waits.
+# 3^10: more sequences take too long.
 MOST_SEQUENCES = 60_000
 
 
 class Weighted(NamedTuple):
-    """Visible tokens of many sequences, how much each counts, and what follows each beginning.
+    """Visible tokens of many sequences, their weights, and the prediction after each beginning.
 
     `probs[s, t]` is p(token t | the tokens before it in sequence s). Weights sum to 1: exact
-    probabilities if `exact`, else one over the number of sampled sequences.
+    probabilities if `exact`, otherwise one over the number of sampled sequences.
     """
 
     tokens: Int[np.ndarray, "sequences length"]
@@ -75,7 +75,7 @@ class Weighted(NamedTuple):
 
 
 def weighted_sequences(generator: AbstractGenerator, length: int, *, sampled: int) -> Weighted:
-    """Every sequence, coded with the oldest token leading, if there are few enough; or a sample."""
+    """Return all sequences, coded with the oldest token leading, if they are few; or a sample."""
     vocab = generator.vocabulary.size
     if vocab**length > MOST_SEQUENCES:
         tokens = sampled_sequences(generator, length, sampled)
@@ -85,7 +85,7 @@ def weighted_sequences(generator: AbstractGenerator, length: int, *, sampled: in
     tokens = np.indices((vocab,) * length).reshape(length, -1).T
     beliefs, probs = first_belief(generator), np.empty((len(tokens), length + 1, vocab))
     for seen in range(length + 1):
-        # Beginnings stand in the same order as the sequences that go on from them.
+        # Beginnings are in the same order as the sequences that continue them.
         next_probs, beliefs = advance_beliefs(generator, beliefs)
         probs[:, seen] = np.repeat(next_probs, vocab ** (length - seen), axis=0)
     return Weighted(tokens, np.exp(log_weights(tokens, probs)[:, -1]), probs, exact=True)
@@ -94,7 +94,7 @@ def weighted_sequences(generator: AbstractGenerator, length: int, *, sampled: in
 def log_weights(
     tokens: Int[np.ndarray, "sequences length"], probs: Float[np.ndarray, "sequences queries vocab"]
 ) -> Float[np.ndarray, "sequences beginnings"]:
-    """log p(first t tokens) for t from 0 to the length; -inf for an impossible beginning."""
+    """Return log p(first t tokens) for t from 0 to the length; -inf for an impossible beginning."""
     chosen = np.take_along_axis(probs[:, :-1], tokens[:, :, None], axis=2)[:, :, 0]
     with np.errstate(divide="ignore"):
         steps = np.log(np.nan_to_num(chosen, nan=0.0))

@@ -1,6 +1,6 @@
 """What is trained on what, and how: from the losses to the whole experiment."""
 
-# For scripts, those that the app writes among them.
+# Imported by scripts, including those that the app writes.
 from attnlab.training.changes import Change
 from attnlab.training.evaluation import Evaluation, evaluate
 from attnlab.training.optimisers import Adam, AdamW, Constant, InverseSquareRoot, Sgd, WarmUpCosine

@@ -1,4 +1,4 @@
-"""Settings that a run goes on with part of the way."""
+"""Changes of a run's settings on the way."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from attnlab.training.optimisers import Constant
 from attnlab.training.steps import AMENDABLE, Training
 
 _NAMES = ", ".join(f"`{name}`" for name in AMENDABLE)
-REFUSAL = f"A run goes on only with another {_NAMES}. Reset to change the rest."
+REFUSAL = f"A run can only continue with another {_NAMES}. Reset to change the rest."
 
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """After `step` a run went on with other `options`: name, value before and value after.
+    """After `step` a run continued with other `options`: name, value before and value after.
 
     >>> print(Change(200, (("learning_rate", 0.005, 0.001), ("batch", 100, 50))))
     learning rate 0.005 → 0.001, batch 100 → 50
@@ -31,7 +31,7 @@ class Change:
 
 
 def change_between(before: Training, after: Training, *, step: int) -> Change:
-    """What changes. Refused: a difference that needs another model or other data."""
+    """Return what changes; raise an error if the difference needs another model or other data."""
     kept = {name: getattr(before, name) for name in AMENDABLE}
     if dataclasses.replace(after, **kept) != before:
         raise ValueError(REFUSAL)
@@ -40,13 +40,13 @@ def change_between(before: Training, after: Training, *, step: int) -> Change:
 
 
 def rescheduled(before: Training, after: Training, *, step: int) -> str:
-    """Return what another number of steps does to a scheduled learning rate, or nothing.
+    """Return how another number of steps changes a scheduled learning rate, or "".
 
-    A schedule is in shares of all steps, so a run that gets more of them moves back on it.
+    A schedule is in shares of all steps, so a run with more steps moves back on it.
     """
     if isinstance(after.schedule, Constant) or after.steps == before.steps or step < 1:
         return ""
-    # Of the update that was made last, and of the next one.
+    # For the last update, and for the next one.
     now, then = _rate(before, step - 1), _rate(after, step)
     return (
         f"The schedule `{after.schedule.name}` now ends at step {after.steps:,}: "
@@ -60,12 +60,12 @@ def _rate(training: Training, step: int) -> float:
 
 
 def after_change(training: Training, change: Change) -> Training:
-    """What a run goes on with. Refused: a change of another option, or from another value."""
+    """Return the training after a change; raise an error for other options or old values."""
     return _replaced(training, [(name, old, new) for name, old, new in change.options])
 
 
 def before_changes(training: Training, changes: Sequence[Change]) -> Training:
-    """What a run began with that ends with `training`. Refused: changes that do not lead there."""
+    """Return the training a run began with; raise an error if the changes do not lead there."""
     for change in reversed(changes):
         training = _replaced(training, [(name, new, old) for name, old, new in change.options])
     return training
@@ -75,7 +75,7 @@ def _replaced(training: Training, options: Sequence[tuple[str, float, float]]) -
     for name, present, _ in options:
         if name not in AMENDABLE:
             raise ValueError(REFUSAL)
-        # The value that takes its place is checked as `Training` is made of it.
+        # The new value is checked when `Training` is created with it.
         check_option(name, options_of(Training)[name], present, default_of(Training, name))
         if getattr(training, name) != present:
             there = quoted(getattr(training, name))

@@ -1,4 +1,4 @@
-"""A model tested on sequences it has not met."""
+"""Testing a model on sequences that it has not seen."""
 
 import math
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from attnlab.models import AbstractModel
 from attnlab.models.base import final_logits
 from attnlab.training.sources import QUICKLY, Example, as_examples
 
-# Sequences evaluated together: bounds the memory of a test at any length and width.
+# Number of sequences evaluated together. It bounds the memory of a test at any length and width.
 _EVALUATION_BLOCK = 1_000
 
 
@@ -36,10 +36,10 @@ class Evaluation(NamedTuple):
 
 
 class EvaluationByPosition(NamedTuple):
-    """Test figures of each of the `positions`: the indices of the tokens that were asked, from 0.
+    """Test results at each of the `positions`: the indices of the predicted tokens, from 0.
 
-    `mean` is over positions, and its errors are those over sequences, since the predictions of
-    one sequence depend on each other.
+    `mean` is over positions, and its errors are over sequences, since the predictions of one
+    sequence depend on each other.
     """
 
     positions: Int[np.ndarray, " asked"]
@@ -51,7 +51,7 @@ class EvaluationByPosition(NamedTuple):
 
     @property
     def final(self) -> Evaluation:
-        """The figures of the last position."""
+        """Return the results of the last position."""
         return Evaluation(*(float(series[-1]) for series in self[1:5]))
 
 
@@ -65,10 +65,10 @@ def evaluate(
 ) -> Evaluation:
     """Return loss and accuracy of predicting the final token, at the readout, on test sequences.
 
-    Where the first `given` tokens are there before, as the source of a task is, all tokens behind
-    them count instead, each predicted from those before it: the figures are means over them, and
-    their errors those over sequences. `exact` are the `exact_losses` of the sequences; with them
-    there is an `excess`.
+    If the first `given` tokens are a prompt, such as the source of a task, all later tokens count
+    instead, each predicted from those before it. The results are then means over tokens, and their
+    errors are over sequences. `exact` are the `exact_losses` of the sequences; with them there is
+    an `excess`.
 
     The standard error of an accuracy p over n sequences is √(p(1-p)/n) with p moved half a sequence
     away from 0 and 1, so that it is never zero.
@@ -101,7 +101,7 @@ def outcomes(
     readout: str,
     given: int = 0,
 ) -> tuple[Float[np.ndarray, " size"], Float[np.ndarray, " size"]]:
-    """Of every test sequence the loss, and 1.0 where the prediction was right, else 0.0.
+    """Return each test sequence's loss, and 1.0 if its prediction was right, else 0.0.
 
     With `given` tokens, the mean loss and the share of right predictions: see `evaluate`.
     """
@@ -117,12 +117,11 @@ def outcomes(
 def evaluate_by_position(
     model: AbstractModel, sequences: Int[Array, "size positions"] | Example
 ) -> EvaluationByPosition:
-    """Loss and accuracy of predicting every token from those before it, on test sequences.
+    """Return loss and accuracy of predicting every token from those before it.
 
-    Token t is predicted at position t - 1, and the first by nobody; the readout has no part in it.
-    Counted are those that are asked: of plain sequences all, of a batch of examples as it says.
-    The models are those that predict at each position. Errors are as in `evaluate`; `mean` weighs
-    all sequences alike.
+    Token t is predicted at position t - 1; the first has no prediction, and the readout is not
+    used. All tokens of plain sequences count; a batch of examples says which do. The model must
+    predict at each position. Errors are as in `evaluate`; `mean` weighs all sequences equally.
     """
     examples = sequences if isinstance(sequences, Example) else as_examples(sequences)
     found = _tested(_test_all, model, examples)
@@ -137,7 +136,7 @@ def evaluate_by_position(
 
 
 def _mean_figures(nll: Float[np.ndarray, " size"], share: Float[np.ndarray, " size"]) -> Evaluation:
-    """Of sequences with several predictions: their mean losses, and their shares of right ones."""
+    """Return mean losses and shares of right predictions per sequence, for several predictions."""
     # A share of several predictions varies less than a single one.
     error = np.sqrt(max(share.var(), safe_variance(0.0, share.size)) / share.size)
     return _figures(nll, share)._replace(accuracy_stderr=float(error))
@@ -157,7 +156,7 @@ def _figures(nll: Float[np.ndarray, " size"], right: Float[np.ndarray, " size"])
 def _mean_and_error(values: Float[np.ndarray, " size"]) -> tuple[float, float]:
     if values.size == 1:
         return float(values[0]), math.nan
-    # Of a model that has left all bounds the loss is infinite and its error no number.
+    # The loss of a model that has diverged is infinite, and its error is NaN.
     with np.errstate(invalid="ignore"):
         return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
 
@@ -169,11 +168,11 @@ def safe_variance(accuracy: float, size: int) -> float:
 
 
 def _tested(test, *arguments):
-    """Losses and right answers by a compiled test; op by op where it gives no number.
+    """Return losses and right answers by a compiled test; op by op where it returns NaN.
 
     The compiler may round huge scores differently in the maximum of a softmax and in its
-    exponential, which then overflows. A guard in the softmax itself would change how every model
-    is compiled, and with it the last digits of every run.
+    exponential, which then overflows. A guard in the softmax itself would change how every model is
+    compiled, and with it the last digits of every run.
     """
     nll, right = test(*arguments)
     if jnp.isnan(nll).any():

@@ -1,4 +1,4 @@
-"""An experiment: everything that decides a run, validated before any work is done."""
+"""An experiment: everything that determines a run, validated before any work is done."""
 
 import dataclasses
 import functools
@@ -31,21 +31,20 @@ from attnlab.training.sources import (
 from attnlab.training.steps import Training, TrainState, initial_state
 
 VERSION = 1
-# Sequences whose patterns are watched during a run.
+# Number of sequences whose patterns are shown during a run.
 PROBES = 32
-# How often sequences are drawn until enough of them are held out.
+# Number of attempts to draw enough sequences that are held out.
 _MOST_DRAWS = 200
 
 
 @dataclasses.dataclass(frozen=True)
 class Experiment(Options):
-    """A generator, how many of its tokens are visible, a model, its training, and a seed.
+    """A generator, the number of visible tokens, a model, its training, and a seed.
 
-    Where the generator has an `own_length`, as a task has, that is the `length`, whatever is asked.
-    Refused, with an `OptionError` that names the option: any option out of its bounds, a length
-    too short for the generator, a loss or readout that the model family does not have, a family
-    that reads a source where there is none, a task with too few sources for all of them to differ,
-    `scheduled_sampling` where the process is no task.
+    If the generator has an `own_length`, as a task has, that is the `length`. Raises `OptionError`,
+    which names the option, for any option out of its bounds, a length too short for the generator,
+    a loss or readout that the model family does not have, a family that reads a source without a
+    task, a task with too few different sources, and `scheduled_sampling` without a task.
     """
 
     name: ClassVar[str] = "experiment"
@@ -63,12 +62,12 @@ class Experiment(Options):
         Training(), "How it is trained.", registry=MappingProxyType({Training.name: Training})
     )
     seed: int = option(
-        0, "Draws the data, the starting weights and the batches.", low=0, high=2**31 - 1
+        0, "Seed of the data, the initial weights and the batches.", low=0, high=2**31 - 1
     )
 
     def __post_init__(self):
         super().__post_init__()
-        # Frozen, so that this is the one moment at which the two can reach each other.
+        # Instances are frozen, so this is the only moment at which the two can be adjusted.
         object.__setattr__(self, "length", self.generator.own_length() or self.length)
         object.__setattr__(self, "generator", self.generator.at_length(self.length))
         if (given := self.generator.given()) > self.length:
@@ -82,12 +81,12 @@ class Experiment(Options):
                 raise OptionError(name, value, problem, f"Choose one of {choices}")
         has_prompt = self.generator.given() > 0
         if self.model.reads_source and not has_prompt:
-            problem = f"it reads a source, and the process '{self.generator.name}' has none"
+            problem = f"it needs a source, but the process '{self.generator.name}' has none"
             choices = ", ".join(f"'{name}'" for name in TASKS)
             remedy = f"Choose another model, or one of the processes {choices}"
             raise OptionError("model", self.model.name, problem, remedy)
         if self.training.scheduled_sampling and not has_prompt:
-            problem = f"the process '{self.generator.name}' has no target to be written"
+            problem = f"the process '{self.generator.name}' has no target"
             value, choices = self.training.scheduled_sampling, ", ".join(map(repr, TASKS))
             remedy = f"Choose 0, or one of the processes {choices}"
             raise OptionError("scheduled_sampling", value, problem, remedy)
@@ -98,20 +97,22 @@ class Experiment(Options):
 
     @property
     def read_position(self) -> int:
-        """The position, from 0, whose prediction is tested; the last of those of a task."""
+        """The position, from 0, whose prediction is tested; in a task, the last one."""
         readout = "last" if self.generator.given() else self.training.readout
         return readout_position(readout, self.length)
 
     @property
     def tests_more_than_trained(self) -> bool:
-        """Whether tokens are tested that the loss does not ask for: a task's, unless by `next`."""
+        """Whether tokens outside the loss are tested: a task's, unless the loss is `next`."""
         return self.generator.given() > 0 and self.training.loss != "next"
 
 
 def _check_writes(model: AbstractModelOptions) -> None:
     if model.every_position and model.causal:
         return
-    problem = "a task is written token after token, and it may see those that it is asked for"
+    problem = (
+        "a task is written one token at a time, but this mask shows the tokens to be predicted"
+    )
     remedy = "Choose the mask 'causal'" if hasattr(model, "mask") else "Choose another model"
     raise OptionError("model", model.name, problem, remedy)
 
@@ -121,7 +122,7 @@ def _check_sources(task: AbstractGenerator, training: Training) -> None:
     if (left := there_are - PROBES - trained) >= training.test_size:
         return
     problem = (
-        f"with {PROBES} sources to watch"
+        f"with {PROBES} probe sources"
         + (f" and the {trained:,} to train on" if trained else "")
         + f" that is more than the {there_are:,} that '{task.name}' has, and all must differ"
     )
@@ -136,17 +137,17 @@ def to_json(experiment: Experiment) -> str:
     """Return one line of JSON that `from_json` reads back.
 
     Raises:
-        OptionError: if a class has the name of a registered one and is another.
+        OptionError: If a different class has the name of a registered one.
     """
     check_own_name("experiment", experiment, {Experiment.name: Experiment})
     return json.dumps({"version": VERSION, **to_record(experiment)}, ensure_ascii=False)
 
 
 def from_json(text: str) -> Experiment:
-    """The experiment that `to_json` wrote. Missing options take their defaults.
+    """Return the experiment that `to_json` wrote. Missing options take their defaults.
 
-    Refused, with a `ValueError` that says what is wrong: text that is not JSON or not an
-    experiment, a version newer than this program's, and whatever `Experiment` refuses.
+    Raises `ValueError`, which says what is wrong, for text that is not JSON or not an experiment, a
+    version newer than this program's, and whatever `Experiment` rejects.
 
     >>> from_json(to_json(Experiment(seed=7))).seed
     7
@@ -155,13 +156,13 @@ def from_json(text: str) -> Experiment:
         return from_json_record(json.loads(text, parse_constant=_refuse_constant))
     except OptionError:
         raise
-    # Besides what is not JSON: numbers of thousands of digits, and nesting without end.
+    # Besides invalid JSON: numbers of thousands of digits, and nesting without end.
     except (ValueError, RecursionError) as error:
         raise ValueError(f"`experiment` is not JSON ({error}). Use what attnlab wrote.") from None
 
 
 def from_json_record(record: Any) -> Experiment:
-    """As `from_json`, of JSON that is already parsed."""
+    """Like `from_json`, for JSON that is already parsed."""
     version = record.get("version") if isinstance(record, dict) else None
     if version != VERSION or isinstance(version, bool):
         raise OptionError(
@@ -172,10 +173,10 @@ def from_json_record(record: Any) -> Experiment:
         )
     plain = {name: value for name, value in record.items() if name != "version"}
     training = plain.get("training")
-    # Once the only optimiser gave its name to all of the training.
+    # Earlier the only optimiser gave its name to the whole training.
     if isinstance(training, dict) and training.get("name") == Adam.name:
         training = plain["training"] = {**training, "name": Training.name}
-    # Once a schedule was a text, with its warm-up beside it, whether it had one or not.
+    # Earlier a schedule was a text, with its warm-up in a separate option, used or not.
     if isinstance(training, dict) and isinstance(training.get("schedule"), str):
         plain["training"] = _with_schedule(training)
     registry = {Experiment.name: Experiment}
@@ -183,7 +184,7 @@ def from_json_record(record: Any) -> Experiment:
 
 
 def _with_schedule(training: dict[str, Any]) -> dict[str, Any]:
-    """Return the record of a training whose schedule was a text, as it is written now."""
+    """Return the record of a training whose schedule is a text, in the current form."""
     rest, schedule = dict(training), {"name": training["schedule"]}
     kind, has_warm_up = SCHEDULES.get(training["schedule"]), "warm_up" in training
     warm_up = rest.pop("warm_up", None)
@@ -197,12 +198,12 @@ def _refuse_constant(text: str) -> None:
 
 
 class Setup(NamedTuple):
-    """An experiment made ready: the state before step 1 and all the data it will meet.
+    """A prepared experiment: the state before step 1 and all its data.
 
-    Sequences of `test` are visible tokens and the one to predict; `probes` are visible ones alone,
-    a small fixed set whose patterns are watched. `given` is the length of the prompt, which is not
-    predicted; of a task, the source: no two sequences of all the data have the same one. `exact`
-    are the `exact_losses` of the test.
+    Sequences of `test` are visible tokens and the one to predict; `probes` are visible ones only, a
+    small fixed set whose patterns are shown. `given` is the length of the prompt, which is not
+    predicted. No two sequences of a task's data have the same source. `exact` are the
+    `exact_losses` of the test.
     """
 
     state: TrainState
@@ -216,7 +217,7 @@ class Setup(NamedTuple):
 
 @fixed_numerics()
 def prepare(experiment: Experiment) -> Setup:
-    """Draw data and starting weights. The same experiment always gives the same ones."""
+    """Draw data and initial weights. The same experiment always gives the same ones."""
     generator, (probes, test, train_set) = experiment.generator, draw_data(experiment)
     return Setup(
         state=starting_state(experiment),
@@ -230,7 +231,7 @@ def prepare(experiment: Experiment) -> Setup:
 
 
 class Drawn(NamedTuple):
-    """Sequences of visible tokens and the one to predict: to watch, to test, and to train on."""
+    """Sequences of visible tokens and the one to predict: to show, to test, and to train on."""
 
     probes: Int[np.ndarray, "probes positions"]
     test: Int[np.ndarray, "test positions"]
@@ -239,20 +240,20 @@ class Drawn(NamedTuple):
 
 @fixed_numerics()
 def draw_data(experiment: Experiment) -> Drawn:
-    """Return the sequences of an experiment; its training set is empty where data are fresh.
+    """Return the sequences of an experiment; its training set is empty with fresh data.
 
     Raises:
-        OptionError: if the process has too few sequences to hold some out.
+        OptionError: If the process has too few sequences to hold some out.
     """
     generator, training = experiment.generator, experiment.training
     train_size = training.train_size if training.data == "fixed" else 0
-    # One draw for all, since a sampler is compiled for every size it is asked for.
+    # One draw for all, since a sampler is compiled for every size.
     size = PROBES + training.test_size + train_size
     process = FreshSource(generator, generator.start(), size, experiment.length + 1)
     key = jr.fold_in(_root(experiment), 1)
-    # Cut by NumPy, since JAX would compile a program for every part.
+    # Sliced in NumPy, since JAX would compile a program for every part.
     drawn = Drawn(*np.split(_drawn(process, key), (PROBES, PROBES + training.test_size)))
-    # All sources of a task differ already.
+    # All sources of a task already differ.
     if training.split == "independent" or generator.sources() is not None:
         return drawn
     sides: list[list[np.ndarray]] = [[], []]
@@ -269,7 +270,7 @@ def draw_data(experiment: Experiment) -> Drawn:
 
 
 def _drawn(process: FreshSource, key: Key[Array, ""]) -> Int[np.ndarray, "size positions"]:
-    """A batch of the process, that of a task without repeated sources."""
+    """Return a batch of the process, without repeated sources if it is a task."""
     drawn = np.asarray(_draw(process, key).tokens)
     if process.generator.sources() is None:
         return drawn
@@ -284,32 +285,32 @@ def _drawn(process: FreshSource, key: Key[Array, ""]) -> Int[np.ndarray, "size p
 def _without_repeats(
     sequences: Int[np.ndarray, "some positions"], source: int
 ) -> Int[np.ndarray, "fewer positions"]:
-    """The first of each source, in the order in which they were drawn."""
+    """Return the first sequence of each source, in the order in which they were drawn."""
     _, first = np.unique(sequences[:, :source], axis=0, return_index=True)
     return sequences[np.sort(first)]
 
 
 def build_model(experiment: Experiment) -> AbstractModel:
-    """The model at its starting weights."""
+    """Return the model with its initial weights."""
     return starting_state(experiment).model
 
 
 @fixed_numerics()
 def starting_state(experiment: Experiment) -> TrainState:
-    """The model at its starting weights, before the first step."""
-    # Built inside one compiled program: op by op, each would compile alone, which takes seconds.
+    """Return the model with its initial weights, before the first step."""
+    # Inside one compiled program: op by op, each would compile separately, which takes seconds.
     return _build(*_to_build(experiment))
 
 
 @fixed_numerics()
 def starting_form(experiment: Experiment) -> TrainState:
-    """`starting_state` with shapes and types in place of arrays; nothing is computed."""
+    """Return `starting_state` with shapes and types instead of arrays, without computing it."""
     options, shape, _, training = _to_build(experiment)
     return _form_of(options, shape, training)
 
 
 class _Shape(NamedTuple):
-    """What a model is built for; `source` is how many leading tokens are its source, if it asks."""
+    """The arguments for building a model; `source` is the length of the source, if it needs one."""
 
     vocab: int
     length: int
@@ -322,12 +323,12 @@ def _to_build(
     generator, key = experiment.generator, jr.fold_in(_root(experiment), 0)
     source = generator.given() if experiment.model.reads_source else None
     shape = _Shape(generator.vocabulary.size, experiment.length, source)
-    # The rest of it has no part in the state, and would have the same program compiled again.
+    # The other options do not affect the state, but would compile the same program again.
     training = Training(optimiser=experiment.training.optimiser, clip=experiment.training.clip)
     return experiment.model, shape, key, training
 
 
-# The same for all seeds: many runs of one model are read, sized and told apart by it.
+# Independent of the seed, since many runs of one model are read and measured by it.
 @functools.lru_cache(maxsize=64)
 def _form_of(options, shape, training):
     return eqx.filter_eval_shape(lambda: _state_of(options, shape, jr.key(0), training))
@@ -348,7 +349,7 @@ _draw = eqx.filter_jit(FreshSource.draw, compiler_options=dict(QUICKLY))
 
 
 def source_of(experiment: Experiment, sequences: Int[Array, "size positions"]) -> AbstractSource:
-    """Where its training steps take their sequences from; `sequences` is its training set."""
+    """Return where training steps take their sequences from; `sequences` is the training set."""
     generator, training = experiment.generator, experiment.training
     if training.data == "fresh":
         return FreshSource(generator, generator.start(), training.batch, experiment.length + 1)

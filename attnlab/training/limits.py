@@ -1,4 +1,4 @@
-"""What a machine takes on, and what a setting of options cannot learn."""
+"""What a machine allows, and what a setting of options cannot learn."""
 
 import dataclasses
 import math
@@ -15,19 +15,19 @@ from attnlab.optimum.best import Best, optimum
 from attnlab.training.experiment import Experiment, draw_data, starting_form
 from attnlab.training.sources import share_also_in
 
-# Multiplications of forward passes that a core makes, with their gradients, in about a second.
+# Multiplications of forward passes, with their gradients, that a core computes in a second.
 _WORK_A_SECOND, _MOST_AT_ONCE = 1e9, 100
-_ELSEWHERE = "or run attnlab on a machine of your own, where the cap is higher"
+_ELSEWHERE = "or run attnlab on your own machine, where the cap is higher"
 
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What a run may ask for at most, beside the bounds that options have of their own.
+    """The most that a run may use, besides the bounds of the options themselves.
 
-    `caps` holds the most for options of these names, wherever in an experiment they stand; `work`
-    is the most of `work(experiment)`, and `step_work` the most of it in one step, whose memory
-    grows with it. `runs` is how many are compared at most. `seconds` is how long a run trains
-    before it makes way for others, and `patience` how many seconds it goes on without a viewer.
+    `caps` are the maxima of options by name, anywhere in an experiment. `work` is the maximum of
+    `work(experiment)`, and `step_work` that of a single step, whose memory grows with it. `runs` is
+    the maximum of compared runs. `seconds` is how long a run trains before it makes way for others,
+    and `patience` how many seconds it continues without a viewer.
     """
 
     caps: Mapping[str, int] = dataclasses.field(default_factory=dict)
@@ -38,9 +38,9 @@ class Limits:
     patience: float = math.inf
 
 
-# On a machine of one's own.
+# On the user's own machine.
 OPEN = Limits()
-# On a machine that strangers share: a run of the most work takes a few minutes on one core.
+# On a shared machine: a run with maximum work takes a few minutes on one core.
 HOSTED = Limits(
     caps=MappingProxyType(
         {
@@ -66,15 +66,15 @@ HOSTED = Limits(
 
 
 def check_limits(experiment: Experiment, limits: Limits) -> None:
-    """Raise `OptionError` for the first option above its cap, or for too much work in all."""
+    """Raise `OptionError` for the first option above its cap, or for too much total work."""
     for _, name, _, value in fields(experiment):
         check_limit(name, value, limits)
     check_work(experiment, limits)
 
 
 def check_work(experiment: Experiment, limits: Limits, *, runs: int = 1) -> None:
-    """Raise `OptionError` if `runs` runs like this one ask for too much work in all."""
-    # Without a cap the size of the model need not be known, which takes a moment to trace.
+    """Raise `OptionError` if `runs` runs like this one are too much work in total."""
+    # Without a cap the size of the model is not needed, which takes a moment to trace.
     if limits.work == math.inf:
         return
     asked, steps = runs * work(experiment), experiment.training.steps
@@ -103,9 +103,9 @@ def check_work(experiment: Experiment, limits: Limits, *, runs: int = 1) -> None
 
 
 def check_comparison(experiments: Sequence[Experiment], limits: Limits, *, seeds: int) -> None:
-    """Raise `OptionError` for too many runs, or too much work in all, of each with `seeds` seeds.
+    """Raise `OptionError` for too many runs, or too much total work, with `seeds` seeds each.
 
-    What one of them asks for by itself is left to `check_limits`.
+    `check_limits` checks each of them.
     """
     runs, remedy = len(experiments) * seeds, f"Choose fewer values or seeds, {_ELSEWHERE}"
     if runs > limits.runs:
@@ -134,7 +134,7 @@ def check_limit(name: str, value: Any, limits: Limits) -> None:
 
 
 def work(experiment: Experiment) -> float:
-    """About how many multiplications a run's forward passes take: steps × batch × one sequence."""
+    """Return about how many multiplications the forward passes take: steps × batch × sequence."""
     training = experiment.training
     batch = training.train_size if training.batch_mode == "full" else training.batch
     of_a_sequence = experiment.model.work(
@@ -142,36 +142,35 @@ def work(experiment: Experiment) -> float:
         length=experiment.length,
         parameters=parameter_count(starting_form(experiment).model),
     )
-    # The model's own predictions take a pass of their own.
+    # The model's own predictions take an additional pass.
     passes = 2 if training.scheduled_sampling else 1
     return training.steps * batch * passes * of_a_sequence
 
 
 def steps_at_once(experiment: Experiment) -> int:
-    """Return how many steps of a run to compute in one call, which ends before a stop is heard.
+    """Return how many steps to compute in one call, which ends before a stop takes effect.
 
-    That is about a second of them, and at most 100.
+    About one second of steps, and at most 100.
     """
     a_step = work(experiment) / experiment.training.steps
     return max(1, min(_MOST_AT_ONCE, int(_WORK_A_SECOND / max(a_step, 1.0))))
 
 
-# Where there are more sequences, few of a test are drawn a second time.
+# With more sequences than this, few test sequences occur in training.
 _FEW_SEQUENCES = 20_000
-# The next token is nearly determined up to this share of the loss of a uniform guess.
+# Up to this share of a uniform guess's loss, the next token is nearly determined.
 _NEARLY_DETERMINED = 0.1
-# Less accuracy than this, and less loss in nats, is lost in the error of a test of 10,000
-# sequences.
+# Smaller gains of accuracy, or of loss in nats, are lost in the error of 10,000 test sequences.
 _NOTHING_TO_LEARN = 0.005
 
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What an experiment can come to, and what stands in its way in plain words.
+    """What an experiment can reach, and what prevents more, as text.
 
-    `best` is what the process allows from the visible tokens; `reachable` is a predictor whose loss
-    no model of the experiment's family can undercut, or None where no such bound above the floor
-    is known. Whether training gets there is another matter.
+    `best` is what the process allows given the visible tokens. `reachable` is a predictor whose
+    loss no model of the experiment's family can beat, or None if no such bound above the floor is
+    known. Whether training reaches it is a separate question.
     """
 
     best: Best
@@ -181,7 +180,7 @@ class Verdict:
 
 @fixed_numerics()
 def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
-    """What stands in the way of an experiment, from its settings alone; `most` as in `optimum`."""
+    """Return what prevents learning, from the settings alone; `most` as in `optimum`."""
     generator, length, model = experiment.generator, experiment.length, experiment.model
     best, reachable = optimum(generator, length, most).final, reachable_by(experiment)
     findings = [
@@ -197,9 +196,9 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
 
 @fixed_numerics()
 def reachable_by(experiment: Experiment) -> Best | None:
-    """`Verdict.reachable`.
+    """Return `Verdict.reachable`.
 
-    Not known of a task: many of its tokens count, and a bound for one is none for their mean.
+    Unknown for a task: many of its tokens count, and a bound for one does not bound their mean.
     """
     if experiment.generator.given():
         return None
@@ -209,9 +208,9 @@ def reachable_by(experiment: Experiment) -> Best | None:
 
 
 def _about_overlap(experiment: Experiment, best: Best) -> Iterator[Finding]:
-    """Which share of the test can be known by heart, where that may pass for what is to be learned.
+    """Return which share of the test could be memorised, if that could pass for learning.
 
-    That is where the next token is nearly determined, and there are few sequences.
+    That is if the next token is nearly determined, and there are few sequences.
     """
     vocab, training = experiment.generator.vocabulary.size, experiment.training
     many = vocab ** (experiment.length + 1) > _FEW_SEQUENCES
@@ -228,7 +227,7 @@ def _about_overlap(experiment: Experiment, best: Best) -> Iterator[Finding]:
 
 
 def _about_sight(experiment: Experiment, best: Best, reachable: Best | None) -> Iterator[Finding]:
-    """What the readout cannot see, of the tokens or of their order."""
+    """Return which tokens, or their order, the readout cannot see."""
     options, position = options_of(experiment.model), experiment.read_position
     word = experiment.generator.position_word
     seen = experiment.model.sees(position, experiment.length)
@@ -244,8 +243,8 @@ def _about_sight(experiment: Experiment, best: Best, reachable: Best | None) -> 
     if not experiment.model.sees_order() and known and len(seen) > 1:
         yield Finding(
             "position" if "position" in options else "model",
-            f"The order of the {word}s is invisible to this model, except which one is read out, "
-            "and this process depends on it."
+            f"This model does not see the order of the {word}s, except which one is read out. But "
+            "this process depends on it."
             + " Choose another `position`; rotary needs a `d_attn` of 2 or more."
             * ("position" in options),
         )
@@ -256,15 +255,15 @@ def _about_process(experiment: Experiment, best: Best, most: int | None) -> list
     findings = [*generator.findings(length)]
     if experiment.tests_more_than_trained:
         words = (
-            f"The loss `{experiment.training.loss}` asks for the last token of the target alone, "
-            "and all of them are tested. Choose the loss `next`."
+            f"The loss `{experiment.training.loss}` trains only the last token of the target; the "
+            "test counts all of them. Choose the loss `next`."
         )
         findings.append(Finding("loss", words))
     unigram = next(rung for rung in ladder(generator, length, most) if rung.name == "unigram").best
     gains = best.accuracy - unigram.accuracy, unigram.nll - best.nll
     if max(gains) < _NOTHING_TO_LEARN:
         words = (
-            "There is next to nothing to learn beyond how common each token is: that alone gives "
+            "There is next to nothing to learn beyond how common each token is. That alone gives "
             f"{_figures(unigram)}, the best prediction {_figures(best)}."
         )
         findings.append(Finding("generator", words))

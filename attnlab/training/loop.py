@@ -21,22 +21,22 @@ _EVEN_TESTS = 64
 
 
 class Schedule(NamedTuple):
-    """Steps at which a run is looked at, in order; models are kept at some of the tests."""
+    """Steps at which a run is evaluated, in order; at some of them the model is kept."""
 
     tests: tuple[int, ...]
     checkpoints: tuple[int, ...]
 
     def next_after(self, step: int) -> int:
-        """The first step after `step` at which anything is due, or the last one of all."""
+        """Return the first step after `step` at which anything is due, or the last one of all."""
         return self.tests[min(bisect.bisect_right(self.tests, step), len(self.tests) - 1)]
 
 
-# Of a run of which nothing but its steps is wanted.
+# For runs that only need their steps.
 NO_TESTS = Schedule((), ())
 
 
 def schedule(steps: int) -> Schedule:
-    """At most 64 checkpoints, log-spaced from step 0 to the last; tests there and between."""
+    """Return at most 64 log-spaced checkpoints from step 0 to the last, and tests in between."""
     spaced = np.geomspace(1, steps, min(_CHECKPOINTS - 1, steps))
     checkpoints = {0, *np.round(spaced).astype(int).tolist()}
     even = np.round(np.linspace(0, steps, _EVEN_TESTS)).astype(int).tolist()
@@ -59,8 +59,8 @@ class Progress(NamedTuple):
 class Look(NamedTuple):
     """A model and its test after `step` steps.
 
-    Looks that are no `test` of the schedule were asked for in passing; at a `checkpoint` the
-    model is to be kept. Where only the figures were kept the model is None.
+    Looks that are no `test` of the schedule were requested in passing. At a `checkpoint` the model
+    is to be kept. The model is None if only the results were kept.
     """
 
     step: int
@@ -74,7 +74,7 @@ Event = Progress | Look | Change
 
 
 class NotFiniteError(AttnlabError, ValueError):
-    """A loss or a weight that is not a finite number; `state` is the last good one."""
+    """A loss or a weight is not a finite number; `state` is the last good one."""
 
     def __init__(self, step: int, state: TrainState, training: Training):
         self.state = state
@@ -89,12 +89,12 @@ def _remedy(training: Training) -> str:
 
 
 def divergence(experiment: Experiment, setup: Setup, state: TrainState, test: Evaluation) -> str:
-    """Return why a run counts as failed at its last step, or an empty text if it does not.
+    """Return why a run counts as failed at its last step, or "" if it does not.
 
-    A run has diverged if its loss is above that of its starting weights, and more than twice that
-    of a uniform guess by more than two standard errors, both on the `test` sequences and on those
-    that it was trained on. A model that knows its training set by heart is bad on the test
-    sequences alone, and has not diverged.
+    A run has diverged if its loss exceeds that of its initial weights, and exceeds twice that of a
+    uniform guess by more than two standard errors, both on the `test` sequences and on its training
+    sequences. A model that has memorised its training set is bad only on the test sequences, and
+    has not diverged.
     """
     training, uniform = experiment.training, math.log(experiment.generator.vocabulary.size)
 
@@ -117,7 +117,7 @@ def divergence(experiment: Experiment, setup: Setup, state: TrainState, test: Ev
 
 
 class _Moment(NamedTuple):
-    """Where a chunk begins, and all that decides how it goes."""
+    """The start of a chunk, and everything that determines it."""
 
     state: TrainState
     source: AbstractSource
@@ -133,15 +133,15 @@ def run(
     changes: Sequence[Change] = (),
     plan: Schedule | None = None,
 ) -> Iterator[Event]:
-    """Train to the last step, and tell of every chunk, look and change on the way.
+    """Train, yielding an event for every chunk, evaluation and change of settings.
 
-    Without a `state` it begins with the starting weights; with one it goes on from there, and
-    begins with what comes after it. A chunk has at most `chunk` steps, or as many as that says
-    when it is called before each; 0 asks for a look instead. Looks are made by `plan`, by default
-    the `schedule` of the steps. The `changes` are made each after its step, as on a paused run.
+    Without a `state` it starts with the initial weights; with one it resumes, and yields what comes
+    after it. A chunk has at most `chunk` steps, or as many as that returns when called before each;
+    0 requests an evaluation instead. Evaluations follow `plan`, by default the `schedule` of the
+    steps. Each of the `changes` is made after its step, as on a paused run.
 
-    Raised: `NotFiniteError`, with the weights of the step before, as soon as a loss, a weight or
-    the loss of a look is not finite. Whatever came after that state is void.
+    Raises `NotFiniteError`, with the weights of the step before, as soon as a loss, a weight or the
+    loss of an evaluation is not finite. Everything after that state is void.
 
     >>> from attnlab import Experiment, Training, run
     >>> experiment = Experiment(training=Training(steps=3, train_size=100, test_size=100))
@@ -182,7 +182,7 @@ def run(
 def train(
     experiment: Experiment, setup: Setup, *, chunk: int = 100, changes: Sequence[Change] = ()
 ) -> Iterator[Progress]:
-    """The chunks of `run` alone, with no look between them.
+    """Yield the chunks of `run` only, without evaluations between them.
 
     >>> from attnlab import Experiment, Training, evaluate, prepare, train
     >>> experiment = Experiment(training=Training(steps=200))
@@ -198,7 +198,7 @@ def train(
 
 
 def _due(plan: Schedule, step: int, end: int) -> int:
-    """How far a chunk may go: to the next look, or to the end where none comes any more."""
+    """Return how far a chunk may go: to the next evaluation, or to the end."""
     due = plan.next_after(step) if plan.tests else end
     return min(due, end) if due > step else end
 
@@ -208,7 +208,7 @@ def _advance(moment: _Moment, setup: Setup, steps: int) -> tuple[TrainState, Los
 
 
 def look_at(state: TrainState, setup: Setup, training: Training, plan: Schedule) -> Look:
-    """A state tested. Weights may be finite and yet too large for that."""
+    """Evaluate a state. Weights may be finite and yet too large for that."""
     step = int(state.step)
     evaluation = evaluate(
         state.model, setup.test, readout=training.readout, given=setup.given, exact=setup.exact
@@ -225,14 +225,14 @@ def _look(before: _Moment, now: _Moment, setup: Setup, plan: Schedule) -> Look:
 
 
 def _state_before(bad: int, before: _Moment, now: _Moment, setup: Setup) -> TrainState:
-    """The state one step before `bad`, computed again, or the nearest to it that is known."""
+    """Return the state one step before `bad`, computed again, or the nearest known one."""
     start = now if int(now.state.step) < bad else before
     steps = max(0, bad - 1 - int(start.state.step))
     return _advance(start, setup, steps)[0] if steps else start.state
 
 
 def _first_bad(state: TrainState, losses: Losses) -> int | None:
-    """After how many steps of the chunk something was not finite, if anything was."""
+    """Return after how many steps of the chunk something was not finite, if anything was."""
     finite = np.isfinite(losses.nll) & np.isfinite(losses.objective)
     if not finite.all():
         return int(np.argmin(finite))

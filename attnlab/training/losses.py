@@ -1,4 +1,4 @@
-"""What training asks of a model, and what the model reads while it is asked."""
+"""Training losses, and what a model reads while they are computed."""
 
 from types import MappingProxyType
 from typing import NamedTuple
@@ -22,10 +22,10 @@ LOSSES = MappingProxyType(
 
 
 class SequenceLoss(NamedTuple):
-    """For one sequence, in nats: what is minimised, and -log p(final token) at the readout.
+    """For one sequence, in nats: the minimised loss, and -log p(final token) at the readout.
 
-    With the loss `next`, where not all tokens are asked, as those of a task's source: `nll` is the
-    mean over those that are.
+    With the loss `next`, if not all tokens count, as in a task, `nll` is the mean over those that
+    do.
     """
 
     objective: Float[Array, ""]
@@ -40,13 +40,13 @@ def sequence_loss(
     readout: str,
     visible: Int[Array, " visible"] | None = None,
 ) -> SequenceLoss:
-    """The loss of a name of `LOSSES` on an example whose last token is the final one.
+    """Return the loss of a name of `LOSSES` on an example whose last token is the final one.
 
-    With `visible` tokens the model reads these instead of the example's own, which it is still
-    asked for.
+    With `visible` tokens the model reads these instead of the example's own, which stay the
+    targets.
 
     Only the positions that count are computed: for `last` the readout alone. `next` leaves out
-    the tokens that are not asked.
+    tokens outside the loss.
     """
     length, final = example.tokens.size - 1, example.tokens[-1]
     position = readout_position(readout, length)
@@ -68,14 +68,13 @@ def sequence_loss(
 def mixed_in(
     model: AbstractModel, examples: Example, *, share: Float[Array, ""] | float, key: Key[Array, ""]
 ) -> Int[Array, "batch visible"]:
-    """The visible tokens of a batch, each that is asked replaced with probability `share`.
+    """Return a batch's visible tokens, replacing those in the loss with probability `share`.
 
-    In its place comes the token that the model thinks most probable after the true ones before
-    it. All are predicted at once by a first pass, of which no gradient is taken: so what a second
-    one reads in the place of a token does not follow from what it reads before it, as it would
-    where a target is written token after token. Bengio et al. (2015), "Scheduled sampling for
-    sequence prediction with recurrent neural networks", section 2.4; Mihaylova and Martins (2019),
-    "Scheduled sampling for transformers", section 3, on the two passes.
+    A replacement is the model's most probable token after the true ones before it. All are
+    predicted at once by a first pass without gradients. So a replacement does not follow from
+    earlier replacements, as it would in decoding token by token. Bengio et al. (2015), "Scheduled
+    sampling for sequence prediction with recurrent neural networks", section 2.4; Mihaylova and
+    Martins (2019), "Scheduled sampling for transformers", section 3, on the two passes.
     """
     own = jax.vmap(lambda example: _predicted(model, example))(examples)
     chosen = examples.asked[:, :-1] & (jr.uniform(key, own.shape) < share)
@@ -83,7 +82,7 @@ def mixed_in(
 
 
 def _predicted(model: AbstractModel, example: Example) -> Int[Array, " visible"]:
-    """Of every visible token the one in its place; the first is predicted by nobody."""
+    """Return the prediction of every visible token; the first has none."""
     tokens = example.tokens[:-1]
     logits = model(tokens, jnp.arange(tokens.size - 1))[0]
     own = jnp.argmax(logits, axis=-1).astype(tokens.dtype)

@@ -13,14 +13,14 @@ from attnlab.configuration.registry import Registry
 
 
 class AbstractOptimiser(Options, abc.ABC):
-    """A frozen dataclass whose fields are the options of one of optax's optimisers."""
+    """A frozen dataclass whose fields are the options of an optax optimiser."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
 
     @abc.abstractmethod
     def build(self, learning_rate: float | Float[Array, ""]) -> optax.GradientTransformation:
-        """The optimiser at that rate, which its state does not depend on."""
+        """Return the optimiser at that rate, which its state does not depend on."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,8 +78,8 @@ OPTIMISERS = Registry((Adam, AdamW, Sgd))
 class AbstractSchedule(Options, abc.ABC):
     """A learning-rate schedule: a frozen dataclass whose fields are its options.
 
-    It works in shares of a run rather than in steps, whose number may change while a run is
-    resumed and its compiled program stays.
+    It uses shares of a run instead of steps, whose number may change when a run is resumed with the
+    same compiled program.
     """
 
     name: ClassVar[str]
@@ -87,7 +87,7 @@ class AbstractSchedule(Options, abc.ABC):
 
     @abc.abstractmethod
     def share(self, done: Float[Array, ""]) -> float | Float[Array, ""]:
-        """Return the share of the learning rate when a share `done` of all steps is made.
+        """Return the factor on the learning rate when a share `done` of all steps is made.
 
         Args:
             done: (step + 1) / (steps + 1), above 0 and below 1.
@@ -130,16 +130,18 @@ class WarmUpCosine(AbstractSchedule):
 
 @dataclasses.dataclass(frozen=True)
 class InverseSquareRoot(AbstractSchedule):
-    """min(t / w, √(w / t)) for the share t of the run and the warm-up w: 1 at its end.
+    """min(t / w, √(w / t)) for the share t of the run and the warm-up w; 1 at its end.
 
     References:
-        Vaswani et al. (2017), "Attention is all you need", equation 3, over its value at the
-        end of the warm-up.
+        Vaswani et al. (2017), "Attention is all you need", equation 3, divided by its value
+        at the end of the warm-up.
 
     """
 
     name: ClassVar[str] = "inverse-square-root"
-    summary: ClassVar[str] = "Linear warm-up from 0, then decay with the root of the steps."
+    summary: ClassVar[str] = (
+        "Linear warm-up from 0, then decay with the inverse square root of the steps."
+    )
 
     warm_up: float = _warm_up_option()
 

@@ -1,4 +1,4 @@
-"""Named experiments: one to begin with, a blog post's rows as published, and corrected ones."""
+"""Presets: one to start with, a blog post's rows as published, and corrected ones."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping
@@ -39,8 +39,8 @@ class Preset:
 
 
 FIRST_PRESET = "three-heads"
-# Learns what can be learned in some ten seconds. Of six seeds the first one parts its heads most
-# clearly: each of the three has most of its attention on a position of its own.
+# Learns what can be learned in some ten seconds. Among six seeds, the first separates its heads
+# best: each of the three has most of its attention on a different position.
 _FIRST = Preset(
     "A transformer with three heads on recall: each head finds one of the days that determine "
     "the next.",
@@ -82,8 +82,7 @@ _CORRECTED = {
 _SOLVING = Training(
     steps=2_000, data="fresh", batch=256, learning_rate=0.01, schedule="warm-up-cosine"
 )
-# What came of each over seeds, and of 5,000 fixed sequences in the place of fresh ones, is in
-# `docs/solved.md`.
+# Results over seeds, and with 5,000 fixed instead of fresh sequences, are in `docs/solved.md`.
 _SOLVED = {
     "markov": Experiment(generator=Markov(), model=TransformerOptions(), training=_SOLVING),
     "recall": Experiment(generator=Recall(), model=TransformerOptions(), training=_SOLVING),
@@ -91,7 +90,7 @@ _SOLVED = {
     "ndays-15": Experiment(
         generator=NDays(n=15), length=15, model=TransformerOptions(), training=_SOLVING
     ),
-    # Six days decide: fewer heads miss one of them with some seeds.
+    # Six days decide: with fewer heads some seeds miss one of them.
     "dotmod": Experiment(generator=DotMod(), model=TransformerOptions(heads=6), training=_SOLVING),
     "hmm": Experiment(generator=HiddenMarkov(), model=TransformerOptions(), training=_SOLVING),
 }
@@ -100,7 +99,7 @@ _SOLVED = {
 _WRITING = Training(loss="next", steps=2_000, data="fresh", batch=256, schedule="warm-up-cosine")
 _TASKS = {
     "cards-encoder-decoder": Preset(
-        "A transformer reads a hand of five cards, and another lays them in order.",
+        "A transformer reads a hand of five cards, and another writes them in order.",
         Experiment(
             generator=Cards(),
             model=EncoderDecoderOptions(),
@@ -108,17 +107,18 @@ _TASKS = {
         ),
     ),
     "cards-rnn-attention": Preset(
-        "Five cards in order by a recurrent network that attends to all states of another.",
+        "Five cards in order, by a recurrent network that attends to all states of another.",
         Experiment(generator=Cards(), model=RNNAttentionOptions(hidden_size=64), training=_WRITING),
     ),
     "cards-bottleneck": Preset(
-        "As `cards-rnn-attention`, of the same width and steps, with the last state alone.",
+        "Like `cards-rnn-attention`, with the same width and steps, but only the last state.",
         Experiment(
             generator=Cards(), model=RNNBottleneckOptions(hidden_size=64), training=_WRITING
         ),
     ),
     "reverse-rnn-attention": Preset(
-        "Ten letters backwards by a recurrent network with attention: its alignment is a diagonal.",
+        "Ten letters backwards, by a recurrent network with attention: its alignment is a "
+        "diagonal.",
         Experiment(generator=Reverse(), model=RNNAttentionOptions(), training=_WRITING),
     ),
 }
@@ -127,7 +127,7 @@ _TASKS = {
 class _Switch(NamedTuple):
     """A change of options of the model or of the training, and the accuracies after it.
 
-    Those of the processes of `_SWITCHED`, in their order.
+    The accuracies are those of the processes of `_SWITCHED`, in this order.
     """
 
     name: str
@@ -137,12 +137,12 @@ class _Switch(NamedTuple):
     training: Mapping[str, Any] = MappingProxyType({})
 
 
-# Accuracies are means over the seeds of the result that comes with the program, on 10,000 test
-# sequences: `python -m attnlab reproduce --shipped --part ladder`.
+# Accuracies are means over the seeds of the shipped result, on 10,000 test sequences: `python -m
+# attnlab reproduce --shipped --part ladder`.
 _SWITCHES = (
     _Switch("mask", "the mask is causal", (0.415, 0.404), model={"mask": "causal"}),
     _Switch("readout", "the last day predicts", (0.414, 0.457), training={"readout": "last"}),
-    _Switch("loss", "no other day is asked", (0.398, 0.504), training={"loss": "last"}),
+    _Switch("loss", "only the last day is trained", (0.398, 0.504), training={"loss": "last"}),
     _Switch(
         "minibatch",
         "256 sequences a step",
@@ -172,14 +172,14 @@ _SWITCHED = {"recall": 0.373, "dotmod": 0.447}
 
 
 class Thrown(NamedTuple):
-    """A switch of a ladder: the preset that has it and those before it, and what it changes."""
+    """A switch of a ladder: the preset with it and all before it, and what it changes."""
 
     preset: str
     says: str
 
 
 def switches_of(process: str) -> tuple[Thrown, ...]:
-    """From the published head, which is the first, to one that learns `process`, in their order.
+    """Return the switches from the published head to one that learns `process`, in order.
 
     >>> [thrown.preset for thrown in switches_of("recall")][:2]
     ['published-recall-attention', 'recall-1-mask']
@@ -190,7 +190,7 @@ def switches_of(process: str) -> tuple[Thrown, ...]:
 
 
 def _switched(process: str) -> Iterator[tuple[_Switch, Experiment]]:
-    """The published head on the process, with one switch after another thrown."""
+    """Return the published head on the process, with one switch after the other."""
     generator, size = _PUBLISHED_PROCESSES[process]
     experiment = _published(generator, size, _PUBLISHED_ATTENTION, "published", "first")
     for switch in _SWITCHES:
@@ -229,8 +229,8 @@ def _all_presets() -> dict[str, Preset]:
     }
     presets |= {
         f"solved-{name}": Preset(
-            f"{name}, learned as well as it can be by a transformer of one layer on fresh "
-            "sequences; of 5,000 fixed ones it would learn the sequences by heart.",
+            f"{name}, learned as well as possible by a transformer of one layer on fresh "
+            "sequences; it would memorise 5,000 fixed ones.",
             experiment,
         )
         for name, experiment in _SOLVED.items()

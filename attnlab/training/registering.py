@@ -1,4 +1,4 @@
-"""Processes, models, positions, optimisers and schedules of a user's own."""
+"""User-defined processes, models, positions, optimisers and schedules."""
 
 import dataclasses
 import importlib
@@ -29,12 +29,12 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def register(kind: type) -> type:
-    """Make a class of your own known to links, run files, the library, workers and the app.
+    """Make your own class known to links, run files, the library, workers and the app.
 
-    Its kind follows from what it inherits from: a process, task, model, positional encoding,
-    optimiser or learning-rate schedule. Worker processes import the module that defines it, so it
-    has to be defined at the top level of a module or script. To register a class of the same name
-    and module again replaces the earlier one, as a notebook needs.
+    Its kind follows from its base class: a process, task, model, positional encoding, optimiser or
+    learning-rate schedule. Worker processes import the module that defines it, so define it at the
+    top level of a module or script. Registering a class of the same name and module again replaces
+    the earlier one, as a notebook needs.
 
     >>> @register
     ... @dataclasses.dataclass(frozen=True)
@@ -52,14 +52,14 @@ def register(kind: type) -> type:
         The class, so that it works as a decorator.
 
     Raises:
-        OptionError: if its `name` is taken or not made of small letters, digits and hyphens.
-        TypeError: if it is not a frozen dataclass of one of these kinds.
+        OptionError: If its `name` is taken, or not made of lower-case letters, digits and hyphens.
+        TypeError: If it is not a frozen dataclass of one of these kinds.
 
     """
     registry = _registry_of(kind)
     name = getattr(kind, "name", None)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        problem = "not small letters and digits with hyphens between them"
+        problem = "not lower-case letters, digits and hyphens between them"
         raise OptionError("name", name, problem, "Choose a name such as 'my-model'")
     for _, other in _REGISTRIES:
         taken = other.get(name)
@@ -72,19 +72,19 @@ def register(kind: type) -> type:
 
 
 def unregister(kind: type) -> None:
-    """Take back `register`. A class that is not registered is left as it is."""
+    """Undo `register`. Does nothing if the class is not registered."""
     _registry_of(kind).remove(kind)
 
 
 def added_classes(experiment: Experiment) -> tuple[tuple[str, str], ...]:
-    """Return module and name of every registered class of an experiment that is a user's own."""
+    """Return module and name of every user-defined class of an experiment."""
     parts = [experiment, *(field.value for field in fields(experiment) if field.option.registry)]
     own = {kind for _, registry in _REGISTRIES for kind in registry.added()}
     return tuple(path_of(type(part)) for part in parts if type(part) in own)
 
 
 def register_by_path(paths: Iterable[tuple[str, str]]) -> None:
-    """Register classes in a worker process: those that `added_classes` named."""
+    """Register classes in a worker process: those that `added_classes` returned."""
     for path in paths:
         kind = at_path(*path)
         if _registry_of(kind).get(kind.name) is not kind:

@@ -1,4 +1,4 @@
-"""How much was learned of what is possible, and how much of a task training meets."""
+"""The share learned of what is possible, and the share of a task that training sees."""
 
 import math
 from typing import NamedTuple
@@ -10,11 +10,11 @@ from attnlab.optimum import Best
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
 
-# A process whose floor is this near to a uniform guess has nothing in it to learn.
+# A floor this close to a uniform guess leaves nothing to learn.
 _NOTHING = 1e-4
 # Within this many standard errors a loss counts as equal to the floor.
 _ERRORS = 2.0
-# Of a standard normal, 95 % lie below.
+# The 95 % quantile of a standard normal.
 _LEVEL = 1.645
 
 
@@ -33,10 +33,10 @@ class AboveFloor(NamedTuple):
 
 
 def above_floor(test: Evaluation | Best, floor: Best) -> AboveFloor:
-    """Return the `excess` of a test, or without one its loss minus the floor.
+    """Return the `excess` of a test or, without one, its loss minus the floor.
 
-    Both estimate the same; the error of the `excess` is far smaller, since it is that of a
-    difference on the same sequences, and an estimated floor adds nothing to it.
+    Both estimate the same, but the error of the `excess` is far smaller: it is a difference on the
+    same sequences, and does not include the error of an estimated floor.
     """
     if getattr(test, "excess", None) is not None:
         return AboveFloor(test.excess, test.excess_stderr)
@@ -45,9 +45,9 @@ def above_floor(test: Evaluation | Best, floor: Best) -> AboveFloor:
 
 
 def learned_share(test: Evaluation | Best, floor: Best, vocab: int) -> LearnedShare | None:
-    """Return 1 - above_floor / (uniform - floor), or None where a uniform guess is the optimum.
+    """Return 1 - above_floor / (uniform - floor), or None if a uniform guess is the optimum.
 
-    The error is that of the test, and of the floor where that is estimated.
+    The error is that of the test, and of the floor if it is estimated.
     """
     span = np.log(vocab) - floor.nll
     if span < _NOTHING:
@@ -62,12 +62,12 @@ def learned_share(test: Evaluation | Best, floor: Best, vocab: int) -> LearnedSh
 
 
 def is_at_floor(test: Evaluation, floor: Best, tokens: int) -> bool:
-    """Return whether the `tokens` that were tested cannot distinguish the model from the process.
+    """Return whether the `tokens` tested cannot distinguish the model from the process.
 
-    With an `excess` that is the likelihood-ratio test at 5 %. Could the tokens have come from the
-    model? Near the true distribution the sum of their n log ratios is then normal, with variance
+    With an `excess` this is the likelihood-ratio test at 5 %. If the tokens came from the model,
+    and that is near the true distribution, the sum of their n log ratios is normal, with variance
     nσ² and mean -nσ²/2 (van der Vaart 1998, "Asymptotic statistics", example 7.3); σ²/n is the
-    squared error of the excess. Without one it is whether the loss is within two errors of the
+    squared error of the excess. Without an `excess`, the loss must be within two errors of the
     floor.
     """
     above = above_floor(test, floor)
@@ -79,14 +79,14 @@ def is_at_floor(test: Evaluation, floor: Best, tokens: int) -> bool:
 
 
 def share_in_training(experiment: Experiment) -> float:
-    """Return the expected share of a task's sources that training meets.
+    """Return the expected share of a task's sources that training sees.
 
-    Every draw takes one of N sources: all S of the task if data are fresh, else those of the
-    training set. The N sources then meet n draws with replacement in a share of 1 - (1 - 1/N)^n.
-    A full batch meets the whole training set.
+    Every draw takes one of N sources: all S of the task with fresh data, otherwise those of the
+    training set. n draws with replacement see a share of 1 - (1 - 1/N)^n of them. A full batch sees
+    the whole training set.
 
     Raises:
-        OptionError: if the process has no source.
+        OptionError: If the process has no source.
 
     >>> from attnlab.generators import Cards
     >>> round(share_in_training(Experiment(generator=Cards(hand=5))), 8)

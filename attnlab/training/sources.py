@@ -15,9 +15,9 @@ from jaxtyping import Array, Bool, Int, Key, PyTree
 
 from attnlab.generators import AbstractGenerator
 
-# For programs that run once and are over in milliseconds. At this level LLVM takes half the time,
-# and drawn tokens and weights have the same bits; sums may be rounded otherwise, so that a program
-# that trains or tests is none of these.
+# For programs that run once, for milliseconds. At this level LLVM takes half the time, and drawn
+# tokens and weights have the same bits. Sums may be rounded differently, so programs that train or
+# test do not use it.
 QUICKLY = MappingProxyType({"xla_backend_optimization_level": 1})
 
 
@@ -37,8 +37,8 @@ def is_held_out(
 ) -> Bool[np.ndarray, " some"]:
     """Return which sequences are for the test, by a hash of their visible tokens and the seed.
 
-    The last token, which is predicted, has no part in it: its distribution after the others is
-    the same on both sides.
+    The last token, which is predicted, is not hashed: its distribution given the others is the same
+    on both sides.
     """
     code = np.full(len(sequences), seed + 1, np.uint64)
     for tokens in sequences[:, :-1].T:
@@ -59,9 +59,9 @@ def share_also_in(
 
 
 class Example(NamedTuple):
-    """What a model is trained and tested on; in a batch every part has a leading axis.
+    """Tokens that a model is trained and tested on; in a batch every part has a leading axis.
 
-    The tokens that are `asked` count in loss and test; the others are only read.
+    The `asked` tokens count in loss and test; the others are only read.
     """
 
     tokens: Int[Array, "*batch time"]
@@ -69,7 +69,7 @@ class Example(NamedTuple):
 
 
 def as_examples(tokens: Int[Array, "batch time"], *, given: int = 0) -> Example:
-    """Return a batch all of whose tokens are asked but the first `given` ones."""
+    """Return a batch in which all tokens count except the first `given` ones."""
     return Example(
         tokens=tokens,
         asked=jnp.broadcast_to(jnp.arange(tokens.shape[1]) >= given, tokens.shape),
@@ -81,11 +81,11 @@ class AbstractSource(eqx.Module):
 
     @abc.abstractmethod
     def draw(self, key: Key[Array, ""]) -> Example:
-        """The batch of one step."""
+        """Draw the batch of one step."""
 
     @abc.abstractmethod
     def with_batch(self, batch: int) -> "AbstractSource":
-        """The same source with batches of another size."""
+        """Return the same source with another batch size."""
 
 
 class MinibatchSource(AbstractSource):

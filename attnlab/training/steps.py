@@ -34,9 +34,9 @@ from attnlab.training.optimisers import (
 )
 from attnlab.training.sources import SPLITS, AbstractSource
 
-# The most steps of one compiled chunk; longer waits for an answer than this would be felt.
+# Maximum number of steps of a compiled chunk; longer ones would delay a response noticeably.
 CHUNK_CAPACITY = 1024
-# No step has this number: what else is drawn in a step leaves its batch as it is.
+# No step has this number, so other draws of a step do not affect its batch.
 _BESIDE_STEPS = 2**31 - 1
 
 
@@ -44,10 +44,10 @@ _BESIDE_STEPS = 2**31 - 1
 class Training(Options):
     """How a model is trained and tested.
 
-    Refused: a full batch of fresh samples, a full batch above the cap of `batch`, and
-    `scheduled_sampling` with another loss than `next`. It is `mixed_in`, with a probability that
-    rises linearly with the steps from 0 to the value of the option at the last one that the run is
-    then to have. Losses of the training are then those after the mixed tokens.
+    Raises `OptionError` for a full batch of fresh samples, a full batch above the cap of `batch`,
+    and `scheduled_sampling` with a loss other than `next`. `scheduled_sampling` is the probability
+    of `mixed_in` at the last step, to which it rises linearly from 0. Training losses are then
+    those after the mixed tokens.
     """
 
     name: ClassVar[str] = "training"
@@ -65,7 +65,7 @@ class Training(Options):
     optimiser: AbstractOptimiser = option(
         Adam(), "The update rule for the weights.", registry=OPTIMISERS
     )
-    # The high cap lets a person see a run that diverges.
+    # The high cap lets users see a run that diverges.
     learning_rate: float = option(
         0.005, "Step size of the optimiser.", low=1e-6, high=1000.0, logarithmic=True
     )
@@ -74,15 +74,15 @@ class Training(Options):
     )
     clip: float = option(
         0.0,
-        "Gradient clipping: a gradient of larger norm is scaled down to this. 0: no clipping.",
+        "Gradient clipping: gradients of larger norm are scaled down to this. 0: no clipping.",
         low=0.0,
         high=1000.0,
     )
     scheduled_sampling: float = option(
         0.0,
-        "Of a task: probability, at the last step, that the model reads its own prediction of a "
-        "target token in the place of the true one. It rises from 0 with the steps. The training "
-        "loss is then that after such tokens; the test gives the true ones.",
+        "For tasks: probability, at the last step, that the model reads its own prediction "
+        "instead of the true target token. It rises from 0 with the steps. The training loss is "
+        "computed with these tokens, the test loss with the true ones.",
         low=0.0,
         high=1.0,
     )
@@ -102,7 +102,7 @@ class Training(Options):
         5_000, "Sequences in the fixed training set.", low=1, high=100_000, label="data set size"
     )
     test_size: int = option(
-        10_000, "Sequences that loss and accuracy are measured on.", low=100, high=100_000
+        10_000, "Sequences for measuring loss and accuracy.", low=100, high=100_000
     )
     split: str = option(
         "independent",
@@ -111,7 +111,7 @@ class Training(Options):
         label="test set",
     )
 
-    # No option: earlier scripts name the schedule by a text, and give its warm-up beside it.
+    # Not an option: earlier scripts name the schedule as text, with its warm-up separately.
     warm_up: float | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def __post_init__(self):
@@ -120,7 +120,7 @@ class Training(Options):
         object.__setattr__(self, "warm_up", None)
         super().__post_init__()
         if self.scheduled_sampling and self.loss != "next":
-            problem = f"the loss '{self.loss}' does not ask for every token of a target"
+            problem = f"the loss '{self.loss}' does not include every token of a target"
             remedy = "Choose 0, or the loss 'next'"
             raise OptionError("scheduled_sampling", self.scheduled_sampling, problem, remedy)
         if self.split == "held out" and self.data == "fresh":
@@ -146,14 +146,14 @@ class Training(Options):
 
 
 def schedule_of(name: str, warm_up: float | None = None) -> AbstractSchedule:
-    """Return the schedule of that name, with the warm-up that earlier records have beside it."""
+    """Return the schedule of that name, with the separate warm-up of earlier records."""
     kind = SCHEDULES[name]
     if warm_up is None or "warm_up" not in options_of(kind):
         return kind()
     return kind(warm_up=warm_up)
 
 
-# What a run can go on with in another value: nothing that it has learned depends on them.
+# A run can continue with other values of these: nothing that it has learned depends on them.
 AMENDABLE = ("learning_rate", "batch", "steps")
 
 
@@ -166,14 +166,14 @@ class TrainState(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """Of each step, before its update, the batch means in nats: see `SequenceLoss`."""
+    """The batch means of each step before its update, in nats: see `SequenceLoss`."""
 
     objective: Float[np.ndarray, " steps"]
     nll: Float[np.ndarray, " steps"]
 
 
 def initial_state(model: AbstractModel, training: Training) -> TrainState:
-    """Before the first step."""
+    """Return the state before the first step."""
     parameters = eqx.filter(model, eqx.is_array)
     return TrainState(model, _optimiser(training, 0.0).init(parameters), jnp.int32(0))
 
@@ -188,7 +188,7 @@ def _optimiser(
 
 
 def as_compiled(training: Training) -> Training:
-    """With all at its default that no program depends on: a run may go on with other values."""
+    """Return the training with defaults for options that no program depends on."""
     free = {name: default_of(Training, name) for name in ("learning_rate", "steps")}
     return dataclasses.replace(training, **free)
 
@@ -202,11 +202,11 @@ def advance(
     key: Key[Array, ""],
     steps: int,
 ) -> tuple[TrainState, Losses]:
-    """`steps` updates by the optimiser, at most `CHUNK_CAPACITY` of them.
+    """Make `steps` updates by the optimiser, at most `CHUNK_CAPACITY` of them.
 
     Step s draws its batch with `fold_in(key, s)`, so the result does not depend on how a run is
-    cut into chunks. The number of steps is an argument of one compiled loop rather than its
-    shape: the same program serves a single step and a chunk of any length.
+    divided into chunks. The number of steps is an argument of one compiled loop, not its shape: the
+    same program serves a single step and a chunk of any length.
     """
     if not 0 <= steps <= CHUNK_CAPACITY:
         raise ValueError(
@@ -235,10 +235,10 @@ def take_steps(
     key: Key[Array, ""],
     steps: Int[Array, ""],
 ) -> tuple[TrainState, tuple[Float[Array, " capacity"], Float[Array, " capacity"]]]:
-    """The loop of `advance` before it is compiled, so that many runs can be mapped over.
+    """The loop of `advance` before compilation, so that many runs can be mapped over.
 
-    Of `training` the rate and the number of steps are not looked at: those are arguments. The
-    losses are filled up to `CHUNK_CAPACITY` with zeros.
+    The rate and the number of steps of `training` are ignored: those are arguments. The losses are
+    padded to `CHUNK_CAPACITY` with zeros.
     """
     loss_of = partial(sequence_loss, loss=training.loss, readout=training.readout)
     parameters, rest = eqx.partition(state.model, eqx.is_array)
@@ -277,6 +277,6 @@ _advance = eqx.filter_jit(take_steps)
 
 
 def is_finite(model: AbstractModel) -> bool:
-    """Whether every parameter is a finite number."""
+    """Return whether every parameter is a finite number."""
     leaves = jax.tree.leaves(eqx.filter(model, eqx.is_array))
     return all(bool(np.isfinite(leaf).all()) for leaf in leaves)

@@ -162,7 +162,7 @@ def test_values_and_files_above_their_caps_are_refused_and_nothing_is_left_on_th
     train.fill("steps", 20_001)
     message = train.message("steps is 20001")
     expect(message).to_contain_text("more than the cap of 20,000 on this server")
-    expect(message).to_contain_text("or run attnlab on a machine of your own")
+    expect(message).to_contain_text("or run attnlab on your own machine")
     expect(train.button("start")).to_be_disabled()
     train.fill("steps", 50)
     expect(message).to_have_count(0)

@@ -48,11 +48,11 @@ FINDINGS = {
     "all weights 1": (
         "initialisation", Experiment(model=AttentionOptions(initialisation="ones"), length=4)
     ),
-    "may look at the very token": (
+    "may see the very token": (
         "mask",
         Experiment(model=AttentionOptions(mask="none"), training=Training(loss="next"), length=4),
     ),
-    "asks every position for the final token": (
+    "every position must predict the final token": (
         "loss", Experiment(training=Training(loss="published"), length=4)
     ),
     "read out at day": ("readout", Experiment(training=Training(readout="first"), length=4)),
@@ -96,7 +96,7 @@ def test_of_a_task_they_speak_of_tokens_and_not_of_a_readout_that_it_has_not():
     assert feasibility(experiment).reachable is None
     findings = feasibility(experiment).findings
     told = " ".join(finding.text for finding in findings)
-    assert "asks every position for the final token" in told
+    assert "every position must predict the final token" in told
     assert "readout" not in {finding.option for finding in findings}
     assert not re.search(r"\bdays?\b", told, re.IGNORECASE)
 
@@ -148,14 +148,14 @@ def test_with_the_loss_published_positions_that_see_everything_are_no_hindrance(
     findings = feasibility(
         Experiment(model=model, training=Training(loss="published"), length=4)
     ).findings
-    assert not any("asks every position" in finding.text for finding in findings)
+    assert not any("every position must predict" in finding.text for finding in findings)
 
 
 def test_hidden_recalled_days_are_named_with_the_best_that_is_left():
     experiment, joint = on("recall-hidden-all-but-one")
     verdict = feasibility(experiment)
     assert any(finding.text.startswith("Days 1 and 2, which") for finding in verdict.findings)
-    assert any("a length of 5 shows them all" in finding.text for finding in verdict.findings)
+    assert any("a length of 5 shows all days" in finding.text for finding in verdict.findings)
     assert verdict.best.nll == pytest.approx(oracles.floor(joint), abs=CLOSE)
     longer = dataclasses.replace(experiment, length=5)
     assert not any("table reads" in finding.text for finding in feasibility(longer).findings)

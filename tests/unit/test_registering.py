@@ -153,9 +153,9 @@ def test_a_class_that_is_defined_again_takes_the_place_of_the_earlier_one():
     [
         ("constant", "another class has it"),
         ("markov", "another class has it"),
-        ("My Schedule", "not small letters"),
-        ("", "not small letters"),
-        (None, "not small letters"),
+        ("My Schedule", "not lower-case letters"),
+        ("", "not lower-case letters"),
+        (None, "not lower-case letters"),
     ],
 )
 def test_a_name_that_is_taken_or_no_name_is_refused(name, problem):
