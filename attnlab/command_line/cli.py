@@ -1,13 +1,13 @@
 """`python -m attnlab`: sample sequences, train models, compare them, and show the best possible.
 
 Results go to standard output, progress to standard error, both in UTF-8. A bad argument ends with
-status 2 and one line that names the remedy.
+status 2 and one line that states the remedy.
 
-Ctrl-C: one line that says how far the command came, and status 130 = 128 + SIGINT. Python hears it
-between two calls of compiled code, so it waits for a compilation or a chunk of steps to end.
-A closed pipe, such as that to `head -1`: silence, and status 141 = 128 + SIGPIPE, as shells report
-for any program. A failed write, such as to a full disk: one line with the reason, and status 1.
-Both hold for standard error too.
+Ctrl-C: one line that says how far the command got, and status 130 = 128 + SIGINT. Python notices it
+between two calls of compiled code, so it waits for a compilation or a chunk of steps to end. A
+closed pipe, such as that to `head -1`: no message, and status 141 = 128 + SIGPIPE, as shells report
+it. A failed write, such as to a full disk: one line with the reason, and status 1. Both also apply
+to standard error.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from attnlab.runs.library import library_folder
 
 
 class _Command(NamedTuple):
-    """Its flags, and what it does with their values; the exit status."""
+    """Its flags, and the function that runs it and returns the exit status."""
 
     add: Callable[[argparse._SubParsersAction], None]
     run: Callable[[dict[str, Any], Doing], int]
@@ -54,15 +54,15 @@ _COMMANDS = MappingProxyType(
 
 
 def main(arguments: Sequence[str] | None = None, doing: Doing | None = None) -> int:
-    """Run one command; the exit status. `doing` is told how far it came."""
+    """Run one command and return its exit status; `doing` receives how far it got."""
     fix_numerics()
     values = vars(_parser().parse_args(arguments))
-    # Python before 3.13 gives an empty list for the value of `--length=--`.
+    # Python before 3.13 returns an empty list for the value of `--length=--`.
     values |= {name: "--" for name, value in values.items() if value == [] and name != "numbers"}
     parsed = {name: value for name, value in values.items() if value is not None}
     name = parsed.pop("command")
     try:
-        # Before anything is computed: a run that is done could not be kept otherwise.
+        # Before anything is computed: otherwise a finished run could not be kept.
         library_folder(os.environ)
         if name != "runs":
             check_devices()
@@ -95,12 +95,12 @@ def is_installed_command() -> bool:
 
 
 def status_of(command: Callable[[Doing], int]) -> int:
-    """Run a command and return its exit status, also where it ends early."""
+    """Run a command and return its exit status, even if it ends early."""
     if sys.stderr is None:
         # Closed by the user; `print` would take None for standard output.
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     for stream in filter(None, (sys.stdout, sys.stderr)):
-        # Whatever the environment says: many encodings lack the symbols of processes.
+        # Regardless of the environment: many encodings lack the symbols of processes.
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     doing = Doing()
     try:
@@ -126,7 +126,7 @@ def status_of(command: Callable[[Doing], int]) -> int:
 
 
 def _discard_output() -> None:
-    """Drop what is still buffered: Python would try to write it again when it ends."""
+    """Drop what is still buffered: Python would try to write it again at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in filter(None, (sys.stdout, sys.stderr)):
         os.dup2(nowhere, stream.fileno())

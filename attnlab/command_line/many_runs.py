@@ -1,4 +1,4 @@
-"""`compare` and `reproduce`: many runs over seeds, how they are carried out, and their results."""
+"""`compare` and `reproduce`: many runs over seeds, how they are run, and their results."""
 
 import argparse
 import json
@@ -48,7 +48,7 @@ _MOST_WORKERS = 1_000
 
 
 def add_reuse(command: argparse.ArgumentParser) -> None:
-    """Add the flags that say which runs of the library are not trained again."""
+    """Add the flags that say which runs of the library are trained again."""
     reuse = command.add_mutually_exclusive_group()
     reuse.add_argument(
         "--again", action="store_true", help="train every run, also those the library has"
@@ -61,7 +61,7 @@ def add_reuse(command: argparse.ArgumentParser) -> None:
 
 
 def take_reuse(parsed: dict[str, Any]) -> dict[str, bool]:
-    """Take the values of these flags out of the parsed arguments, for `carry_out`."""
+    """Remove the values of these flags from the parsed arguments, for `carry_out`."""
     return {name: parsed.pop(name, False) for name in ("again", "any_version")}
 
 
@@ -73,9 +73,9 @@ def carry_out(
     what: str,
     **reuse: bool,
 ) -> list[Result]:
-    """Return the results of the runs, those of the user's library included, and report progress.
+    """Return the results of the runs, including those in the user's library, and report progress.
 
-    `what` are the words behind their number; `reuse` are `again` and `any_version` of `run_all`.
+    `what` is the text after their number; `reuse` are `again` and `any_version` of `run_all`.
     """
     total, library, results = len(experiments), open_library(), []
     kept = "" if library is None else "; those that ended are in the library"
@@ -104,13 +104,13 @@ def _told(results: Iterator[Result]) -> Iterator[Result]:
 
 @contextmanager
 def executor_of(workers: str | None, address: str | None) -> Iterator[Executor | None]:
-    """Give worker processes, the workers of a Dask scheduler, or None for this process."""
+    """Yield worker processes, the workers of a Dask scheduler, or None for this process."""
     if workers is not None:
         with Processes(whole_number("workers", workers, 1, _MOST_WORKERS)) as pool:
             yield pool
     elif address is not None:
         with _client(address) as client:
-            # A lost task is tried again by Dask itself, as `allowed-failures` says.
+            # Dask itself retries a lost task, see `allowed-failures`.
             yield client.get_executor(retries=0)
     else:
         yield None
@@ -129,24 +129,24 @@ def _client(address: str) -> Any:
         remedy = "Set `distributed.comm.tls` in Dask's configuration, or name a tcp:// address"
         raise OptionError("dask", address, problem, remedy) from None
     except (OSError, TimeoutError, ValueError) as error:
-        remedy = "Name the address of a scheduler that runs, such as tcp://127.0.0.1:8786"
+        remedy = "Give the address of a running scheduler, such as tcp://127.0.0.1:8786"
         raise OptionError("dask", address, f"no answer from there ({error})", remedy) from None
 
 
 def add_compare(commands: argparse._SubParsersAction) -> None:
-    """The command `compare`."""
+    """Add the command `compare`."""
     comparing = commands.add_parser(
         "compare",
         add_help=False,
         help="train every combination of some options over seeds, and compare them",
         description=(
-            "Any option may have several values, between commas or, if it is a list of numbers "
-            "itself, between |. Runs that the library has are not trained again."
+            "Any option may have several values, separated by commas or, if it is itself a list "
+            "of numbers, by |. Runs in the library are not trained again."
         ),
     )
     comparing.add_argument("--preset", metavar="NAME,…", help="start from these experiments")
     comparing.add_argument("--seeds", default="5", help="how many seeds each (default 5)")
-    comparing.add_argument("--first-seed", default="0", help="the first of them (default 0)")
+    comparing.add_argument("--first-seed", default="0", help="the first seed (default 0)")
     where = comparing.add_mutually_exclusive_group()
     where.add_argument("--workers", help="number of worker processes on this machine")
     where.add_argument("--dask", metavar="ADDRESS", help="compute on this Dask scheduler's workers")
@@ -158,7 +158,7 @@ def add_compare(commands: argparse._SubParsersAction) -> None:
 
 
 def run_compare(parsed: dict[str, Any], doing: Doing) -> int:
-    """Train them all, and print a row for each setting."""
+    """Train all runs, and print a row for each setting."""
     as_json, as_csv = parsed.pop("json"), parsed.pop("csv")
     workers, address = parsed.pop("workers", None), parsed.pop("dask", None)
     reuse = take_reuse(parsed)
@@ -184,7 +184,7 @@ def run_compare(parsed: dict[str, Any], doing: Doing) -> int:
     else:
         for row in rows:
             print(_compared_line(row))
-    # Scripts check the status for whether there is any result.
+    # Scripts use the status to see whether there is any result.
     return 0 if any(row.finished for row in rows) else 1
 
 
@@ -194,19 +194,19 @@ def _compared_line(row: Row) -> str:
     if row.nll is not None:
         lines = ["  ".join(result_parts(row)), *seed_lines(row)]
     reasons = dict.fromkeys(each.reason for each in row.unfinished)
-    lines += [f"{len(row.unfinished) or 1} without figures: {reason}" for reason in reasons]
+    lines += [f"{len(row.unfinished) or 1} without results: {reason}" for reason in reasons]
     return "\n    ".join([setting, *lines])
 
 
 def add_reproduce(commands: argparse._SubParsersAction) -> None:
-    """The command `reproduce`."""
+    """Add the command `reproduce`."""
     usual = ", ".join(f"{part.seeds} of {name}" for name, part in PARTS.items())
     reproducing = commands.add_parser(
         "reproduce",
-        help="train what a blog post published over seeds, and say what it means",
+        help="train a blog post's experiments over seeds, and print what the results mean",
         description=(
-            f"Attention against a linear model, as in {POST}. Runs that the library has are not "
-            "trained again."
+            f"Attention against a linear model, as in {POST}. Runs in the library are not trained "
+            "again."
         ),
     )
     reproducing.add_argument("--seeds", help=f"how many seeds each (default {usual})")
@@ -229,7 +229,7 @@ def add_reproduce(commands: argparse._SubParsersAction) -> None:
 
 
 def run_reproduce(parsed: dict[str, Any], doing: Doing) -> int:
-    """Train them all, or read what was trained before, and print a row for each setting."""
+    """Train all runs, or read the shipped results, and print a row for each setting."""
     part, is_shipped = part_named(parsed["part"]), parsed["shipped"]
     if is_shipped:
         seeds = _shipped_seeds(part, parsed.get("seeds"))
@@ -256,7 +256,7 @@ def run_reproduce(parsed: dict[str, Any], doing: Doing) -> int:
 
 
 def made_in_words() -> str:
-    """Say where the shipped result comes from."""
+    """Return where the shipped results come from."""
     made = shipped().made
     return f"Made {made.date} with attnlab {made.attnlab} and JAX {made.jax} on {made.machine}."
 
@@ -287,7 +287,7 @@ def show_interval(interval: Interval) -> str:
 
 
 def result_parts(row: Row) -> list[str]:
-    """Return a row's results beside the best possible ones, each with its error or interval."""
+    """Return a row's results and the best possible ones, each with its error or interval."""
     best = row.references.best
     match = [] if row.exact_match is None else [f"exact match {show_interval(row.exact_match)}"]
     return [
@@ -299,7 +299,7 @@ def result_parts(row: Row) -> list[str]:
 
 
 def seed_lines(row: Row) -> list[str]:
-    """Return what several seeds came to one by one, and why their interval may not hold."""
+    """Return the results of each seed, and why their interval may be unreliable."""
     if len(row.finished) < 2:
         return []
     figure = "accuracy" if row.exact_match is None else "exact_match"

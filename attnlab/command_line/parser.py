@@ -1,4 +1,4 @@
-"""The parser of commands: errors of one line, help grouped by process and model, whole numbers."""
+"""The command-line parser: one-line errors, help grouped by process and model, integers."""
 
 import argparse
 import sys
@@ -15,7 +15,7 @@ from attnlab.training.optimisers import OPTIMISERS, SCHEDULES
 
 # More than the longest of argparse's own messages about usual arguments.
 _MOST_CHARACTERS = 300
-# A second name of an option's flag: a task is a process like any other.
+# A second name of an option's flag: a task is a process too.
 _ALSO = MappingProxyType({"generator": ("task",)})
 _KINDS = MappingProxyType(
     {
@@ -29,14 +29,14 @@ _KINDS = MappingProxyType(
 
 
 class Doing:
-    """What a command is doing, in words that continue "interrupted"."""
+    """What a command is doing, as text that continues "interrupted"."""
 
     def __init__(self, words: str = "while starting"):
         self.words = words
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that takes no prefixes of flags and says in one line what is wrong."""
+    """A parser that accepts no prefixes of flags and reports errors in one line."""
 
     def __init__(self, **named):
         super().__init__(**named, allow_abbrev=False)
@@ -47,7 +47,7 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
     def print_help(self, file: TextIO | None = None) -> None:
-        # argparse's own is silent about a write that fails.
+        # argparse's own method ignores a failed write.
         print(self.format_help(), end="", file=file or sys.stdout)
 
     def format_help(self) -> str:
@@ -61,7 +61,7 @@ class Parser(argparse.ArgumentParser):
     def add_options(self, parts: Iterable[type], *, leave_out: Collection[str] = ()) -> None:
         """Add a flag for every option of the parts, and `--help NAME` for each part.
 
-        Parts that have an option of the same name share its flag.
+        Parts with an option of the same name share its flag.
         """
         names: dict[str, None] = {}
         for part in parts:
@@ -91,9 +91,9 @@ class _Help(argparse.Action):
 
 
 def whole_number(name: str, text: str, low: int, high: int) -> int:
-    """The whole number in a text.
+    """Return the integer in a text.
 
-    Refused, with an `OptionError`: one that is not from `low` to `high`.
+    Raises `OptionError` if it is not from `low` to `high`.
     """
     value = read_value(name, Option(help=""), text, 0)
     if not low <= value <= high:
@@ -122,6 +122,6 @@ def _flags(name: str) -> list[str]:
 def _cut(message: str) -> str:
     """Return one line of bounded length: a message may repeat arguments of any length."""
     if len(message) > _MOST_CHARACTERS:
-        # The end of it may say what could be chosen instead.
+        # The end may list the possible choices.
         message = f"{message[:150]} … {message[-147:]}"
     return " ".join(message.split())

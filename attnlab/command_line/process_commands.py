@@ -1,4 +1,4 @@
-"""`sample` and `optimum`: what a process makes, and the best that can be made of it."""
+"""`sample` and `optimum`: sequences of a process, and the best possible predictions."""
 
 import argparse
 import dataclasses
@@ -21,18 +21,18 @@ _MOST_SEQUENCES = 1_000_000
 
 
 def add_sample(commands: argparse._SubParsersAction) -> None:
-    """The command `sample`."""
+    """Add the command `sample`."""
     drawing = commands.add_parser("sample", add_help=False, help="print sequences from a generator")
     drawing.add_argument("generator", choices=list(PROCESSES), help="the process")
     drawing.add_argument("--size", default="10", help="how many sequences (default 10)")
     drawing.add_argument("--length", help="visible days; the day after them is printed too")
-    drawing.add_argument("--seed", default="0", help="draws the sequences (default 0)")
+    drawing.add_argument("--seed", default="0", help="random seed (default 0)")
     drawing.add_argument("--json", action="store_true", help="one JSON object")
     drawing.add_options(PROCESSES.values())
 
 
 def add_optimum(commands: argparse._SubParsersAction) -> None:
-    """The command `optimum`."""
+    """Add the command `optimum`."""
     best = commands.add_parser(
         "optimum",
         add_help=False,
@@ -66,7 +66,7 @@ def run_sample(parsed: dict[str, Any], doing: Doing) -> int:
             )
         )
     else:
-        # Of a task, the source and its target; else the visible tokens and the one after them.
+        # For a task, the source and its target; otherwise the visible tokens and the next one.
         parts = generator.given() or length
         for row in tokens:
             print(f"{vocabulary.render(row[:parts])} → {vocabulary.render(row[parts:])}")
@@ -134,7 +134,7 @@ def __show_estimate(value: float, stderr: float, *, bounded: bool = False) -> st
 
 
 def _show_estimate(value: float, stderr: float, *, bounded: bool = False) -> str:
-    """Return a number with its standard error, or how it was found."""
+    """Return a number with its standard error, or how it was computed."""
     if bounded:
         return f"{known_value(value, stderr)} (search stopped early)"
     return known_value(value, stderr) if stderr else f"{value:.4f} (exact)"

@@ -1,4 +1,4 @@
-"""`runs`: the library from the command line, and how other commands keep runs in it."""
+"""`runs`: the library on the command line, and how other commands keep runs in it."""
 
 import argparse
 import json
@@ -23,7 +23,7 @@ _MOST_LISTED = 1_000_000
 
 
 def open_library() -> Library | None:
-    """The user's library; None if it is off or cannot be opened, which is told."""
+    """Return the user's library, or None with a message if it is off or cannot be opened."""
     folder = library_folder(os.environ)
     if folder is None:
         return None
@@ -52,7 +52,7 @@ def _warn(error: Exception) -> None:
 
 
 def add_runs(commands: argparse._SubParsersAction) -> None:
-    """The command `runs`, with commands of its own."""
+    """Add the command `runs` with its subcommands."""
     runs = commands.add_parser("runs", help="list, show, delete, export and import kept runs")
     actions = runs.add_subparsers(dest="action", required=True)
     listing = actions.add_parser("list", help="print the runs of the library, newest first")
@@ -62,11 +62,11 @@ def add_runs(commands: argparse._SubParsersAction) -> None:
     listing.add_argument("--sort", choices=list(SORTS), help="the order (default date)")
     listing.add_argument("--most", default="50", help="how many at most (default 50)")
     listing.add_argument("--json", action="store_true", help="one JSON object")
-    showing = actions.add_parser("show", help="print all that is known of one run")
+    showing = actions.add_parser("show", help="print everything that is known of one run")
     showing.add_argument("number", help="the number that `runs list` prints")
     showing.add_argument("--json", action="store_true", help="one JSON object")
     for name, what in (
-        ("delete", "put runs into the bin, from which `restore` brings them back for 30 days"),
+        ("delete", "put runs into the bin, from which `restore` gets them back for 30 days"),
         ("restore", "take runs out of the bin"),
     ):
         action = actions.add_parser(name, help=what)
@@ -79,7 +79,7 @@ def add_runs(commands: argparse._SubParsersAction) -> None:
 
 
 def run_runs(parsed: dict[str, Any], doing: Doing) -> int:
-    """Do what the action says. A library that cannot be used ends with status 1."""
+    """Run the action. A library that cannot be used ends with status 1."""
     folder = library_folder(os.environ)
     if folder is None:
         problem = "the library is off"
@@ -155,7 +155,7 @@ def _record(entry: Entry) -> dict[str, Any]:
 
 
 def _finite(figures: dict[str, float | None]) -> dict[str, float | None]:
-    """Return the numbers for JSON, which has none that are not finite."""
+    """Return the numbers for JSON, which only has finite ones."""
     return {
         name: None if each is None or not math.isfinite(each) else each
         for name, each in figures.items()
@@ -197,7 +197,7 @@ def _export(library: Library, parsed: dict[str, Any]) -> int:
     except OSError as error:
         print(f"attnlab: {quoted(parsed['file'])}: {error.strerror}.", file=sys.stderr)
         return 1
-    # Each is named by `run_runs`.
+    # `run_runs` names each one.
     damaged = dict(library.problems())
     whole = f"{len(set(numbers) - damaged.keys()):,} runs written"
     print(f"{whole}, {len(damaged):,} damaged" if damaged else whole, file=sys.stderr)
@@ -230,7 +230,7 @@ def _is_archive(beginning: bytes) -> bool:
 def _numbers(library: Library, texts: Sequence[str]) -> list[int]:
     numbers = [whole_number("number", text, 1, 2**53) for text in texts]
     for number in numbers:
-        # One that is damaged is there, and is told of at the end.
+        # A damaged one exists, and is reported at the end.
         if library.entry(number) is None and number not in dict(library.problems()):
             raise OptionError("number", number, "no such run", "See `runs list`")
     return numbers

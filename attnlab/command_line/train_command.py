@@ -34,24 +34,26 @@ _STEPS_A_LINE = 500
 
 
 def add_train(commands: argparse._SubParsersAction) -> None:
-    """The command `train`."""
+    """Add the command `train`."""
     training = commands.add_parser(
-        "train", add_help=False, help="train a model and print its test figures"
+        "train", add_help=False, help="train a model and print its test results"
     )
-    training.add_argument("--preset", metavar="NAME", help="start from this named experiment")
+    training.add_argument("--preset", metavar="NAME", help="start from this preset")
     training.add_argument("--list-presets", action="store_true", help="print the presets and end")
-    training.add_argument("--save", metavar="FILE", help="write a run file, which the pages open")
+    training.add_argument(
+        "--save", metavar="FILE", help="write a run file, which the pages can open"
+    )
     training.add_argument(
         "--load",
         metavar="FILE",
-        help="go on with the run of a file; only steps, batch and learning rate may be others",
+        help="continue the run of a file; only steps, batch and learning rate may change",
     )
     training.add_argument("--json", action="store_true", help="one JSON object")
     training.add_options(experiment_parts())
 
 
 def run_train(parsed: dict[str, Any], doing: Doing) -> int:
-    """Train, and print what came of it."""
+    """Train, and print the results."""
     as_json = parsed.pop("json")
     if parsed.pop("list_presets"):
         for name, preset in PRESETS.items():
@@ -70,7 +72,7 @@ def run_train(parsed: dict[str, Any], doing: Doing) -> int:
             save_run(ended, Path(save))
         targets = _of_targets(ended, begun.setup)
     finally:
-        # A run that is done is kept, whatever becomes of its file and its test.
+        # A finished run is kept, whatever happens to its file and its test.
         exact = targets.get("exact_match")
         keep(result_of(ended, "done", figures, seconds, exact_match=exact))
     made = int(ended.state.step) - begun.step
@@ -79,7 +81,7 @@ def run_train(parsed: dict[str, Any], doing: Doing) -> int:
 
 
 def _check_target(save: str) -> None:
-    """Refuse, with an `OptionError`, what cannot be saved to: before training rather than after."""
+    """Raise `OptionError` for a file that cannot be written: before training, not after."""
     try:
         target_of(Path(save))
     except OSError as error:
@@ -88,7 +90,7 @@ def _check_target(save: str) -> None:
 
 
 class _Begun(NamedTuple):
-    """Where training begins: `state` is None before the first step."""
+    """The start of training: `state` is None before the first step."""
 
     experiment: Experiment
     setup: Setup
@@ -119,8 +121,8 @@ def _from_file(file: str, parsed: dict[str, Any]) -> _Begun:
     experiment, step = read_experiment(stored.experiment, parsed), int(stored.state.step)
     before, after = stored.experiment.training, experiment.training
     if dataclasses.replace(experiment, training=before) != stored.experiment:
-        problem = "a run goes on with the same process and model"
-        raise OptionError("load", file, problem, "Change steps, batch or learning rate alone")
+        problem = "a run continues with the same process and model"
+        raise OptionError("load", file, problem, "Change only steps, batch or learning rate")
     if after.steps <= step:
         problem = f"the run of the file has made {step:,}"
         raise OptionError("steps", after.steps, problem, "Choose more with `--steps`")
@@ -133,11 +135,11 @@ def _from_file(file: str, parsed: dict[str, Any]) -> _Begun:
 
 
 def _train(begun: _Begun, doing: Doing, *, whole_history: bool) -> tuple[Run, Evaluation, float]:
-    """The run at its end, its test there, and the seconds that its steps took."""
+    """Return the run at its end, its test there, and the seconds that its steps took."""
     experiment, setup, state, history = begun
     state, steps = setup.state if state is None else state, experiment.training.steps
     advance(state, setup.source, experiment.training, key=setup.key, steps=0)
-    # Tests on the way take time, and nobody would see them.
+    # Tests on the way take time, and would not be shown.
     plan = schedule(steps) if whole_history else Schedule((steps,), (steps,))
     doing.words = f"at step {begun.step:,} of {steps:,}; nothing was saved"
     began = time.perf_counter()
@@ -159,7 +161,7 @@ def _train(begun: _Begun, doing: Doing, *, whole_history: bool) -> tuple[Run, Ev
 
 
 def _of_targets(ended: Run, setup: Setup) -> dict[str, Any]:
-    """What is said of a task beside the test of its tokens; of another process nothing."""
+    """Return additional results for a task; nothing for other processes."""
     task = ended.experiment.generator
     if not task.writes_target:
         return {}

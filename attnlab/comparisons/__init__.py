@@ -1,1 +1,1 @@
-"""Many runs: which there are, running them, and what they say together."""
+"""Many runs: which to make, how to run them, and their combined results."""

@@ -1,4 +1,4 @@
-"""The gap between a loss and the floor, taken apart."""
+"""The parts of the gap between a loss and the floor."""
 
 import dataclasses
 from collections.abc import Hashable, Iterable, Sequence
@@ -28,7 +28,7 @@ PARTS = MappingProxyType(
     {
         "family": "what no model of the family can express",
         "training": "what training missed",
-        "data": "what the fixed training set could not tell",
+        "data": "what the limited training set costs",
     }
 )
 _FEWEST = 2
@@ -36,7 +36,7 @@ _FEWEST = 2
 
 @dataclasses.dataclass(frozen=True)
 class Term:
-    """A part of the gap in nats or, where single ones are not known, the sum of several `parts`."""
+    """A part of the gap in nats or, if single parts are not known, the sum of several `parts`."""
 
     parts: tuple[str, ...]
     nats: Interval
@@ -44,11 +44,11 @@ class Term:
 
 @dataclasses.dataclass(frozen=True)
 class Gap:
-    """loss − floor over the `seeds`, in nats, as terms that hold each of `PARTS` once.
+    """loss − floor over the `seeds`, in nats, as terms that contain each of `PARTS` once.
 
-    Their means sum to that of `total`; their intervals are those of each alone. Whether the
-    family's part is known or not, it is at least `family_at_least` and at most `family_at_most`:
-    each of the two holds in a share `level` of cases or more.
+    Their means sum to that of `total`; their intervals are for each alone. The family's part is at
+    least `family_at_least` and at most `family_at_most`; each bound is correct with probability
+    `level` or more.
     """
 
     total: Interval
@@ -60,32 +60,31 @@ class Gap:
 
     @property
     def not_known(self) -> tuple[str, ...]:
-        """The parts that are only known as part of a sum."""
+        """Return the parts that are only known as part of a sum."""
         return tuple(part for term in self.terms if len(term.parts) > 1 for part in term.parts)
 
 
 def gap_of(row: Row, rows: Iterable[Row] = (), level: float = LEVEL) -> Gap:
-    """The gap of a setting, with the help of the other `rows` that were run.
+    """Return the gap of a setting, using the other `rows` that were run.
 
-    `family`: r − floor, where r is the least loss within reach of the family's models. It is known
-    where the family says so and no sampling went into r, as for `linear` on processes that can be
-    enumerated. Elsewhere it is bounded: from below by what the family's models cannot see, from
-    above by their best run, whatever it was trained with: by the least of the upper confidence
-    limits of all their test losses, each at 1 - (1 - level)/k where these are k (Bonferroni), as
-    the best of many is also the luckiest.
+    `family`: r − floor, where r is the lowest loss that the family's models can reach. It is exact
+    if the family says so and r is not sampled, as for `linear` on processes that can be enumerated.
+    Otherwise it is bounded: from below by what the family's models cannot see, from above by their
+    best run with any training. The upper bound is the lowest of the upper confidence limits of all
+    their test losses, each at 1 - (1 - level)/k for k of them (Bonferroni), since the best of many
+    is also the luckiest.
 
-    `data`: mean loss with the fixed training set − mean loss with fresh sequences, all else equal,
-    paired over the seeds that both have finished, two or more; the gap is then that over these
-    seeds. It is negative where fresh sequences did worse. Where no such runs are among `rows` it
-    is not known; of runs with fresh sequences it is 0. The fresh counterpart of a full batch is a
-    batch of that size.
+    `data`: mean loss with the fixed training set − mean loss with fresh sequences, otherwise equal,
+    paired over two or more seeds that both have finished; the gap is then over these seeds. It is
+    negative if fresh sequences did worse. It is unknown without such `rows`, and 0 for runs with
+    fresh sequences. The fresh counterpart of a full batch is a batch of that size.
 
-    `training`: what is left, the mean loss with fresh sequences − r. With data without end,
-    training might yet come to r, and cannot go below; less than 0 is the luck of the tests.
+    `training`: the rest, the mean loss with fresh sequences − r. With endless data, training might
+    reach r but not go below it; values below 0 are test noise.
 
-    Intervals are Student's over seeds. The tests' own errors are in the spread of the seeds, as
-    each has a test set of its own; the error of an estimated floor is added (`widened`). Refused,
-    with an `OptionError`: a setting without a finished run.
+    Intervals are Student's over seeds. The spread of the seeds includes the tests' own errors,
+    since each has its own test set; the error of an estimated floor is added (`widened`). Raises
+    `OptionError` for a setting without a finished run.
     """
     check_level(level)
     if not row.finished:
@@ -107,7 +106,7 @@ def gap_of(row: Row, rows: Iterable[Row] = (), level: float = LEVEL) -> Gap:
     least = None
     if reachable is not None and reachable.exact and experiment.model.attains_reachable:
         least = reachable.nll
-    # What training came to where data could not hold it back, or where that is not known.
+    # The loss with fresh data, or the loss itself if that is not known.
     trained = losses if fresh is None else _losses(fresh, seeds)
     parts = ("training",) if fresh is not None else ("training", "data")
     if least is None:
@@ -135,7 +134,7 @@ def _family_bounds(
     found = list(runs.values())
     if reachable is not None and experiment.model.attains_reachable:
         found.append(reachable)
-    # One more where the floor has an error of its own.
+    # One more if the floor has an error.
     statements = len(found) + (floor.nll_stderr > 0)
     if reachable is not None and reachable.exact:
         margin = normal_quantile(level) * floor.nll_stderr
@@ -144,12 +143,12 @@ def _family_bounds(
         at_least = 0.0
     far = normal_quantile(1 - (1 - level) / statements)
     limit = min(test.nll + far * test.nll_stderr for test in found)
-    # Tests may be lucky beyond what is possible.
+    # Tests may, by chance, be better than possible.
     return at_least, max(at_least, limit - floor.nll + far * floor.nll_stderr)
 
 
 def _family(experiment: Experiment) -> Hashable:
-    """All that decides which predictions are within reach."""
+    """Return everything that decides which predictions a model can express."""
     return (
         experiment.generator, experiment.length, experiment.model, experiment.read_position,
     )  # fmt: skip

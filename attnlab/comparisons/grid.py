@@ -26,9 +26,9 @@ _MOST_SETTINGS = 100_000
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """One combination: the options as they were given, and the experiment without its seed.
+    """One combination: the options as given, and the experiment without its seed.
 
-    Where the combination is refused, `experiment` is None and `problem` says why.
+    If the combination is rejected, `experiment` is None and `problem` says why.
     """
 
     options: tuple[tuple[str, str], ...]
@@ -38,12 +38,12 @@ class Setting:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """Options by name with the texts of their values, all combinations of which are run.
+    """Options by name with the texts of their values; all combinations are run.
 
-    `preset` counts as an option: what the others are changes of. An option that is not given has
-    the value of the preset or, without one, of `base` or, without that either, of the model family.
-    Every setting is run with the seeds `first_seed`, `first_seed` + 1, … Refused, with an
-    `OptionError`: an option that no part of an experiment has, none or too many values or seeds.
+    `preset` counts as an option: the others are changes of it. An option that is not given has the
+    value of the preset, otherwise of `base`, otherwise of the model family. Every setting is run
+    with the seeds `first_seed`, `first_seed` + 1, … Raises `OptionError` for an option that no part
+    of an experiment has, and for none or too many values or seeds.
 
     >>> grid = Grid((("model", ("attention", "linear")), ("d_attn", ("4", "8"))), seeds=3)
     >>> [dict(setting.options) for setting in settings_of(grid)]
@@ -73,9 +73,9 @@ class Grid:
 
 
 def alternatives(name: str, text: str) -> tuple[str, ...]:
-    """Return the values in a text: between commas or, where values have commas, between |.
+    """Return the values in a text: separated by commas or, if values contain commas, by |.
 
-    Of values that are equal the first is kept.
+    Among equal values the first is kept.
 
     >>> alternatives("learning_rate", "0.01, 0.010, 0.02, 2e-2")
     ('0.01', '0.02')
@@ -90,7 +90,7 @@ def alternatives(name: str, text: str) -> tuple[str, ...]:
 
 
 def _values(name: str, text: str) -> tuple[Hashable, ...]:
-    """What a text means in each part of an experiment that has the option."""
+    """Return what a text means in each part of an experiment that has the option."""
     values = []
     for kind in parts_with(name):
         try:
@@ -101,7 +101,7 @@ def _values(name: str, text: str) -> tuple[Hashable, ...]:
 
 
 def as_alternatives(name: str, values: Iterable[str]) -> str:
-    """The text that `alternatives` reads back."""
+    """Return the text that `alternatives` reads."""
     return _separator(name).join(values)
 
 
@@ -111,12 +111,12 @@ def _separator(name: str) -> str:
 
 
 def settings_of(grid: Grid) -> tuple[Setting, ...]:
-    """Return every combination once; one whose parts lack an option does without it.
+    """Return every combination once; options that a combination lacks are dropped from it.
 
     Combinations that are the same experiment are one setting, with the texts of the first.
 
     Raises:
-        OptionError: for an option that no combination has.
+        OptionError: If no combination has an option.
     """
     names = [name for name, _ in grid.options]
     found: dict[Hashable, Setting] = {}
@@ -142,7 +142,7 @@ def _setting(given: Mapping[str, str], base: Experiment | None) -> tuple[Setting
             base = usual_experiment(given.get(PRESET), given.get("model"), given.get("generator"))
         experiment, used = read_what_applies(base, changes)
     except OptionError as error:
-        # Nobody knows which of the others it has.
+        # It is unknown which of the others it has.
         return Setting(tuple(given.items()), None, str(error)), frozenset(given)
     used |= {PRESET} & given.keys()
     options = tuple(pair for pair in given.items() if pair[0] in used)
@@ -150,7 +150,7 @@ def _setting(given: Mapping[str, str], base: Experiment | None) -> tuple[Setting
 
 
 def experiments_of(setting: Setting, grid: Grid) -> tuple[Experiment, ...]:
-    """The runs of a setting, one for each seed; none of a setting that is refused."""
+    """Return the runs of a setting, one for each seed; none for a rejected setting."""
     if setting.experiment is None:
         return ()
     seeds = range(grid.first_seed, grid.first_seed + grid.seeds)
@@ -162,7 +162,7 @@ _MOST_OPTIONS, _MOST_CHARACTERS = 12, 2_000
 
 
 class Varied(NamedTuple):
-    """Options by name with the texts of their values, the number of seeds, and what was wrong."""
+    """Options by name with the texts of their values, the number of seeds, and the problems."""
 
     options: tuple[tuple[str, tuple[str, ...]], ...]
     seeds: int
@@ -170,14 +170,14 @@ class Varied(NamedTuple):
 
 
 def is_parameter(key: str) -> bool:
-    """Whether a parameter of a link speaks of a comparison."""
+    """Return whether a parameter of a link is part of a comparison."""
     return key == _SEEDS or key.startswith(_VARY)
 
 
 def to_parameters(options: Iterable[tuple[str, Iterable[str]]], seeds: int) -> dict[str, str]:
-    """What a link has of a comparison: the number of seeds, and the options that have values.
+    """Return the link parameters of a comparison: the number of seeds, and the options with values.
 
-    It always has the seeds, so that a link to a comparison of nothing is still one.
+    The seeds are always included, so that a link to a comparison without options is still one.
 
     >>> to_parameters((("model", ("linear", "gru")), ("days", ("1,4,8", "1,5,9"))), seeds=3)
     {'seeds': '3', 'vary_model': 'linear,gru', 'vary_days': '1,4,8|1,5,9'}
@@ -187,9 +187,9 @@ def to_parameters(options: Iterable[tuple[str, Iterable[str]]], seeds: int) -> d
 
 
 def from_parameters(query: Mapping[str, str]) -> Varied:
-    """What the parameters of a link ask for. Others are left alone.
+    """Return the comparison in the parameters of a link. Others are ignored.
 
-    Nothing raises: each thing that was not understood is left out, and adds a line to the notices.
+    Raises no error: what was not understood is left out, and adds a line to the notices.
 
     >>> from_parameters({"vary_length": "5,10", "vary_colour": "red", "seeds": "many"})
     Varied(options=(('length', ('5', '10')),), seeds=5, notices=("`colour` is 'red': not an \
@@ -288,8 +288,8 @@ COMPARISONS = MappingProxyType(
         ),
         "memory": ComparisonPreset(
             "How long can the memory be?",
-            "Recall asks for days 1, 4 and 8, ever longer ago: whether the path from there to the "
-            "prediction is one step of attention, or one for every day.",
+            "Recall with ever earlier days instead of 1, 4 and 8. Attention reaches them in one "
+            "step; a recurrent network needs one step per day.",
             Grid(
                 (
                     ("model", ("transformer", "rnn", "gru", "ssm")),
@@ -303,7 +303,7 @@ COMPARISONS = MappingProxyType(
         ),
         "data": ComparisonPreset(
             "How much data?",
-            "Training sets from 500 to 20,000 sequences; the larger models learn 500 by heart.",
+            "Training sets from 500 to 20,000 sequences; the larger models memorise 500.",
             Grid(
                 (
                     ("model", ("linear", "attention", "transformer")),
@@ -321,18 +321,19 @@ COMPARISONS = MappingProxyType(
 )  # fmt: skip
 
 
-# Measured on two cores of 2026, from an empty cache of programs; other machines differ by factors,
-# and so do models: what a multiplication costs depends on the sizes that are multiplied.
+# Measured on two cores of 2026, with an empty compilation cache. Other machines differ by factors,
+# and so do models: the cost of a multiplication depends on the sizes of its arrays.
 _SECONDS_A_PROGRAM = 3.0
 _SECONDS_A_RUN = 0.2
 _MULTIPLICATIONS_A_SECOND = 2e9
 
 
 def seconds_of(experiments: Iterable[Experiment]) -> float:
-    """About how many seconds the runs take one after another, programs to be compiled included.
+    """Return about how many seconds the runs take in sequence, including compilation.
 
-    3 s a program, 0.2 s a run, and the multiplications of `work` at 2·10⁹ a second. Right to a
-    factor of about 3 on one machine, and by how far it was off for some runs says more of others.
+    3 s per program, 0.2 s per run, and the multiplications of `work` at 2·10⁹ per second. Correct
+    to a factor of about 3 on one machine; the error for some runs is a good guide to that of
+    others.
     """
     programs, seconds = set(), 0.0
     for experiment in experiments:

@@ -1,4 +1,4 @@
-"""Intervals of means and shares over seeds, of curves too, and p-values of several statements."""
+"""Intervals of means, shares and curves over seeds, and p-values of several tests."""
 
 import dataclasses
 import math
@@ -14,7 +14,7 @@ from attnlab.runs.result import Result
 from attnlab.training.evaluation import safe_variance
 
 LEVEL = 0.95
-# Why a t interval may not hold what it promises.
+# Reasons why a t interval may be unreliable.
 DOUBTS = MappingProxyType(
     {
         "few": "few seeds may miss a kind of outcome altogether",
@@ -23,10 +23,10 @@ DOUBTS = MappingProxyType(
         "bound": "shares this near 0 or 100 % are not normally distributed",
     }
 )
-# Of fewer seeds than this, all may well succeed where one seed in ten fails.
+# With fewer seeds than this, all may well succeed even if one in ten fails.
 FEW = 10
-# The largest gap between neighbours as a share of the range: of 4 normal values it is larger in
-# 5 % of cases, of 5 in 1 %.
+# The largest gap between neighbours as a share of the range: for 4 normal values it is larger in 5
+# % of cases, for 5 in 1 %.
 _GAP, _FEWEST_FOR_GAP = 0.85, 4
 _NEAR = 0.05
 
@@ -35,9 +35,9 @@ _NEAR = 0.05
 class Interval:
     """A mean over `n` runs and its confidence interval.
 
-    `low` and `high` are None for a single run, whose distance from others is unknown. `n` is 0
-    for a number that rests on no run; if it is `exact`, `low` and `high` equal it. `doubts` are
-    keys of `DOUBTS`: reasons why the interval may hold less often than its level says.
+    `low` and `high` are None for a single run, whose distance from others is unknown. `n` is 0 for
+    a number that no run determines; if it is `exact`, `low` and `high` equal it. `doubts` are keys
+    of `DOUBTS`: reasons why the interval may have less coverage than its level.
     """
 
     mean: float
@@ -60,7 +60,7 @@ class Interval:
         )
 
     def within(self, low: float, high: float) -> "Interval":
-        """Cut the interval at two bounds that the true mean cannot exceed."""
+        """Clip the interval to two bounds that the true mean cannot exceed."""
         if self.low is None:
             return self
         return dataclasses.replace(self, low=max(self.low, low), high=min(self.high, high))
@@ -81,22 +81,22 @@ def student_interval(
     """Return mean ± t s/√n, where s is the standard deviation over n - 1.
 
     t is the quantile of (1 + level)/2 of Student's t with n - 1 degrees of freedom (Student 1908,
-    "The probable error of a mean"). The interval holds the mean over all seeds in a share `level`
-    of cases if values are normal. It does not where some seeds fail: if one in ten does, three
-    seeds hold it in 27 % of cases, and five in 41 %. `doubts` of the result say what speaks against
-    it; `wilson_interval` of the share of seeds that succeed holds in any case.
+    "The probable error of a mean"). For normal values the interval contains the mean over all seeds
+    in a share `level` of cases. If some seeds fail it does not: if one in ten does, the interval of
+    three seeds contains it in 27 % of cases, of five in 41 %. `doubts` of the result list reasons
+    against it; `wilson_interval` of the share of successful seeds holds in any case.
 
     Args:
-        values: one finite number for each seed.
-        level: the probability, between 0 and 1.
-        errors: standard errors of the values over their own tests, if known. Seeds spread at least
+        values: One finite number for each seed.
+        level: The probability, between 0 and 1.
+        errors: Standard errors of the values over their own tests, if known. Seeds spread at least
             as much, so the half-width is z e/√n or more, where e² is their mean square and z the
             normal quantile. With them no interval has a width of 0.
-        share: whether the values are shares, which are not normal near 0 and 1.
+        share: Whether the values are shares, which are not normal near 0 and 1.
 
     Raises:
-        ValueError: if there are no values, or some are not finite.
-        OptionError: if `level` is not between 0 and 1.
+        ValueError: If there are no values, or some are not finite.
+        OptionError: If `level` is not between 0 and 1.
 
     >>> round(student_interval([1.0, 2.0, 3.0], level=0.5).high, 6)
     2.471405
@@ -127,7 +127,7 @@ def half_widths(
 
 
 def root_mean_square(errors: Sequence[float] | Float[np.ndarray, " n"]) -> float:
-    """Return the root of the mean square of errors, and 0 of none."""
+    """Return the root of the mean square of errors, 0 if there are none."""
     each = np.asarray(errors, dtype=np.float64)
     return float(np.sqrt((each**2).mean())) if each.size else 0.0
 
@@ -151,7 +151,7 @@ def are_split(
     """Return whether values fall into two groups, such as seeds that fail and seeds that do not.
 
     They do if the largest gap between neighbours is most of their range, which is rare for normal
-    values, and larger than four of the tests' own errors. Of fewer than 4 values this is unknown,
+    values, and larger than four of the tests' own errors. With fewer than 4 values this is unknown,
     and False.
     """
     gaps = np.diff(np.sort(values, axis=-1), axis=-1)
@@ -162,11 +162,11 @@ def are_split(
 
 
 def wilson_interval(count: int, n: int, level: float = LEVEL) -> Interval:
-    """Return the interval of Wilson for a probability, from `count` successes in `n` trials.
+    """Return the Wilson interval of a probability, from `count` successes in `n` trials.
 
     It is all p with |count/n − p| ≤ z √(p (1 − p)/n) (Wilson 1927, "Probable inference, the law of
-    succession, and statistical inference"). It assumes nothing but independent trials. Its
-    probability is `level` on average over p; for few trials it is less at some p.
+    succession, and statistical inference"). It only assumes independent trials. Its coverage is
+    `level` on average over p; for few trials it is less at some p.
 
     >>> [round(end, 3) for end in (wilson_interval(3, 5).low, wilson_interval(3, 5).high)]
     [0.231, 0.882]
@@ -187,9 +187,9 @@ def share_error(share: float, size: int) -> float:
 
 
 def widened(interval: Interval, stderr: float, level: float = LEVEL) -> Interval:
-    """Add a further independent error, normal with the standard error `stderr`.
+    """Add another independent error, normal with the standard error `stderr`.
 
-    The half-width h becomes √(h² + (z stderr)²), z being the normal quantile of (1 + level)/2.
+    The half-width h becomes √(h² + (z stderr)²), where z is the normal quantile of (1 + level)/2.
     """
     if interval.low is None or stderr == 0:
         return interval
@@ -200,7 +200,7 @@ def widened(interval: Interval, stderr: float, level: float = LEVEL) -> Interval
 def t_quantile(level: float, degrees: float) -> float:
     """Return how many standard errors a `level` of Student's t lies within, around 0."""
     check_level(level)
-    # Here and below: importing it takes long, and only figures over seeds need it.
+    # Imported here and below: it takes long, and only results over seeds need it.
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, (1 + level) / 2))
@@ -219,12 +219,12 @@ def check_level(level: float) -> None:
         raise OptionError("level", level, "not between 0 and 1", "Choose one such as 0.95")
 
 
-# With fewer seeds an interval would be many times as wide as the curves are apart.
+# With fewer seeds an interval would be many times as wide as the distance of the curves.
 FEWEST_FOR_BAND = 3
 
 
 class CurveOverSeeds(NamedTuple):
-    """The mean of a test figure over seeds at each of the steps, with its interval.
+    """The mean of a test result over seeds at each of the steps, with its interval.
 
     `each` has the values of every seed at the same steps.
     """
@@ -235,14 +235,14 @@ class CurveOverSeeds(NamedTuple):
 
 
 def curve_over_seeds(results: Sequence[Result], figure: str = "nll") -> CurveOverSeeds:
-    """Return the mean curve of runs, at the steps at which the most rarely tested one was tested.
+    """Return the mean curve of runs, at the steps of the run with the fewest tests.
 
-    Runs of the same settings may have been tested at different steps. Within the steps that all of
-    them span, each run is interpolated linearly between its own tests, so that every mean is of the
-    same runs.
+    Runs of the same settings may have been tested at different steps. Within the range of steps
+    common to all, each run is interpolated linearly between its own tests, so every mean is over
+    the same runs.
 
     Args:
-        results: runs of one setting, each with another seed.
+        results: Runs of one setting, each with another seed.
         figure: a field of `Evaluation` that has a standard error, or a metric of the runs. Tests
             whose loss is not finite are left out.
     """
@@ -285,12 +285,12 @@ def _tests(result: Result, figure: str) -> np.ndarray:
 def adjusted_p_values(
     p_values: Float[np.ndarray, "*sets tests"],
 ) -> Float[np.ndarray, "*sets tests"]:
-    """Holm's step-down p-values, of each set of tests along the last axis.
+    """Return Holm's step-down p-values, for each set of tests along the last axis.
 
     Of m tests, with p_(1) ≤ … ≤ p_(m): the adjusted p_(k) is the largest of (m - j + 1) p_(j) over
-    j ≤ k, and 1 at most. Where those below α are called real, the probability of calling any of
-    them wrongly so is α at most, however the tests depend on each other (Holm 1979, "A simple
-    sequentially rejective multiple test procedure"). Refused: what is not from 0 to 1.
+    j ≤ k, and at most 1. If tests below α are called significant, the probability of any false one
+    is at most α, however the tests depend on each other (Holm 1979, "A simple sequentially
+    rejective multiple test procedure"). Raises an error for values outside 0 to 1.
 
     >>> adjusted_p_values(np.array([0.01, 0.04, 0.03])).round(3).tolist()
     [0.03, 0.06, 0.06]

@@ -1,4 +1,4 @@
-"""Many runs, each carried out once: here, in other processes, or on other machines."""
+"""Many runs, each computed once: here, in other processes, or on other machines."""
 
 import collections
 import dataclasses
@@ -45,9 +45,9 @@ from attnlab.training.steps import Training
 def carry_out(experiment: Experiment, recording: Recording = NOTHING) -> Result:
     """Train to the last step, with the tests and metrics of the recording on the way.
 
-    The result of a run that diverges has the state "failed" and its reason; where a number is not
-    finite, it has the last good weights. Its seconds begin with the first step, when all is
-    compiled but the steps themselves.
+    The result of a run that diverges has the state "failed" and its reason; if a number is not
+    finite, it has the last good weights. Its seconds start with the first step, when only the steps
+    themselves are not yet compiled.
 
     Raises:
         AttnlabError: if a metric fails or is not a finite number.
@@ -58,7 +58,7 @@ def carry_out(experiment: Experiment, recording: Recording = NOTHING) -> Result:
     measured_at = recording.measured_at(plan)
     state, history, evaluation, measured = setup.state, empty_history(), None, {}
     began = time.perf_counter()
-    # A stop is obeyed between two chunks.
+    # Steps between two checks for a stop.
     chunk = steps_at_once(experiment)
     try:
         for event in run(experiment, setup=setup, chunk=chunk, plan=plan):
@@ -89,14 +89,14 @@ def carry_out(experiment: Experiment, recording: Recording = NOTHING) -> Result:
 
 
 def shared_program(experiment: Experiment) -> Experiment:
-    """Equal for experiments that differ in seed and learning rate alone, and share a program."""
+    """Return a key that is equal for experiments that can share a compiled program."""
     rate = default_of(Training, "learning_rate")
     training = dataclasses.replace(experiment.training, learning_rate=rate)
     return dataclasses.replace(experiment, training=training, seed=default_of(Experiment, "seed"))
 
 
 def by_program(experiments: Sequence[Experiment]) -> list[Experiment]:
-    """The experiments, those of one program after another: a process compiles it once."""
+    """Return the experiments ordered by program, so that a process compiles each once."""
     groups: dict[Experiment, list[Experiment]] = {}
     for experiment in experiments:
         groups.setdefault(shared_program(experiment), []).append(experiment)
@@ -114,11 +114,11 @@ def carry_out_text(
     metrics: Mapping[str, tuple[str, str]] = MappingProxyType({}),
     checkpoints: Sequence[int] | None = None,
 ) -> Answer:
-    """Like `carry_out`, but take an experiment as JSON. What a worker process is asked to call.
+    """Like `carry_out`, but take an experiment as JSON. Called in worker processes.
 
     Args:
         text: The experiment.
-        added: Module and name of the user's own classes in it, which are registered here.
+        added: Module and name of user-defined classes in it, which are registered here.
         metrics: Module and name of every metric.
         checkpoints: As in `Recording`.
     """
@@ -133,10 +133,10 @@ def result_from(answer: Answer) -> Result:
     return result_of(from_bytes(run), **rest)
 
 
-# Of an executor whose workers nobody counts: enough for a cluster, few enough that what waits in
-# its scheduler stays small.
+# For an executor with an unknown number of workers: enough for a cluster, few enough to keep its
+# scheduler's queue small.
 _MOST_SUBMITTED = 1_000
-# Of the message of an error that is not ours.
+# For messages of errors that are not attnlab's.
 _MOST_CHARACTERS = 300
 
 
@@ -151,14 +151,14 @@ def run_all(
     metrics: Mapping[str, Metric] = MappingProxyType({}),
     checkpoints: Sequence[int] | None = None,
 ) -> Iterator[Result]:
-    """Yield the result of every experiment as it comes, one result for equal experiments.
+    """Yield the result of every experiment when it is ready, one result for equal experiments.
 
-    A run that `library` holds to its end is taken from there, if the same versions of attnlab and
-    JAX made it, or with `any_version` whatever made it; with `again` all are trained. Every new run
-    is kept in the library before it is yielded, so that the same call resumes what was interrupted.
-    Without an `executor` all runs are computed here. The workers of an executor, such as
-    `Processes(2)` or that of a Dask client, need attnlab; experiments travel as JSON and runs as
-    bytes. Runs of one program come one after another, so that a process compiles it once.
+    A run that `library` has to its end is taken from there if the same versions of attnlab and JAX
+    made it, or any with `any_version`; with `again` all are trained. Every new run is kept in the
+    library before it is yielded, so that the same call resumes what was interrupted. Without an
+    `executor` all runs are computed here. The workers of an executor, such as `Processes(2)` or a
+    Dask client's, need attnlab; experiments are sent as JSON and runs as bytes. Runs of one program
+    follow each other, so that a process compiles it once.
 
     `metrics` are functions of a model and its setup, `prepare(experiment)`, that return a finite
     number. `result.metrics[name]` has pairs of step and value, at every test; or, with
@@ -174,8 +174,8 @@ def run_all(
     Raises:
         OptionError: at once, if a class is not registered and there is an executor or a library,
             if `metrics` or `checkpoints` are not as said, or if workers cannot import a metric.
-        WorkersError: before any run, if the processes of `Processes` cannot start.
-        LibraryError: after the last result, if some of them could not be kept.
+        WorkersError: Before any run, if the processes of `Processes` cannot start.
+        LibraryError: After the last result, if some could not be kept.
 
     >>> import jax
     >>> from attnlab import Training
@@ -224,7 +224,7 @@ def _run_all(
     computed = _here(ordered, recording) if here else _elsewhere(ordered, executor, recording)
     problem: LibraryError | None = None
     for result in computed:
-        # A run that never began has nothing to keep, and is tried again the next time.
+        # A run that never started has nothing to keep, and is tried again the next time.
         if library is not None and result.run is not None:
             try:
                 library.keep(result)
@@ -278,7 +278,7 @@ def _here(experiments: Sequence[Experiment], recording: Recording) -> Iterator[R
             result = carry_out(experiment, recording)
         except Stopped:
             raise
-        # Such as more memory than there is; whatever goes wrong becomes a row with its reason.
+        # For example, not enough memory; any error becomes a row with its reason.
         except Exception as error:
             state, reason = _why_lost(error, None)
             result = Result(experiment, state, reason=reason)
@@ -290,7 +290,7 @@ def _elsewhere(
 ) -> Iterator[Result]:
     most = executor.workers if isinstance(executor, Processes) else _MOST_SUBMITTED
     waiting = collections.deque(experiments)
-    # Those that were lost with a worker. Which of them killed it shows when each is alone.
+    # Lost together with a worker. Running each alone shows which one killed it.
     suspects: collections.deque[Experiment] = collections.deque()
     running: dict[Future, Experiment] = {}
     try:
@@ -325,7 +325,7 @@ def _submit(executor: Executor, experiment: Experiment, recording: Recording) ->
         return executor.submit(carry_out_text, text, added, *wanted)
     except WorkersError:
         raise
-    # Of executors of any kind: whatever goes wrong becomes a row with its reason.
+    # From executors of any kind; any error becomes a row with its reason.
     except Exception as error:
         future: Future = Future()
         future.set_exception(error)
@@ -340,7 +340,7 @@ def _error_of(future: Future) -> BaseException | None:
 
 
 def _why_lost(error: BaseException, executor: Executor | None) -> tuple[str, str]:
-    """State and reason of a run that gave no result."""
+    """Return state and reason of a run without a result."""
     if isinstance(error, OptionError):
         return "refused", str(error)
     if isinstance(error, AttnlabError):

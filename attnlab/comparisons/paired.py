@@ -1,4 +1,4 @@
-"""Differences between settings over the same seeds, and which option they come from."""
+"""Paired differences between settings over seeds, and which option they are due to."""
 
 import dataclasses
 import itertools
@@ -24,18 +24,18 @@ from attnlab.configuration.options import OptionError
 from attnlab.training.experiment import Experiment
 
 _FEWEST = 2
-# Of a loss that is computed in float32.
+# Precision of a loss computed in float32.
 _ROUNDING = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """The second setting's figure minus the first one's, paired by seed.
+    """The second setting's result minus the first one's, paired by seed.
 
     `difference` is a mean over the seeds that both have finished, with its interval. `p` is the
-    probability of a `t` at least as far from 0 if the settings were equally good; `adjusted_p`
-    is corrected for the `among` comparisons that it was made or chosen from. `same_data`: with
-    equal seeds both were trained and tested on the same sequences.
+    probability of a `t` at least as far from 0 if the settings were equally good; `adjusted_p` is
+    corrected for the `among` comparisons that it was chosen from. `same_data`: with equal seeds
+    both were trained and tested on the same sequences.
     """
 
     figure: str
@@ -49,7 +49,7 @@ class Comparison:
 
     @property
     def within_noise(self) -> bool:
-        """Whether seeds alone may well make such a difference, however many were looked at."""
+        """Return whether seeds alone could cause such a difference, given the number of tests."""
         return self.adjusted_p > 1 - self.level
 
 
@@ -57,18 +57,18 @@ def compare(first: Row, second: Row, figure: str = "nll", level: float = LEVEL) 
     """Return the paired t-test of two settings: t = d̄ √n / s_d with n - 1 degrees of freedom.
 
     d are the differences, one for each seed that both have finished, and s_d their standard
-    deviation (Student 1908, "The probable error of a mean"). It is paired also where the data
-    differ: runs of one seed share its random numbers whatever they are used for, so that a test
-    for independent groups (Welch 1947) need not keep its level, while differences of different
-    seeds are independent in any case. What other data cost is power: then pairing takes away no
-    common noise, but half the degrees of freedom.
+    deviation (Student 1908, "The probable error of a mean"). It is paired even if the data differ:
+    runs with the same seed share random numbers, so a test for independent groups (Welch 1947)
+    might not keep its level, while differences of different seeds are always independent. With
+    different data, pairing removes no common noise and costs half the degrees of freedom, and so
+    some power.
 
-    Equal differences are no evidence by themselves: s_d counts as at least the error that the
-    tests alone make. Differences are taken as normal. Where seeds fail by chance they are not: if
-    one in four does, two seeds give 7 % of false findings for 5 %. See `difference.doubts`.
+    Equal differences are no evidence by themselves: s_d is at least the error of the tests alone.
+    Differences are assumed normal. If seeds fail by chance they are not: if one in four does, two
+    seeds give 7 % of false findings instead of 5 %. See `difference.doubts`.
 
     Raises:
-        OptionError: if fewer than 2 seeds are common, or as `figures_of`.
+        OptionError: If fewer than 2 seeds are common, or as in `figures_of`.
     """
     (comparison,) = compare_all([(first, second)], figure, level)
     return comparison
@@ -83,13 +83,13 @@ def compare_all(
 ) -> tuple[Comparison, ...]:
     """Return `compare` of every pair, with p-values corrected for the number of comparisons.
 
-    The correction is Holm's for these pairs. If they were chosen from more, such as all pairs of
-    a comparison that you have looked at, pass that number as `among`: then p is multiplied by it
-    (Bonferroni), which holds for any choice. Intervals are those of each difference alone: one may
-    leave out 0 and still be within the noise of that many comparisons.
+    The correction is Holm's for these pairs. If you chose them from more, such as all pairs of a
+    comparison, pass that number as `among`: then p is multiplied by it (Bonferroni), which is valid
+    for any choice. Intervals are for each difference alone: one may exclude 0 and still be within
+    the noise of that many comparisons.
 
     Raises:
-        OptionError: as `compare`; `common_seeds` tells which pairs it refuses.
+        OptionError: As in `compare`; `common_seeds` shows which pairs are possible.
     """
     check_level(level)
     if not pairs:
@@ -110,8 +110,8 @@ def paired_test(
 ) -> tuple[Float[np.ndarray, "*sets"], Float[np.ndarray, "*sets"]]:
     """Return t and the two-sided p of each set of two or more differences, along the last axis.
 
-    Their standard deviation counts as `least` or more. If it is 0 all the same, nothing is known
-    of the noise, and t is 0 and p is 1.
+    Their standard deviation is taken to be at least `least`. If it is 0 nevertheless, the noise is
+    unknown: t is 0 and p is 1.
     """
     from scipy.special import stdtr
 
@@ -134,11 +134,11 @@ def paired_interval(
 def least_spread_of_shares(
     differences: Float[np.ndarray, "*sets n"], size: float
 ) -> Float[np.ndarray, "*sets"]:
-    """Return the least error that tests on the same `size` sequences give differences of shares.
+    """Return the least error of differences of shares over tests on the same `size` sequences.
 
-    For shares to differ by d, the models must disagree on |d| · size sequences or more, so that the
-    variance of one difference is at least |d| (1 − |d|) / size; |d| is taken as half a sequence or
-    more. The result is the root of the mean of that.
+    For shares to differ by d, the models must disagree on |d| · size sequences or more, so the
+    variance of one difference is at least |d| (1 − |d|) / size, with |d| at least half a sequence.
+    The result is the root of its mean.
     """
     apart = np.clip(np.abs(differences), 0.5 / size, 1 - 0.5 / size)
     return np.asarray(np.sqrt((apart * (1 - apart) / size).mean(axis=-1)))
@@ -146,25 +146,25 @@ def least_spread_of_shares(
 
 def _spread_of(differences, least):
     spread = differences.std(axis=-1, ddof=1)
-    # What is left of equal differences is rounding.
+    # Equal differences leave only rounding.
     scale = np.abs(differences).max(axis=-1)
     return np.maximum(np.where(spread <= 1e-9 * scale, 0.0, spread), least)
 
 
 def common_seeds(first: Row, second: Row) -> tuple[int, ...]:
-    """The seeds whose runs are finished in both."""
+    """Return the seeds whose runs are finished in both."""
     seeds = [{run.experiment.seed for run in row.finished} for row in (first, second)]
     return tuple(sorted(seeds[0] & seeds[1]))
 
 
 def meet_same_data(first: Experiment, second: Experiment) -> bool:
-    """Whether, with equal seeds, both are trained and tested on the same sequences."""
+    """Return whether, with equal seeds, both are trained and tested on the same sequences."""
     return _data_of(first) == _data_of(second)
 
 
 def _data_of(experiment: Experiment) -> tuple:
     training = experiment.training
-    # All that goes into the draw. A fresh batch of another size has other sequences.
+    # Everything that affects the draw. Fresh batches of another size have other sequences.
     size = training.train_size if training.data == "fixed" else training.batch
     drawn = training.data, size, training.test_size
     return experiment.generator, experiment.length, *drawn
@@ -205,7 +205,7 @@ def _least_on_same_data(
     differences: Float[np.ndarray, " seeds"], figure: str, experiment: Experiment
 ) -> float:
     if figure in ("nll", "learned"):
-        # Losses share the noise of their test, unless all that differs is rounding.
+        # Losses share the noise of their test, unless they differ only by rounding.
         return 0.0 if differences.std(ddof=1) > _ROUNDING else math.inf
     given, size = experiment.generator.given(), experiment.training.test_size
     if figure == "accuracy" and given:
@@ -220,13 +220,13 @@ _NOT_FULL = "the grid is not full"
 
 @dataclasses.dataclass(frozen=True)
 class Share:
-    """The share of the variance that is due to some options: to one, or to several together.
+    """The share of the variance due to some options: to one, or to an interaction of several.
 
-    That of several is what their combination adds to the sum of what fewer of them do. Without
-    any it is the seed's: the spread among runs of one setting. `degrees` are those of freedom;
-    where no option had an effect a share would be about `by_chance`, its part of all degrees.
-    `adjusted_p` is the probability of an effect as large if there were none, by the F-test against
-    the seed's spread, corrected by Holm for all effects; 1 for the seed itself.
+    The interaction of several is what their combination adds to the sum of smaller effects. Without
+    options it is the seed's: the spread among runs of one setting. `degrees` are degrees of
+    freedom. If no option had an effect, a share would be about `by_chance`, its part of all
+    degrees. `adjusted_p` is the probability of an effect as large by chance, by the F-test against
+    the seed's spread, with Holm's correction for all effects; 1 for the seed itself.
     """
 
     options: tuple[str, ...]
@@ -237,10 +237,10 @@ class Share:
 
 
 def shares_of(rows: Sequence[Row], figure: str = "nll") -> tuple[Share, ...]:
-    """`variance_shares` of a figure over all combinations of the options that differ.
+    """Return `variance_shares` of a result over all combinations of the options that differ.
 
-    Refused, with an `OptionError`: rows that are not a full grid, each combination once and with
-    the same number of finished runs; fewer than 2 of them; what `figures_of` refuses.
+    Raises `OptionError` for rows that are not a full grid (each combination once, with the same
+    number of finished runs), for fewer than 2 runs per setting, and as `figures_of`.
     """
     names = differing_options(rows)
     if not names:
@@ -280,17 +280,17 @@ def shares_of(rows: Sequence[Row], figure: str = "nll") -> tuple[Share, ...]:
 def variance_shares(
     values: Float[np.ndarray, "*levels seeds"], names: Sequence[str]
 ) -> tuple[Share, ...]:
-    """The sums of squares of a balanced factorial design, as shares of the total; they sum to 1.
+    """Return the sums of squares of a balanced factorial design as shares that sum to 1.
 
     `values` has an axis for each of the `names` and one for the seeds. The effect of a set of
-    options is the table of means over all else, less every effect of fewer of them; its sum of
-    squares is that over all runs. What is left within cells is the seed's. All are orthogonal
-    (Fisher 1935, "The design of experiments"; Montgomery, "Design and analysis of experiments",
-    chapter 5). Seeds count as repetitions: what a seed has in common over settings, such as an
-    easy test set, is the seed's as well. Shares are exact for these runs; others would differ.
+    options is the table of means over everything else, minus every effect of fewer options; its sum
+    of squares is over all runs. The rest, within cells, is the seed's. All are orthogonal (Fisher
+    1935, "The design of experiments"; Montgomery, "Design and analysis of experiments", chapter 5).
+    Seeds count as repetitions: common effects of a seed over settings, such as an easy test set,
+    are also the seed's. Shares are exact for these runs; other runs would differ.
 
-    Refused, with an `OptionError`: a single seed, whose share cannot be told from that of all
-    options together, and values that are all the same.
+    Raises `OptionError` for a single seed, whose share cannot be separated from that of all options
+    together, and for values that are all equal.
     """
     seeds, total = values.shape[-1], values.size
     if seeds < _FEWEST_SEEDS:
@@ -299,7 +299,7 @@ def variance_shares(
     if np.ptp(values) == 0:
         problem = "the same in all runs, so that there is no spread"
         raise OptionError("figure", float(values.flat[0]), problem, "Choose another figure")
-    # Less one of them, lest what is common to all takes the digits of what differs.
+    # Subtract one of them, so that a large common value does not cost precision.
     centred = values - values.flat[0]
     spread = ((centred - centred.mean()) ** 2).sum()
     cells = centred.mean(axis=-1, keepdims=True)
@@ -325,14 +325,14 @@ def _effect_p_values(
     from scipy.special import fdtrc
 
     if shares[-1] == 0:
-        # Of seeds without any spread nothing is known of chance.
+        # If seeds have no spread, nothing is known about chance.
         return [1.0] * (len(shares) - 1)
     ratios = (shares[:-1] / degrees[:-1]) / (shares[-1] / degrees[-1])
     return adjusted_p_values(fdtrc(degrees[:-1], degrees[-1], ratios)).tolist()
 
 
 def _subsets(axes: int) -> Iterator[tuple[int, ...]]:
-    """Single ones first, all together last."""
+    """Return all subsets, single options first, all together last."""
     for size in range(1, axes + 1):
         yield from itertools.combinations(range(axes), size)
 
@@ -340,7 +340,7 @@ def _subsets(axes: int) -> Iterator[tuple[int, ...]]:
 def _effect(
     cells: Float[np.ndarray, "*levels 1"], chosen: tuple[int, ...]
 ) -> Float[np.ndarray, "*kept 1"]:
-    """The effect of the options of these axes, the others averaged over."""
+    """Return the effect of the options of these axes, averaged over the others."""
     for axis in range(cells.ndim - 1):
         mean = cells.mean(axis=axis, keepdims=True)
         cells = cells - mean if axis in chosen else mean

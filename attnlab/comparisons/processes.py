@@ -28,28 +28,28 @@ _NO_GUARD = (
 
 
 class WorkersError(AttnlabError, RuntimeError):
-    """The worker processes cannot start. Says why, and the remedy."""
+    """The worker processes cannot start. States the problem and the remedy."""
 
 
 class Processes(Executor):
     """A standard pool of processes that replaces itself when it breaks.
 
-    A worker that is killed breaks a standard pool for good, and all tasks in it are lost; the next
-    `submit` starts a new one. Workers are spawned, since XLA does not survive a fork, and each
-    computes with `threads` threads. The first `submit` waits until a worker has started, and
-    raises `WorkersError` if none can. Workers end when this process ends, however it ends, and
-    when a `with` block of the pool is left by an exception, such as that of Ctrl-C.
+    A killed worker breaks a standard pool permanently, and all its tasks are lost; here the next
+    `submit` starts a new pool. Workers are spawned, since XLA does not survive a fork, and each
+    computes with `threads` threads. The first `submit` waits until a worker has started, and raises
+    `WorkersError` if none can. Workers end with this process, however it ends, and when an
+    exception, such as that of Ctrl-C, leaves a `with` block of the pool.
     """
 
     def __init__(self, workers: int, *, threads: int = 1):
         if workers < 1:
             raise ValueError(f"`workers` is {workers!r}. Choose a whole number from 1.")
         if _is_imported_by_a_worker():
-            # In silence: the process that wants workers says what is wrong.
+            # Silently: the process that starts workers reports the error.
             sys.exit(1)
         self.workers, self._threads = workers, threads
         self._lock, self._started = threading.Lock(), False
-        # The writing end is in this process alone. Workers end when it is closed.
+        # Only this process has the writing end. Workers end when it is closed.
         self._alive, self._lifeline = multiprocessing.get_context("spawn").Pipe(duplex=False)
         self._pool = self._new_pool()
 
@@ -72,13 +72,13 @@ class Processes(Executor):
                 self._pool.shutdown(wait=False)
                 self._pool = self._new_pool()
                 future = self._submit(function, *arguments, **named)
-        # A pool that nothing refers to is not closed before its tasks are done.
+        # A pool without references is not closed before its tasks are done.
         lifeline = self._lifeline
         future.add_done_callback(lambda _: lifeline)
         return future
 
     def _submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future:
-        """Submit with Ctrl-C blocked in the workers that start: Python would print a traceback."""
+        """Submit with Ctrl-C blocked in new workers: Python would print a traceback."""
         if os.name != "posix":
             return self._pool.submit(function, *arguments, **named)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -113,7 +113,7 @@ def _begin_worker(threads: int, alive: Connection) -> None:
     os.environ["NPROC"] = str(threads)
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        # Ctrl-C in a terminal reaches workers too, which then end without a traceback.
+        # Ctrl-C in a terminal also reaches workers, which then end without a traceback.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     if os.name == "posix":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -126,6 +126,6 @@ def _end_with(alive: Connection) -> None:
 
 
 def _is_imported_by_a_worker() -> bool:
-    """Whether a spawned process imports the main script, and this is called on the way."""
+    """Return whether a spawned process imports the main script, and called this on the way."""
     script = sys.modules.get("__mp_main__")
     return script is not None and script is not sys.modules["__main__"]

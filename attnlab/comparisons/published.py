@@ -1,4 +1,4 @@
-"""A published comparison of attention with a linear model: its numbers, its runs, and ours."""
+"""A published comparison of attention with a linear model: its results and runs, and attnlab's."""
 
 import dataclasses
 import functools
@@ -25,12 +25,12 @@ POST = (
     "“Understanding what self-attention is doing”, a blog post (English, 10 May 2023; Japanese, "
     "9 May 2023)"
 )
-# Each accuracy is of one run, tested on this many sequences.
+# Each accuracy comes from one run, tested on this many sequences.
 TEST_SEQUENCES = 1_000
 
 
 class Published(NamedTuple):
-    """Test accuracies of one row of the post in its two languages, None where it has none."""
+    """Test accuracies of one row of the post in its two languages, or None."""
 
     english: float | None = None
     japanese: float | None = None
@@ -41,7 +41,7 @@ class Published(NamedTuple):
         return tuple(figure for figure in self if figure is not None)
 
 
-# By process and model, as the post has them.
+# By process and model, as in the post.
 PUBLISHED = MappingProxyType(
     {
         ("markov", "attention"): Published(0.498, 0.498),
@@ -74,7 +74,7 @@ SWITCHED = ("recall", "dotmod")
 FAMILIES = (
     "linear", "mlp", "conv", "rnn", "gru", "lstm", "ssm", "attention", "transformer",
 )  # fmt: skip
-# The same for every family. The falling learning rate helps all of them.
+# The same for every family. The decaying learning rate helps all of them.
 _ZOO_TRAINING = Training(
     steps=1_500,
     data="fresh",
@@ -87,10 +87,9 @@ _ZOO_TRAINING = Training(
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """One of the comparisons: its settings, and the number of seeds that each is run with.
+    """One of the comparisons: its settings, and the number of seeds for each.
 
-    A setting has the options `process` and `model`; that of a switch has the preset's name as
-    `model`.
+    A setting has the options `process` and `model`; a switch has the preset's name as `model`.
     """
 
     name: str
@@ -102,7 +101,7 @@ def part_named(name: str, processes: Iterable[str] = PROCESSES) -> Part:
     """Return the part of that name, with the settings on some of the processes.
 
     Raises:
-        OptionError: if the name is not one of `PARTS`.
+        OptionError: If the name is not one of `PARTS`.
 
     """
     if name not in PARTS:
@@ -117,7 +116,7 @@ def runs_of(part: Part, seeds: int) -> tuple[Experiment, ...]:
     """Return the runs of every setting with the seeds 0, 1, … `seeds` - 1.
 
     Raises:
-        OptionError: if there are fewer than 1 or more than 100 seeds.
+        OptionError: If there are fewer than 1 or more than 100 seeds.
 
     """
     grid = Grid(seeds=seeds)
@@ -173,13 +172,13 @@ PARTS = MappingProxyType(
 
 
 FILE = "published.json"
-# The columns of a setting, beside its seeds and seconds.
+# The columns of a setting, besides its seeds and seconds.
 FIGURES = Evaluation._fields[:4]
 
 
 @dataclasses.dataclass(frozen=True)
 class Made:
-    """When, by what and on what kind of machine results were made."""
+    """When, by which versions and on what kind of machine results were made."""
 
     date: str
     attnlab: str
@@ -191,7 +190,7 @@ class Made:
 class Shipped:
     """Results of the parts, with `seeds` seeds a setting by the name of the part.
 
-    `references` are what they are compared with, by process.
+    `references` are the baselines by process.
     """
 
     made: Made
@@ -200,7 +199,7 @@ class Shipped:
     references: Mapping[str, References]
 
     def references_of(self, experiment: Experiment) -> References | None:
-        """Return the references of an experiment's process; None for another process."""
+        """Return the baselines of an experiment's process; None for another process."""
         for setting in PARTS["table"].settings:
             known = setting.experiment
             if (known.generator, known.length) == (experiment.generator, experiment.length):

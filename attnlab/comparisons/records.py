@@ -30,9 +30,9 @@ def to_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def to_csv(rows: Sequence[Row]) -> str:
-    """The same as a table with a heading; a cell that is not known is empty.
+    """Return the same as a table with a heading; unknown cells are empty.
 
-    What is nested in a record has a column each, such as `test_nll_low`. A text that a spreadsheet
+    Nested values of a record have a column each, such as `test_nll_low`. A text that a spreadsheet
     would compute as a formula has an apostrophe before it.
     """
     flat = [
@@ -47,7 +47,7 @@ def to_csv(rows: Sequence[Row]) -> str:
 
 
 def differing_options(rows: Sequence[Row]) -> tuple[str, ...]:
-    """The options that are not the same in all rows, in the order in which they were given."""
+    """Return the options that differ between rows, in the given order."""
     tables = [dict(row.setting.options) for row in rows]
     names = dict.fromkeys(name for table in tables for name in table)
     return tuple(name for name in names if len({table.get(name) for table in tables}) > 1)
@@ -101,7 +101,7 @@ def _record(
 
 
 def _value(text: str | None) -> int | float | str | None:
-    """A text as the number that it is, if it is one."""
+    """Return a text as a number, if it is one."""
     if text is None:
         return None
     for kind in (int, float):
@@ -150,7 +150,7 @@ def _flattened(record: dict[str, Any]) -> Iterable[tuple[str, Any]]:
 
 
 def _as_text(value: Any) -> Any:
-    """Return a cell that spreadsheets do not compute. Numbers are left as they are."""
+    """Return a cell that spreadsheets do not compute. Numbers are unchanged."""
     is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
     return f"'{value}" if is_formula else value
 

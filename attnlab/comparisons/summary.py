@@ -1,4 +1,4 @@
-"""What came of the runs of each setting, beside what could have been learned."""
+"""The results of each setting over seeds, and what could have been learned."""
 
 import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -29,8 +29,8 @@ class References:
     """Predictors of the final token that need no training.
 
     `best` is the optimum: its loss is the floor, its accuracy the ceiling. `majority` always
-    gives the distribution of the final token, so that its accuracy is the commonest token's;
-    `linear` is the linear predictor of least loss. Those two are None where nobody asked for them.
+    predicts the distribution of the final token, so its accuracy is that of the most common token;
+    `linear` is the linear predictor of lowest loss. Both are None if not requested.
     """
 
     best: Best
@@ -42,10 +42,10 @@ class References:
 def references_of(
     generator: AbstractGenerator, length: int, *, baselines: bool = True, most: int | None = None
 ) -> References:
-    """The references of a process, from that many visible positions.
+    """Return the references of a process, given that many visible positions.
 
-    `most` is as in `optimum`. The `baselines` are those that may be None; they take up to some
-    ten seconds for a process that is new, most of it for the linear predictor.
+    `most` is as in `optimum`. The `baselines` are those that may be None; for a new process they
+    take up to about ten seconds, mostly for the linear predictor.
     """
     vocab = generator.vocabulary.size
     best, uniform = optimum(generator, length, most).final, Best(float(np.log(vocab)), 1 / vocab)
@@ -62,7 +62,7 @@ _WITHIN = 2.0
 
 @dataclasses.dataclass(frozen=True)
 class Unfinished:
-    """A run that has no figure, and why; without a seed, where its setting is refused."""
+    """A run without a result, and why; without a seed if its setting is rejected."""
 
     seed: int | None
     state: str
@@ -73,8 +73,8 @@ class Unfinished:
 class StepsToTarget:
     """When runs had learned the share `target` of what can be learned.
 
-    `reached` of `n` runs did, as far as they were tested. `median` is the middle of the steps of
-    their first test at or above the target, and None where that is of a run that never was.
+    `reached` of `n` runs did, as far as their tests show. `median` is the median step of the first
+    test at or above the target, or None if fewer than half of the runs reached it.
     """
 
     target: float
@@ -85,10 +85,10 @@ class StepsToTarget:
 
 @dataclasses.dataclass(frozen=True)
 class Reached:
-    """How many of `n` runs reached a level at their end, and the interval of Wilson of that share.
+    """How many of `n` runs reached a level at their end, and the Wilson interval of that share.
 
-    The level is `target` of the way from a uniform guess to the best possible; of an exact match
-    it is `target` itself. A run within two standard errors of its test below it counts.
+    The level is `target` of the way from a uniform guess to the best possible; for an exact match
+    it is `target` itself. Runs up to two standard errors of their test below it count.
     """
 
     target: float
@@ -97,7 +97,7 @@ class Reached:
 
     @property
     def n(self) -> int:
-        """How many runs there are."""
+        """The number of runs."""
         return self.share.n
 
 
@@ -131,12 +131,12 @@ class Row:
 
     @property
     def finished(self) -> tuple[Result, ...]:
-        """The runs that have figures."""
+        """Return the runs that have results."""
         return tuple(result for result in self.results if _is_finished(result))
 
     @property
     def unfinished(self) -> tuple[Unfinished, ...]:
-        """The runs that have none; of a refused setting itself."""
+        """Return the runs without results, or the rejected setting itself."""
         if self.setting.experiment is None:
             return (Unfinished(None, "refused", self.setting.problem),)
         return tuple(
@@ -156,13 +156,13 @@ def summarise(
     most: int | None = None,
     references: Callable[[Experiment], References | None] | None = None,
 ) -> tuple[Row, ...]:
-    """The results grouped by all but the seed: a row for each of the settings, in their order.
+    """Return the results grouped by settings without the seed: a row for each, in order.
 
-    Results of none of these have their rows behind them, in the order in which they came; their
-    settings are named by what differs between them. Of several results of one run the last
-    finished one counts. `baselines` and `most` are as in `references_of`, unless `references` gives
-    them, or None where they are not known yet, without waiting. Intervals hold with probability
-    `level`; `target` is that of `StepsToTarget`.
+    Results of other settings have their rows at the end, in order of arrival; these settings are
+    named by their differences. Among several results of one run the last finished one counts.
+    `baselines` and `most` are as in `references_of`. `references` gives the references instead, or
+    None where they are not known yet. Intervals have the level `level`; `target` is that of
+    `StepsToTarget`.
     """
     grouped: dict[Hashable, dict[int, Result]] = {}
     for result in results:
@@ -198,8 +198,8 @@ def figures_of(row: Row, figure: str) -> dict[int, float]:
     """Return a figure of `FIGURES`, or a metric at the last step, of every finished run, by seed.
 
     Raises:
-        OptionError: if it is not a figure, if nothing can be learned but what was learned is asked
-            for, or if not all runs have an exact match.
+        OptionError: If it is not in `FIGURES`, if nothing can be learned but the share learned is
+            requested, or if not all runs have an exact match.
     """
     return {seed: value for seed, (value, _) in _measured(row, figure).items()}
 
@@ -210,16 +210,16 @@ def errors_of(row: Row, figure: str) -> dict[int, float]:
     They are 0 for a metric, whose error is not known.
 
     Raises:
-        OptionError: as `figures_of`.
+        OptionError: As in `figures_of`.
     """
     return {seed: error for seed, (_, error) in _measured(row, figure).items()}
 
 
 def reached_of(row: Row, figure: str = "learned", target: float = TARGET) -> Reached | None:
-    """Return how many finished runs reached `target`, or None if that cannot be said.
+    """Return how many finished runs reached `target`, or None if unknown.
 
-    It cannot without a finished run or references, where nothing can be learned, and where a test
-    is too small to distinguish the level from half of the way there.
+    Unknown without a finished run or references, if nothing can be learned, and if a test is too
+    small to distinguish the level from half of the way there.
     """
     known = row.references
     if not row.finished or (known is None and figure != "exact_match"):
@@ -241,7 +241,7 @@ def reached_of(row: Row, figure: str = "learned", target: float = TARGET) -> Rea
 
 
 def _measured(row: Row, figure: str) -> dict[int, tuple[float, float]]:
-    """Return a figure and its standard error, by seed."""
+    """Return a result and its standard error, by seed."""
     runs = {run.experiment.seed: run for run in row.finished}
     if figure in (metrics := _metrics_of(row)):
         return {seed: (run.metrics[figure][-1][1], 0.0) for seed, run in runs.items()}
@@ -265,7 +265,7 @@ def _measured(row: Row, figure: str) -> dict[int, tuple[float, float]]:
         }
     shares = {seed: _share(test, row) for seed, test in tests.items()}
     if None in shares.values():
-        problem = "a uniform guess is the best there is, so that nothing can be learned"
+        problem = "a uniform guess is optimal, so nothing can be learned"
         raise OptionError("figure", figure, problem, "Choose 'nll' or 'accuracy'")
     return shares
 
@@ -310,13 +310,13 @@ def _over_seeds(row: Row, figure: str, level: float) -> Interval:
 
 
 def _learned(row: Row, level: float) -> Interval | None:
-    """Over seeds, and with the error of an estimated floor, which all of them share."""
+    """Return the share learned over seeds, including the common error of an estimated floor."""
     if row.references is None or _share(row.finished[0].evaluation, row) is None:
         return None
     over_seeds = _over_seeds(row, "learned", level)
     best = row.references.best
     span = row.references.uniform.nll - best.nll
-    # Of an excess the floor is no part, only of the span that it is divided by.
+    # The floor is not part of an excess, only of the span that it is divided by.
     paired = all(run.evaluation.excess is not None for run in row.finished)
     moved = abs(1 - over_seeds.mean) if paired else abs(over_seeds.mean)
     return widened(over_seeds, moved * best.nll_stderr / span, level)
@@ -348,12 +348,12 @@ def _is_finished(result: Result) -> bool:
 
 
 def _all_but_seed(experiment: Experiment) -> Hashable:
-    # Their identities say the same, in many times the time.
+    # Their identities would do too, but take many times as long.
     return experiment.generator, experiment.length, experiment.model, experiment.training
 
 
 def _named(experiments: Sequence[Experiment]) -> list[Setting]:
-    """Settings of experiments, named by what differs between them."""
+    """Return settings of experiments, named by their differences."""
     seed = default_of(Experiment, "seed")
     plain = [dataclasses.replace(experiment, seed=seed) for experiment in experiments]
     columns = differing_settings(plain)

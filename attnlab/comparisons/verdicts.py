@@ -1,4 +1,4 @@
-"""What runs of the published comparison say: ours beside the post's, the ceiling, a verdict."""
+"""Results of the published comparison: ours, the post's, the ceiling, and a verdict."""
 
 import dataclasses
 import itertools
@@ -21,8 +21,8 @@ from attnlab.training.experiment import Experiment
 class PublishedRow:
     """A setting's runs, the post's numbers, and a verdict.
 
-    `gain` is the accuracy of a switch minus that of the row before it; None if the row is no
-    switch, or fewer than two seeds are finished in both. `verdict` is empty without a result.
+    `gain` is the accuracy of a switch minus that of the row before it; None if the row is not a
+    switch, or if fewer than two seeds are finished in both. `verdict` is empty without a result.
     """
 
     row: Row
@@ -72,7 +72,7 @@ def to_record(row: PublishedRow) -> dict[str, Any]:
     """Return a row as a JSON object. All but `floor` are accuracies; `floor` is a loss, in nats.
 
     `published` is the number of the English post, `low` and `high` the interval of `mean` over
-    seeds. A switch has its `gain` too, with its interval. Unknown values are null.
+    seeds. A switch also has its `gain`, with its interval. Unknown values are null.
     """
     accuracy, known = row.row.accuracy, row.row.references
     record = {
@@ -91,9 +91,9 @@ def to_record(row: PublishedRow) -> dict[str, Any]:
 
 
 def differences(rows: Sequence[PublishedRow]) -> dict[str, Comparison]:
-    """By process, how much more accurate the linear model is than attention, paired over seeds.
+    """Return by process how much more accurate the linear model is than attention, paired by seed.
 
-    Of those processes that have two finished seeds of both; p-values are adjusted for their number.
+    Only processes with two finished seeds of both; p-values are adjusted for their number.
     """
     found = {(row.process, row.model): row.row for row in rows}
     pairs = {
@@ -108,7 +108,7 @@ def differences(rows: Sequence[PublishedRow]) -> dict[str, Comparison]:
 def whole_gain(rows: Sequence[PublishedRow]) -> Comparison | None:
     """Return what all switches together add to the accuracy: the last row against the first.
 
-    None where fewer than two seeds are finished in both.
+    None if fewer than two seeds are finished in both.
     """
     first, last = rows[0].row, rows[-1].row
     return compare(first, last, "accuracy") if _is_comparable(first, last) else None
@@ -116,7 +116,7 @@ def whole_gain(rows: Sequence[PublishedRow]) -> Comparison | None:
 
 def _published_row(part: Part, row: Row, gain: Comparison | None) -> PublishedRow:
     options = dict(row.setting.options)
-    # The ladder begins with the published head; the other models are none of the post's.
+    # The ladder begins with the published head; the other models are not in the post.
     model = options["model"].removeprefix(f"published-{options['process']}-")
     published = PUBLISHED.get((options["process"], model)) if part.name != "zoo" else None
     published = published or Published()
@@ -127,7 +127,7 @@ def _published_row(part: Part, row: Row, gain: Comparison | None) -> PublishedRo
 
 
 def _gains(rows: Sequence[Row]) -> dict[int, Comparison]:
-    """Return the accuracy of each row against that of the row before, by the place of the row."""
+    """Return the accuracy of each row minus that of the row before, by the index of the row."""
     pairs: dict[str, dict[int, tuple[Row, Row]]] = {}
     for at, (before, after) in enumerate(itertools.pairwise(rows), 1):
         process = dict(after.setting.options)["process"]
@@ -149,28 +149,28 @@ def _is_comparable(first: Row, second: Row) -> bool:
 _NOTHING = Published()
 # In accuracy. A test of 10,000 sequences has a standard error of half a hundredth.
 AT, NEAR, FAR = 0.005, 0.02, 0.1
-# Of the way from the commonest token to the ceiling: below, a small difference is not small.
+# Share of the way from the most common token to the ceiling; below this, no difference is small.
 _NEARLY_ALL = 0.8
-# Of what can be learned: nothing was left if no less is within the interval.
+# Share of what can be learned: if the interval contains no less, nothing was left.
 _LEARNED = 0.9
 
 
 def verdict_of(row: Row, published: Published = _NOTHING) -> str:
-    """Return how near a row is to the ceiling and the floor, and whether published figures agree.
+    """Return how near a row is to the ceiling and the floor, and whether published results agree.
 
     Without a finished run, return why there is none.
     """
     if row.accuracy is None:
         reasons = dict.fromkeys(run.reason for run in row.unfinished)
-        return " ".join(["No figure.", *reasons])
+        return " ".join(["No result.", *reasons])
     sentences = [*_nearness(row), *_agreement(row, published)]
     if row.unfinished:
-        sentences.append(f"{len(row.unfinished)} of {len(row.results)} runs have no figure.")
+        sentences.append(f"{len(row.unfinished)} of {len(row.results)} runs have no result.")
     return " ".join(sentences)
 
 
 def gain_in_words(gain: Comparison | None) -> str:
-    """What a switch changed, paired over seeds; nothing if that is not known."""
+    """Return what a switch changed, paired by seed; "" if unknown."""
     if gain is None:
         return ""
     mean, low, high = gain.difference.mean, gain.difference.low, gain.difference.high
@@ -180,15 +180,15 @@ def gain_in_words(gain: Comparison | None) -> str:
     if not gain.within_noise:
         return f"{change}."
     if low * high > 0:
-        return f"{change}: beyond the noise by itself, within it among {gain.among} switches."
+        return f"{change}: clear by itself, but within the noise among {gain.among} switches."
     ends = f"{low:+.3f} to {high:+.3f}".replace("-", "−")
     return f"No change beyond the noise of the seeds ({ends})."
 
 
 def share_of_way(row: Row) -> float | None:
-    """(mean - m) / (ceiling - m), where m is the accuracy of always naming the commonest token.
+    """Return (mean - m) / (ceiling - m), where m is the accuracy of the most common token.
 
-    None without a finished run or where those two are equal.
+    None without a finished run, or if those two are equal.
     """
     ceiling, least = row.references.best.accuracy, row.references.majority.accuracy
     if row.accuracy is None or ceiling <= least:
@@ -197,9 +197,9 @@ def share_of_way(row: Row) -> float | None:
 
 
 def standard_errors_off(row: Row, figure: float) -> float:
-    """Return how far a published accuracy lies above ours, in standard errors of the difference.
+    """Return a published accuracy minus ours, in standard errors of the difference.
 
-    The error of the published one is that of its test and, since it is one run, the standard
+    The error of the published one is that of its test plus, since it is one run, the standard
     deviation s between seeds; that of our mean is s/√n: √(p (1 - p)/1,000 + s² (1 + 1/n)).
     """
     ours = np.array(list(figures_of(row, "accuracy").values()))
@@ -207,9 +207,9 @@ def standard_errors_off(row: Row, figure: float) -> float:
 
 
 def disagrees(row: Row, figure: float) -> bool:
-    """Return whether a published accuracy differs from ours by more than 95 % of equal ones do.
+    """Return whether a published accuracy differs from ours by more than 95 % of equal ones would.
 
-    The limit adds in squares z times the error of the published test and t s √(1 + 1/n), t being
+    The limit adds in squares z times the error of the published test and t s √(1 + 1/n), where t is
     Student's with n - 1 degrees of freedom: two standard errors would be too few for few seeds.
     """
     of_test, of_seeds = np.sqrt(_variances(row, figure))
@@ -219,7 +219,7 @@ def disagrees(row: Row, figure: float) -> bool:
 
 
 def _variances(row: Row, figure: float) -> tuple[float, float]:
-    """Return the published figure's variance over its test, and that over seeds of both."""
+    """Return the published accuracy's variance over its test, and that over seeds of both."""
     ours = np.array(list(figures_of(row, "accuracy").values()))
     return standard_error(figure) ** 2, float(ours.var(ddof=1)) * (1 + 1 / ours.size)
 
@@ -237,7 +237,7 @@ def _nearness(row: Row) -> Iterator[str]:
     gap, share = best.accuracy - mean, share_of_way(row)
     learned = None if row.learned is None else learned_in_words(row.learned)
     if share is None or learned is None:
-        yield "No predictor does better than always naming the most common weather."
+        yield "No predictor beats always guessing the most common weather."
     elif abs(gap) <= AT and share >= _NEARLY_ALL:
         at = f"At the ceiling to within {AT}"
         low, high = row.learned.low, row.learned.high
@@ -255,25 +255,25 @@ def _nearness(row: Row) -> Iterator[str]:
     else:
         far = "Far below" if gap > FAR else "Below"
         yield f"{far} the ceiling: {mean:.3f} of {best.accuracy:.3f}."
-        naming = f"always naming the most common weather ({least.accuracy:.3f})"
+        naming = f"always guessing the most common weather ({least.accuracy:.3f})"
         if mean <= least.accuracy:
             yield f"No better than {naming}."
         elif row.accuracy.low is not None and row.accuracy.low <= least.accuracy:
-            yield f"These seeds do not distinguish it from {naming}."
+            yield f"No better than {naming}, as far as these seeds show."
         else:
             way = show_percent(share)
-            yield f"{way} of the way there from always naming the most common weather."
+            yield f"{way} of the way there from always guessing the most common weather."
         yield f"By the loss, {learned}."
         linear = row.references.linear
         if linear is not None and row.setting.experiment.model.name == "linear":
-            yield f"The linear predictor of least loss has {linear.accuracy:.3f}."
+            yield f"The linear predictor of lowest loss has {linear.accuracy:.3f}."
 
 
 def _agreement(row: Row, published: Published) -> Iterator[str]:
     if not published.figures:
         return
     if len(row.finished) < 2:
-        yield "One seed does not say how far others lie from the published figure."
+        yield "One seed does not show how far other seeds are from the published result."
         return
     off = {figure: standard_errors_off(row, figure) for figure in published.figures}
     agree = [figure for figure in off if not disagrees(row, figure)]

@@ -1,4 +1,4 @@
-"""Environment variables, all read here, so that each understands the same words."""
+"""Environment variables, all read here, so that each accepts the same values."""
 
 import os
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ def read_folder(name: str, usual: Path, environment: Mapping[str, str] = os.envi
     """Return the folder that a variable names, `usual` if it is on or not set, None if off.
 
     Raises:
-        OptionError: if it begins with `~` and a user that does not exist.
+        OptionError: If it begins with `~` and a user that does not exist.
 
     >>> read_folder("ATTNLAB_CACHE", Path("here"), {"ATTNLAB_CACHE": "false"}) is None
     True
@@ -34,10 +34,10 @@ def read_folder(name: str, usual: Path, environment: Mapping[str, str] = os.envi
 
 
 def read_count(name: str, environment: Mapping[str, str] = os.environ) -> int | None:
-    """Return the whole number from 1 that a variable has, or None if it is not set.
+    """Return the integer from 1 in a variable, or None if it is not set.
 
     Raises:
-        OptionError: if its value is another one.
+        OptionError: If it has another value.
     """
     text = environment.get(name, "")
     if not text:
@@ -51,7 +51,7 @@ def check_devices() -> None:
     """Find the devices that JAX computes on.
 
     Raises:
-        OptionError: if `JAX_PLATFORMS` names one that is not there.
+        OptionError: If `JAX_PLATFORMS` names one that does not exist.
     """
     try:
         jax.devices()

@@ -1,4 +1,4 @@
-"""Numbers as text: how they are read and how they are shown."""
+"""Numbers as text: reading and formatting."""
 
 import math
 from typing import Any, SupportsFloat
@@ -7,9 +7,9 @@ from attnlab.configuration.options import Option, OptionError, check_typed
 
 EMPTY_CELL = "?"
 _MOST_PLACES = 9
-# Of a measured number, such as the loss of a run that diverged.
+# For a measured number, such as the loss of a run that diverged.
 _MOST_IN_FULL = 1e9
-# The last digit of a percentage that is shown.
+# The last digit of a displayed percentage.
 _LEAST_PERCENT = 1e-5
 
 
@@ -19,7 +19,7 @@ def read_numbers(name: str, text: str, default: tuple) -> tuple:
     Numbers are separated by spaces or commas, rows by new lines or semicolons.
 
     Raises:
-        OptionError: for `name`, if the text is not numbers, empty, or over 10,000 characters.
+        OptionError: For `name`, if the text is not numbers, empty, or over 10,000 characters.
     """
     check_typed(name, text)
     is_table = isinstance(default[0], tuple)
@@ -42,7 +42,7 @@ def read_matrix(name: str, text: str, *, most_rows: int, most_columns: int) -> t
     cell.
 
     Raises:
-        OptionError: for anything else; it names the row and column.
+        OptionError: For anything else; it names the row and column.
     """
     check_typed(name, text)
     cells = read_cells(text)
@@ -54,7 +54,7 @@ def read_matrix(name: str, text: str, *, most_rows: int, most_columns: int) -> t
         raise OptionError(name, size, "larger than what fits the page", remedy)
     for number, row in enumerate(cells, start=1):
         if len(row) != len(cells[0]):
-            problem = f"of length {len(row)}, where row 1 is of length {len(cells[0])}"
+            problem = f"of length {len(row)}, but row 1 is of length {len(cells[0])}"
             remedy = "Make all rows equally long"
             raise OptionError(f"{name} row {number}", " ".join(row), problem, remedy)
     return tuple(
@@ -82,24 +82,24 @@ def _read_cell(name: str, cell: str) -> float:
 
 
 def read_cells(text: str) -> list[list[str]]:
-    """Return the texts between the spaces or commas of every row that has any."""
+    """Return the texts separated by spaces or commas, for every row that has any."""
     lines = text.replace(";", "\n").splitlines()
     return [parts for line in lines if (parts := line.replace(",", " ").split())]
 
 
 def show_matrix(rows: Any) -> str:
-    """Return the text that `read_matrix` reads back, whole numbers without a fraction."""
+    """Return the text that `read_matrix` reads, integers without a fraction."""
     return "\n".join(" ".join(f"{number:.12g}" for number in row) for row in rows)
 
 
 def show_numbers(value: tuple[Any, ...]) -> str:
-    """Return the text that `read_numbers` reads back to the last digit."""
+    """Return the text that `read_numbers` reads back exactly."""
     rows = value if isinstance(value[0], tuple) else (value,)
     return "\n".join("  ".join(repr(part) for part in row) for row in rows)
 
 
 def show_measured(value: float, stderr: float, *, most_places: int = 3) -> str:
-    """Return `value ± stderr`, the error to two digits and the value to no more places than it.
+    """Return `value ± stderr`, the error to two digits and the value to the same places.
 
     >>> show_measured(299.977, 3.728)
     '300.0 ± 3.7'
@@ -115,9 +115,9 @@ def show_measured(value: float, stderr: float, *, most_places: int = 3) -> str:
     places = most_places
     if stderr > 0 and math.isfinite(stderr):
         places = min(most_places, max(0, 1 - math.floor(math.log10(stderr))))
-    # An error below the last place is not shown as none.
+    # An error below the last place is not shown as zero.
     shown = max(stderr, 10.0**-places) if stderr > 0 else stderr
-    # What rounds to nothing has no sign.
+    # A number that rounds to zero has no sign.
     value = round(value, places) + 0.0
     return f"{value:,.{places}f} ± {shown:,.{places}f}".replace("-", "−")
 
@@ -125,7 +125,7 @@ def show_measured(value: float, stderr: float, *, most_places: int = 3) -> str:
 def show_percent(share: SupportsFloat) -> str:
     """Return a share in percent, never as 0 or 100 unless it is exactly that.
 
-    Two digits below 50 %; above it as many as distinguish it from 100 %.
+    Two digits below 50 %; above it, enough to distinguish it from 100 %.
 
     >>> show_percent(0.0376), show_percent(0.9372), show_percent(1.037)
     ('3.8 %', '94 %', '104 %')
@@ -147,7 +147,7 @@ def show_percent(share: SupportsFloat) -> str:
 
 
 def show_range(low: float, high: float, *, places: int = 3) -> str:
-    """Return `low to high`, with more places than asked for where both would look equal.
+    """Return `low to high`, with more places than requested if both would look equal.
 
     >>> show_range(0.99965, 1.0), show_range(-0.2, 0.25, places=1)
     ('0.9997 to 1.0000', '−0.2 to 0.2')

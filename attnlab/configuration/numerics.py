@@ -1,4 +1,4 @@
-"""The settings of JAX that numbers depend on, the same whatever the environment says."""
+"""The settings of JAX that numbers depend on, fixed regardless of the environment."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Key
 
 _KEY_KIND = "threefry2x32"
-# The defaults of JAX, all of which a user may change for other programs of the same process.
+# JAX's defaults, which a user may change for other programs in the same process.
 _SETTINGS = MappingProxyType(
     {
         "enable_x64": False,
@@ -24,7 +24,7 @@ _SETTINGS = MappingProxyType(
 
 @contextmanager
 def fixed_numerics() -> Iterator[None]:
-    """Compute in this thread as JAX does by default, whatever its configuration is.
+    """Compute in this thread with JAX's defaults, regardless of its configuration.
 
     As a decorator, `@fixed_numerics()`, it makes a function independent of the configuration.
     """
@@ -35,11 +35,11 @@ def fixed_numerics() -> Iterator[None]:
 
 
 def fix_numerics() -> None:
-    """Let this whole process compute as JAX does by default. For programs, not for a library."""
+    """Let this whole process compute with JAX's defaults. For programs, not for a library."""
     for name, value in _SETTINGS.items():
         jax.config.update(f"jax_{name}", value)
 
 
 def key_of(seed: int) -> Key[Array, ""]:
-    """Return the random key of a seed from 0 to 2^32 - 1, whatever kind JAX makes by default."""
+    """Return the random key of a seed from 0 to 2^32 - 1, regardless of JAX's default key type."""
     return jr.wrap_key_data(np.array([0, seed], np.uint32), impl=_KEY_KIND)

@@ -1,4 +1,4 @@
-"""Options: their defaults, bounds and help, the walk over all of them, and the errors they raise.
+"""Options: defaults, bounds, help, the walk over all of them, and their errors.
 
 Every configuration class of attnlab is a frozen dataclass whose fields are made by `option`. An
 option may itself be a configuration, so that an experiment is a tree. Controls, flags, links, JSON
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from attnlab.configuration.visible_text import invisible_letters, normal
 
-# Of a text option, and of any text that is read as numbers or symbols: a table may be long.
+# For a text option, and any text that is read as numbers or symbols: a table may be long.
 MOST_CHARACTERS, MOST_TYPED = 200, 10_000
 _MOST_QUOTED = 60
 
@@ -23,16 +23,16 @@ class AttnlabError(Exception):
     """An error whose message is written by its constructor; pickling keeps it whole."""
 
     def __reduce__(self):
-        # By default the constructor would be called again, with the finished message alone.
+        # By default pickle would call the constructor again, with only the finished message.
         return copyreg.__newobj__, (type(self), *self.args), vars(self)
 
 
 class OptionError(AttnlabError, ValueError):
-    """A value that an option may not have. Says which option, which value, and the remedy."""
+    """A value that an option may not have. Names the option, the value and the remedy."""
 
     def __init__(self, name: str, value: Any, problem: str, remedy: str):
         self.name, self.value = name, value
-        # A file or an address may name unknown options, at any length.
+        # A file or an address may name unknown options of any length.
         shown = _shortened(_written(name)[1:-1])
         super().__init__(f"`{shown}` is {quoted(value)}: {problem}. {remedy}.")
 
@@ -40,7 +40,7 @@ class OptionError(AttnlabError, ValueError):
 def quoted(value: Any) -> str:
     """Return an untrusted value for a message: its Python text, cut to 60 characters.
 
-    A backtick is written as its code, since backticks of a message mark names of options.
+    A backtick is written as its code, since backticks in a message mark option names.
 
     >>> quoted("a" * 100)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
@@ -61,7 +61,7 @@ class Option:
     """What an option declares besides its default value.
 
     `registry` marks an option that is itself one of several configurations, such as a positional
-    encoding. `unit` is shown behind the label. `logarithmic` asks for a control in decades.
+    encoding. `unit` follows the label. `logarithmic` asks for a control in decades.
     """
 
     help: str
@@ -83,9 +83,9 @@ def option(default: Any, help: str, **rest: Any) -> Any:
 class Options:
     """Base of every frozen dataclass whose fields are options: checks them when it is made.
 
-    A class with more to refuse calls this `__post_init__` first. Numbers get the type of their
-    default and texts Unicode's normal form C with single spaces, so that configurations that are
-    equal are written the same.
+    A class with further checks calls this `__post_init__` first. Numbers get the type of their
+    default and texts Unicode's normal form C with single spaces, so that equal configurations are
+    written the same way.
     """
 
     def __post_init__(self):
@@ -96,11 +96,11 @@ class Options:
 
 
 def _as_typed(value: Any, default: Any) -> Any:
-    """A value with floats, and no -0.0, where `default` has floats; a text in its normal form."""
+    """Return a value with floats, and no -0.0, like `default`, and a text in its normal form."""
     if isinstance(default, tuple) and isinstance(value, tuple) and default:
         return tuple(_as_typed(part, default[0]) for part in value)
     if isinstance(default, float) and type(value) in (int, float):
-        # A whole number may be too large for a float: the checks of a class refuse it.
+        # An integer may be too large for a float; the checks of a class reject it.
         return float(value) + 0.0 if abs(value) <= sys.float_info.max else value
     return normal(" ".join(value.split())) if isinstance(value, str) else value
 
@@ -117,7 +117,7 @@ def default_of(configuration: Any, name: str) -> Any:
 
 
 class Field(NamedTuple):
-    """One option in the tree of a configuration, with the class that has it and its value."""
+    """One option in the tree of a configuration, with its class and its value."""
 
     owner: type
     name: str
@@ -141,12 +141,12 @@ class Field(NamedTuple):
 
 
 def chosen(field: Field) -> Iterable[Any]:
-    """Return the part that is chosen for an option, for `fields`."""
+    """Return the selected part of an option, for `fields`."""
     return (field.value,)
 
 
 def registered(field: Field) -> Iterable[type]:
-    """Return every class that could be chosen for an option, for `fields`."""
+    """Return every class that an option can have, for `fields`."""
     return field.option.registry.values()
 
 
@@ -175,8 +175,8 @@ def build(
 
     Args:
         kind: The class to make.
-        value_of: The value of an option, by the class that has it and its name. For an option that
-            is itself a configuration it is the class of that.
+        value_of: Returns the value of an option, given its class and its name; for an option that
+            is itself a configuration, the class of that.
         make: Makes one part of its class and values.
     """
     values = {}
@@ -187,8 +187,8 @@ def build(
 
 
 def label_of(name: str, spec: Option, *, unit: bool = True) -> str:
-    """Return what a control for the option is called on screen, with or without its unit."""
-    # `d_model` and the like are written as in the literature.
+    """Return the label of an option on screen, with or without its unit."""
+    # Names such as `d_model` are written as in the literature.
     label = spec.label or (name if name.startswith("d_") else name.replace("_", " "))
     return f"{label} ({spec.unit})" if spec.unit and unit else label
 
@@ -209,7 +209,7 @@ def check_options(configuration: Any) -> None:
 def check_option(name: str, spec: Option, value: Any, default: Any) -> None:
     """Raise `OptionError` unless `value` is of the kind of `default` and within `spec`."""
     if spec.registry is not None:
-        # One that is not registered is for scripts: links, files and pages go by the names.
+        # An unregistered class is for scripts: links, files and pages use names.
         if not isinstance(value, _base_of(spec.registry)):
             raise OptionError(name, value, "not a choice", _one_of(spec.registry))
     elif spec.choices:
@@ -226,20 +226,20 @@ def check_option(name: str, spec: Option, value: Any, default: Any) -> None:
 
 
 def check_typed(name: str, text: str, *, most: int = MOST_TYPED) -> None:
-    """Raise `OptionError` for a text of more than `most` characters. Before it is parsed."""
+    """Raise `OptionError` for a text of more than `most` characters, before it is parsed."""
     if len(text) > most:
         raise OptionError(name, text, f"longer than {most:,} characters", "Shorten it")
 
 
 def check_visible(name: str, text: str) -> None:
-    """Raise `OptionError` for a text with a letter that cannot be seen."""
+    """Raise `OptionError` for a text with an invisible character."""
     for letter in invisible_letters(text).values():
         code = f"U+{ord(letter):04X}"
-        raise OptionError(name, text, f"{code} in it cannot be seen", "Leave it out")
+        raise OptionError(name, text, f"{code} in it is invisible", "Leave it out")
 
 
 def _base_of(registry: Mapping[str, type]) -> type:
-    """Return the most specific class that all of the registry inherit from."""
+    """Return the most specific common base class of the registry."""
     first, *rest = registry.values()
     return next(base for base in first.__mro__ if all(issubclass(kind, base) for kind in rest))
 
@@ -254,10 +254,10 @@ def _check_number(name: str, spec: Option, value: Any, *, whole: bool) -> None:
     accepted = int if whole else (int, float)
     if isinstance(value, bool) or not isinstance(value, accepted):
         raise OptionError(name, value, f"not {kind}", remedy)
-    # A whole number may be too large for `math.isfinite`, and is finite in any case.
+    # An integer may be too large for `math.isfinite`, but is always finite.
     if isinstance(value, float) and not math.isfinite(value):
         raise OptionError(name, value, "not finite", remedy)
     if value > spec.high:
         raise OptionError(name, value, f"more than the cap of {spec.high:,}", remedy)
     if value < spec.low:
-        raise OptionError(name, value, f"less than the least, {spec.low:,}", remedy)
+        raise OptionError(name, value, f"less than the minimum, {spec.low:,}", remedy)

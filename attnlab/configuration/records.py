@@ -6,19 +6,19 @@ from typing import Any
 
 from attnlab.configuration.options import Option, OptionError, default_of, fields, options_of
 
-# Options that a refusal names, so that it stays short.
+# Number of options that an error lists, so that it stays short.
 _MOST_NAMED = 12
 
 
 class UnregisteredError(OptionError):
-    """A name that no class of a registry has, perhaps that of a class of your own."""
+    """A name that no class of a registry has, perhaps of a user-defined class."""
 
 
 def to_record(configuration: Any) -> dict[str, Any]:
     """Return a configuration as JSON values: its name, then every option.
 
     Raises:
-        OptionError: if a part has the name of a registered class and is another one.
+        OptionError: If a part has the name of a registered class but is a different one.
     """
     record = {"name": configuration.name}
     for name, spec in options_of(configuration).items():
@@ -49,7 +49,7 @@ def check_registered(configuration: Any) -> None:
 
 
 def check_own_name(option_name: str, value: Any, registry: Mapping[str, type]) -> None:
-    """Raise `OptionError` if the name of `value` stands for another class in `registry`."""
+    """Raise `OptionError` if the name of `value` belongs to another class in `registry`."""
     if registry.get(value.name, type(value)) is not type(value):
         problem = f"its name '{value.name}' is that of a registered class"
         remedy = "Give the class a `name` of its own, and register it as CONTRIBUTING.md says"
@@ -57,10 +57,10 @@ def check_own_name(option_name: str, value: Any, registry: Mapping[str, type]) -
 
 
 def from_record(registry: Mapping[str, type], record: Any, *, option_name: str) -> Any:
-    """The configuration that `to_record` wrote. Options that are missing take their defaults.
+    """Return the configuration that `to_record` wrote. Missing options take their defaults.
 
-    Refused, with an `OptionError`: something else than an object, an option that the class lacks,
-    and whatever the class itself refuses; a name that `registry` lacks, by `UnregisteredError`.
+    Raises `OptionError` for anything but an object, an option that the class lacks, and whatever
+    the class itself rejects; `UnregisteredError` for a name that `registry` lacks.
     """
     if not isinstance(record, dict):
         raise OptionError(option_name, record, "not an object", 'Write {"name": …}')
@@ -93,7 +93,7 @@ def _decode(name: str, spec: Option, value: Any, default: Any) -> Any:
         try:
             return float(value)
         except OverflowError:
-            # The class refuses it as more than the cap.
+            # The class rejects it as more than the cap.
             return value
     return _as_tuple(value)
 

@@ -1,4 +1,4 @@
-"""Registries: classes of configurations by name, to which a user may add their own."""
+"""Registries: configuration classes by name, to which users can add their own."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 class Registry(Mapping[str, type]):
     """Classes by their `name`, in the order in which menus offer them.
 
-    The classes of the package are fixed; those that `add` takes come behind them.
+    The classes of the package are fixed; those that `add` takes come after them.
 
     Args:
         kinds: Classes of the package.
-        parts: Registries whose classes this one has as well, also those added later.
+        parts: Registries whose classes this one also has, including those added later.
     """
 
     def __init__(self, kinds: Iterable[type] = (), parts: Iterable["Registry"] = ()):
@@ -33,12 +33,12 @@ class Registry(Mapping[str, type]):
         return len(self._kinds) + sum(map(len, self._parts))
 
     def added(self) -> tuple[type, ...]:
-        """Return the classes that are not of the package."""
+        """Return the classes that are not part of the package."""
         own = tuple(kind for name, kind in self._kinds.items() if name not in self._fixed)
         return own + tuple(kind for part in self._parts for kind in part.added())
 
     def add(self, kind: type) -> None:
-        """Add a class, or put it in the place of an added one of the same name."""
+        """Add a class, or replace an added one of the same name."""
         if kind.name in self._fixed:
             raise ValueError(f"'{kind.name}' is the name of a class of attnlab.")
         self._kinds[kind.name] = kind

@@ -1,7 +1,7 @@
-"""Text that people can see: which letters of untrusted text are invisible, and what replaces them.
+"""Visible text: which characters of untrusted text are invisible, and their replacement.
 
-Symbols of processes and names, tags and notes of runs keep to it. Texts that look equal would
-otherwise differ, and a terminal obeys what it does not show as a letter.
+Used for symbols of processes and for names, tags and notes of runs. Otherwise texts that look equal
+could differ, and a terminal could execute control characters.
 """
 
 import re
@@ -14,10 +14,10 @@ _HIDDEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
 )
-# Those of the first range are kept for emoji: a Python may be older than some of them.
+# The first range is reserved for emoji: an older Python may not know some of them.
 _PICTURE = "\U0001f000-\U0001faff\u2190-\u2bff"
 _EMOJI_KEPT = re.compile("[\U0001f000-\U0001faff]")
-# What is invisible alone and belongs to an emoji: joiners, its form, the letters of a flag.
+# Characters that are invisible alone but part of an emoji: joiners, variants, flag letters.
 _PART_OF_EMOJI = re.compile(
     f"(?<=[{_PICTURE}\ufe0f])\u200d(?=[{_PICTURE}])"
     "|(?<=\\S)\ufe0f"
@@ -26,12 +26,12 @@ _PART_OF_EMOJI = re.compile(
 
 
 def normal(text: str) -> str:
-    """Return the text in normal form C, in which letters that look equal are equal."""
+    """Return the text in normal form C, in which characters that look equal are equal."""
     return unicodedata.normalize("NFC", text)
 
 
 def visible(text: str, *, keep: str = "") -> str:
-    """Return the normal form, with a question mark for each invisible letter not in `keep`.
+    """Return the normal form, with a question mark for each invisible character not in `keep`.
 
     >>> visible("a" + chr(0x202E) + "b"), visible("🇫🇷 👍🏽 ☀️")
     ('a?b', '🇫🇷 👍🏽 ☀️')
@@ -44,9 +44,9 @@ def visible(text: str, *, keep: str = "") -> str:
 
 
 def invisible_letters(text: str) -> dict[int, str]:
-    """Return the invisible letters of the normal form by their places."""
+    """Return the invisible characters of the normal form by place."""
     text = normal(text)
-    # Of the same length, so that places stay.
+    # Of the same length, so that places do not move.
     plain = _PART_OF_EMOJI.sub(lambda part: "x" * len(part[0]), text)
     return {
         place: letter
@@ -62,5 +62,5 @@ def _is_hidden(letter: str) -> bool:
 
 
 def _is_mark(letter: str) -> bool:
-    """Whether it is shown on the letter before it."""
+    """Return whether it is shown on the character before it."""
     return unicodedata.category(letter)[0] == "M"

@@ -212,7 +212,7 @@ class Job:
         return True
 
     def is_stopping(self) -> bool:
-        """Return whether the job is to pause as soon as it may."""
+        """Return whether the job should pause as soon as it may."""
         place = self.place
         return self._pausing.is_set() or (place is not None and place.reason_to_end() != "")
 
@@ -234,9 +234,9 @@ class Job:
         except Stopped as stop:
             # Stopped within an item: the iterator starts again when the job is resumed.
             message, self._items = str(stop), None
-        # Any error is shown by the page that watches, an exit too: the thread ends here.
+        # The page shows any error, an exit too: the thread ends here.
         except BaseException as problem:
-            _LOG.exception("Work in the background ended by an error.")
+            _LOG.exception("Work in the background ended with an error.")
             error, done = f"{type(problem).__name__}: {problem}".removesuffix(": "), True
         try:
             self._at_rest(error)

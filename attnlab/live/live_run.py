@@ -29,7 +29,7 @@ class LiveRun:
     gives its place.
 
     Args:
-        experiment: What is trained.
+        experiment: The experiment to train.
         queue: The queue in which it waits for its turn.
         keep: Called in the training thread when the run pauses, ends or fails, and every ten
             seconds: with the result, and with what it returned for this run before.
@@ -73,7 +73,7 @@ class LiveRun:
 
     @property
     def experiment(self) -> Experiment:
-        """What is trained."""
+        """The experiment that is trained."""
         return self._progress.experiment
 
     @property
@@ -133,8 +133,8 @@ class LiveRun:
         evaluation, or after a failure.
 
         Raises:
-            ValueError: If other options than those in `AMENDABLE` differ, fewer steps are asked
-                for than were taken, or the history has no room for another change.
+            ValueError: If options other than those in `AMENDABLE` differ, fewer steps are requested
+                than were taken, or the history has no room for another change.
         """
         with self._lock:
             if self._state() not in ("running", "paused", "done") or self._progress.setup is None:
@@ -234,11 +234,11 @@ class LiveRun:
         experiment, setup, state = progress.experiment, progress.setup, progress.state
         compiling = None
         if progress.latest is None:
-            self._say(job, "drawing the data")
+            self._say(job, "generating data")
             setup = setup or prepare(experiment)
             state = state or setup.state
             compiling = _compile_steps_aside(experiment)
-            self._say(job, "testing the starting weights")
+            self._say(job, "testing the initial weights")
             with self._of(job):
                 progress.setup = setup
             if progress.step > 0:
@@ -298,7 +298,7 @@ class LiveRun:
 
 
 def _compile_steps_aside(experiment: Experiment) -> Future:
-    """Compile the training program, the largest, while the starting weights are evaluated."""
+    """Compile the training program, the largest, while the initial weights are evaluated."""
     pool = ThreadPoolExecutor(1, thread_name_prefix="attnlab-compile")
     compiling = pool.submit(compile_steps, experiment)
     pool.shutdown(wait=False)

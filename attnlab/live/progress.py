@@ -151,7 +151,7 @@ class Autosave:
                     if mark != self._before:
                         self.kept = self._save(result, self.kept)
                         self._before = mark
-            # Whatever it is, the run is worth more.
+            # Whatever it is, the run matters more.
             except Exception:
                 _LOG.exception("A run was not saved.")
             self._due = self._clock() + _AUTOSAVE_SECONDS

@@ -1,1 +1,1 @@
-"""A run as it is kept: its history, its file, its link, its script, and others beside it."""
+"""Stored runs: history, run file, link, script, and past runs."""

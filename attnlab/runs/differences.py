@@ -1,4 +1,4 @@
-"""Whether experiments are the same run, and what differs between them."""
+"""Whether experiments are the same run, and the differences between them."""
 
 import dataclasses
 import hashlib
@@ -10,13 +10,13 @@ from attnlab.configuration.options import default_of, fields, label_of
 from attnlab.runs.links import control_key
 from attnlab.training.experiment import Experiment, to_json
 
-# Named before all others, in this order: they change more than any number.
+# Named before all others, in this order: they matter more than any number.
 _TELLING = ("generator", "model", "position", "mask", "loss", "readout", "scale", "initialisation")
 _MOST_LETTERS = 40
 
 
 class Identity(NamedTuple):
-    """Equal for two experiments that are the same run, whenever and wherever they are made."""
+    """Equal for two experiments that are the same run, whenever and wherever they are created."""
 
     settings: str
     seed: int
@@ -49,7 +49,7 @@ class Difference(NamedTuple):
 
 
 class _Setting(NamedTuple):
-    """An option's label and its value; for an option that is a configuration, the name of that."""
+    """An option's label and its value; for an option that is a configuration, its name."""
 
     label: str
     value: Any
@@ -58,7 +58,7 @@ class _Setting(NamedTuple):
 def changes_between(before: Experiment, after: Experiment) -> tuple[Difference, ...]:
     """Return what changed from one experiment to the next, most important first.
 
-    Options that only the newly chosen process, model or other part has are not named.
+    Options that only the newly chosen process, model or other part has are not listed.
 
     >>> [str(change) for change in changes_between(Experiment(), Experiment(seed=3))]
     ['seed 0 → 3']
@@ -74,7 +74,7 @@ def changes_between(before: Experiment, after: Experiment) -> tuple[Difference, 
 def label_of_change(before: Experiment | None, after: Experiment, *, most: int = 2) -> str:
     """Return the most important of `changes_between` on one line.
 
-    Without an experiment before, the names of this one's process and model.
+    Without an earlier experiment, return the names of this one's process and model.
     """
     if before is None:
         return f"{after.generator.name}, {after.model.name}"
@@ -88,7 +88,7 @@ def label_of_change(before: Experiment | None, after: Experiment, *, most: int =
 def differing_settings(experiments: Sequence[Experiment]) -> dict[str, tuple[str, ...]]:
     """Return the settings that differ: label, and a text for each experiment.
 
-    A setting that an experiment does not have, such as the option of another generator, is "–".
+    A setting that an experiment does not have, such as an option of another generator, is "–".
     """
     tables = [_settings(experiment) for experiment in experiments]
     keys = sorted(dict.fromkeys(key for table in tables for key in table), key=_rank)
@@ -97,7 +97,7 @@ def differing_settings(experiments: Sequence[Experiment]) -> dict[str, tuple[str
         texts = tuple(_text(table[key].value) if key in table else "–" for table in tables)
         if len(set(texts)) > 1:
             label = next(table[key].label for table in tables if key in table)
-            # Options of two models may have one name.
+            # Two models may have options of the same name.
             columns[key if label in columns else label] = texts
     return columns
 

@@ -1,4 +1,4 @@
-"""What is kept of a run: losses of every step, tests and models at chosen steps, and versions."""
+"""The record of a run: losses of every step, tests and models at chosen steps, and versions."""
 
 import csv
 import dataclasses
@@ -16,15 +16,15 @@ from attnlab.training.changes import Change
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.loop import Event, Progress
 
-# The package's own version, which pyproject.toml reads here. Raise it whenever the same experiment
-# and seed give other numbers than before.
+# The package's own version, which pyproject.toml reads. Raise it whenever the same experiment and
+# seed give other numbers than before.
 ATTNLAB_VERSION = "0.1.0"
 
 _MOST_CHARACTERS = 50
 
 
 class Versions(NamedTuple):
-    """What made a run. A part is empty where it was not recorded.
+    """The software that made a run. A part is empty if it was not recorded.
 
     `platform` is that of JAX's arrays: "cpu", "gpu" or "tpu".
     """
@@ -37,8 +37,7 @@ class Versions(NamedTuple):
     def agree_with(self, others: "Versions") -> bool:
         """Return whether both give the same numbers, as far as is known.
 
-        Libraries did not always record `jaxlib` and `platform`; where they lack, they are not
-        compared.
+        Libraries did not always record `jaxlib` and `platform`; missing ones are not compared.
         """
         rest = zip(self[2:], others[2:], strict=True)
         return self[:2] == others[:2] and all(own in ("", other) for own, other in rest)
@@ -52,7 +51,7 @@ def current_versions() -> Versions:
 
 
 def versions_of(parts: Any) -> Versions:
-    """Return the versions in untrusted values. Refused, with a `ValueError`: no short texts."""
+    """Return the versions in untrusted values; raise `ValueError` unless they are short texts."""
     if not isinstance(parts, list | tuple) or len(parts) != len(Versions._fields):
         raise ValueError(f"Its versions are {quoted(parts)}, which are not four texts.")
     for part in parts:
@@ -68,22 +67,22 @@ def _is_plain(text: str) -> bool:
 
 # Enough for a chart, few enough that the noise of single batches averages out in long runs.
 MOST_POINTS = 250
-# Of a history, however often its run goes on with other settings; so much fits into a run file.
+# Maximum for a history, however often its settings change; this fits into a run file.
 MOST_CHANGES = 100
 MOST_CHECKPOINTS = 256
 MOST_TESTS = 1_024
-# In all models that are kept together: 16 MB.
+# Maximum for all kept models together: 16 MB.
 MOST_NUMBERS = 4_000_000
 
 
 @dataclasses.dataclass(frozen=True)
 class History:
-    """A run so far. Frozen: `with_losses` and its kin give a new one that shares the old parts.
+    """A run so far. Frozen: `with_losses` and similar methods return a new one.
 
-    `losses` are the batch means of -log p(final day), in nats, one a step, before its update;
-    entry i belongs to the weights after i steps. `changes` are those of its settings on the way.
-    `versions` made its last steps; None stands for those of this process.
-    Refused: more than `MOST_TESTS`, `MOST_CHECKPOINTS` or `MOST_CHANGES`.
+    `losses` are the batch means of -log p(final day), in nats, one per step, before its update;
+    entry i belongs to the weights after i steps. `changes` are the changes of its settings.
+    `versions` made its last steps; None means those of this process. Raises an error for more than
+    `MOST_TESTS`, `MOST_CHECKPOINTS` or `MOST_CHANGES`.
     """
 
     losses: Float[np.ndarray, " steps"]
@@ -100,18 +99,18 @@ class History:
             )
         if len(self.changes) > MOST_CHANGES:
             raise ValueError(
-                f"A run goes on with other settings at most {MOST_CHANGES} times. "
-                "Reset to change them again."
+                f"A run can change its settings at most {MOST_CHANGES} times. Reset to change "
+                "them again."
             )
 
     def with_losses(self, losses: Float[np.ndarray, " steps"]) -> "History":
-        """Return the history after more steps, which this process made."""
+        """Return the history after more steps, made by this process."""
         joined = np.concatenate([self.losses, losses])
         joined.setflags(write=False)
         return dataclasses.replace(self, losses=joined, versions=None)
 
     def after(self, event: Event) -> "History":
-        """With what an event of `run` adds. A look that is no test of the schedule adds nothing.
+        """Return the history after an event of `run`; an unplanned evaluation adds nothing.
 
         >>> from attnlab import Experiment, Run, Training, run, save_run
         >>> experiment = Experiment(training=Training(steps=20, train_size=100, test_size=100))
@@ -135,7 +134,7 @@ class History:
         return history.with_checkpoint(event.step, event.model) if event.checkpoint else history
 
     def until(self, step: int) -> "History":
-        """Without what came after `step`."""
+        """Return the history without what came after `step`."""
         return History(
             losses=self.losses[:step],
             tests=tuple(test for test in self.tests if test[0] <= step),
@@ -145,13 +144,13 @@ class History:
         )
 
     def with_change(self, change: Change) -> "History":
-        """With one more change of the settings. Refused: more than `MOST_CHANGES`."""
+        """Return the history with one more change; raise an error beyond `MOST_CHANGES`."""
         return dataclasses.replace(self, changes=(*self.changes, change))
 
     def with_test(self, step: int, evaluation: Evaluation) -> "History":
-        """With a test at `step`, unless there is one.
+        """Return the history with a test at `step`, unless there is one.
 
-        One too many takes the place of every second of those at whose step no model was kept.
+        If there are too many, every second one without a model is dropped.
         """
         if self.tests and self.tests[-1][0] == step:
             return self
@@ -163,10 +162,10 @@ class History:
         return dataclasses.replace(self, tests=(*tests, (step, evaluation)))
 
     def with_checkpoint(self, step: int, model: AbstractModel) -> "History":
-        """With the model of `step` kept, unless there is one.
+        """Return the history with the model of `step`, unless there is one.
 
-        One too many, or more than `MOST_NUMBERS` in all of them, takes the place of every second
-        of those before.
+        If there are too many, or more than `MOST_NUMBERS` in all of them, every second earlier one
+        is dropped.
         """
         if self.checkpoints and self.checkpoints[-1][0] == step:
             return self
@@ -177,7 +176,7 @@ class History:
 
 
 def empty_history() -> History:
-    """Before the first step."""
+    """Return the history before the first step."""
     return History(losses=np.zeros(0, dtype=np.float32))
 
 
@@ -189,7 +188,7 @@ class Curve(NamedTuple):
 
 
 def loss_curve(history: History) -> Curve:
-    """The training loss; long runs as means over equal spans, each at its last step."""
+    """Return the training loss; long runs as means over equal spans, each at its last step."""
     losses = history.losses
     span = max(1, -(-losses.size // MOST_POINTS))
     whole = losses.size // span * span
@@ -210,13 +209,13 @@ COLUMNS = (
 
 
 def to_csv(history: History) -> str:
-    """All tests of a run and its training losses, in rows of `COLUMNS` in the order of steps.
+    """Return all tests and training losses of a run as CSV with `COLUMNS`, ordered by step.
 
-    `step`: updates made. `training_loss_nats`: mean of -log p(final day) over the batch of the
-    next update; of runs longer than `MOST_POINTS` steps the mean over equal spans, each at its
-    last step. `test_loss_nats` and `test_accuracy_share`: on the test set at that step, the
-    accuracy as a share from 0 to 1, each followed by its standard error. What was not measured at
-    a step is left empty. Numbers have all their digits: they read back as the same floats.
+    `step`: updates made. `training_loss_nats`: mean of -log p(final day) over the batch of the next
+    update; for runs longer than `MOST_POINTS` steps, means over equal spans, each at its last step.
+    `test_loss_nats` and `test_accuracy_share`: on the test set at that step, the accuracy from 0 to
+    1, each followed by its standard error. Cells without a measurement are empty. Numbers have all
+    their digits: they read back as the same floats.
     """
     curve = loss_curve(history)
     training = dict(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))

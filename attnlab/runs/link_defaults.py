@@ -1,16 +1,16 @@
-"""What the links of each version leave out: the value of a key that a link does not have.
+"""Defaults of links by version: the value of a key that a link does not have.
 
-Kept apart from the defaults of the options, which may change without changing the meaning of any
-link: a link has what differs from the table. An option that came later needs no line, since a key
-that the table lacks is always written. It may get one, which makes links shorter, with the default
-that it came with; a line that is there never changes. Other defaults are a new version.
+Separate from the defaults of the options, which may change without changing the meaning of any
+link: a link has what differs from this table. A newer option needs no line, since a key without a
+line is always written. It may get one, with its first default, which makes links shorter; existing
+lines never change. Other defaults need a new version.
 """
 
 from collections.abc import Mapping
 
 LINK_VERSION = "2"
 
-# Links of version 1 have every key. Those that people shortened by hand took these as well.
+# Links of version 1 have every key. Those shortened by hand used these defaults too.
 _FIRST: Mapping[str, str] = {
     "generator": "markov",
     "markov_initial": "0.3,0.4,0.3",
@@ -57,7 +57,7 @@ _FIRST: Mapping[str, str] = {
     "seed": "0",
 }
 
-# Options that came later, with the defaults that they came with.
+# Newer options, with the defaults that they were introduced with.
 _LATER: Mapping[str, str] = {
     "transformer_layers": "1",
     "transformer_heads": "3",

@@ -1,8 +1,8 @@
-"""A whole experiment as the query string of a link, and back; the keys and labels of its controls.
+"""An experiment as the query string of a link, and back; keys and labels of its controls.
 
 A link has each option that differs from the default of the link's version, under the key of the
-option's control. So links are short, and keep their meaning when a default changes. A link may
-also carry a lesson: a title, a text, and controls to hide.
+option's control. So links are short, and keep their meaning when a default changes. A link may also
+contain a lesson: a title, a text, and controls to hide.
 """
 
 import dataclasses
@@ -38,12 +38,12 @@ MOST_TITLE_CHARACTERS = 80
 MOST_TEXT_CHARACTERS = 600
 
 _VERSION, _TITLE, _TEXT, _HIDDEN, _SHOWN = "v", "title", "text", "hide", "show"
-# The value of `hide` that hides all controls except those that `show` names.
+# The value of `hide` that hides all controls except those in `show`.
 _ALL = "all"
 # More than the longest table of probabilities.
 _MOST_CHARACTERS = 10_000
 _PRESET = "preset"
-# The oldest classes: their keys are the plain names of options, as their links have them.
+# The oldest classes: their keys are the plain names of options, as in existing links.
 _PLAIN = (AttentionOptions, LinearOptions, Constant, WarmUpCosine)
 _PREFIXED = (
     AbstractGenerator,
@@ -63,7 +63,7 @@ def control_key(owner: type, name: str) -> str:
 def control_values(configuration: Any) -> Iterator[tuple[str, Any]]:
     """Yield key and value of every control of a configuration and of its parts.
 
-    The value of an option that is itself a configuration is the registered name of that.
+    For an option that is itself a configuration, the value is its registered name.
     """
     for field in fields(configuration):
         if field.option.registry is not None:
@@ -80,7 +80,7 @@ def labels_of(experiment: Experiment) -> dict[str, str]:
 
 
 def all_but(shown: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the keys of the controls of all experiments, without those to be `shown`."""
+    """Return the keys of the controls of all experiments, except those to be `shown`."""
     every = (field for field in fields(Experiment, registered) if field.is_shown)
     keys = dict.fromkeys((_PRESET, *(control_key(each.owner, each.name) for each in every)))
     return tuple(key for key in keys if key not in shown)
@@ -90,7 +90,7 @@ def all_but(shown: tuple[str, ...]) -> tuple[str, ...]:
 class Lesson:
     """What a teacher adds to a link: a title, some text, and the keys of controls to hide.
 
-    `all_but` makes `hidden` where a lesson shows a few controls and hides all others, also those
+    `all_but` makes `hidden` if a lesson shows a few controls and hides all others, including those
     of other generators and models.
     """
 
@@ -106,9 +106,9 @@ class Lesson:
 
 
 class Link(NamedTuple):
-    """What a query string asks for, and a line for each part that was not understood.
+    """The contents of a query string, and a line for each part that was not understood.
 
-    `unknown` are keys that are no setting of this experiment; a page may have a use for them.
+    `unknown` are keys that are no setting of this experiment; a page may use them.
     """
 
     experiment: Experiment
@@ -146,14 +146,14 @@ def _to_text(value: Any) -> str:
 
 
 def is_link(query: Mapping[str, str]) -> bool:
-    """Whether a query string describes an experiment."""
+    """Return whether a query string describes an experiment."""
     return _VERSION in query
 
 
 def from_query(query: Mapping[str, str]) -> Link:
-    """Return what a link asks for. A missing key means the default of the link's version.
+    """Return the contents of a link. A missing key means the default of the link's version.
 
-    Nothing raises: each value that is refused takes the current default, and adds a notice.
+    Raises no error: each rejected value becomes the current default, and adds a notice.
 
     >>> link = from_query({"v": "2", "d_attn": "1000"})
     >>> link.experiment.model.d_attn
@@ -189,13 +189,13 @@ class _Reading:
         self.notices: list[str] = []
 
     def make(self, kind: type, values: dict[str, Any]) -> Any:
-        """Make a part; each option that it refuses beside the others takes its default."""
+        """Make a part; each option that it rejects together with others gets its default."""
         for _ in range(len(values) + 1):
             try:
                 return kind(**values)
             except OptionError as error:
                 self.notices.append(str(error))
-                # The name of a row begins with that of its table.
+                # The name of a row starts with the name of its table.
                 values = _without(kind, values, error.name.split()[0])
         return kind()
 
@@ -260,7 +260,7 @@ class _Reading:
 
 
 def _without(kind: type, values: Mapping[str, Any], refused: str) -> dict[str, Any]:
-    """Return the values with the refused option, or the part that it belongs to, at its default."""
+    """Return the values with the rejected option, or the part it belongs to, at its default."""
     if refused in values:
         return {**values, refused: default_of(kind, refused)}
     return {
@@ -275,7 +275,7 @@ def _at_default(part: Any, refused: str) -> Any:
         alone = dataclasses.replace(part, **{refused: default})
     except OptionError:
         return type(part)()
-    # One that is refused at its default is refused beside the others.
+    # An option rejected at its default conflicts with others.
     return type(part)() if alone == part else alone
 
 

@@ -29,7 +29,7 @@ def read_generator(name: str, given: Mapping[str, Any]) -> Any:
     """Return the generator of that name, with its options as given.
 
     Raises:
-        OptionError: for an option of another generator.
+        OptionError: If an option belongs to another generator.
     """
     reading = _Reading(given)
     generator = build(_choose("generator", PROCESSES, name), reading.value)
@@ -39,10 +39,10 @@ def read_generator(name: str, given: Mapping[str, Any]) -> Any:
 
 
 def read_experiment(base: Experiment, given: Mapping[str, Any]) -> Experiment:
-    """Return `base` with the given options in place of its own.
+    """Return `base` with the given options instead of its own.
 
     Raises:
-        OptionError: for an option that none of the chosen parts has.
+        OptionError: If none of the chosen parts has an option.
     """
     experiment, used = read_what_applies(base, given)
     _refuse_unused(given, used)
@@ -52,15 +52,15 @@ def read_experiment(base: Experiment, given: Mapping[str, Any]) -> Experiment:
 def read_what_applies(
     base: Experiment, given: Mapping[str, Any]
 ) -> tuple[Experiment, frozenset[str]]:
-    """Return `base` with those of the given options that it has, and the names of these.
+    """Return `base` with those of the given options that it has, and their names.
 
     Raises:
-        OptionError: for a length that a task does not have.
+        OptionError: If a task does not have that length.
     """
     reading = _Reading(given, base)
     experiment = build(Experiment, reading.value)
     if "length" in given:
-        # An experiment replaces the length by that of its task; here it is refused.
+        # `Experiment` replaces the length by that of its task; here a different one is an error.
         experiment.generator.at_length(reading.value(Experiment, "length"))
     return experiment, frozenset(reading.used & given.keys())
 
@@ -68,10 +68,10 @@ def read_what_applies(
 def usual_experiment(
     preset: str | None, model: str | None, generator: str | None = None
 ) -> Experiment:
-    """Return what options are given for: a preset, or what suits the task and the family.
+    """Return the experiment to start from: a preset, or defaults that suit task and family.
 
     Raises:
-        OptionError: for an unknown preset.
+        OptionError: If the preset is unknown.
     """
     if preset is None:
         usual = dict(ALL_MODELS[model].usual_training) if model in ALL_MODELS else {}
@@ -83,7 +83,7 @@ def usual_experiment(
 
 
 class _Reading:
-    """Options by name with their texts, in place of those of a base."""
+    """Options by name with their texts, replacing those of a base."""
 
     def __init__(self, given: Mapping[str, Any], base: Experiment | None = None):
         self._given = given

@@ -1,4 +1,4 @@
-"""Runs that were made before the present one, kept beside it for comparison."""
+"""Runs before the current one, kept for comparison."""
 
 import dataclasses
 import math
@@ -11,7 +11,7 @@ from attnlab.runs.storage import Run
 from attnlab.training.evaluation import Evaluation
 
 MOST_RECENT = 5
-# Each holds up to `MOST_CHECKPOINTS` models; a session cannot pile them up without end.
+# Each holds up to `MOST_CHECKPOINTS` models, so a session must not accumulate them.
 MOST_PINNED = 10
 
 _FIRST = "amber brisk calm dusky early fair gentle hazy icy jolly keen lucid mellow noble"
@@ -20,10 +20,10 @@ _SECOND = "heron otter finch badger lynx plover marten wren ibex stoat tern vole
 
 @dataclasses.dataclass(frozen=True)
 class PastRun:
-    """A run as it stood when another took its place.
+    """A run at the moment when another replaced it.
 
-    `number` counts the runs of a session from 1. A `hidden` one is not on the chart; a `pinned` one
-    stays when newer runs come, and the first of those is the baseline of all others.
+    `number` counts the runs of a session from 1. A `hidden` run is not on the chart; a `pinned` one
+    stays when newer runs come, and the first pinned one is the baseline of all others.
     """
 
     number: int
@@ -36,7 +36,7 @@ class PastRun:
 
 
 def run_name(number: int) -> str:
-    """A short name to remember a run by; it comes back after 182 runs."""
+    """Return a short, memorable name for a run; names repeat after 182 runs."""
     first, second = _FIRST.split(), _SECOND.split()
     return f"{first[number % len(first)]} {second[number % len(second)]}"
 
@@ -44,7 +44,7 @@ def run_name(number: int) -> str:
 def with_run(
     past: Sequence[PastRun], snapshot: Snapshot, stored: Run, *, number: int
 ) -> tuple[PastRun, ...]:
-    """The past runs and one more; of those that are not pinned, the last five stay."""
+    """Return the past runs and one more; of the unpinned ones, the last five stay."""
     before = past[-1].stored.experiment if past else None
     new = PastRun(
         number=number,
@@ -59,44 +59,44 @@ def with_run(
 
 
 def changed_run(past: Sequence[PastRun], number: int, **changes: object) -> tuple[PastRun, ...]:
-    """The past runs, one of them with another name, hidden or pinned."""
+    """Return the past runs, one of them with another name, hidden or pinned."""
     return tuple(
         dataclasses.replace(run, **changes) if run.number == number else run for run in past
     )
 
 
 def without_run(past: Sequence[PastRun], number: int) -> tuple[PastRun, ...]:
-    """The past runs but for one."""
+    """Return the past runs without one."""
     return tuple(run for run in past if run.number != number)
 
 
 def may_be_pinned(past: Sequence[PastRun]) -> bool:
-    """Whether one more can be pinned."""
+    """Return whether one more can be pinned."""
     return sum(run.pinned for run in past) < MOST_PINNED
 
 
 def baseline_of(past: Sequence[PastRun]) -> PastRun | None:
-    """The run that the others are compared with, if one is pinned."""
+    """Return the run that the others are compared with, if one is pinned."""
     return next((run for run in past if run.pinned), None)
 
 
 class Gap(NamedTuple):
-    """How much a test loss is above another, in nats, and its standard error."""
+    """A test loss minus another, in nats, and its standard error."""
 
     nll: float
     stderr: float
 
 
 def gap_between(test: Evaluation, baseline: Evaluation) -> Gap:
-    """The difference of two test losses, with the error of independent test sets.
+    """Return the difference of two test losses, with the error of independent test sets.
 
-    On the same test sequences, such as those of two runs of one process and seed, the error is
-    smaller, since what is hard is hard for both.
+    If the test sequences are the same, as for two runs of one process and seed, the true error is
+    smaller.
     """
     error = math.hypot(test.nll_stderr, baseline.nll_stderr)
     return Gap(test.nll - baseline.nll, error)
 
 
 def steps_to(snapshot: Snapshot, nll: float) -> int | None:
-    """The first step whose test loss was at most `nll`, or None."""
+    """Return the first step whose test loss was at most `nll`, or None."""
     return next((step for step, test in snapshot.history.tests if test.nll <= nll), None)

@@ -1,4 +1,4 @@
-"""What came of a run, whether it reached its end or not."""
+"""The result of a run, whether it reached its end or not."""
 
 import dataclasses
 from types import MappingProxyType
@@ -35,7 +35,7 @@ _NOTHING = Curve(np.zeros(0, dtype=int), np.zeros(0))
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """A run's figures, or the `reason` why there are none or not all.
+    """A run's results, or the `reason` why there are none or not all.
 
     `evaluation` is the test after `steps` steps, None if there was none; `tests` are those on the
     way, and `curve` is the training loss. `seconds` are those of training. `run` holds the model
@@ -61,7 +61,7 @@ class Result:
 
     @property
     def diverged(self) -> bool:
-        """Whether the run failed by its loss, as it would again, and not by a fault around it."""
+        """Return whether the run failed by its loss, as it would again, not technically."""
         return self.state == "failed" and LOWER_RATE in self.reason
 
     def __post_init__(self):

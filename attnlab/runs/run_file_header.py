@@ -1,4 +1,4 @@
-"""The header of a run file: all of a run but its arrays."""
+"""The header of a run file: everything except the arrays."""
 
 import math
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, from_json_record
 from attnlab.training.steps import AMENDABLE
 
-# The largest that attnlab writes, of a run changed as often as can be, has about half as much.
+# The largest header that attnlab writes, with the most changes, has about half of it.
 MOST_HEADER_BYTES = 256_000
 REMEDY = "Choose a file that attnlab saved."
 _MOST_ENTRIES = (
@@ -22,7 +22,7 @@ _PARTS = {"experiment", "versions", *(name for name, _ in _MOST_ENTRIES)}
 
 
 class RunFileError(AttnlabError, ValueError):
-    """Bytes that are not a run that can be opened here. Says what is wrong, and the remedy."""
+    """Bytes that are not a run that can be opened here. States the problem and the remedy."""
 
     def __init__(self, problem: str, remedy: str = REMEDY):
         self.problem = problem
@@ -30,9 +30,9 @@ class RunFileError(AttnlabError, ValueError):
 
 
 class Header(NamedTuple):
-    """All of a run but its arrays, checked in itself.
+    """Everything in a run except its arrays, checked for consistency.
 
-    `steps` is how many were made, and `checkpoints` are the steps at which models were kept.
+    `steps` is the number of steps made, and `checkpoints` are the steps of kept models.
     """
 
     experiment: Experiment
@@ -47,7 +47,7 @@ def read_header(record: Any, steps: Any) -> Header:
     """Return the header in a JSON value; lists are counted before their entries are read.
 
     Raises:
-        ValueError, TypeError, KeyError: if it is not the header of a run of this many steps.
+        ValueError, TypeError, KeyError: If it is not the header of a run of this many steps.
     """
     if not isinstance(record, dict) or record.keys() != _PARTS:
         raise RunFileError("The header of this run file does not have the parts of one.")
@@ -71,7 +71,7 @@ def read_header(record: Any, steps: Any) -> Header:
 
 
 def _check_steps(entries: list[Any], made: int, *, repeat: bool = False) -> None:
-    """Refuse steps that are not whole, not in order, or not among those that were made."""
+    """Raise an error for steps that are not integers, not in order, or not made."""
     for step in entries:
         if type(step) is not int or not 0 <= step <= made:
             raise RunFileError(
@@ -92,7 +92,7 @@ def _evaluation(numbers: list[Any]) -> Evaluation:
         if type(number) not in (int, float) or not math.isfinite(number):
             raise RunFileError(f"A test in this run file has the number {quoted(number)}.")
     evaluation = Evaluation(*map(float, numbers))
-    # An excess may be below 0, by luck.
+    # An excess may be below 0, by chance.
     least = min(*evaluation[:4], evaluation.excess_stderr or 0.0)
     if len(numbers) not in (4, 6) or least < 0 or evaluation.accuracy > 1:
         raise RunFileError("A test in this run file has numbers that no test has.")

@@ -24,11 +24,11 @@ print("test loss (nats)", show_measured(test.nll, test.nll_stderr))
 
 
 def to_script(experiment: Experiment, changes: Sequence[Change] = ()) -> str:
-    """A script that makes the experiment, trains it to its last step and prints its test figures.
+    """Return a script that trains the experiment to its last step and prints its test results.
 
-    It names what differs from the defaults; `experiment` in it equals the given one, or what that
-    was before the `changes` that were made on the way, which the script repeats. It prints the
-    step, then accuracy and loss with their standard errors, to the digits that the app shows.
+    It names what differs from the defaults. `experiment` in it equals the given one or, with
+    `changes`, the one before them; the script repeats the changes. It prints the step, then
+    accuracy and loss with their standard errors, with the digits that the app shows.
 
     >>> "experiment = Experiment(seed=7)" in to_script(Experiment(seed=7)).splitlines()
     True
@@ -67,7 +67,7 @@ def _heading(experiment: Experiment) -> str:
 
 
 def _expression(value: Any, column: int, indent: str, imports: dict[str, set[str]]) -> str:
-    """Python for a value that begins at `column`: on one line, or one part on each."""
+    """Return Python for a value that begins at `column`: on one line, or one part per line."""
     if dataclasses.is_dataclass(value):
         kind = type(value)
         imports.setdefault(_offered_by(kind), set()).add(kind.__name__)
@@ -94,7 +94,7 @@ def _expression(value: Any, column: int, indent: str, imports: dict[str, set[str
 
 
 def _offered_by(kind: type) -> str:
-    """The module that a script imports a class from: its part of attnlab, if that offers it."""
+    """Return the module that a script imports a class from: its part of attnlab, if possible."""
     if kind is Experiment:
         return "attnlab"
     part = ".".join(kind.__module__.split(".")[:2])

@@ -1,4 +1,4 @@
-"""What a live run shows of itself at one moment."""
+"""The visible state of a live run at one moment."""
 
 import dataclasses
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from attnlab.training.loop import Look
 STATES = MappingProxyType(
     {
         "idle": "not started",
-        "compiling": "data are drawn and the program is compiled",
+        "compiling": "preparing (a few seconds)",
         "running": "training",
         "paused": "waiting, everything kept",
         "done": "all steps made",
@@ -24,13 +24,13 @@ STATES = MappingProxyType(
 
 @dataclasses.dataclass(frozen=True)
 class Snapshot:
-    """A live run at one moment. Nothing in it changes any more.
+    """A live run at one moment. Immutable.
 
-    `latest`, `probes` and `parameters` are None, None and 0 until the starting weights are tested;
-    `steps_per_second` counts all that a step costs, tests included, and is 0 until
-    it is known; `seconds` is the time spent so since the run was begun or loaded. `message`
-    says what is being prepared, or why the run failed. `in_queue` is its place, from 1, among the
-    runs that wait for their turn, and 0 for one that does not.
+    `latest`, `probes` and `parameters` are None, None and 0 until the initial weights are tested.
+    `steps_per_second` includes all costs of a step, such as tests, and is 0 until it is known;
+    `seconds` is the time spent so since the run was started or loaded. `message` says what is being
+    prepared, or why the run failed. `in_queue` is its place among the waiting runs, from 1, or 0 if
+    it is not waiting.
     """
 
     experiment: Experiment
@@ -47,16 +47,16 @@ class Snapshot:
 
     @property
     def active(self) -> bool:
-        """Whether it changes by itself."""
+        """Whether it changes without user action."""
         return self.state in ("compiling", "running")
 
     @property
     def preparing(self) -> bool:
-        """Whether its first figures come by themselves."""
+        """Whether its first results are being computed."""
         return self.active and self.latest is None
 
     @property
     def seconds_left(self) -> float | None:
-        """How long the remaining steps take at the present speed, if that is known."""
+        """The time that the remaining steps take at the current speed, if known."""
         left = self.experiment.training.steps - self.step
         return left / self.steps_per_second if self.steps_per_second else None

@@ -1,14 +1,14 @@
-"""Runs in files: the arrays and a header, in the format safetensors. Never pickle.
+"""Runs in files: arrays and a header, in the format safetensors. Never pickle.
 
-The entry `attnlab` of the file's metadata is JSON: the version of this form, a SHA-256 of the file
-(with zeros in its place), and all of a run but its arrays. An array is named by its place in the
-tree, such as `state.model.tokens`; `losses` are those of all steps, and `checkpoints…` has a first
-axis for the checkpoints.
+The entry `attnlab` of the file's metadata is JSON: the version of this format, a SHA-256 of the
+file (with zeros in its place), and everything in a run except its arrays. An array is named by its
+place in the tree, such as `state.model.tokens`; `losses` are those of all steps, and `checkpoints…`
+has a leading axis for the checkpoints.
 
-Files of versions 1 and 2 are still read. They begin with `attnlab run ` and the version; version 2
-then has a line with the SHA-256 of the rest. Then come a line of JSON, which lists the arrays in
-the order of the tree too, and their bytes, little-endian. In version 1 the JSON has the SHA-256 of
-the arrays, and lists those of every checkpoint.
+Files of versions 1 and 2 can still be read. They begin with `attnlab run ` and the version; version
+2 then has a line with the SHA-256 of the rest. Then follow a line of JSON, which also lists the
+arrays in the order of the tree, and their bytes, little-endian. In version 1 the JSON has the
+SHA-256 of the arrays, and lists those of every checkpoint.
 """
 
 import dataclasses
@@ -43,9 +43,9 @@ from attnlab.training.experiment import Experiment, starting_form, to_json
 from attnlab.training.steps import TrainState
 
 VERSION = 3
-# Of all versions; the largest that attnlab writes have some tens of megabytes.
+# For all versions; the largest files that attnlab writes have some tens of megabytes.
 MOST_FILE_BYTES = 1_000_000_000
-# Names, types and shapes of the arrays of the largest model take a quarter of it.
+# Names, types and shapes of the largest model's arrays take a quarter of it.
 _MOST_NAMES_BYTES = 1_000_000
 _OLD = b"attnlab run "
 _BEGINS = b'{"__metadata__":{"attnlab":'
@@ -56,7 +56,7 @@ _DAMAGED = "This run file is damaged or cut off."
 
 
 class Run(NamedTuple):
-    """A run that can be looked at and continued."""
+    """A run that can be inspected and continued."""
 
     experiment: Experiment
     state: TrainState
@@ -64,7 +64,7 @@ class Run(NamedTuple):
 
 
 class _Opened(NamedTuple):
-    """The header of a file and its arrays: by name, or in versions 1 and 2 as a list and bytes."""
+    """A file's header and its arrays: by name, or in versions 1 and 2 as a list and bytes."""
 
     header: Header
     arrays: Mapping[str, np.ndarray] | None = None
@@ -104,8 +104,8 @@ def from_bytes(data: bytes) -> Run:
     """Return the run that `to_bytes` wrote.
 
     Raises:
-        RunFileError: if the bytes are foreign, cut off or damaged, if header or arrays are not
-            those of a run, or if a class is not registered.
+        RunFileError: If the bytes are not a run file, cut off or damaged, if header or arrays are
+            not those of a run, or if a class is not registered.
     """
     with _described():
         opened = _opened(data)
@@ -116,22 +116,22 @@ def from_bytes(data: bytes) -> Run:
 
 
 def header_of(data: bytes) -> Header:
-    """Return the header, without looking at the arrays.
+    """Return the header, without reading the arrays.
 
     Raises:
-        RunFileError: as `from_bytes` does.
+        RunFileError: As in `from_bytes`.
     """
     with _described():
         return _opened(data).header
 
 
 def is_run_file(beginning: bytes) -> bool:
-    """Return whether a file that begins so may be a run file."""
+    """Return whether a file with this beginning may be a run file."""
     return beginning.startswith(_OLD) or beginning[_SIZE_BYTES:].startswith(_BEGINS)
 
 
 def save_run(run: Run, path: Path) -> None:
-    """Write the run, as `save_bytes` does: the file is whole, or as it was before."""
+    """Write the run, like `save_bytes`: the file is complete, or as it was before."""
     save_bytes(to_bytes(run), Path(path))
 
 
@@ -139,15 +139,15 @@ def load_run(path: Path) -> Run:
     """Return the run that `save_run` wrote.
 
     Raises:
-        OSError: if the path is not a regular file or cannot be read.
-        RunFileError: as `from_bytes` does.
+        OSError: If the path is not a regular file or cannot be read.
+        RunFileError: As in `from_bytes`.
     """
     return from_bytes(read_bytes(Path(path), is_right=is_run_file, most=MOST_FILE_BYTES))
 
 
 @contextmanager
 def _described() -> Iterator[None]:
-    """Turn whatever is wrong with a file that is read inside into a `RunFileError`."""
+    """Turn any error of reading a file inside the block into a `RunFileError`."""
     try:
         yield
     except RunFileError:
@@ -160,7 +160,7 @@ def _described() -> Iterator[None]:
         ) from error
     except OptionError as error:
         raise RunFileError(f"The experiment in this run file does not fit. {error}") from error
-    # The texts of these are for programmers, and may quote the file at length.
+    # These messages are for programmers, and may quote the file at length.
     except (
         ValueError,
         TypeError,
@@ -209,7 +209,7 @@ _TYPES = {
 
 
 def _run(header: Header, form: TrainState, arrays: Mapping[str, np.ndarray]) -> Run:
-    """Put the arrays into their places, after a look at their names, types and shapes."""
+    """Put the arrays into their places, after checking their names, types and shapes."""
     count = len(header.checkpoints)
     forms = {**_named("state", form), "losses": jax.ShapeDtypeStruct((header.steps,), np.float32)}
     for name, leaf in _named("checkpoints", form.model).items() if count else ():
@@ -235,13 +235,13 @@ def _run(header: Header, form: TrainState, arrays: Mapping[str, np.ndarray]) -> 
 
 
 def _named(name: str, tree: PyTree) -> dict[str, Any]:
-    """Return the arrays of a tree, or their forms, by their places."""
+    """Return the arrays of a tree, or their shapes, by place."""
     leaves = jax.tree_util.tree_leaves_with_path(_only_arrays(tree))
     return {name + jax.tree_util.keystr(path): leaf for path, leaf in leaves}
 
 
 def _fill(form: PyTree, leaves: list[np.ndarray]) -> PyTree:
-    """Return the tree of this form with these leaves, in its order."""
+    """Return the tree of this structure with these leaves, in order."""
     structure = jax.tree.structure(_only_arrays(form))
     filled = jax.tree.unflatten(structure, jax.device_put(leaves))
     return eqx.combine(filled, _only_arrays(form, inverse=True))
@@ -265,7 +265,7 @@ def _opened_old(data: bytes) -> _Opened:
     signed = memoryview(data)[end + 1 if is_first else start :]
     if f"{hashlib.sha256(signed).hexdigest()}\n".encode() != written:
         raise RunFileError(_DAMAGED)
-    # Parts that came later.
+    # Newer parts.
     missing = {"changes": []} if is_first else {}
     record = {"versions": Versions(), **missing, **record}
     listed = record.pop("arrays")
@@ -275,7 +275,7 @@ def _opened_old(data: bytes) -> _Opened:
 
 
 def _run_of_old(opened: _Opened, now: TrainState) -> Run:
-    """Name the arrays of an older file by the places that they have in the tree."""
+    """Name the arrays of an older file by their places in the tree."""
     header = opened.header
     losses = jax.ShapeDtypeStruct((header.steps,), np.float32)
     # As texts, in which 1, 1.0 and true differ.
@@ -303,7 +303,7 @@ def _run_of_old(opened: _Opened, now: TrainState) -> Run:
         raise RunFileError("This run file has bytes that nothing names.")
 
     def tree(name: str, form: PyTree) -> PyTree:
-        """As a tree of NumPy's arrays, without what models no longer have."""
+        """Return a tree of NumPy arrays, without what models no longer have."""
         names = _numbered(name, form)
         structure = jax.tree.structure(_only_arrays(form))
         filled = jax.tree.unflatten(structure, [arrays[each] for each in names])
@@ -328,7 +328,7 @@ def _type(leaf: Any) -> np.dtype:
 def _with_normalisations(tree: PyTree, count: int) -> PyTree:
     """Give every transformer layer without an MLP this many normalisations.
 
-    Older files have a second one there, which no model reads.
+    Older files have a second one there, which no model uses.
     """
 
     def is_layer(node: Any) -> bool:

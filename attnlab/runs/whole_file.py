@@ -14,12 +14,12 @@ _NOT_REGULAR = "it is not a regular file"
 def read_bytes(
     path: Path, *, is_right: Callable[[bytes], bool], most: int, follow: bool = True
 ) -> bytes:
-    """Return what is in the file, or its first bytes if `is_right` is False for them.
+    """Return the contents of the file, or its first bytes if `is_right` is False for them.
 
-    Without `follow` a symbolic link is no regular file.
+    Without `follow` a symbolic link is not a regular file.
 
     Raises:
-        OSError: if it is no regular file or has more than `most` bytes; nothing is read of it.
+        OSError: If it is not a regular file or has more than `most` bytes; it is then not read.
     """
     # A FIFO is opened without waiting for a writer. Not all systems have these flags.
     flags = getattr(os, "O_NONBLOCK", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
@@ -37,16 +37,16 @@ def read_bytes(
 
 
 def target_of(path: Path) -> Path:
-    """Return the file that writing to `path` replaces, behind all symbolic links.
+    """Return the file that writing to `path` replaces, following all symbolic links.
 
-    Refused, with an `OSError`: what is there and is not a regular file, such as a device, and a
-    folder that is missing.
+    Raises `OSError` if something there is not a regular file, such as a device, or a folder is
+    missing.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise OSError(errno.EINVAL, _NOT_REGULAR, str(path))
     except FileNotFoundError:
-        # It is new, or a link to a file that is.
+        # It is new, or a link to a new file.
         target = Path(os.path.realpath(path))
         os.stat(target.parent)
         return target
@@ -54,17 +54,17 @@ def target_of(path: Path) -> Path:
 
 
 def save_bytes(data: bytes, path: Path) -> None:
-    """Write the file; it is either whole or, if anything fails, as it was before.
+    """Write the file; it is either complete or, if anything fails, as it was before.
 
-    A symbolic link stays, and the file that it names is written. A disk that is full, a folder that
-    may not be written, a target that `target_of` refuses and the like raise an `OSError` that names
-    the file. A process that is killed meanwhile leaves the old file, and a part of the new one
-    beside it under a name that ends in `.part`.
+    A symbolic link stays, and its target is written. A full disk, a folder without write access, a
+    target that `target_of` rejects and similar problems raise an `OSError` that names the file. If
+    the process is killed meanwhile, the old file stays, with a part of the new one under a name
+    that ends in `.part`.
     """
     part = None
     try:
         target = target_of(path)
-        # Not by `tempfile`, whose files nobody else may read even after they are renamed.
+        # Not by `tempfile`: other users could not read its files even after renaming.
         part = target.with_name(f"{target.name}.{secrets.token_hex(8)}.part")
         with open(part, "xb") as file:
             file.write(data)

@@ -46,7 +46,7 @@ def test_for_people_a_row_has_its_verdict(run, small_table):
     status, out, _ = run("reproduce", "--seeds", 1)
     assert status == 0
     assert "markov, linear\n    accuracy 0." in out
-    assert "One seed does not say" in out
+    assert "One seed does not show" in out
 
 
 def test_the_shipped_result_is_printed_without_training(run):

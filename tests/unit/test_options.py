@@ -107,7 +107,7 @@ def test_the_first_bad_option_is_the_one_that_is_named():
     check_options(Two())
     with pytest.raises(OptionError, match=r"`first` is 9: more than the cap of 5\. .*from 0 to 5"):
         check_options(Two(first=9, second=9.0))
-    with pytest.raises(OptionError, match=r"`second` is 0\.1: less than the least, 0\.5\."):
+    with pytest.raises(OptionError, match=r"`second` is 0\.1: less than the minimum, 0\.5\."):
         check_options(Two(second=0.1))
     with pytest.raises(OptionError, match=r"`first` is True: not a whole number"):
         check_options(Two(first=True))

@@ -128,7 +128,7 @@ def test_a_part_that_is_none_is_refused():
         (0.8001, "Below the ceiling: 0.800 of 0.900. 80 % of the way there"),
         (0.7999, "Far below the ceiling: 0.800 of 0.900. 80 % of the way there"),
         (0.41, "Far below the ceiling: 0.410 of 0.900. 2.0 % of the way there"),
-        (0.3999, "No better than always naming the most common weather (0.400)."),
+        (0.3999, "No better than always guessing the most common weather (0.400)."),
     ],
 )
 def test_a_verdict_says_how_near_the_ceiling_is(mean, words):
@@ -175,14 +175,14 @@ def test_a_small_gap_is_not_small_where_little_can_be_learned():
 
 
 def test_seeds_that_differ_much_do_not_tell_a_row_from_the_commonest_token():
-    words = "do not distinguish it from always naming the most common weather (0.400)."
+    words = "most common weather (0.400), as far as these seeds show."
     assert words in verdict_of(row_with(around(0.5, 0.05)))
     assert words not in verdict_of(row_with(around(0.5, 0.03)))
 
 
 def test_a_linear_model_is_held_against_the_best_linear_predictor_too():
     linear = dataclasses.replace(SHORT, model=LinearOptions())
-    assert "The linear predictor of least loss has 0.700." in verdict_of(
+    assert "The linear predictor of lowest loss has 0.700." in verdict_of(
         row_with(around(0.69), linear)
     )
     assert "linear" not in verdict_of(row_with(around(0.69)))
@@ -212,7 +212,7 @@ def test_published_figures_agree_up_to_two_standard_errors():
 
 def test_one_seed_says_nothing_of_agreement():
     words = verdict_of(row_with([0.5]), Published(0.5, None))
-    assert "One seed does not say" in words
+    assert "One seed does not show" in words
     assert "agree" not in words
 
 
@@ -220,9 +220,9 @@ def test_runs_without_figures_are_told():
     failed = Result(dataclasses.replace(SHORT, seed=9), "failed", reason="It diverged.")
     row = row_with(around(0.5))
     (some,) = summarise([*row.results, failed], [row.setting], references=known)
-    assert verdict_of(some).endswith("1 of 4 runs have no figure.")
+    assert verdict_of(some).endswith("1 of 4 runs have no result.")
     (none,) = summarise([failed], [row.setting], references=known)
-    assert verdict_of(none) == "No figure. It diverged."
+    assert verdict_of(none) == "No result. It diverged."
 
 
 def test_a_gain_is_paired_over_seeds_and_within_the_noise_only_after_correction():
@@ -252,7 +252,7 @@ def test_a_gain_that_only_stands_out_by_itself_is_told_as_such():
     # Differences of 0.010, 0.012 and 0.014 for one switch: p = 0.009, of ten switches 0.09.
     results = results_of(part, lambda place, seed: 0.5 + (place > 3) * (0.01 + 0.002 * seed))
     words = rows_of(part, results, references=known)[4].verdict
-    assert words.startswith("Gains 0.012 (0.007 to 0.017): beyond the noise by itself, within it")
+    assert words.startswith("Gains 0.012 (0.007 to 0.017): clear by itself, but within the noise")
 
 
 def test_a_loss_is_called_one():

@@ -1,4 +1,4 @@
-"""Letters that cannot be seen: refused in symbols and in names of runs, never printed."""
+"""Letters that is invisible: refused in symbols and in names of runs, never printed."""
 
 import dataclasses
 
@@ -84,7 +84,7 @@ def test_a_letter_that_cannot_be_seen_is_refused_by_its_code(place, letter):
 @pytest.mark.parametrize("letter", SPACES.values(), ids=SPACES)
 def test_white_space_that_a_terminal_obeys_is_refused_or_a_space(letter):
     for place in PLACES.keys() - {"symbols"}:
-        with pytest.raises(OptionError, match=rf"`{place}` .*cannot be seen"):
+        with pytest.raises(OptionError, match=rf"`{place}` .*is invisible"):
             PLACES[place](f"x{letter}x")
     assert Custom(symbols=f"x{letter}y\tz").symbols == "x y z"
 

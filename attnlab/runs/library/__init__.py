@@ -1,4 +1,4 @@
-"""The library of runs: kept in a folder or in memory, found again, looked through."""
+"""The library of runs: kept in a folder or in memory, found again, and searched."""
 
 from attnlab.runs.library.archive import ArchiveError, TakenIn
 from attnlab.runs.library.database import LibraryError

@@ -1,9 +1,9 @@
 """A selection of runs in one file: a checksum, then for each run a line of JSON and its run file.
 
-The file begins with `attnlab runs 1` and a line with the SHA-256 of all that follows it. The line
-of a run has what was computed and by which versions, its tables as they are in a library and in
-base 64, the user's words, and how many bytes of a run file come after the line. There are no names
-of files, and nothing is packed but the tables, whose size is known.
+The file begins with `attnlab runs 1` and a line with the SHA-256 of everything after it. The line
+of a run has its results and versions, its tables as in a library and in base 64, the user's texts,
+and the number of bytes of the run file after the line. There are no file names, and only the
+tables, whose size is known, are compressed.
 """
 
 import base64
@@ -25,7 +25,7 @@ _COLUMNS = (
     "accuracy", "accuracy_stderr", "changes", "attnlab", "jax", "date", "name", "tags", "note",
 )  # fmt: skip
 _TABLES = ("tests", "curve")
-# What came later: a file may lack it.
+# Newer columns: a file may lack them.
 _LATER = MappingProxyType(
     {"exact_match": None, "jaxlib": "", "platform": "", "excess": None, "excess_stderr": None}
 )
@@ -36,14 +36,14 @@ MOST_BYTES = 8_000_000_000
 
 
 class ArchiveError(AttnlabError, ValueError):
-    """Bytes that are not a whole file of exported runs. Says what is wrong, and the remedy."""
+    """Bytes that are not a whole file of exported runs. States the problem and the remedy."""
 
     def __init__(self, problem: str):
         super().__init__(f"{problem} Choose a file that a library of attnlab exported.")
 
 
 class ArchivedRun(NamedTuple):
-    """A run of a file that was read: its row, the user's words, the bytes of its model."""
+    """A run read from a file: its row, the user's texts, the bytes of its model."""
 
     row: dict[str, Any]
     words: Description
@@ -51,10 +51,10 @@ class ArchivedRun(NamedTuple):
 
 
 class TakenIn(NamedTuple):
-    """What came of a file.
+    """The result of importing a file.
 
-    The numbers of the new runs, how many were there already, and a sentence for each run, or model
-    of a run, that was left out.
+    The numbers of the new runs, how many existed already, and a sentence for each run, or model of
+    a run, that was left out.
     """
 
     added: tuple[int, ...]
@@ -63,9 +63,9 @@ class TakenIn(NamedTuple):
 
 
 def archive_of(runs: Iterable[tuple[Mapping[str, Any], bytes | None]]) -> bytes:
-    """The file of these rows, each with the bytes of its model or without any.
+    """Return the file of these rows, each with or without the bytes of its model.
 
-    Refused: more than `MOST_RUNS` or `MOST_BYTES`, which `read_archive` refuses.
+    Raises an error for more than `MOST_RUNS` or `MOST_BYTES`, which `read_archive` rejects.
     """
     parts, room = [], MOST_BYTES
     remedy = "Export them in several files"
@@ -85,10 +85,10 @@ def archive_of(runs: Iterable[tuple[Mapping[str, Any], bytes | None]]) -> bytes:
 
 
 def read_archive(data: bytes) -> Iterator[ArchivedRun | str]:
-    """The runs of such a file, one at a time, or why one is refused.
+    """Yield the runs of such a file one at a time, or why a run is rejected.
 
-    Refused as a whole, with an `ArchiveError`: what is not such a file, is damaged or cut off, and
-    more than `MOST_RUNS` runs.
+    Raises `ArchiveError` for a file that is of another kind, damaged or cut off, or has more than
+    `MOST_RUNS` runs.
     """
     start = len(_MAGIC) + _CHECKSUM_BYTES
     if not data.startswith(_MAGIC):
@@ -126,10 +126,9 @@ def read_archive(data: bytes) -> Iterator[ArchivedRun | str]:
 
 
 def _entry(record: Mapping[str, Any]) -> Entry:
-    """The run of a line, without its model. Refused: values that are none.
+    """Return the run of a line, without its model; raise an error for invalid values.
 
-    Its row is made of it again, so that what follows from the experiment does, and the tables are
-    packed here.
+    Its row is made again, with columns derived from the experiment, and tables are compressed here.
     """
     tables = {name: base64.b64decode(record[name], validate=True) for name in _TABLES}
     given = {**_LATER, **record, **tables, "number": 0, "file": None, "deleted": None}

@@ -1,4 +1,4 @@
-"""The database of a library: its tables, one connection, and what can be wrong with it."""
+"""The database of a library: its tables, its connection, and its errors."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from attnlab.configuration.options import AttnlabError
 
 _ANOTHER = "name another folder in `ATTNLAB_LIBRARY`"
 _UNKNOWN = ("cannot be used", f"See that its disk can be read and written, or {_ANOTHER}")
-# By SQLite's primary result codes: what the library is, and the remedy.
+# By SQLite's primary result codes: the problem and the remedy.
 _PROBLEMS = {
     sqlite3.SQLITE_BUSY: (
         "is being written by another program",
@@ -46,7 +46,7 @@ _NUMBERS = {sqlite3.SQLITE_FULL: errno.ENOSPC, sqlite3.SQLITE_READONLY: errno.ER
 
 
 class LibraryError(AttnlabError, OSError):
-    """A library that cannot be opened, read or written. Says what is wrong, and the remedy."""
+    """A library that cannot be opened, read or written. States the problem and the remedy."""
 
     def __init__(self, text: str, number: int | None = None):
         super().__init__(text)
@@ -58,36 +58,36 @@ class LibraryError(AttnlabError, OSError):
 
 
 def library_error(where: str, code: int) -> LibraryError:
-    """What a result code of SQLite means for the library that is there."""
+    """Return the error for a result code of SQLite."""
     problem, remedy = _PROBLEMS.get(code, _UNKNOWN)
     return LibraryError(f"The library {where} {problem}. {remedy}.", _NUMBERS.get(code))
 
 
 @contextmanager
 def explained(where: str) -> Iterator[None]:
-    """Let what goes wrong with the database inside be a `LibraryError`."""
+    """Turn errors of the database inside the block into a `LibraryError`."""
     try:
         yield
     except (sqlite3.ProgrammingError, sqlite3.InterfaceError):
-        # Mistakes of whoever calls it, such as using what was closed.
+        # Mistakes of the caller, such as using a closed library.
         raise
     except UnicodeDecodeError as error:
         # A name in the schema, or a message about it.
         raise library_error(where, sqlite3.SQLITE_CORRUPT) from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
-        # The lower byte; the rest of a code says more than you can act on, but for a full disk that
-        # has no room for the file which readers share.
+        # The lower byte; the rest says more than users can act on, except that a full disk has no
+        # room for the file that readers share.
         code = sqlite3.SQLITE_FULL if code == sqlite3.SQLITE_IOERR_SHMSIZE else code & 0xFF
         raise library_error(where, code) from error
 
 
-# Tells a library from the databases of other programs: the letters "attn".
+# Distinguishes a library from databases of other programs: the letters "attn".
 _APPLICATION = 0x6174746E
 
-# Entry n leads from version n to the next; a new library goes through all of them. What is searched
-# and sorted stands apart from what is only shown, so that searching reads little. A number that was
-# given once is never given again, since a run that goes on writes to its own.
+# Entry n leads from version n to the next; a new library goes through all of them. Searched and
+# sorted columns are in a separate table from those that are only shown, so that searching reads
+# little. A number is never used twice, since a continued run writes to its own.
 _STEPS = (
     (
         """
@@ -132,7 +132,7 @@ _STEPS = (
         "CREATE INDEX runs_by_generator ON runs (generator, date)",
         "CREATE INDEX runs_by_model ON runs (model, date)",
     ),
-    # The bin, how often a run went on with other settings, and what the settings were hashed by.
+    # The bin, the number of changed settings, and what the settings were hashed by.
     (
         "ALTER TABLE runs ADD COLUMN deleted TEXT",
         "ALTER TABLE runs ADD COLUMN changes INTEGER NOT NULL DEFAULT 0",
@@ -140,9 +140,9 @@ _STEPS = (
         "INSERT INTO about VALUES ('')",
         "CREATE INDEX runs_in_bin ON runs (deleted) WHERE deleted IS NOT NULL",
     ),
-    # Of tasks.
+    # For tasks.
     ("ALTER TABLE runs ADD COLUMN exact_match REAL",),
-    # Empty for runs that were kept before: they are reused only where any version will do.
+    # Empty for older runs: they are reused only if any version will do.
     (
         "ALTER TABLE runs ADD COLUMN jaxlib TEXT NOT NULL DEFAULT ''",
         "ALTER TABLE runs ADD COLUMN platform TEXT NOT NULL DEFAULT ''",
@@ -154,14 +154,15 @@ _STEPS = (
     ),
 )
 VERSION = len(_STEPS)
-# The oldest that can be read as it is, where it may not be written: later ones have columns more.
+# The oldest version that can be read without migration, if it is read-only: newer ones only add
+# columns.
 READABLE = 2
 
 
 def version_of(connection: sqlite3.Connection, where: str) -> int:
-    """Of the tables that are there, 0 if none are.
+    """Return the version of the tables, 0 if there are none.
 
-    Refused, with a `LibraryError`: tables of another program, or of a newer attnlab.
+    Raises `LibraryError` for tables of another program, or of a newer attnlab.
     """
 
     def number(statement: str) -> int:
@@ -180,7 +181,7 @@ def version_of(connection: sqlite3.Connection, where: str) -> int:
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Make tables of that version those of `VERSION`, in a transaction that is under way."""
+    """Migrate tables of that version to `VERSION`, within the current transaction."""
     for statements in _STEPS[version:]:
         for statement in statements:
             connection.execute(statement)
@@ -188,17 +189,17 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
-# How often it is tried to let readers not wait, while others try it too.
+# How often switching to write-ahead mode is tried, in case others try it too.
 _ATTEMPTS = 10
 
 
 class Database:
-    """What is in a file of SQLite, or in memory if `path` is None.
+    """A library's SQLite file, or memory if `path` is None.
 
-    One program writes at a time; another waits for it at most `patience` seconds and is then
-    refused. Reading waits for nobody. A file that may not be written is only read, as `writable`
-    says. Refused, with a `LibraryError`: what is not a library, is damaged, or of a newer attnlab;
-    it is left as it is.
+    One program writes at a time; another waits at most `patience` seconds and then gets an error.
+    Readers never wait. A file without write access is only read, see `writable`. Raises
+    `LibraryError` for a file that is not a library, is damaged, or of a newer attnlab; it is left
+    as it is.
     """
 
     def __init__(self, path: Path | None, *, patience: float):
@@ -208,12 +209,12 @@ class Database:
         self.writable = path is None or _may_be_written(path)
         with explained(self.where):
             if path is not None and path.exists() and not path.is_file():
-                # SQLite would wait for ever for the other end of a FIFO.
+                # SQLite would wait forever for the other end of a FIFO.
                 raise library_error(self.where, sqlite3.SQLITE_NOTADB)
             self._connection = self._connect(patience)
             self.close = weakref.finalize(self, self._connection.close)
             self._connection.row_factory = sqlite3.Row
-            # One damaged text would else keep all of a page from being read.
+            # Otherwise one damaged text would keep a whole page from being read.
             self._connection.text_factory = lambda data: data.decode(errors="replace")
             self._prepare()
 
@@ -237,33 +238,34 @@ class Database:
         try:
             return connected(f"{address}?mode=ro")
         except sqlite3.OperationalError:
-            # It asks for files beside it, which cannot be made. Without what was written ahead,
-            # which is there while somebody writes or after a crash, it does without.
+            # It needs files in the same folder, which cannot be created. `immutable` works without
+            # them, but ignores the write-ahead log, which exists while another program writes or
+            # after a crash.
             ahead = self._beside("-wal")
             if not self._path.exists() or (ahead.exists() and ahead.stat().st_size):
                 raise
             return connected(f"{address}?immutable=1")
 
     def _prepare(self) -> None:
-        # Of others, nothing is changed; it is refused.
+        # Files of other programs are not changed, but rejected.
         version = version_of(self._connection, self.where)
         if self._path is None:
-            # What is sorted would else be put into files when it is much.
+            # Otherwise large sorts would go to files.
             self._connection.execute("PRAGMA temp_store = MEMORY")
         elif self.writable:
             self._write_ahead()
         if version < (VERSION if self.writable else READABLE):
             with self.writing() as connection:
-                # Another program may have been quicker.
+                # Another program may have been faster.
                 migrate(connection, version_of(connection, self.where))
 
     def _write_ahead(self) -> None:
-        """Let readers not wait for a writer. The file remembers it."""
+        """Let readers not wait for a writer. The file remembers this mode."""
         for _ in range(_ATTEMPTS):
             if self._connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
                 return
-            # Two that try it at the same time refuse each other at once, without any patience; to
-            # begin to write is what waits.
+            # Two programs that switch at once fail immediately, without any timeout; only beginning
+            # to write waits.
             with suppress(sqlite3.OperationalError):
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 return
@@ -272,7 +274,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """The connection, for statements that see the same moment."""
+        """Return the connection, for statements that see the same state."""
         with self._lock, explained(self.where):
             self._connection.execute("BEGIN")
             try:
@@ -282,7 +284,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """The connection, for statements of which all count or none."""
+        """Return the connection, for statements of which all or none take effect."""
         with self._lock, explained(self.where):
             self.check_writable()
             self._connection.execute("BEGIN IMMEDIATE")
@@ -293,17 +295,17 @@ class Database:
                 self._give_up()
 
     def check_writable(self) -> None:
-        """Refuse, with a `LibraryError`, a database that is only read."""
+        """Raise `LibraryError` if the database is read-only."""
         if not self.writable:
             raise library_error(self.where, sqlite3.SQLITE_READONLY)
 
     def _give_up(self) -> None:
-        """End what is under way, if anything is, as if it had not been begun."""
+        """Roll back the current transaction, if there is one."""
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
     def size(self) -> int:
-        """Its bytes, in files or in memory."""
+        """Return its bytes, in files or in memory."""
         if self._path is not None:
             files = (self._beside(end) for end in ("", "-wal", "-shm"))
             return sum(file.stat().st_size for file in files if file.exists())

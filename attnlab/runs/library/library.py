@@ -1,4 +1,4 @@
-"""The library of runs: what was computed is kept, found and looked through."""
+"""The library of runs: stores results, finds them and lists them."""
 
 import dataclasses
 import os
@@ -41,16 +41,16 @@ class Problem(NamedTuple):
 
 
 class Library:
-    """Runs in a folder, or in memory if it is None. Every method may be called from any thread.
+    """Runs in a folder, or in memory if it is None. All methods are thread-safe.
 
-    What is kept is there for all programs of this machine that have opened the folder; on a drive
-    that several machines share, only one of them may have it open at a time. A run is a row with
-    its figures and curves; its model is a file under `runs/`. A library in a folder that may not be
-    written is only read. One that would come to more than `most_bytes` keeps nothing more; None
-    sets no limit. A program waits at most `patience` seconds for another one that writes.
+    All programs of this machine that open the folder see its contents; on a drive shared by several
+    machines, only one may have it open at a time. A run is a row with its results and curves; its
+    model is a file under `runs/`. A library in a folder without write access is only read. One that
+    would exceed `most_bytes` keeps nothing more; None sets no limit. A program waits at most
+    `patience` seconds for another one that writes.
 
-    Refused, with a `LibraryError` that says the remedy: a folder that cannot be made, and files in
-    it that are not a library's, or damaged.
+    Raises `LibraryError`, with the remedy, for a folder that cannot be created, and for files in it
+    that are not a library's, or damaged.
 
     >>> from attnlab import Experiment
     >>> library = Library(None)
@@ -81,16 +81,16 @@ class Library:
         tags: Iterable[str] = (),
         number: int | None = None,
     ) -> int:
-        """Keep a result as a new run, or as that of `number`, which went on; its number.
+        """Keep a result as a new run, or as that of `number`, which continued; return its number.
 
-        A run that went on keeps its name, tags and note, stays in the bin if it is there, and keeps
-        its model if `result` has none. If it is gone for good, it becomes a new one. The same
-        experiment kept twice is two runs.
+        A continued run keeps its name, tags and note, stays in the bin if it is there, and keeps
+        its model if `result` has none. If it was deleted permanently, it becomes a new one. Keeping
+        the same experiment twice makes two runs.
 
         Raises:
-            OptionError: if a class is not registered.
-            LibraryError: if the disk or the library is full, or it cannot be written.
-                Nothing has changed.
+            OptionError: If a class is not registered.
+            LibraryError: If the disk or the library is full, or cannot be written. Nothing has
+                changed.
         """
         check_registered(result.experiment)
         words = Description(name, tuple(tags))
@@ -112,55 +112,54 @@ class Library:
     def find(
         self, experiment: Experiment, *, any_version: bool = False, diverged: bool = False
     ) -> Entry | None:
-        """Return the newest run of this experiment that is done, as it began, or None.
+        """Return the newest run of this experiment that is done, with unchanged settings, or None.
 
-        Runs that went on with other settings on the way do not count. Nor do runs that other
-        versions of attnlab, JAX or jaxlib made, or another platform: the same experiment may give
-        other numbers there. `any_version` takes those too, and runs whose versions of attnlab
-        or JAX were not recorded. With `diverged` a run counts too that failed by its loss, as it
-        would again.
+        Runs whose settings changed on the way do not count. Nor do runs of other versions of
+        attnlab, JAX or jaxlib, or of another platform: the same experiment may give other numbers
+        there. `any_version` takes those too, and runs whose versions were not recorded. With
+        `diverged` a run that failed by its loss counts too, since it would fail again.
         """
         with self._store.reading() as connection:
             rows = table.rows_like(connection, experiment)
-        # A class that is not registered may have the name of one that is.
+        # A class that is not registered may have the name of a registered one.
         found = (e for e in map(self._entry, rows) if e and e.result.experiment == experiment)
         found = (e for e in found if e.result.state == "done" or (diverged and e.result.diverged))
         wanted = current_versions()
         return next((e for e in found if any_version or e.result.versions.agree_with(wanted)), None)
 
     def entry(self, number: int) -> Entry | None:
-        """The run of this number, in the bin or not; None if there is none or it is damaged."""
+        """Return the run of this number, in the bin or not; None if missing or damaged."""
         with self._store.reading() as connection:
             row = table.row_at(connection, number)
         return None if row is None else self._entry(row)
 
     def age_of(self, entry: Entry) -> timedelta:
-        """How long ago a run was kept."""
+        """Return how long ago a run was kept."""
         return self._clock() - entry.date
 
     def entries(
         self, query: Query = Query(), *, first: int = 0, most: int = 50
     ) -> tuple[Entry, ...]:
-        """Those that fit, in order, from the `first`, counted from 0, at most so many.
+        """Return the matching runs in order, from number `first` (from 0), at most this many.
 
-        Runs that cannot be read are left out and are from then on among the `problems`.
+        Runs that cannot be read are left out and added to the `problems`.
         """
         with self._store.reading() as connection:
             rows = table.rows_of(connection, query, first=first, most=most)
         return tuple(entry for entry in map(self._entry, rows) if entry)
 
     def count(self, query: Query = Query()) -> int:
-        """How many fit, with those that cannot be read."""
+        """Return how many match, including those that cannot be read."""
         with self._store.reading() as connection:
             return table.count_of(connection, query)
 
     def choices(self) -> table.Choices:
-        """What they can be filtered by."""
+        """Return the values that runs can be filtered by."""
         with self._store.reading() as connection:
             return table.choices_of(connection)
 
     def problems(self) -> tuple[Problem, ...]:
-        """The runs that were met so far and cannot be read."""
+        """Return the unreadable runs found so far."""
         return tuple(Problem(*pair) for pair in sorted(dict(self._problems).items()))
 
     def _entry(self, row: Mapping[str, Any]) -> Entry | None:
@@ -184,7 +183,7 @@ class Library:
         tags: Iterable[str] | None = None,
         note: str | None = None,
     ) -> None:
-        """Change the words of a run; None leaves them. Nothing happens if it is not there."""
+        """Change the user's texts of a run; None leaves them. Does nothing if the run is gone."""
         given = {"name": name, "tags": None if tags is None else tuple(tags), "note": note}
         changed = {part: value for part, value in given.items() if value is not None}
         with self._store.writing() as connection:
@@ -194,7 +193,7 @@ class Library:
                 table.describe(connection, row, words)
 
     def delete(self, numbers: Iterable[int]) -> None:
-        """Put runs into the bin. After `BIN_DAYS` days the next opening deletes them for good."""
+        """Put runs into the bin. After `BIN_DAYS` days the next opening deletes them."""
         date = moment(self._clock())
         with self._store.writing() as connection:
             for number in numbers:
@@ -208,13 +207,13 @@ class Library:
                 table.change(connection, "runs", number, {"deleted": None})
 
     def empty_bin(self) -> None:
-        """Delete for good what is in the bin. The space of their rows is used again."""
+        """Delete everything in the bin permanently. The space of the rows is reused."""
         self._store.purge(self._clock())
 
     def run_of(self, number: int) -> Run | None:
-        """The run with its model, which can be continued; None if no model is kept.
+        """Return the run with its model, which can be continued; None if no model is kept.
 
-        Refused, with a `RunFileError`: a file that is missing or damaged.
+        Raises `RunFileError` for a file that is missing or damaged.
         """
         with self._store.reading() as connection:
             row = table.row_at(connection, number)
@@ -224,17 +223,17 @@ class Library:
             return from_bytes(self._store.model_of(row))
         except RunFileError as error:
             raise RunFileError(
-                f"The model of run {number} cannot be opened, its figures and curves can. "
+                f"The model of run {number} cannot be opened, but its results and curves can. "
                 f"{error.problem}",
                 "Train it again.",
             ) from error
 
     def export(self, numbers: Iterable[int], *, models: bool = True) -> bytes:
-        """These runs in one file, which `take_in` reads, with their models or without.
+        """Return these runs in one file, which `take_in` reads, with or without their models.
 
-        Those that are not there or cannot be read are left out; of one whose model is missing or
-        damaged, the rest is there. Either is among the `problems`. Refused: more than `MOST_RUNS`
-        or `MOST_BYTES`.
+        Missing or unreadable runs are left out; a run whose model is missing or damaged is exported
+        without it. Both are added to the `problems`. Raises an error for more than `MOST_RUNS` or
+        `MOST_BYTES`.
         """
         return archive_of(self._archived(numbers, models=models))
 
@@ -259,10 +258,10 @@ class Library:
             yield row, model
 
     def take_in(self, data: bytes) -> TakenIn:
-        """Add the runs of a file that `export` made. Those in the bin here come out of it.
+        """Add the runs of a file that `export` made. Those in the bin here are restored.
 
-        Refused as a whole, and nothing has changed: with an `ArchiveError`, bytes that are not such
-        a file, are damaged or cut off; with a `LibraryError`, what `keep` refuses.
+        Raises `ArchiveError` for bytes that are not such a file, or damaged or cut off, and
+        `LibraryError` as `keep` does. Nothing has changed then.
         """
         runs = list(read_archive(data))
         refused = tuple(run for run in runs if isinstance(run, str))
@@ -270,7 +269,7 @@ class Library:
         with self._store.adding((run.row, run.model) for run in runs) as connection:
             numbers = table.add_all(connection, ((run.row, run.words) for run in runs))
             named = table.files_of(connection)
-        # Those of runs that had their models.
+        # Models of runs that have one.
         self._store.forget(
             run.row["file"] for run in runs if run.model and run.row["file"] not in named
         )
@@ -278,11 +277,11 @@ class Library:
         return TakenIn(added, len(runs) - len(added), refused)
 
     def size(self) -> int:
-        """The bytes that it takes, on disk or in memory; runs in the bin count."""
+        """Return its bytes, on disk or in memory, including the bin."""
         return self._store.size()
 
     def close(self) -> None:
-        """Let go of the database. It happens by itself when nobody has the library any more."""
+        """Close the database. Also happens when the library is garbage-collected."""
         self._store.close()
 
 
@@ -290,10 +289,10 @@ SWITCH = "ATTNLAB_LIBRARY"
 
 
 def library_folder(environment: Mapping[str, str]) -> Path | None:
-    """Return the folder that `ATTNLAB_LIBRARY` names, else the user's own; None if it is off.
+    """Return the folder in `ATTNLAB_LIBRARY`, or the user's default one; None if it is off.
 
     Raises:
-        OptionError: if the name begins with `~` and a user that does not exist.
+        OptionError: If the name begins with `~` and a user that does not exist.
 
     >>> print(library_folder({"ATTNLAB_LIBRARY": "off"}))
     None
@@ -304,5 +303,5 @@ def library_folder(environment: Mapping[str, str]) -> Path | None:
 
 
 def default_library() -> Library:
-    """Return the user's library, opened; if it is off, one in memory for this process alone."""
+    """Return the user's library, opened; if it is off, one in memory for this process."""
     return Library(library_folder(os.environ))

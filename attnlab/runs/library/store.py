@@ -1,4 +1,4 @@
-"""The rows of a library together with the models that they name."""
+"""The rows of a library together with their model files."""
 
 import abc
 import errno
@@ -29,27 +29,27 @@ _NAME = re.compile(rf"[0-9a-f]+{re.escape(_END)}")
 
 
 class AbstractFiles(abc.ABC):
-    """Run files by names that nobody chooses."""
+    """Run files under generated names."""
 
     @abc.abstractmethod
     def write(self, data: bytes) -> str:
-        """Keep it, whole or not at all; its new name. Refused, with an `OSError`: a full disk."""
+        """Write it, complete or not at all; return its new name. A full disk raises `OSError`."""
 
     @abc.abstractmethod
     def read(self, name: str) -> bytes:
-        """What is kept under a name. Refused, with an `OSError`: one that is missing."""
+        """Return the contents of a name. Raises `OSError` if it is missing."""
 
     @abc.abstractmethod
     def delete(self, name: str) -> None:
-        """Forget it, if it is there."""
+        """Delete it, if it exists."""
 
     @abc.abstractmethod
     def delete_others(self, names: Set[str], *, before: datetime) -> None:
-        """Forget what has none of these names and was written before that."""
+        """Delete what has none of these names and was written before that time."""
 
 
 class FolderFiles(AbstractFiles):
-    """Files in a folder, which is made with the first of them."""
+    """Files in a folder, which is created with the first one."""
 
     def __init__(self, folder: Path):
         self._folder = folder
@@ -65,7 +65,7 @@ class FolderFiles(AbstractFiles):
         return read_bytes(path, is_right=is_run_file, most=MOST_FILE_BYTES, follow=False)
 
     def delete(self, name):
-        # What another program has open cannot be deleted on some systems, and stays.
+        # On some systems a file that another program has open cannot be deleted, and stays.
         with suppress(OSError):
             self._path(name).unlink(missing_ok=True)
 
@@ -83,7 +83,7 @@ class FolderFiles(AbstractFiles):
 
 
 class MemoryFiles(AbstractFiles):
-    """Bytes by their names."""
+    """Bytes by name."""
 
     def __init__(self):
         self._kept: dict[str, bytes] = {}
@@ -102,20 +102,20 @@ class MemoryFiles(AbstractFiles):
         self._kept.pop(name, None)
 
     def delete_others(self, names, *, before):
-        """Nothing is left over in memory."""
+        """In memory nothing is left over."""
 
 
-# Far longer than from the file of a model to the row that names it.
+# Far longer than between writing a model's file and its row.
 _LEFTOVER = timedelta(days=1)
 _MOST_CHARACTERS = 60
 
 
 class Store:
-    """A database, and the files that it names: a file is there before its row and goes after it.
+    """A database and its files: a file is written before its row and deleted after it.
 
-    So a program that is killed leaves at most files that no row names; those are deleted at an
-    opening a day later. Refused, with a `LibraryError`: a folder that cannot be made, whatever
-    `Database` refuses, and more than `most_bytes`.
+    So a killed program leaves at most files without a row; an opening a day later deletes them.
+    Raises `LibraryError` for a folder that cannot be created, more than `most_bytes`, and as
+    `Database`.
     """
 
     def __init__(self, folder: Path | None, *, most_bytes: int | None, patience: float):
@@ -133,7 +133,7 @@ class Store:
     def adding(
         self, rows: Iterable[tuple[dict[str, Any], bytes | None]]
     ) -> Iterator[sqlite3.Connection]:
-        """As `writing`, with models written and named in their rows; all counts or nothing."""
+        """Like `writing`, with models written and named in their rows; all or nothing applies."""
         self._database.check_writable()
         room, names = self._room(), []
         try:
@@ -155,7 +155,7 @@ class Store:
             raise
 
     def _room(self) -> float:
-        """How many bytes more there may be."""
+        """Return how many more bytes fit."""
         return math.inf if self._most_bytes is None else self._most_bytes - self.size()
 
     def _written(self, model: bytes) -> str:
@@ -175,14 +175,14 @@ class Store:
             self._files.delete(name)
 
     def model_of(self, row: Mapping[str, Any]) -> bytes:
-        """The bytes of the file that a row names. Refused: a file that is missing."""
+        """Return the bytes of a row's file; raise an error if it is missing."""
         while True:
             try:
                 return self._files.read(row["file"])
             except OSError as error:
                 with self.reading() as connection:
                     again = table.row_at(connection, row["number"])
-                # It may have gone on meanwhile, and have another file.
+                # The run may have continued meanwhile, and have another file.
                 if again is None or again["file"] in (None, row["file"]):
                     is_missing = isinstance(error, FileNotFoundError)
                     problem = "is missing" if is_missing else "is not a regular file"
@@ -191,18 +191,18 @@ class Store:
                 row = again
 
     def purge(self, by: datetime) -> None:
-        """Delete for good what was in the bin at that date."""
+        """Delete permanently what was in the bin at that date."""
         with self.reading() as connection:
             files = table.files_deleted(connection, moment(by))
         if files:
             with self.writing() as connection:
-                # Anew, since some may have been restored meanwhile.
+                # Again, since some may have been restored meanwhile.
                 files = table.files_deleted(connection, moment(by))
                 table.remove(connection, moment(by))
             self.forget(file for file in files if file)
 
     def tidy_up(self, now: datetime, *, bin_days: int) -> None:
-        """What is due at an opening; where it is only read, or another one writes, it can wait."""
+        """Do what is due at an opening; if read-only or busy, it can wait."""
         with suppress(LibraryError):
             self._database.check_writable()
             self.purge(now - timedelta(days=bin_days))
@@ -212,9 +212,9 @@ class Store:
             self._files.delete_others(names, before=now - _LEFTOVER)
 
     def _hash_settings(self) -> None:
-        """Hash all settings as this attnlab does, if another one did it before.
+        """Hash all settings as this attnlab does, if another version hashed them.
 
-        One that has a new option, which old runs take to be at its default, hashes them otherwise.
+        A version with a new option, which old runs have at its default, hashes them differently.
         """
         form = settings_form()
         with self.reading() as connection:
@@ -223,14 +223,14 @@ class Store:
             experiments = table.experiments_of(connection)
         settings = []
         for number, text in experiments:
-            # Those that cannot be read are told where they are listed.
+            # Unreadable runs are reported where they are listed.
             with suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
                 settings.append((identity_of(from_json(text)).settings, number))
         with self.writing() as connection:
             table.put_settings(connection, settings, form)
 
     def size(self) -> int:
-        """All its bytes, on disk or in memory."""
+        """Return all its bytes, on disk or in memory."""
         with self.reading() as connection:
             models = table.bytes_of_files(connection)
         return self._database.size() + models

@@ -1,4 +1,4 @@
-"""What a library knows of a run, as the values of a row and back."""
+"""The data of a library about a run, as the values of a row and back."""
 
 import dataclasses
 import math
@@ -26,10 +26,10 @@ NOTE_LAYOUT = "\n\r\t"
 
 @dataclasses.dataclass(frozen=True)
 class Description:
-    """Name, tags and note of a run. Spaces around them and tags said twice are left out.
+    """Name, tags and note of a run. Surrounding spaces and repeated tags are dropped.
 
-    Letters are brought to Unicode's normal form C. Refused, with an `OptionError`: texts that are
-    too long or have letters that cannot be seen, tags that are empty and too many of them.
+    Text is converted to Unicode's normal form C. Raises `OptionError` for texts that are too long
+    or have invisible characters, and for empty or too many tags.
 
     >>> Description(" first ", ("b", "a", "b")).tags
     ('a', 'b')
@@ -62,12 +62,12 @@ def _check(option: str, text: str, most: int) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """What a library knows of a run; `Library.run_of` gives its model, if it `has_model`.
+    """The library's data about a run; `Library.run_of` returns its model, if it `has_model`.
 
-    `number` is the run's own within its library, and `result` is without `run`. `name`, `tags` and
-    `note` are the user's words. `date` is when it was last kept, in UTC. `changes` is how often it
-    went on with other settings than it began with; those of `result` are the last. `deleted` is
-    when it was put into the bin, if it is there.
+    `number` is the run's own within its library, and `result` has no `run`. `name`, `tags` and
+    `note` are the user's texts. `date` is when it was last kept, in UTC. `changes` is how often its
+    settings changed; those of `result` are the last. `deleted` is when it was put into the bin, or
+    None.
     """
 
     number: int
@@ -88,7 +88,7 @@ class Entry:
 MOST_CURVE_POINTS = 1_000
 _MOST_REASON = 2_000
 _FIGURES = Evaluation._fields
-# Of whole numbers: larger ones are not exact as floats, and SQLite ends at 2**63.
+# For integers: larger ones are not exact as floats, and SQLite ends at 2**63.
 _MOST_WHOLE = 2**53
 # Losses are computed in float32.
 _MOST_NUMBER = float(np.finfo(np.float32).max)
@@ -97,22 +97,22 @@ _YEARS = range(2000, 2200)
 
 
 class RowError(ValueError):
-    """A row that is not that of a run. Says why."""
+    """A row that is not that of a run, with the reason."""
 
 
 def check_model(result: Result, experiment: Experiment) -> None:
-    """Refuse, with a `ValueError`, a model of this experiment for a result of another one.
+    """Raise `ValueError` if the model and the result belong to different experiments.
 
-    Its training may differ: the last model of a run that went on may be of before.
+    Their training may differ: the last model of a continued run may be an earlier one.
     """
     if dataclasses.replace(experiment, training=result.experiment.training) != result.experiment:
         raise ValueError("Its model is of another experiment. Keep each with its own.")
 
 
 def header_of_model(result: Result, data: bytes) -> Header:
-    """Return the header of the run file of a result; its arrays are checked when it is opened.
+    """Return the header of a result's run file; its arrays are checked when it is opened.
 
-    Refused, with a `RunFileError`: what is no whole run file, and one of another experiment.
+    Raises `RunFileError` for an incomplete run file, and for one of another experiment.
     """
     header = header_of(data)
     try:
@@ -123,7 +123,7 @@ def header_of_model(result: Result, data: bytes) -> Header:
 
 
 def row_of(result: Result, date: datetime) -> dict[str, Any]:
-    """What is kept of a result but its run. Refused: more tests or points than have a place."""
+    """Return a result's row, without its run; raise an error for too many tests or points."""
     experiment, curve = result.experiment, result.curve
     if len(result.tests) > MOST_TESTS or curve.steps.size > MOST_CURVE_POINTS:
         raise ValueError(
@@ -154,20 +154,20 @@ def row_of(result: Result, date: datetime) -> dict[str, Any]:
 
 
 def moment(date: datetime) -> str:
-    """As it stands in a row; texts are in the order of time."""
+    """Return a date as in a row; the texts sort by time."""
     return date.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _real(figure: float | None) -> float | None:
-    """Return a number as a row has it: NULL where it is missing or not finite."""
+    """Return a number as in a row: NULL if it is missing or not finite."""
     return None if figure is None or not math.isfinite(figure) else float(figure)
 
 
 def entry_of(row: Mapping[str, Any]) -> Entry:
-    """The entry that is in a row.
+    """Return the entry of a row.
 
-    Refused, with a `ValueError` that says why: values of the wrong type, experiments that this
-    program does not know, columns that are damaged.
+    Raises `ValueError`, with the reason, for values of the wrong type, experiments that this
+    program does not know, and damaged columns.
     """
     try:
         words = description_of(row)
@@ -184,7 +184,7 @@ def entry_of(row: Mapping[str, Any]) -> Entry:
         )
     except (OptionError, RowError):
         raise
-    # The texts of these are for programmers, and may quote the row at length.
+    # These messages are for programmers, and may quote the row at length.
     except (
         ValueError,
         TypeError,
@@ -201,7 +201,7 @@ def entry_of(row: Mapping[str, Any]) -> Entry:
 def _result(row: Mapping[str, Any]) -> Result:
     tests = unpacked(row["tests"], columns=5, most=MOST_TESTS)
     curve = unpacked(row["curve"], columns=2, most=MOST_CURVE_POINTS)
-    # What is not a number is less than nothing else: a run that diverged may have it.
+    # NaN is not less than anything: a run that diverged may have it.
     if (tests < 0).any() or (tests[:, 3] > 1).any() or (curve < 0).any():
         raise RowError("One of its tables has numbers that no test has.")
     return Result(
@@ -230,9 +230,9 @@ def _versions(row: Mapping[str, Any]) -> Versions:
 
 
 def description_of(row: Mapping[str, Any]) -> Description:
-    """The words by which the user knows the run, with question marks for invisible letters.
+    """Return the user's texts about the run, with question marks for invisible characters.
 
-    Older versions of attnlab let them in, and other programs may write them.
+    Older versions of attnlab accepted them, and other programs may write them.
     """
     tags = _text(row, "tags").split("\n") if row["tags"] else ()
     return Description(
@@ -243,13 +243,13 @@ def description_of(row: Mapping[str, Any]) -> Description:
 
 
 def _evaluation(row: Mapping[str, Any]) -> Evaluation | None:
-    # An accuracy is a share of sequences: it is a number whenever there was a test.
+    # An accuracy is a share of sequences, so it is a number whenever there was a test.
     if row["accuracy"] is None:
         return None
     _share(row, "accuracy")
     names, of_excess = _FIGURES[:4], _FIGURES[4:]
     found = Evaluation(*(math.nan if row[n] is None else _number(row, n) for n in names))
-    # An excess may be below 0, by luck; runs of earlier versions have none.
+    # An excess may be below 0, by chance; runs of earlier versions have none.
     excess, stderr = (row.get(name) for name in of_excess)
     if excess is not None and not (type(excess) in (int, float) and abs(excess) <= _MOST_NUMBER):
         raise RowError(f"Its excess is {quoted(excess)}, which is not a number.")
@@ -309,13 +309,13 @@ def _date(row: Mapping[str, Any], name: str) -> datetime:
 
 
 def packed(table: Any, *, columns: int) -> bytes:
-    """A table of numbers, column after column, as compressed little-endian floats of 64 bits."""
+    """Return a table of numbers, column by column, as compressed little-endian 64-bit floats."""
     table = np.asarray(table, dtype="<f8").reshape(-1, columns)
     return zlib.compress(table.T.tobytes())
 
 
 def unpacked(data: bytes, *, columns: int, most: int) -> np.ndarray:
-    """The table that `packed` wrote. Refused, without being made: more than `most` rows."""
+    """Return the table that `packed` wrote; raise an error for more than `most` rows, unread."""
     size = columns * most * 8
     reader = zlib.decompressobj()
     plain = reader.decompress(data, size + 1)

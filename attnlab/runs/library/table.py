@@ -1,4 +1,4 @@
-"""Rows of a library: which are wanted, and how they are read and written in a transaction."""
+"""Rows of a library: queries, and reading and writing rows in a transaction."""
 
 import dataclasses
 import hashlib
@@ -21,7 +21,7 @@ from attnlab.runs.library.summary import MOST_NAME, Description, description_of
 from attnlab.runs.result import STATES
 from attnlab.training.experiment import Experiment
 
-# What a list can be sorted by, and the columns that decide.
+# The possible sort orders of a list, and their columns.
 SORTS = MappingProxyType(
     {
         "date": "runs.date",
@@ -43,14 +43,14 @@ SORTS = MappingProxyType(
 
 @dataclasses.dataclass(frozen=True)
 class Query:
-    """Runs that fit all that is said; what is empty says nothing.
+    """A query for runs that match all of its fields; empty fields match everything.
 
-    `text`: every word of it, in any case, stands somewhere in name, note, tags, process, model or
-    reason. `generator` and `model` are registered names, `tag` is a whole tag, `state` one of
-    `STATES`, `settings` that of an `Identity`. `deleted` asks for those in the bin instead of the
-    others. `sort` is one of `SORTS`; runs that have no such figure come last, and equals are in the
-    order of their numbers. Refused, with an `OptionError`: another state or order, and a text of
-    more than 200 characters or that is not UTF-8.
+    `text`: every word of it, in any case, must occur in name, note, tags, process, model or reason.
+    `generator` and `model` are registered names, `tag` is a whole tag, `state` one of `STATES`,
+    `settings` that of an `Identity`. `deleted` selects those in the bin instead of the others.
+    `sort` is one of `SORTS`; runs without that value come last, and ties are ordered by number.
+    Raises `OptionError` for another state or order, and a text of more than 200 characters or that
+    is not UTF-8.
     """
 
     text: str = ""
@@ -71,13 +71,13 @@ class Query:
                 raise OptionError(name, getattr(self, name), "not a choice", remedy)
         for name in ("text", "generator", "model", "tag"):
             check_typed(name, getattr(self, name), most=MOST_CHARACTERS)
-            # What Python makes of bytes of the command line that are not UTF-8.
+            # How Python represents bytes of the command line that are not UTF-8.
             if any("\ud800" <= letter <= "\udfff" for letter in getattr(self, name)):
                 raise OptionError(name, getattr(self, name), "not UTF-8", "Type it in UTF-8")
 
 
 def condition_of(query: Query) -> tuple[str, list[Any]]:
-    """What follows WHERE, and its values."""
+    """Return the WHERE clause and its values."""
     parts, values = [f"runs.deleted IS {'NOT ' if query.deleted else ''}NULL"], []
     for column in ("generator", "model", "state", "settings"):
         if wanted := getattr(query, column):
@@ -93,15 +93,15 @@ def condition_of(query: Query) -> tuple[str, list[Any]]:
 
 
 def order_of(query: Query) -> str:
-    """What follows ORDER BY."""
+    """Return the ORDER BY clause."""
     direction = "DESC" if query.descending else "ASC"
     return f"{SORTS[query.sort]} {direction} NULLS LAST, runs.number {direction}"
 
 
 def settings_form() -> str:
-    """A hash of all options that an experiment can have here, with their defaults.
+    """Return a hash of all options that an experiment can have here, with their defaults.
 
-    Classes that a script has registered do not count: they come and go.
+    Classes that a script registered do not count: they may change at any time.
     """
     forms: dict[str, list[tuple[str, str]]] = {}
 
@@ -130,7 +130,7 @@ _MARKS = ("date", "seed", "state", "steps", "seconds")
 
 
 def row_at(connection: sqlite3.Connection, number: int | None) -> dict[str, Any] | None:
-    """That of a number, if it is there."""
+    """Return the row of a number, or None."""
     found = _whole_rows(connection, "WHERE number = ?", [number])
     return found[0] if found else None
 
@@ -138,7 +138,7 @@ def row_at(connection: sqlite3.Connection, number: int | None) -> dict[str, Any]
 def rows_of(
     connection: sqlite3.Connection, query: Query, *, first: int, most: int
 ) -> list[dict[str, Any]]:
-    """A page of those that fit, in order. What is only shown is read of this page alone."""
+    """Return a page of matching rows, in order; display columns are read for this page only."""
     condition, values = condition_of(query)
     order = order_of(query)
     page = f"SELECT number FROM runs WHERE {condition} ORDER BY {order} LIMIT ? OFFSET ?"
@@ -147,22 +147,21 @@ def rows_of(
 
 
 def count_of(connection: sqlite3.Connection, query: Query) -> int:
-    """How many fit."""
+    """Return how many match."""
     condition, values = condition_of(query)
     statement = f"SELECT count(*) FROM runs WHERE {condition}"
     return connection.execute(statement, values).fetchone()[0]
 
 
 def rows_like(connection: sqlite3.Connection, experiment: Experiment) -> list[dict[str, Any]]:
-    """Those that ended, as they began, with these settings and this seed; the newest first.
+    """Return ended, unchanged runs with these settings and this seed, the newest first.
 
-    In a library whose settings were hashed by another attnlab, and that is only read, all that may
-    have them.
+    In a read-only library whose settings were hashed by another attnlab, all that may have them.
     """
     try:
         identity = identity_of(experiment)
     except OptionError:
-        # A class with the name of a registered one is in no library.
+        # No library contains an unregistered class with the name of a registered one.
         return []
     if form_of(connection) == settings_form():
         condition, values = "settings = ? AND seed = ?", [*identity]
@@ -179,7 +178,7 @@ def rows_like(connection: sqlite3.Connection, experiment: Experiment) -> list[di
 
 
 class Choices(NamedTuple):
-    """What the runs that are not in the bin can be filtered by."""
+    """The values that runs outside the bin can be filtered by."""
 
     generators: tuple[str, ...]
     models: tuple[str, ...]
@@ -187,7 +186,7 @@ class Choices(NamedTuple):
 
 
 def choices_of(connection: sqlite3.Connection) -> Choices:
-    """Those that there are, in the order of the alphabet."""
+    """Return the existing values, in alphabetical order."""
 
     def found(column: str, source: str) -> tuple[str, ...]:
         statement = f"SELECT DISTINCT {column} FROM {source} WHERE deleted IS NULL ORDER BY 1"
@@ -202,7 +201,7 @@ def choices_of(connection: sqlite3.Connection) -> Choices:
 
 
 class _Known(NamedTuple):
-    """What an import needs of a row that is there, in the bin or not."""
+    """What an import needs to know of an existing row, in the bin or not."""
 
     number: int
     is_deleted: bool
@@ -212,10 +211,10 @@ class _Known(NamedTuple):
 def add_all(
     connection: sqlite3.Connection, runs: Iterable[tuple[Mapping[str, Any], Description]]
 ) -> list[int | None]:
-    """Add the rows that are not there; return the number of each.
+    """Add the rows that do not exist yet; return the number of each.
 
-    A row that was kept at the same moment with the same figures is the same run. It comes out of
-    the bin and gets the model that it lacked, or else its number is None.
+    A row with the same date and the same results is the same run. It is restored from the bin and
+    gets the model that it lacked; otherwise its number is None.
     """
     rows = connection.execute(f"SELECT number, deleted, file, {', '.join(_MARKS)} FROM runs")
     known = {
@@ -250,7 +249,7 @@ def _whole_rows(
 
 
 def insert(connection: sqlite3.Connection, row: Mapping[str, Any], words: Description) -> int:
-    """A new row; its number."""
+    """Insert a new row; return its number."""
     values = {"name": words.name, "note": words.note, "words": _searched(row, words)}
     values |= {column: value for column, value in row.items() if column not in _DETAILS}
     number = _add(connection, "runs", values)
@@ -260,7 +259,7 @@ def insert(connection: sqlite3.Connection, row: Mapping[str, Any], words: Descri
 
 
 def update(connection: sqlite3.Connection, row: Mapping[str, Any], old: Mapping[str, Any]) -> None:
-    """Other values for a row that keeps its words."""
+    """Change the values of a row, but not the user's texts."""
     values = {column: value for column, value in row.items() if column not in _DETAILS}
     values["words"] = _searched(row, description_of(old))
     change(connection, "runs", old["number"], values)
@@ -268,7 +267,7 @@ def update(connection: sqlite3.Connection, row: Mapping[str, Any], old: Mapping[
 
 
 def describe(connection: sqlite3.Connection, row: Mapping[str, Any], words: Description) -> None:
-    """Other words for a row."""
+    """Change the user's texts of a row."""
     values = {"name": words.name, "note": words.note, "words": _searched(row, words)}
     change(connection, "runs", row["number"], values)
     _put_tags(connection, row["number"], words.tags)
@@ -277,35 +276,35 @@ def describe(connection: sqlite3.Connection, row: Mapping[str, Any], words: Desc
 def change(
     connection: sqlite3.Connection, table: str, number: int, values: Mapping[str, Any]
 ) -> None:
-    """Other values for some columns of a row."""
+    """Change some columns of a row."""
     changes = ", ".join(f"{column} = ?" for column in values)
     statement = f"UPDATE {table} SET {changes} WHERE number = ?"
     connection.execute(statement, [*values.values(), number])
 
 
 def files_deleted(connection: sqlite3.Connection, by: str) -> list[str | None]:
-    """The files of those that were in the bin at that date, None for one without."""
+    """Return the files of runs that were in the bin at that date, None for one without."""
     return [file for (file,) in connection.execute(f"SELECT file FROM runs {_DELETED}", (by,))]
 
 
 def files_of(connection: sqlite3.Connection) -> frozenset[str]:
-    """All that rows name, of runs in the bin too."""
+    """Return all files that rows name, including the bin."""
     return frozenset(file for (file,) in connection.execute("SELECT file FROM runs") if file)
 
 
 def bytes_of_files(connection: sqlite3.Connection) -> int:
-    """Of all of them together."""
-    # What another program wrote there may be no number, or too large for a sum.
+    """Return the total bytes of these files."""
+    # Another program may have written something that is no number, or too large for a sum.
     condition = f"typeof(file_bytes) = 'integer' AND file_bytes BETWEEN 0 AND {2**53}"
     statement = f"SELECT total(file_bytes) FROM runs WHERE {condition}"
     return int(connection.execute(statement).fetchone()[0])
 
 
 def form_of(connection: sqlite3.Connection) -> str:
-    """The `settings_form` by which settings were hashed."""
+    """Return the `settings_form` that settings were hashed with."""
     found = connection.execute("SELECT form FROM about").fetchall()
     if len(found) != 1:
-        # As SQLite reports what does not fit together.
+        # The error that SQLite raises for inconsistent data.
         error = sqlite3.DatabaseError("no single form of settings")
         error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
         raise error
@@ -313,7 +312,7 @@ def form_of(connection: sqlite3.Connection) -> str:
 
 
 def remove(connection: sqlite3.Connection, by: str) -> None:
-    """Delete for good what was in the bin at that date."""
+    """Delete permanently what was in the bin at that date."""
     for name in ("details", "tags"):
         statement = f"DELETE FROM {name} WHERE number IN (SELECT number FROM runs {_DELETED})"
         connection.execute(statement, (by,))
@@ -321,7 +320,7 @@ def remove(connection: sqlite3.Connection, by: str) -> None:
 
 
 def experiments_of(connection: sqlite3.Connection) -> list[tuple[int, str]]:
-    """Of all runs, with their numbers."""
+    """Return the experiments of all runs, with their numbers."""
     rows = connection.execute("SELECT number, experiment FROM details").fetchall()
     return [(number, text) for number, text in rows]
 
@@ -329,15 +328,15 @@ def experiments_of(connection: sqlite3.Connection) -> list[tuple[int, str]]:
 def put_settings(
     connection: sqlite3.Connection, settings: Iterable[tuple[str, int]], form: str
 ) -> None:
-    """Other hashes of settings, each with the number of its run, and the form that they have."""
+    """Write other hashes of settings, each with its run's number, and their form."""
     connection.executemany("UPDATE runs SET settings = ? WHERE number = ?", settings)
     connection.execute("UPDATE about SET form = ?", (form,))
 
 
 def _searched(row: Mapping[str, Any], words: Description) -> str:
-    """All that a text is looked for in."""
+    """Return everything that a text search looks at."""
     parts = (words.name, words.note, *words.tags, row["generator"], row["model"], row["reason"])
-    # Another program may have written what is no text.
+    # Another program may have written something that is no text.
     return "\n".join(map(str, parts)).casefold()
 
 
