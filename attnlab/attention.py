@@ -13,16 +13,16 @@ from jaxtyping import Array, Bool, Float, Int, Num
 
 from attnlab.configuration.options import check_options, option
 
-# Transposed matrices are made before the products of the gradients read them: on a CPU XLA
-# otherwise multiplies by one as it stands, column by column, and a batch of sequences of ten
-# tokens takes more than twice as long.
+# Materialise transposed matrices before the gradients' products use them. Otherwise XLA on a CPU
+# multiplies them column by column, and a batch of ten-token sequences takes more than twice as
+# long.
 
 
 @jax.custom_jvp
 def dot_products(
     query: Float[Array, "query d_attn"], key: Float[Array, "key d_attn"]
 ) -> Float[Array, "query key"]:
-    """query keyᵀ."""
+    """Return query keyᵀ."""
     return query @ key.T
 
 
@@ -37,7 +37,7 @@ def _dot_products_jvp(primals, tangents):
 def weighted_sums(
     pattern: Float[Array, "query key"], value: Float[Array, "key d_value"]
 ) -> Float[Array, "query d_value"]:
-    """pattern value."""
+    """Return pattern value."""
     return pattern @ value
 
 
@@ -51,7 +51,7 @@ def _weighted_sums_jvp(primals, tangents):
 class AbstractScore(eqx.Module):
     """How a query is compared with a key; its fields are its options.
 
-    A module, so that a compiled program takes other values of an option as they come.
+    A module, so that a compiled program accepts other values of an option.
     """
 
     name: ClassVar[str]
@@ -62,7 +62,7 @@ class AbstractScore(eqx.Module):
     def scores(
         self, query: Float[Array, "query d_attn"], key: Float[Array, "key d_attn"]
     ) -> Float[Array, "query key"]:
-        """The score of every query with every key; larger is a better match."""
+        """Return the score of every query with every key; larger is a better match."""
 
 
 class DotProduct(AbstractScore):
@@ -80,7 +80,7 @@ class ScaledDotProduct(AbstractScore):
     """q · k / √d, whose variance does not grow with d. Vaswani et al. (2017), section 3.2.1."""
 
     name: ClassVar[str] = "scaled"
-    summary: ClassVar[str] = "The dot product over √d."
+    summary: ClassVar[str] = "The dot product divided by √d."
     formula: ClassVar[str] = r"q \cdot k / \sqrt{d}"
 
     def scores(self, query, key):
@@ -88,11 +88,11 @@ class ScaledDotProduct(AbstractScore):
 
 
 class Additive(AbstractScore):
-    """Σᵢ tanh(qᵢ + kᵢ): each component lies between -1 and 1, and so no score exceeds d.
+    """Σᵢ tanh(qᵢ + kᵢ): each component is between -1 and 1, so no score exceeds d.
 
-    Bahdanau et al. (2015), "Neural machine translation by jointly learning to align and
-    translate", appendix A.1.2, with weights 1 on the components: their two other matrices are
-    the projections that made q and k.
+    Bahdanau et al. (2015), "Neural machine translation by jointly learning to align and translate",
+    appendix A.1.2, with weights 1 on the components. Their two other matrices are the projections
+    that produce q and k.
     """
 
     name: ClassVar[str] = "additive"
@@ -133,7 +133,7 @@ def gaussian_scores(
     key: Float[Array, "key d_attn"],
     bandwidth: float | Num[Array, ""],
 ) -> Float[Array, "query key"]:
-    """-‖q - k‖² / 2h²; `bandwidth`, h, may be one that is trained."""
+    """Return -‖q - k‖² / 2h², where the bandwidth h may be a trained parameter."""
     apart = query[:, None, :] - key[None, :, :]
     return -(apart**2).sum(axis=2) / (2 * bandwidth**2)
 
@@ -147,7 +147,7 @@ _DOT_PRODUCT = DotProduct()
 
 
 class Attended(NamedTuple):
-    """What a head gives each query, and how it divided its attention among the keys."""
+    """The output of a head for each query, and its attention pattern over the keys."""
 
     output: Float[Array, "query d_value"]
     pattern: Float[Array, "query key"]
@@ -165,10 +165,10 @@ def attend(
 ) -> Attended:
     """Attention of one head: pattern = softmax(scale · query keyᵀ + bias), output = pattern value.
 
-    Another `score` takes the place of query keyᵀ.
-    The softmax runs over the keys that `mask` admits (True: may be attended to); the others get
-    exactly 0, and so do their gradients. A query that may attend to nothing gets a pattern and
-    an output of zeros. Vaswani et al. (2017), equation 1, where scale = 1/√d_attn.
+    Another `score` replaces query keyᵀ. The softmax runs over the keys that `mask` allows (True:
+    may be attended to); the others get exactly 0, and so do their gradients. A query without any
+    allowed key gets a pattern and an output of zeros. Vaswani et al. (2017), equation 1, with scale
+    = 1/√d_attn.
     """
     scores = scale * score.scores(query, key) + bias
     pattern = masked_softmax(scores, mask)
@@ -178,11 +178,11 @@ def attend(
 def masked_softmax(
     scores: Float[Array, "query key"], mask: Bool[Array, "query key"]
 ) -> Float[Array, "query key"]:
-    """exp(scoreⱼ) / Σₖ exp(scoreₖ) over the unmasked keys of each query; zeros where none is."""
+    """Return exp(scoreⱼ) / Σₖ exp(scoreₖ) over the unmasked keys of each query, or zeros."""
     possible = jnp.where(mask, scores, -jnp.inf)
-    # Any shift gives the same quotient, so none has a gradient.
+    # Any shift gives the same quotient, so the shift has no gradient.
     largest = jax.lax.stop_gradient(possible.max(axis=-1, keepdims=True))
-    # In a row without a possible key, JAX's softmax and its gradient would be no numbers.
+    # In a row without an unmasked key, JAX's softmax and its gradient would be NaN.
     weights = jnp.exp(possible - jnp.where(largest == -jnp.inf, 0.0, largest))
     total = weights.sum(axis=-1, keepdims=True)
     return weights / jnp.where(total == 0, 1.0, total)
@@ -199,7 +199,7 @@ def unmasked(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Ar
 
 
 def published(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Array, "query key"]:
-    """A position sees itself and later positions: the code of the blog post masks the past."""
+    """A position sees itself and later positions: the blog post's code masks the past."""
     return keys[None, :] >= queries[:, None]
 
 
@@ -209,7 +209,7 @@ SCALES = ("1/sqrt(d)", "none", "temperature")
 
 
 def scale_factor(scale: str, *, d_attn: int, temperature: float) -> float:
-    """The factor on query · key for a name of `SCALES`: 1/√d_attn, 1, or 1/temperature."""
+    """Return the factor on query · key for a name of `SCALES`: 1/√d_attn, 1, or 1/temperature."""
     return {"1/sqrt(d)": d_attn**-0.5, "none": 1.0, "temperature": 1 / temperature}[scale]
 
 
@@ -218,7 +218,7 @@ Bias = Callable[[Int[Array, " query"], Int[Array, " key"]], Float[Array, "query 
 
 
 class _Sums(NamedTuple):
-    """Of each query over the keys seen so far, relative to exp(largest)."""
+    """The running sums of each query over the keys so far, relative to exp(largest)."""
 
     largest: Float[Array, " query"]
     weight: Float[Array, " query"]
@@ -235,16 +235,15 @@ def chunked_attend(
     bias: Bias | None = None,
     score: AbstractScore = _DOT_PRODUCT,
 ) -> Float[Array, "query d_value"]:
-    """The output of `attend`, without its pattern, which is never whole in memory.
+    """Return the output of `attend`, without ever holding the whole pattern in memory.
 
     output = Σⱼ exp(sⱼ - m) vⱼ / Σⱼ exp(sⱼ - m), where sⱼ = scale · query keyⱼ, over the keys that
-    `mask` admits. The sums are taken chunk by chunk of about √keys keys; where a chunk raises the
-    largest score from m to m′, what was summed is multiplied by exp(m - m′). Queries go in chunks
-    of about √queries one after another, and a backward pass computes each chunk again instead of
-    keeping it. `mask` and `bias` are functions of the places of queries and keys in their arrays,
-    as in `MASKS`; another `score` takes the place of query keyⱼ. A query
-    that may attend to nothing gets zeros. Memory beside the arguments and the result:
-    about √queries · √keys scores at a time, against queries · keys.
+    `mask` allows. The sums run over chunks of about √keys keys. If a chunk raises the largest score
+    from m to m′, the sums so far are multiplied by exp(m - m′). Queries are processed in chunks of
+    about √queries, and a backward pass computes each chunk again instead of keeping it. `mask` and
+    `bias` are functions of the indices of queries and keys, as in `MASKS`; another `score` replaces
+    query keyⱼ. A query without any allowed key gets zeros. Besides arguments and result, memory is
+    about √queries · √keys scores at a time, instead of queries · keys.
 
     Rabe and Staats (2021), "Self-attention does not need O(n²) memory", sections 2 and 3.
     """
@@ -265,7 +264,7 @@ def chunked_attend(
             scores = scale * score.scores(rows, some_keys)
             if bias is not None:
                 scores = scores + bias(positions, key_positions)
-            # Chunks are filled up with keys beyond the last.
+            # The last chunk is padded with keys beyond the end.
             unmasked = mask(positions, key_positions) & (key_positions < keys)[None, :]
             return _with_chunk(sums, scores, unmasked, some_values), None
 
@@ -283,13 +282,12 @@ def _with_chunk(
     values: Float[Array, "some d_value"],
 ) -> _Sums:
     scores = jnp.where(unmasked, scores, -jnp.inf)
-    # Any shift gives the same quotient of sums, so none has a gradient.
+    # Any shift gives the same quotient of sums, so the shift has no gradient.
     largest = jax.lax.stop_gradient(jnp.maximum(sums.largest, scores.max(axis=1)))
-    # As long as nothing was unmasked, there is nothing to shift.
+    # While nothing was unmasked, there is nothing to shift.
     shift = jnp.where(jnp.isfinite(largest), largest, 0.0)
     below = jnp.where(unmasked, scores - shift[:, None], -jnp.inf)
-    # The compiler may round huge scores differently here and in the maximum; exp then
-    # overflows.
+    # The compiler may round huge scores differently here and in the maximum; exp then overflows.
     excess = jax.lax.stop_gradient(jnp.maximum(below.max(axis=1), 0.0))
     weights = jnp.exp(below - excess[:, None])
     earlier = jnp.exp(sums.largest - shift - excess)
@@ -301,18 +299,18 @@ def _with_chunk(
 
 
 def _chunk_size(length: int) -> int:
-    """The power of two next above the root: powers of two, as lengths often are, fill chunks."""
+    """Return the next power of two above the root, since lengths are often powers of two."""
     return 2 ** (((length - 1).bit_length() + 1) // 2)
 
 
 def _chunks(length: int) -> Int[Array, "chunks chunk"]:
-    """Positions in chunks; the last ones may lie beyond the length."""
+    """Return positions in chunks; the last ones may be beyond the length."""
     size = _chunk_size(length)
     return jnp.arange(-(-length // size) * size).reshape(-1, size)
 
 
 def _chunked(rows: Float[Array, "length width"]) -> Float[Array, "chunks chunk width"]:
-    """Rows in chunks, zeros behind the last."""
+    """Return rows in chunks, padded with zeros."""
     positions = _chunks(rows.shape[0])
     padded = jnp.pad(rows, ((0, positions.size - rows.shape[0]), (0, 0)))
     return padded.reshape(*positions.shape, rows.shape[1])

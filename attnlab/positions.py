@@ -1,7 +1,7 @@
-"""Positional encodings: how a model that sees a set of tokens is told their order.
+"""Positional encodings: how a model that sees a set of tokens learns their order.
 
-Every encoding is a frozen dataclass in `POSITIONS` and of one of two kinds. An input encoding
-gives each position a vector of features; a score encoding changes how queries meet keys.
+Every encoding is a frozen dataclass in `POSITIONS` and of one of two kinds. An input encoding gives
+each position a vector of features; a score encoding changes the scores of queries and keys.
 Position 0 is the user's day 1.
 """
 
@@ -25,12 +25,12 @@ class AbstractPosition(Options, abc.ABC):
     summary: ClassVar[str]
 
     def tells_order(self, *, d_attn: int) -> bool:
-        """Whether a head with queries and keys of that width learns the tokens' order by it."""
+        """Return whether a head of that width gets the tokens' order from this encoding."""
         return True
 
 
 class AbstractInputPosition(AbstractPosition):
-    """An encoding that gives the model features of each position beside the token's own."""
+    """An encoding that gives the model features of each position, besides the token's own."""
 
     trainable: ClassVar[bool]
 
@@ -38,26 +38,26 @@ class AbstractInputPosition(AbstractPosition):
     def table(
         self, *, length: int, width: int, key: Key[Array, ""]
     ) -> Float[Array, "length features"]:
-        """Features of every position; `features` is `width` unless the scheme fixes it.
+        """Return features of every position; `features` is `width` unless the scheme fixes it.
 
-        `key` draws the starting values where `trainable`; other schemes do not use it.
+        `key` draws the initial values if `trainable`; other schemes do not use it.
         """
 
 
 class AbstractScorePosition(AbstractPosition):
-    """An encoding that acts where a query meets a key, and leaves the input alone."""
+    """An encoding that changes scores of queries and keys, and leaves the input alone."""
 
     @abc.abstractmethod
     def turn(
         self, vectors: Float[Array, "some d_attn"], positions: Int[Array, " some"]
     ) -> Float[Array, "some d_attn"]:
-        """Queries or keys as they are compared, given where they stand."""
+        """Return queries or keys as they are compared, given their positions."""
 
     @abc.abstractmethod
     def bias(
         self, queries: Int[Array, " query"], keys: Int[Array, " key"]
     ) -> Float[Array, "query key"]:
-        """What is added to the scaled scores, given the positions of queries and keys."""
+        """Return what is added to the scaled scores, given the positions of queries and keys."""
 
     def bias_of_head(
         self,
@@ -67,34 +67,34 @@ class AbstractScorePosition(AbstractPosition):
         head: int | Int[Array, ""],
         heads: int,
     ) -> Float[Array, "query key"]:
-        """As `bias`, of the one that counts as `head` from 0 among the `heads` of a layer."""
+        """Like `bias`, for head number `head` (from 0) of the `heads` of a layer."""
         return self.bias(queries, keys)
 
 
 def position_table(
     position: AbstractPosition, *, length: int, width: int, key: Key[Array, ""]
 ) -> Float[Array, "length features"]:
-    """Input features of every position: those of `position`, or none for a score encoding."""
+    """Return the features that `position` adds at each position; a score encoding adds none."""
     if isinstance(position, AbstractInputPosition):
         return position.table(length=length, width=width, key=key)
     return jnp.zeros((length, 0))
 
 
 def from_one(length: int) -> Int[Array, " length"]:
-    """1, 2, …: positions as the user counts them."""
+    """Return 1, 2, …: positions as the user counts them."""
     return jnp.arange(1, length + 1)
 
 
 def waves(
     time: Int[Array, " length"], base: float, exponent: Float[np.ndarray, " width"]
 ) -> Float[Array, "length width"]:
-    """time / base^exponent, a column for every exponent."""
+    """Return time / base^exponent, with a column for every exponent."""
     return time[:, None] / base ** exponent[None, :]
 
 
 @dataclasses.dataclass(frozen=True)
 class Learned(AbstractInputPosition):
-    """A free vector for every position, trained with the model; starts at N(0, 1) entries."""
+    """A free vector for every position, trained with the model; its entries start at N(0, 1)."""
 
     name: ClassVar[str] = "learned"
     summary: ClassVar[str] = "A trained vector for every position."
@@ -106,7 +106,7 @@ class Learned(AbstractInputPosition):
 
 @dataclasses.dataclass(frozen=True)
 class NoPosition(AbstractInputPosition):
-    """Add nothing: only a causal mask, over two layers or more, still shows the order."""
+    """Adds nothing: only a causal mask, over two layers or more, still reveals the order."""
 
     name: ClassVar[str] = "none"
     summary: ClassVar[str] = "No positional information: one layer sees the days as a set."
@@ -127,7 +127,7 @@ class Scalar(AbstractInputPosition):
     summary: ClassVar[str] = "One extra feature, the day number over a constant."
     trainable: ClassVar[bool] = False
 
-    period: float = option(20.0, "Day number is divided by this.", low=1.0, high=1000.0)
+    period: float = option(20.0, "The day number is divided by this.", low=1.0, high=1000.0)
 
     def table(self, *, length: int, width: int, key: Key[Array, ""]):
         return from_one(length)[:, None] / self.period
@@ -158,7 +158,7 @@ class Sinusoidal(AbstractInputPosition):
         return jnp.where(jnp.arange(width) % 2 == 0, jnp.sin(angle), jnp.cos(angle))
 
     def exponents(self, width: int) -> Float[np.ndarray, " width"]:
-        """Component c has the wavelength 2π base^exponent."""
+        """Return e for each component, whose wavelength is 2π base^e."""
         return 2 * (np.arange(width) // 2) / width
 
 
@@ -166,7 +166,7 @@ class Sinusoidal(AbstractInputPosition):
 class BlogDescribed(AbstractInputPosition):
     """Component 2i - 1 = sin(t / base^(2i/d)) and 2i = cos(t / base^(2i/d)), t and i from 1.
 
-    The form in the text of the blog post that the published presets reproduce.
+    The formula in the text of the blog post that the published presets reproduce.
     """
 
     name: ClassVar[str] = "blog-described"
@@ -185,7 +185,7 @@ class BlogDescribed(AbstractInputPosition):
         return jnp.where(from_one(width) % 2 == 1, jnp.sin(angle), jnp.cos(angle))
 
     def exponents(self, width: int) -> Float[np.ndarray, " width"]:
-        """Component c has the wavelength 2π base^exponent."""
+        """Return e for each component, whose wavelength is 2π base^e."""
         return 2 * (np.arange(2, width + 2) // 2) / width
 
 
@@ -193,7 +193,7 @@ class BlogDescribed(AbstractInputPosition):
 class BlogPublished(AbstractInputPosition):
     """Component i = sin(t / base^(i/d)) for even i, cos(t / base^((i-1)/d)) for odd, from 1.
 
-    The form in the code of the blog post that the published presets reproduce.
+    The formula in the code of the blog post that the published presets reproduce.
     """
 
     name: ClassVar[str] = "blog-published"
@@ -212,7 +212,7 @@ class BlogPublished(AbstractInputPosition):
         return jnp.where(from_one(width) % 2 == 0, jnp.sin(angle), jnp.cos(angle))
 
     def exponents(self, width: int) -> Float[np.ndarray, " width"]:
-        """Component c has the wavelength 2π base^exponent."""
+        """Return e for each component, whose wavelength is 2π base^e."""
         return 2 * (np.arange(1, width + 1) // 2) / width
 
 
@@ -220,7 +220,7 @@ class BlogPublished(AbstractInputPosition):
 class Rotary(AbstractScorePosition):
     """Components 2i and 2i + 1 of a query or key at position t turn by t / base^(2i/d), i from 0.
 
-    d is `d_attn`, less 1 where that is odd: the last component then has no partner and stays, and
+    d is `d_attn`, minus 1 if that is odd: the last component then has no partner and stays, and
     with `d_attn` 1 nothing turns at all. A rotation keeps lengths, and the product of a query
     turned by q angles and a key turned by k depends on q - k alone. Su et al. (2021), "RoFormer",
     equations 14 and 15.
@@ -252,7 +252,7 @@ class Rotary(AbstractScorePosition):
         )
 
     def exponents(self, width: int) -> Float[np.ndarray, " width"]:
-        """Component c turns once in 2π base^exponent positions."""
+        """Return e for each component, which turns once in 2π base^e positions."""
         return 2 * (np.arange(width) // 2) / max(width, 1)
 
     def bias(self, queries: Int[Array, " query"], keys: Int[Array, " key"]):
@@ -264,9 +264,9 @@ class Alibi(AbstractScorePosition):
     """Attention with linear biases: -slope · |query - key| is added to the scaled score.
 
     With the slopes `by head`, head i of n has slope^(8i/n). The default slope, 1/2, gives those of
-    the paper: 2^(-8/n), 2^(-16/n), …, 2^-8, for eight heads 1/2 to 1/256, and for a single one
-    1/256, which over ten positions is next to nothing. Press et al. (2022), "Train short, test
-    long", section 3; there later keys are masked, here the distance counts to both sides.
+    the paper: 2^(-8/n), 2^(-16/n), …, 2^-8. Eight heads have 1/2 to 1/256, and a single head 1/256,
+    which is almost nothing over ten positions. Press et al. (2022), "Train short, test long",
+    section 3; there later keys are masked, while here the distance counts in both directions.
     """
 
     name: ClassVar[str] = "alibi"

@@ -1,4 +1,4 @@
-"""The laws that every process and every model holds, to check your own: they raise if one fails.
+"""The laws of every process and every model, to check your own: they raise if one fails.
 
 >>> from attnlab import GRUOptions, Markov
 >>> check_process(Markov(), length=3, draws=2_000)
@@ -21,9 +21,9 @@ from attnlab.generators import AbstractGenerator, continue_sequence, log_predict
 from attnlab.models import AbstractModel, AbstractModelOptions, parameter_count, parameters_by_part
 
 _MOST_SEQUENCES = 60_000
-# A right sampler exceeds it in one of several thousand cells for about one key in a hundred.
+# A correct sampler exceeds it in one of several thousand cells for about one key in a hundred.
 _SIGMAS = 4.5
-# Cells with fewer expected draws are far from normal, and are counted together.
+# Cells with fewer expected draws are far from normal, so they are pooled.
 _FEW = 25
 
 Joint = Callable[[int], Float[np.ndarray, "..."]]
@@ -38,24 +38,24 @@ def check_process(
     draws: int = 60_000,
     seed: int = 13,
 ) -> None:
-    """Check that a process knows its own probabilities and draws from them.
+    """Check that a process knows its own probabilities and samples from them.
 
-    Predictions are distributions, do not see later tokens, are the same compiled or not, and give
-    -inf to the impossible; sequences and continuations are drawn as often as they say. All
-    vocab^length sequences are enumerated.
+    Predictions are distributions, do not see later tokens, are equal with and without compilation,
+    and are -inf for impossible tokens. Sequences and continuations are sampled with these
+    frequencies. All vocab^length sequences are enumerated.
 
     Args:
-        process: A process whose options fit this length; it is checked as it is.
-        length: Number of tokens. A process with a length of its own is checked at that.
+        process: A process whose options fit this length.
+        length: Number of tokens. A process with a fixed length is checked at that length.
         joint: An oracle that shares no code with the process: p(tokens) of all sequences of some
-            length in float64, as an array of shape (vocab,) * length. Without it, the law is the
-            product of the process's own predictions.
+            length in float64, as an array of shape (vocab,) * length. By default, the product of
+            the process's own predictions.
         draws: Number of sequences to draw.
-        seed: Draws these sequences.
+        seed: Seed of these sequences.
 
     Raises:
-        AssertionError: if a law does not hold; the message says which.
-        ValueError: if there are more than 60,000 sequences.
+        AssertionError: If a law does not hold; the message says which.
+        ValueError: If there are more than 60,000 sequences.
 
     """
     own, vocab = process.own_length(), process.vocabulary.size
@@ -73,7 +73,7 @@ def check_process(
     np.testing.assert_allclose(law.sum(), 1, atol=1e-5, err_msg="sequences have no law")
     if joint is not None:
         oracle = joint(length)
-        # Each factor has a float32 rounding of its logarithm.
+        # Each factor has a float32 rounding error of its logarithm.
         np.testing.assert_allclose(
             law, oracle, rtol=5e-6 * length, atol=1e-9, err_msg="sequences differ from the oracle"
         )
@@ -96,7 +96,7 @@ def _check_record(part: AbstractGenerator | AbstractModelOptions) -> None:
 
 
 def _law_of(table: np.ndarray) -> np.ndarray:
-    """p(sequence) of every sequence as the product of its predictions, up to an impossible one."""
+    """Return p(sequence) of every sequence: its predictions' product up to an impossible one."""
     law = np.ones(table.shape[:-2])
     for tokens in np.ndindex(law.shape):
         for t, token in enumerate(tokens):
@@ -176,7 +176,7 @@ def _check_frequencies(tokens: np.ndarray, law: np.ndarray, what: str) -> None:
     rare = size * law < _FEW
     counts = np.append(counts[~rare], counts[rare].sum())
     law = np.append(law[~rare], law[rare].sum())
-    # The one term allows for the skew of a pool that is itself rare.
+    # The last term allows for the skew of a pool that is itself rare.
     most = _SIGMAS * np.sqrt(size * law * (1 - law)) + 1
     _require((np.abs(counts - size * law) <= most).all(), f"{what} are not as often as predicted")
 
@@ -191,23 +191,23 @@ def check_model(
     seed: int = 0,
     **build: int,
 ) -> None:
-    """Check that the models of a family do what the family says of them.
+    """Check that the models of a family do what the family claims.
 
-    Logits at some queries are those rows of all logits; rows of patterns sum to 1 within their
-    mask; a prediction has a gradient to the tokens that it `sees` and to no others; a batch, or a
-    model that is not compiled, gives the same; parameter formulas count the parameters.
+    Logits at some queries equal those rows of all logits. Rows of patterns sum to 1 within their
+    mask. A prediction has a gradient to the tokens that it `sees` and to no others. Batching or
+    compiling changes nothing. Parameter formulas count the parameters.
 
     Args:
         options: A small member of the family.
         vocab: Number of different tokens.
         length: Visible tokens.
-        tokens: The sequence that is read; by default drawn.
+        tokens: The input sequence; random by default.
         forward: An oracle that shares no code with the model: its logits in float64.
-        seed: Draws the weights, and the tokens.
+        seed: Seed of the weights, and of the tokens.
         build: More arguments of `build`, such as `source`.
 
     Raises:
-        AssertionError: if a law does not hold; the message says which.
+        AssertionError: If a law does not hold; the message says which.
 
     """
     key = jr.key(seed)
@@ -221,7 +221,7 @@ def check_model(
     logits, trace = call(model, tokens, queries)
     _require(logits.shape == (queries.size, vocab), f"logits have the shape {logits.shape}")
     some = queries[jnp.array([-1, queries.size // 2])]
-    # Products of matrices of other heights may be summed in another order.
+    # Matrix products of other heights may be summed in another order.
     np.testing.assert_allclose(
         call(model, tokens, some)[0], logits[some - queries[0]], atol=1e-5,
         err_msg="logits depend on which others are asked for",
@@ -245,7 +245,7 @@ def check_model(
 
 
 def _off_its_start(model: AbstractModel, key: Array) -> AbstractModel:
-    """Return the model with its parameters moved: biases are no longer 0, nor parts equal."""
+    """Return the model with perturbed parameters: no bias is 0, and no parts are equal."""
     leaves, form = jax.tree.flatten(eqx.filter(model, eqx.is_array))
     keys = jr.split(jr.fold_in(key, 2), max(len(leaves), 1))
     moved = [
@@ -270,7 +270,7 @@ def _check_sight(
     one_hot, length = jax.nn.one_hot(tokens, model.vocab), tokens.size
 
     def squares(one_hot, query):
-        # Of the squares, since the sum of a softmax's own gradients may be zero by itself.
+        # Of the squares, since the sum of a softmax's gradients may itself be zero.
         return (model.read(one_hot, query[None])[0] ** 2).sum()
 
     gradient_at = jax.jit(jax.grad(squares))

@@ -1,6 +1,6 @@
-"""Results as charts: Vega-Lite forms written once, and tables that change.
+"""Results as charts: Vega-Lite forms built once, and tables that change.
 
-No Streamlit and no number crunching.
+Charts import no Streamlit and compute nothing.
 """
 
 from attnlab.charts.costs import *

@@ -13,9 +13,9 @@ from attnlab.charts.lines import by_name, measured, top_legend
 from attnlab.charts.style import HUES, past_hue
 from attnlab.configuration.number_text import show_range
 
-# By its shape, too, for readers who see no difference of colour.
+# A second cue besides colour, for colour-blind readers.
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
-# Between the marks of two widths at one length, on the axis of lengths.
+# Distance between the marks of two widths at one length, on the axis of lengths.
 _APART = 0.14
 
 
@@ -36,7 +36,7 @@ def cost_chart(
 ) -> alt.LayerChart:
     """Draw a line for each of `series` on logarithmic axes, with bars where there are `ranges`.
 
-    `today` is a length that is marked.
+    `today` is a length to mark.
     """
     x = alt.X(
         "length:Q",
@@ -52,7 +52,7 @@ def cost_chart(
         tip("value:Q", y_title, ",.3~g"),
         *[tip("low:Q", "minimum", ",.3~g"), tip("high:Q", "maximum", ",.3~g")] * ranges,
     ]
-    # Two names fit beside each other on a phone.
+    # Two names fit side by side on a phone.
     colours = [past_hue(number) for number in range(len(series))]
     colour = by_name(alt.Color, "series", series, colours, legend=top_legend(columns=2))
     shapes = [_SHAPES[number % len(_SHAPES)] for number in range(len(series))]
@@ -91,7 +91,8 @@ def exact_match_chart(
 ) -> alt.LayerChart:
     """Draw a line for each width over the lengths, with the bits of each length below it.
 
-    The widest line is the strongest. `attends` chooses the colour: of what attends, or does not.
+    The widest line is the strongest. `attends` chooses the colour of a model with or without
+    attention.
     """
     texts = [[str(n), f"{b} bits"] for n, b in zip(lengths, bits, strict=True)]
     x = alt.X(

@@ -25,25 +25,25 @@ from attnlab.comparisons.summary import Row
 from attnlab.configuration.number_text import show_range
 
 BRUSH = "brush"
-# Pixels of a cell of two options, of what is around the cells, and of the lowest map.
+# Pixels of a cell, of the space around the cells, and of the smallest map.
 _CELL, _AROUND, _LEAST = 62, 110, 230
 MEASURES = {
     "loss": "test loss (nats)",
     "gap": "test loss − floor (nats)",
     "accuracy": "test accuracy",
 }
-# A log axis has no 0: the start stands half a step before step 1.
+# A log axis has no 0, so the start is half a step before step 1.
 _START = 0.5
-# Of names of which two fit side by side on a phone.
+# Longest name of which two fit side by side on a phone.
 _MOST_LETTERS = 22
 # More lines of single seeds would hide the mean.
 _MOST_SEEDS = 10
 
 
 def bands_table(rows: Sequence[Row], labels: Sequence[str], measure: str) -> pd.DataFrame:
-    """Return a row for each setting and tested step; for a gap, where the floor is known.
+    """Return a row for each setting and tested step; gaps need a known floor.
 
-    `low` and `high` are empty where a setting has too few seeds for a band.
+    `low` and `high` are empty if a setting has too few seeds for a band.
     """
     found = []
     for label, row, curve in _curves(rows, labels, measure):
@@ -58,7 +58,7 @@ def bands_table(rows: Sequence[Row], labels: Sequence[str], measure: str) -> pd.
 
 
 def each_seed_table(rows: Sequence[Row], labels: Sequence[str], measure: str) -> pd.DataFrame:
-    """Return a row for each setting, seed and step of `bands_table`, where the seeds are few."""
+    """Return a row for each setting, seed and step of `bands_table`, if there are few seeds."""
     found = [
         (label, seed, max(step, _START), value - _subtracted(row, measure))
         for label, row, curve in _curves(rows, labels, measure)
@@ -91,7 +91,7 @@ def _shown(interval: Interval, row: Row, measure: str) -> Interval:
 
 
 def levels_table(rows: Sequence[Row], measure: str) -> pd.DataFrame:
-    """Return the best possible and a uniform guess, where they are the same for all settings."""
+    """Return the best possible loss and a uniform guess, if they are equal for all settings."""
     known = {(row.setting.experiment.generator, row.setting.experiment.length) for row in rows}
     references = rows[0].references if rows else None
     if len(known) != 1 or references is None:
@@ -116,7 +116,7 @@ def bands_chart(
     log_steps: bool,
     log_values: bool,
 ) -> alt.LayerChart:
-    """Draw the mean of each setting in its band, single seeds as thin lines, levels in grey."""
+    """Draw the mean of each setting with its band, single seeds as thin lines, levels in grey."""
     x = alt.X(
         "at:Q",
         title="step (log scale; the start at the left)" if log_steps else "step",
@@ -135,7 +135,7 @@ def bands_chart(
     colour = by_name(alt.Color, "setting", labels, colours, legend=legend)
     base, singles = (alt.Chart(rows).encode(x=x, color=colour) for rows in (table, each))
     if log_values:
-        # On a log scale there is no place for what is not above 0.
+        # A log scale has no place for values that are not above 0.
         base, singles = (chart.transform_filter("datum.value > 0") for chart in (base, singles))
     bands = base.transform_filter("isValid(datum.low)")
     if log_values:
@@ -182,7 +182,7 @@ def swept_chart(
     down: Sequence[str],
     domain: tuple[float, float],
 ) -> alt.LayerChart:
-    """Draw a result against two options; colours are on the fixed `domain`."""
+    """Draw a result against two options, with colours on the fixed `domain`."""
     number, exact = (".0%", ".1%") if figure == "learned" else (".3f", ".4f")
     ends = {"values": domain, "form": number, "length": 120}
     return heatmap(
@@ -222,7 +222,7 @@ def axis_of_texts(title: str, texts: Sequence[str | None], order: Sequence[str])
 
 
 def axis_of_numbers(title: str, numbers: Sequence[float | None], form: str) -> Axis:
-    """Return an axis from the least of the numbers to the greatest."""
+    """Return an axis from the smallest of the numbers to the largest."""
     known = [number for number in numbers if number is not None]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     span = high - low or 1.0
@@ -232,7 +232,7 @@ def axis_of_numbers(title: str, numbers: Sequence[float | None], form: str) -> A
 
 
 def lines_table(axes: Sequence[Axis], labels: Sequence[str], lit: Sequence[bool]) -> pd.DataFrame:
-    """Return a row for each setting and axis that it has a place on."""
+    """Return a row for each setting and axis on which it has a place."""
     found = [
         (number, label, place, axis.heights[number], "in" if lit[number] else "out")
         for number, label in enumerate(labels)
@@ -253,7 +253,7 @@ def marks_table(axes: Sequence[Axis]) -> pd.DataFrame:
 def within(
     axes: Sequence[Axis], across: tuple[float, float], heights: tuple[float, float]
 ) -> tuple[bool, ...]:
-    """Return which settings pass a box: on each axis in it, if any, at its heights."""
+    """Return which settings pass through a box: at its heights, on each axis inside it."""
     inside = [axis for place, axis in enumerate(axes) if min(across) <= place <= max(across)]
     low, high = min(heights), max(heights)
     count = len(axes[0].heights) if axes else 0
@@ -270,7 +270,7 @@ def within(
 
 @drawn_once
 def parallel_chart(lines: Rows, marks: Rows, *, titles: Sequence[str]) -> alt.LayerChart:
-    """Draw a line for each setting across all options; a box can be drawn over the axes."""
+    """Draw a line for each setting across all options; the user can draw a box over the axes."""
     places = list(range(len(titles)))
     x = alt.X(
         "axis:Q",

@@ -1,4 +1,4 @@
-"""Settings below each other: each one's runs as dots, their mean, and what could be reached."""
+"""Settings as rows: runs as dots, their mean, and reference predictors."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -17,7 +17,7 @@ from attnlab.configuration.number_text import show_range
 from attnlab.optimum import Best
 from attnlab.training.shares import learned_share
 
-# The reference predictors by their names, and the dashes of their lines.
+# The reference predictors by name, and the dashes of their lines.
 REFERENCES = {
     "uniform guess": [1, 3],
     "majority": [3, 3],
@@ -33,9 +33,9 @@ TITLES = {
 SEED = "the seed"
 ENGLISH, JAPANESE = "published (English)", "published (Japanese)"
 BEYOND_NOISE, WITHIN_NOISE = "beyond the noise", "within the noise"
-# Pixels: of a row; of a share, and of what is around all of them.
+# Pixels of a row, of a share, and of the space around all of them.
 _ROW, _SHARE_ROW, _SHARE_AROUND = 38, 30, 70
-# The dots are below the name: by this share of the row below its middle.
+# The dots are below the name, by this share of the row below its middle.
 _BELOW = 0.14
 
 
@@ -68,9 +68,9 @@ def means_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.D
 
 
 def references_table(rows: Sequence[Row], figure: str) -> pd.DataFrame:
-    """Return a row for each setting and reference predictor that is known.
+    """Return a row for each setting and known reference predictor.
 
-    Exact match has none: it is about the tokens that a model writes, one after the other.
+    Exact match has none, since it is about tokens that a model decodes by itself.
     """
     found = [
         (place, place - 0.16, place + 0.44, name, value)
@@ -101,8 +101,8 @@ def _references(row: Row, figure: str) -> Iterator[tuple[str, float]]:
 
 
 def _with_rows(labels: Sequence[str], *layers: alt.Chart) -> alt.LayerChart:
-    """Give each label a row of the same height, with its name, whatever legends and axes take."""
-    # In the chart, not beside it: on a phone they would leave no room for it.
+    """Give each label a row of the same height, with its name, independent of legends and axes."""
+    # Inside the chart: beside it, a phone would have no room left for the chart.
     names = [{"place": place - 0.27, "name": label} for place, label in enumerate(labels, 1)]
     named = alt.Chart(alt.InlineData(names)).encode(y=_row_axis("place:Q", labels), text="name:N")
     # By default legends would take their room from the rows.
@@ -112,8 +112,8 @@ def _with_rows(labels: Sequence[str], *layers: alt.Chart) -> alt.LayerChart:
 
 
 def _row_axis(field: str, labels: Sequence[str]) -> alt.Y:
-    """Return settings downwards by their place, counted from 1."""
-    # The same everywhere, or else the layers disagree.
+    """Return the axis of settings, downwards and counted from 1."""
+    # Equal in all layers, or they would disagree.
     scale = alt.Scale(domain=[len(labels) + 0.5, 0.5], nice=False, zero=False)
     return alt.Y(field, axis=None, scale=scale)
 
@@ -215,8 +215,8 @@ def gains_table(rows: Sequence[PublishedRow], labels: Sequence[str]) -> pd.DataF
 def published_chart(
     seeds: Rows, means: Rows, references: Rows, published: Rows, *, labels: Sequence[str]
 ) -> alt.LayerChart:
-    """Draw as `dots_chart` the accuracy, with the post's results as open marks."""
-    # Beside the other legend there is no room on a phone.
+    """Draw the accuracy as `dots_chart` does, with the post's results as open marks."""
+    # A phone has no room beside the other legend.
     legend = alt.Legend(orient="bottom", columns=2)
     kinds, shapes = (ENGLISH, JAPANESE), ("square", "triangle-up")
     marks = alt.Chart(published).encode(
@@ -238,7 +238,7 @@ def published_chart(
 def climb_chart(
     seeds: Rows, means: Rows, references: Rows, *, labels: Sequence[str]
 ) -> alt.LayerChart:
-    """Draw as `dots_chart` the accuracy, with a line from each mean to the next."""
+    """Draw the accuracy as `dots_chart` does, with a line from each mean to the next."""
     path = alt.Chart(means).encode(
         x=_ACCURACY("value:Q"), y=_row_axis("place:Q", labels), order=alt.Order("place:Q")
     )
@@ -249,7 +249,7 @@ def climb_chart(
 
 @drawn_once
 def gains_chart(table: Rows, *, labels: Sequence[str]) -> alt.LayerChart:
-    """Draw a row for each switch: what it adds to the accuracy, with its interval, beside 0."""
+    """Draw a row for each switch: what it adds to the accuracy, with its interval."""
     x = partial(alt.X, title="gain in test accuracy", scale=alt.Scale(zero=True))
     kinds, hues = (BEYOND_NOISE, WITHIN_NOISE), (HUES.learned, HUES.training)
     legend = top_legend(symbolType="diamond", columns=1)
@@ -274,7 +274,7 @@ def gains_chart(table: Rows, *, labels: Sequence[str]) -> alt.LayerChart:
 
 
 def share_names(shares: Sequence[Share]) -> tuple[str, ...]:
-    """Return what each share is due to, in words."""
+    """Return the name of each share's cause."""
     return tuple(" × ".join(share.options) or SEED for share in shares)
 
 
@@ -293,7 +293,7 @@ def shares_table(shares: Sequence[Share]) -> pd.DataFrame:
 
 @drawn_once
 def shares_chart(table: Rows, *, parts: Sequence[str]) -> alt.LayerChart:
-    """Draw what the variance is due to as bars; a tick where a share would be by chance alone."""
+    """Draw the shares of the variance as bars; a tick marks the share by chance alone."""
     title, scale = "share of the variance", alt.Scale(domain=list(parts))
     axis = alt.Axis(labelLimit=260, ticks=False, domain=False)
     tooltip = [

@@ -16,7 +16,7 @@ _MOST_NUMBERED = 12
 def component_table(rows: Float[np.ndarray, "length features"]) -> pd.DataFrame:
     """Return a row for each position and component; both count from 1.
 
-    A dozen components at most have their number as a `name`, each at another position.
+    At most a dozen components have their number as a `name`, each at a different position.
     """
     length, width = rows.shape
     day, component = (index.ravel() for index in np.indices(rows.shape))
@@ -31,7 +31,7 @@ def component_table(rows: Float[np.ndarray, "length features"]) -> pd.DataFrame:
 
 @drawn_once
 def component_chart(table: Rows, *, domain: tuple[float, float]) -> alt.LayerChart:
-    """Draw a line for each component, from the first, strong, to the last, faint; some numbered."""
+    """Draw a line for each component, from the first (strong) to last (faint), some numbered."""
     base = alt.Chart(table).encode(
         x=alt.X("day:Q", title="position", axis=alt.Axis(tickMinStep=1, grid=False)),
         y=alt.Y("value:Q", title="component", scale=alt.Scale(domain=list(domain))),
@@ -50,7 +50,7 @@ def component_chart(table: Rows, *, domain: tuple[float, float]) -> alt.LayerCha
 def profile_table(
     apart: np.ndarray, mean: np.ndarray, least: np.ndarray, most: np.ndarray
 ) -> pd.DataFrame:
-    """Return a row for each distance of two positions."""
+    """Return a row for each distance between two positions."""
     return pd.DataFrame({"apart": apart, "mean": mean, "least": least, "most": most})
 
 
@@ -71,7 +71,7 @@ def profile_chart(table: Rows, *, title: str) -> alt.LayerChart:
 
 
 def path_table(x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
-    """Return a row for each position: its place in the plane, and for some of them its number."""
+    """Return a row for each position: its place in the plane and, for some of them, its number."""
     days = np.arange(1, len(x) + 1)
     every = max(1, len(x) // 8)
     names = np.where((days - 1) % every == 0, days, "").astype(str)
@@ -80,7 +80,7 @@ def path_table(x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
 
 @drawn_once
 def path_chart(table: Rows, *, x_title: str, y_title: str) -> alt.LayerChart:
-    """Draw two components as a path through the plane, with the number of some positions."""
+    """Draw two components as a path through the plane, with the numbers of some positions."""
     # Room for the numbers beside the outermost points.
     padded = alt.Scale(zero=False, padding=14)
     base = alt.Chart(table).encode(

@@ -1,4 +1,4 @@
-"""Maps of several heads side by side, with square cells as large as their place allows."""
+"""Maps of several heads side by side, with square cells as large as possible."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,19 +12,18 @@ from attnlab.charts.drawing import Rows, drawn_once
 from attnlab.charts.heatmap import tip
 from attnlab.charts.style import GROUND, HUES, INK, SHARES, TRUTHS, Ramp
 
-# Pixels: left of the cells the queries, without and with their tokens; above them the name of the
-# map and the marks of the truth; below them the keys; below all the title of the keys; and between
-# two maps.
+# Pixels: of query labels left of the cells, without and with tokens; of map names and truth marks
+# above them; of key labels below them; of the key title below all; and between two maps.
 _LEFT, _LEFT_OF_TOKENS, _TOP, _BOTTOM, _BOTTOM_OF_TOKENS, _FOOT, _GAP = 50, 62, 34, 20, 34, 32, 22
 _MOST_CELL = 40
-# Not every cell narrower than this has its token beside it, or its number in it.
+# Narrower cells than this do not all have their token beside them, or their number inside.
 _LABEL, _NUMBER = 17, 22
-# How strong the rows are that have no part in the loss.
+# Opacity of the rows that are not in the loss.
 _UNTRAINED = 0.35
 
 
 class MapWords(NamedTuple):
-    """The name of each map, what a cell is, and what a key is."""
+    """The name of each map, the meaning of a cell, and the meaning of a key."""
 
     names: tuple[str, ...]
     cell: str
@@ -32,9 +31,9 @@ class MapWords(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Places of cells, as expressions of the width that the chart has in the browser.
+    """Positions of cells, as expressions of the chart's width in the browser.
 
-    Maps are side by side and below each other, each of `queries` rows and `keys` columns.
+    Maps are arranged in rows, each with `queries` rows and `keys` columns of cells.
     """
 
     maps: int
@@ -46,11 +45,11 @@ class Grid(NamedTuple):
     gap: int
 
     def x(self, key: str = "datum.key") -> str:
-        """Return pixels from the left to the cells of a key, which count from 1."""
+        """Return pixels from the left to the cells of a key, counted from 1."""
         return f"({self.left} + (datum.place % columns) * pitch + ({key} - 1) * cell)"
 
     def y(self, row: str = "datum.row") -> str:
-        """Return pixels from the top to the cells of a row, which count from 0."""
+        """Return pixels from the top to the cells of a row, counted from 0."""
         line = f"floor(datum.place / columns) * ({self.queries} * cell + {self.top + self.bottom})"
         return f"({self.top} + {line} + ({row}) * cell)"
 
@@ -89,10 +88,10 @@ class Grid(NamedTuple):
     def sizes(
         self, *, most: int, columns: int | None = None, apart: int = 0
     ) -> list[alt.Parameter]:
-        """Return the width of a cell, how many maps are in a line, and how far they are apart.
+        """Return the width of a cell, the number of maps in a line, and their distance.
 
-        There are as many in a line as make the cells largest, or `columns`. Where there is room
-        they are `apart` at least.
+        A line has as many maps as make the cells largest, or `columns`. If there is room, maps are
+        at least `apart` pixels apart.
         """
         sizes = {}
         for count in range(1, self.maps + 1) if columns is None else [columns]:
@@ -100,7 +99,7 @@ class Grid(NamedTuple):
             across = f"(width - {self.left + self.gap * (count - 1)}) / {count * self.keys}"
             around = _FOOT + lines * (self.top + self.bottom)
             sizes[count] = f"min({across}, (height - {around}) / {lines * self.queries})"
-        # Of arrangements with cells of one size, the one with most maps in a line.
+        # Among arrangements with equal cells, the one with most maps in a line.
         best = "".join(f"{sizes[count]} >= largest ? {count} : " for count in reversed(sizes))
         room = f"min({apart}, (width - {self.left}) / columns)"
         return [
@@ -112,9 +111,9 @@ class Grid(NamedTuple):
 
 
 def cell_text(data: object, x: str, y: str, color: str, field: str = "name", **look: object):
-    """Return the words of a column at a place. Where `shown` is false they are not seen."""
+    """Return the text of a column at a place. If `shown` is false it is invisible."""
     shown = look.pop("shown", "true")
-    # What is not seen takes its room all the same, of which a phone has none.
+    # Invisible text would still take its room, of which a phone has none.
     chart = alt.Chart(data if isinstance(data, alt.NamedData) else alt.InlineData(data))
     return chart.mark_text(
         **{"align": "left", "baseline": "middle", "lineBreak": "\n", "color": color} | look,
@@ -136,7 +135,7 @@ def _maps(
     keys: Sequence[str] | None,
     read: int = -1,
 ) -> alt.LayerChart:
-    """Return `cells` with their numbers, and around them what maps, queries and keys are."""
+    """Return `cells` with their numbers, and the labels of maps, queries and keys."""
     seldom = f"ceil({_LABEL} / cell)"
     places = [{"place": place, "name": name} for place, name in enumerate(names)]
     across = [
@@ -189,7 +188,7 @@ def _cells(table: Rows, grid: Grid) -> alt.Chart:
 
 
 def _percent(shares: Float[np.ndarray, " cells"]) -> np.ndarray:
-    """Return whole percents, where they are not 0."""
+    """Return whole percentages, empty for 0."""
     return np.array([f"{100 * share:.0f}" if share >= 0.05 else "" for share in shares], dtype=str)
 
 
@@ -207,11 +206,12 @@ def heads_table(
 
     Args:
         patterns: The attention of all heads.
-        unmasked: The cells that the mask admits.
+        unmasked: The cells that the mask allows.
         heads: Which heads are drawn, from 0.
         words: The names of these heads, in the same order.
-        read: The query, from 0, that makes the prediction.
-        trained: Whether the other queries are trained, for all heads or each; else they are paler.
+        read: The predicting query, from 0.
+        trained: Whether the other queries are trained, for all heads or each; otherwise they are
+            paler.
         symbols: The tokens of the positions, or None for a mean over sequences.
     """
     query, key = np.nonzero(unmasked)
@@ -254,10 +254,10 @@ def heads_chart(
     read: int,
     symbols: tuple[str, ...] | None,
 ) -> alt.LayerChart:
-    """Draw a map from 0 to 1 for each name of `words`; `shape` counts queries and keys.
+    """Draw a map from 0 to 1 for each name of `words`; `shape` is (queries, keys).
 
-    The row that makes the prediction is framed; a triangle is above each truly informative key.
-    Only the tables may change while one sequence is watched.
+    The predicting row is framed, and a triangle is above each truly informative key. Only the
+    tables may change while the chart is on screen.
     """
     grid = _grid(len(words.names), shape, tokens=symbols is not None)
     tooltip = [
@@ -298,7 +298,7 @@ def alignment_table(
 ) -> pd.DataFrame:
     """Return a row for each cell of the learned maps and, after them, of the true one.
 
-    `names` are those of all of them. `source` and `target` are the tokens of one sequence, or None
+    `names` are the names of all maps. `source` and `target` are the tokens of one sequence, or None
     for a mean over several; positions count from 1.
     """
     maps = np.concatenate([learned, truth[None]])
@@ -333,11 +333,11 @@ def alignment_chart(
     source: tuple[str, ...] | None,
     target: tuple[str, ...] | None,
 ) -> alt.LayerChart:
-    """Draw what each target token is taken from: learned alignments beside the true one.
+    """Draw where each target token comes from: learned alignments and the true one.
 
     Rows are the `count` target tokens, columns those of the source. The last of the `names` is the
-    truth, in grey; `cell` says what a cell is. Only the table may change while one sequence is
-    watched.
+    truth, in grey; `cell` is the meaning of a cell. Only the table may change while the chart is on
+    screen.
     """
     grid = _grid(len(names), (count, count), tokens=source is not None)
     tooltip = [

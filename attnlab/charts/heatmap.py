@@ -1,4 +1,4 @@
-"""Heatmaps: the one way to draw cells in colours, and the maps of query and key drawn by it."""
+"""Heatmaps: all charts of coloured cells, and the maps of query and key made of them."""
 
 import itertools
 import json
@@ -15,7 +15,7 @@ from attnlab.charts.style import GROUND, HUES, INK, SHARES, Ramp
 
 # More labels than this would overlap at the width of a phone.
 _MOST_LABELS = 20
-# Between labels side by side. Where there is less, as on a phone, every other one is left out.
+# Pixels between labels side by side. With less, as on a phone, every other label is dropped.
 _PIXELS_APART = 3
 
 
@@ -35,14 +35,14 @@ def side(
     colour: str | None = None,
     **axis: Any,
 ) -> alt.X | alt.Y:
-    """Return an axis of cells: the column `field`, whose values are `places` in their order.
+    """Return an axis of cells: the column `field`, with values `places` in their order.
 
     Args:
         channel: `alt.X` or `alt.Y`.
         field: A column of the table.
         title: The title of the axis.
         places: The values of the cells, from the left or the top.
-        names: What is written at each place, if not its value.
+        names: The label of each place, if not its value.
         colour: The colour of the title.
         **axis: As in `alt.Axis`.
     """
@@ -60,8 +60,8 @@ def side(
         look["labelExpr"] = f"{texts}[indexof({at}, datum.value)]"
     if colour is not None:
         look["titleColor"] = colour
-    # The first cell begins where the axis begins. In the middle of what is left, which is a
-    # rounding error, it would at some widths be before the axis, and Vega would not label it.
+    # The first cell starts exactly at the axis. In the middle of the remaining space, which is a
+    # rounding error, it could be before the axis, and Vega would not label it.
     scale = alt.Scale(domain=places, align=0)
     return channel(f"{field}:O", title=title, scale=scale, axis=alt.Axis(**look | axis))
 
@@ -76,7 +76,7 @@ def days_side(
     colour: str,
     **axis: Any,
 ) -> alt.X | alt.Y:
-    """Return an axis of positions by their number and, for a single sequence, their token."""
+    """Return an axis of positions by number and, for a single sequence, by token."""
     names = None
     if symbols is not None:
         pairs = [(symbols[day - 1], str(day)) for day in days]
@@ -98,8 +98,8 @@ def shade(
 ) -> alt.Color:
     """Return the colours of cells: a fixed `domain`, or None for one around 0 that fits the rows.
 
-    The legend is a bar of `length` pixels above the chart, with the ends of the domain and its
-    middle, or the `values`, as numbers.
+    The legend is a bar of `length` pixels above the chart. Its numbers are the ends of the domain
+    and its middle, or the `values`.
     """
     ends = {"domainMid": 0} if domain is None else {"domain": list(domain)}
     if domain is not None and values is None:
@@ -115,7 +115,7 @@ def shade(
 def ramp_legend(
     *, length: int = 100, form: str = "", values: Sequence[float] | None = None, **more: Any
 ) -> alt.Legend:
-    """Return a bar of `length` pixels above the chart, behind its title."""
+    """Return a bar of `length` pixels above the chart, after its title."""
     return alt.Legend(
         orient="top",
         direction="horizontal",
@@ -141,18 +141,18 @@ def heatmap(
     frames: Sequence[tuple[str, Mapping[str, Any]]] = (),
     **look: Any,
 ) -> alt.Chart | alt.LayerChart:
-    """Return cells in colours, with numbers and frames if they have any.
+    """Return coloured cells, with numbers and frames if they have any.
 
     Args:
         table: A row for each cell. A cell without a value is not drawn.
-        x: The columns, as `side` gives them.
-        y: The rows, as `side` gives them.
-        colour: What the colour shows, as `shade` gives it; or several, each by a Vega expression
-            that is true for its cells.
+        x: The columns, as returned by `side`.
+        y: The rows, as returned by `side`.
+        colour: The meaning of the colour, as returned by `shade`; or several, each with a Vega
+            expression that is true for its cells.
         tooltip: The lines of the tooltip.
-        number: What is written in the cells.
-        strong: True for cells whose colour asks for light letters; a Vega expression.
-        frames: Which cells are framed, as Vega expressions, and the look of the frames.
+        number: The text in the cells.
+        strong: A Vega expression, true for cells whose colour needs light text.
+        frames: Vega expressions for framed cells, each with the look of the frame.
         **look: The look of the numbers.
     """
     base = alt.Chart(table).encode(x=x, y=y, tooltip=list(tooltip))
@@ -172,13 +172,13 @@ def heatmap(
 
 
 def top_of_scale(*values: Float[np.ndarray, "..."]) -> float:
-    """Return the least of 0.01, 0.03, 0.1, 0.3, 1, 3 … that no value exceeds in size.
+    """Return the smallest of 0.01, 0.03, 0.1, 0.3, 1, 3 … that no absolute value exceeds.
 
-    These ends are few, so that maps share them and a live one keeps its own.
+    There are only few such ends, so maps share them and a live map rarely changes its own.
     """
     most = max((float(np.abs(each).max()) for each in values if each.size), default=0.0)
     ends = (step * 10.0**power for power in itertools.count(-2) for step in (1.0, 3.0))
-    # Rounding may leave a share a little above 1.
+    # Rounding may make a share slightly larger than 1.
     return round(next(end for end in ends if most <= end * (1 + 1e-6)), 2)
 
 
@@ -239,19 +239,19 @@ def map_chart(
     """Draw a value for each query (rows) and key (columns) on a fixed scale.
 
     Args:
-        table: As `map_table` gives it.
-        length: How many positions there are.
-        title: What a cell is.
-        domain: The ends of the colours.
-        ramp: The colours: `SHARES` for a model, `TRUTHS` for what is known, `SIGNED`.
-        titles: Those of the keys and of the queries.
+        table: As returned by `map_table`.
+        length: The number of positions.
+        title: The meaning of a cell.
+        domain: The ends of the colour scale.
+        ramp: The colours: `SHARES` for a model, `TRUTHS` for known quantities, or `SIGNED`.
+        titles: The titles of keys and queries.
         symbols: The tokens of the positions, for a single sequence.
         queries: The positions of the rows, if not all.
         keys: The positions of the columns, if not all.
         errors: Whether the table has standard errors.
         form: The format of the value in the tooltip.
-        word: What a position is called.
-        clicked: The name of the selection of the cell that is clicked.
+        word: The noun for a position.
+        clicked: The name of the selection of a clicked cell.
     """
     days = range(1, length + 1)
     keys, queries = keys or days, queries or days

@@ -1,4 +1,4 @@
-"""What a model does: its final prediction, its errors, and the numbers inside it."""
+"""What a model does: its final prediction, its errors, and its internal numbers."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -14,7 +14,7 @@ from attnlab.charts.lines import by_name, measured, top_legend
 from attnlab.charts.style import HUES, KNOWN_LINE, SHARES, SIGNED, TRUTHS
 from attnlab.generators.vocabulary import Vocabulary
 
-# The row of what is known and not learned.
+# The row of the truth, not learned.
 TRUTH = "truth"
 _DISTRIBUTIONS = ["true", "model"]
 # Pixels of a cell that has room for its number.
@@ -40,10 +40,10 @@ def final_query_chart(
     title: str,
     word: str = "day",
 ) -> alt.LayerChart:
-    """Draw what the final prediction attends to and depends on, and the truth, a row each.
+    """Draw what the final prediction attends to, depends on, and should depend on, a row each.
 
-    All are on the scale from 0 to `most`; `symbols` are the tokens of the positions. The row
-    `TRUTH` is grey, the others violet.
+    All rows have the scale 0 to `most`; `symbols` are the tokens of the positions. The row `TRUTH`
+    is grey, the others violet.
     """
     days, domain = range(1, len(symbols) + 1), (0, most)
     return heatmap(
@@ -68,14 +68,14 @@ def by_day_table(
     stderr: Float[np.ndarray, " days"],
     floors: Float[np.ndarray, " days"],
 ) -> pd.DataFrame:
-    """Return a row for each predicted position, with ends one standard error to both sides."""
+    """Return a row for each predicted position, with bars of one standard error."""
     ends = {"low": losses - stderr, "high": losses + stderr}
     return pd.DataFrame({"day": days, "loss": losses, "error": stderr, **ends, "floor": floors})
 
 
 @drawn_once
 def by_day_chart(table: Rows, *, word: str = "day") -> alt.LayerChart:
-    """Draw the loss of predicting each position, beside the exact floor there in grey dashes."""
+    """Draw the loss of predicting each position, with the exact floor in grey dashes."""
     axis = alt.Axis(labelAngle=0, labelOverlap=True)
     base = alt.Chart(table).encode(x=alt.X("day:O", title=f"{word} predicted", axis=axis))
     y = partial(alt.Y, title="loss (nats)", scale=alt.Scale(zero=False))
@@ -98,7 +98,7 @@ def by_lag_table(
 ) -> pd.DataFrame:
     """Return a row for each position up to the query, which comes first, with lag 0.
 
-    The bar reaches one standard error to both sides, where it is known.
+    Bars are one standard error to both sides, if it is known.
     """
     error, value = np.nan_to_num(stderr[::-1]), influence[::-1].astype(float)
     return pd.DataFrame(
@@ -115,7 +115,7 @@ def by_lag_table(
 
 @drawn_once
 def by_lag_chart(table: Rows, *, word: str = "day") -> alt.LayerChart:
-    """Draw how far a prediction moves with a position, by how long before the query it was."""
+    """Draw the influence of a position on a prediction by its distance before the query."""
     x = alt.X(
         "lag:Q",
         title=f"{word}s before the query",
@@ -141,7 +141,7 @@ def by_lag_chart(table: Rows, *, word: str = "day") -> alt.LayerChart:
 def next_day_table(
     true: Float[np.ndarray, " vocab"], model: Float[np.ndarray, " vocab"], vocabulary: Vocabulary
 ) -> pd.DataFrame:
-    """Return a row for each token under either distribution."""
+    """Return a row for each token under each distribution."""
     return pd.DataFrame(
         {
             "token": list(vocabulary.symbols) * 2,
@@ -153,7 +153,7 @@ def next_day_table(
 
 @drawn_once
 def next_day_chart(table: Rows, *, symbols: tuple[str, ...], word: str = "day") -> alt.Chart:
-    """Draw the true distribution of the next token beside the model's, as bars from 0 to 1."""
+    """Draw the true distribution of the next token and the model's, as bars from 0 to 1."""
     axis = alt.Axis(labelAngle=0, labelFontSize=16)
     hues = (HUES.truth, HUES.learned)
     colour = by_name(alt.Color, "distribution", _DISTRIBUTIONS, hues, legend=top_legend())
@@ -212,7 +212,7 @@ def calibration_table(
     stderr: Float[np.ndarray, " bins"],
     count: Int[np.ndarray, " bins"],
 ) -> pd.DataFrame:
-    """Return a row for each bin; its bar reaches one standard error to both sides."""
+    """Return a row for each bin, with bars of one standard error."""
     ends = (np.clip(observed + side * stderr, 0, 1) for side in (-1, 1))
     columns = ("low", "high")
     return pd.DataFrame(
@@ -271,7 +271,7 @@ def time_scale_table(scales: Float[np.ndarray, " width"]) -> pd.DataFrame:
 
 @drawn_once
 def time_scale_chart(table: Rows, *, length: int, word: str = "day") -> alt.LayerChart:
-    """Draw how long each component of a linear state lasts, beside the visible length."""
+    """Draw the time scale of each component of a linear state, with the visible length."""
     title = f"time scale ({word}s)"
     axis = alt.Axis(labelAngle=0, labelOverlap=True)
     y = alt.Y("days:Q", title=title, scale=alt.Scale(type="log", domain=[0.1, 1000], clamp=True))

@@ -1,4 +1,4 @@
-"""Lines and points with their errors, against a step, a width, a length or a lag."""
+"""Lines and points with errors, against a step, a width, a length or a lag."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -50,7 +50,7 @@ def measured(
 
 
 def known_levels(base: alt.Chart, name: str, end: str) -> list[alt.Chart]:
-    """Return what is known as dashed grey lines, each with its `name` where `end` is true."""
+    """Return known levels as dashed grey lines, each with its `name` where `end` is true."""
     named = base.transform_filter(end).encode(text=f"{name}:N", detail=f"{name}:N")
     return [
         base.encode(detail=f"{name}:N").mark_line(clip=True, **KNOWN_LINE),
@@ -64,7 +64,7 @@ def series_table(
     values: Float[np.ndarray, " points"],
     stderr: Float[np.ndarray, " points"],
 ) -> pd.DataFrame:
-    """Return a row for each point of one series, with ends one standard error to both sides."""
+    """Return a row for each point of one series, with bars of one standard error."""
     error = np.nan_to_num(stderr)
     return pd.DataFrame(
         {
@@ -81,7 +81,7 @@ def series_table(
 def level_table(
     levels: Mapping[str, float | Float[np.ndarray, " points"]], at: Sequence[int]
 ) -> pd.DataFrame:
-    """Return known values by name, a row for each place: a level, or a curve of them."""
+    """Return known values by name, a row for each place: a level, or a curve."""
     parts = [
         pd.DataFrame({"name": name, "at": at, "level": value}) for name, value in levels.items()
     ]
@@ -101,9 +101,9 @@ def series_chart(
     logarithmic: bool = False,
     lines: bool = True,
 ) -> alt.LayerChart:
-    """Draw points with error bars on an axis in powers of two; what is known in grey dashes.
+    """Draw points with error bars on an axis in powers of two; known values in grey dashes.
 
-    `series` are the names that the table has.
+    `series` are the names in the table.
     """
     x = alt.X(
         "at:Q",

@@ -1,4 +1,4 @@
-"""The loss of runs against their steps, beside what is known of the process."""
+"""The loss of runs against their steps, with known losses of the process."""
 
 import bisect
 import itertools
@@ -27,14 +27,14 @@ _SEEDS, _EACH = "mean over seeds", "each seed"
 # More lines of single seeds would hide their mean.
 _MOST_SEEDS = 10
 _PAST_OPACITY = 0.4
-# Pixels in the legend: of a line with the room around it, and of a wide letter.
+# Pixels in the legend: of a line with its margins, and of a wide character.
 _LEGEND_LINE, _LEGEND_LETTER = 30, 7
-# Earlier runs differ by more than their colour; the truth alone has even dashes.
+# Earlier runs differ in dashes as well as colour; only the truth has even dashes.
 _PAST_DASHES = ([9, 2], [2, 2], [9, 2, 2, 2], [2, 5], [14, 3])
 
 
 class PastCurve(NamedTuple):
-    """The test loss of an earlier run, in nats by step, under its name and in its colour."""
+    """The test loss of an earlier run, in nats by step, with its name and colour."""
 
     name: str
     colour: str
@@ -53,13 +53,13 @@ def loss_table(
 ) -> pd.DataFrame:
     """Return the rows of the chart: series, step, nats, a label, and texts for the tooltip.
 
-    Training losses are batch means before the update of their step; test losses follow it. A row
-    of the series `place` has the texts of all curves at its step.
+    Training losses are batch means before the update of their step; test losses follow it. A row of
+    the series `place` has the texts of all curves at its step.
 
     Args:
         history: The run.
-        known: Losses that do not depend on the run, such as that of a uniform guess and the floor,
-            by name; estimated ones are labelled with their errors.
+        known: Losses that do not depend on the run, such as a uniform guess and the floor, by name;
+            estimated ones are labelled with their errors.
         last_step: The end of the axis.
         latest: The newest test and its step, if the history does not have it yet.
         cursor: The step that is shown.
@@ -119,7 +119,7 @@ def loss_table(
 
 
 def _text_column(place: int) -> str:
-    """Name the texts of an earlier run, whose own name may mean something else to Vega."""
+    """Return a column name for an earlier run, whose own name Vega might interpret."""
     return f"text of {place}"
 
 
@@ -128,7 +128,7 @@ def _texts_at(tests: Sequence[tuple[int, float]], steps: Iterable[int]) -> list[
 
 
 def _text_at(points: Sequence[tuple[int, float]], step: int) -> str | None:
-    """The value at a step or, with its own step, at the last one before it."""
+    """Return the value at a step or, with its own step, at the last one before it."""
     place = bisect.bisect_right(points, step, key=lambda point: point[0]) - 1
     if place < 0:
         return None
@@ -136,7 +136,7 @@ def _text_at(points: Sequence[tuple[int, float]], step: int) -> str | None:
     return f"{nats:.4f}" if at == step else f"{nats:.4f} (step {at:,})"
 
 
-# While one loss alone is known, Vega labels it with all its digits.
+# With only one known loss, Vega would label it with all its digits.
 _NATS = "length(datum.label) > 6 ? format(datum.value, '.4r') : datum.label"
 
 
@@ -149,18 +149,18 @@ def loss_chart(
     logarithmic: bool = False,
     seeds: bool = False,
 ) -> alt.LayerChart:
-    """Draw training and test loss in nats; what is known dashed; the shown step as a rule.
+    """Draw training and test loss in nats, known losses dashed, and the shown step as a rule.
 
-    Only `table` may change while a run trains: everything else depends on the length of the run
-    and the runs before it, so that a browser moves the lines without drawing a new chart. The
-    selection `HOVER` is the tested step nearest to the pointer.
+    Only `table` may change while a run trains: everything else depends on the length of the run and
+    the earlier runs, so that the browser moves the lines without redrawing the chart. The selection
+    `HOVER` is the tested step nearest to the pointer.
 
     Args:
-        table: As `loss_table` gives it.
+        table: As returned by `loss_table`.
         last_step: The end of the axis.
         past: Names and colours of earlier runs, which are thinner and paler.
         logarithmic: Whether the axis of steps is logarithmic.
-        seeds: Whether the table has a curve over seeds: each, their mean, and its interval.
+        seeds: Whether the table has curves over seeds: each seed, the mean, and its interval.
     """
     dashes = itertools.cycle(_PAST_DASHES)
     runs, past = past, (((_SEEDS, HUES.query), *past) if seeds else past)
@@ -174,21 +174,21 @@ def loss_chart(
         symbolSize=300,
         offset=2,
         padding=0,
-        # As many beside each other as fit, so that none is cut.
+        # As many side by side as fit without being cut off.
         columns=alt.ExprRef(f"max(1, floor(width / {wide}))"),
     )
     colours = [HUES.training, HUES.learned, HUES.truth, *(colour for _, colour in past)]
     colour = by_name(alt.Color, "series", series, colours, legend=legend)
     strokes = [[1, 0], [1, 0], [5, 4], *(next(dashes) for _ in past)]
     dash = by_name(alt.StrokeDash, "series", series, strokes)
-    # Step 0 has its place on the logarithmic axis, too.
+    # Step 0 has its place on the logarithmic axis too.
     kind = {"type": "symlog"} if logarithmic else {}
     ticks = {"values": _decades(last_step)} if logarithmic else {"tickMinStep": 1}
     step = alt.X(
         "step:Q",
         title="step",
         scale=alt.Scale(domain=[0, last_step], nice=False, **kind),
-        # On the line of its numbers, which leaves the height to the curves.
+        # In the line of its numbers, which leaves the height to the curves.
         axis=alt.Axis(
             format=",d",
             titleX=-10,
@@ -219,7 +219,7 @@ def loss_chart(
     is_test, is_training = alt.datum.series == _TEST, alt.datum.series == _TRAIN
     opacity = alt.when(is_past).then(alt.value(_PAST_OPACITY))
     opacity = opacity.when(is_training).then(alt.value(0.6)).otherwise(alt.value(1))
-    # One layer, since one of training alone would be empty at first and have no extent.
+    # One layer, since a layer of training losses alone would at first be empty, without an extent.
     lines = upright.transform_filter(alt.FieldOneOfPredicate("series", series)).encode(
         y=nats,
         color=colour,
@@ -240,10 +240,10 @@ def loss_chart(
     return alt.layer(
         *over_seeds,
         lines.mark_line(),
-        # On either side of their lines, so that they can be read where the lines meet.
+        # On opposite sides of their lines, so that both are readable where the lines meet.
         labels(f"!{is_floor}", baseline="bottom", dy=-3),
         labels(is_floor, baseline="top", dy=3),
-        # Where a setting was changed while the run went on.
+        # Where a setting was changed during the run.
         only(_CHANGE).mark_rule(strokeDash=[2, 2], **look),
         only(_CHANGE)
         .mark_text(text="✎", baseline="top", dx=8, fontSize=13, **look)
@@ -293,7 +293,7 @@ def losses_table(
 
 @drawn_once
 def losses_chart(table: Rows, *, names: tuple[str, ...]) -> alt.LayerChart:
-    """Draw the test losses of single runs: a line for each name, what is known in grey."""
+    """Draw the test losses of single runs, a line for each name; known losses in grey."""
     dashes = ([1, 0], [9, 3], [2, 2], [9, 3, 2, 3], [2, 5], [14, 4], [5, 2])
     places, title = range(len(names)), "test loss (nats)"
     base = alt.Chart(table).encode(

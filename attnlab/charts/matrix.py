@@ -1,4 +1,4 @@
-"""Small maps whose cells show their numbers: matrices, and shares from token to token."""
+"""Small maps with numbers in their cells: matrices, and shares from token to token."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,11 +12,11 @@ from attnlab.charts.drawing import Rows, drawn_once
 from attnlab.charts.heatmap import heatmap, shade, side, tip
 from attnlab.charts.style import HUES, SHARES, TRUTHS, Ramp
 
-# Pixels of a row, and of what is around the cells.
+# Pixels of a row, and of the space around the cells.
 _ROW, _AROUND = 32, 70
 _MOST_NUMBERS = 16
-# Of the letters in a cell of a matrix: their usual height, the least that can be read, and how many
-# heights one is wide with its share of the margin. Where they would be smaller they are left out.
+# Text size in the cells of a matrix: normal, smallest readable, and character width per height,
+# with a share of the margin. Smaller text is left out.
 _LETTER, _SMALLEST_LETTER, _LETTER_WIDTH = 13, 7, 0.62
 
 
@@ -58,7 +58,7 @@ def token_map_chart(
 ) -> alt.LayerChart:
     """Draw shares from 0 to 1 as colour and number, tokens along both axes, true cells framed.
 
-    `titles` are those of columns and rows; what is `known` and not learned is grey.
+    `titles` are those of columns and rows; maps in `known` are the truth, in grey.
     """
     across, down = range(1, len(columns) + 1), range(1, len(rows) + 1)
     return heatmap(
@@ -78,7 +78,7 @@ def token_map_chart(
 
 
 class Lit(NamedTuple):
-    """Which row, column or single cell of a matrix is framed, and in which colour."""
+    """The framed row, column or single cell of a matrix, and the colour of the frame."""
 
     colour: str
     row: int | None = None
@@ -86,7 +86,7 @@ class Lit(NamedTuple):
 
 
 def matrix_table(values: Float[np.ndarray, "rows columns"]) -> pd.DataFrame:
-    """Return a row for each number, with its text and the letters of the longest one.
+    """Return a row for each number, with its text and the length of the longest text.
 
     Rows and columns count from 1.
     """
@@ -109,7 +109,7 @@ def _written(number: float) -> str:
         return "-∞"
     if number == 0:
         return "0"
-    # Three digits, and no exponent where a few zeros will do.
+    # Three digits, and no exponent if a few zeros suffice.
     return f"{number:.3g}" if abs(number) < 1000 else f"{number:.0f}"
 
 
@@ -127,10 +127,10 @@ def matrix_chart(
     lit: tuple[Lit, ...] = (),
     meaning: str = "value",
 ) -> alt.Chart | alt.LayerChart:
-    """Draw a matrix, with its numbers where there is room and its `lit` cells framed.
+    """Draw a matrix, with numbers if there is room and with its `lit` cells framed.
 
     Args:
-        table: As `matrix_table` gives it.
+        table: As returned by `matrix_table`.
         shape: The shape of the matrix.
         row_title: The title of the rows, which go downwards.
         column_title: The title of the columns.
@@ -138,12 +138,12 @@ def matrix_chart(
         ramp: The colours.
         row_colour: The colour of the title of the rows.
         column_colour: The colour of the title of the columns.
-        lit: What is framed.
-        meaning: What a number is.
+        lit: The frames.
+        meaning: The meaning of a number.
     """
     rows, columns = (range(1, count + 1) for count in shape)
     low, high = domain
-    # A scale from negative to positive is strong at both ends, one of shares at its upper end.
+    # A signed scale is strong at both ends, one of shares at its upper end.
     strong = f"abs(datum.value) > {0.6 * high}"
     if low >= 0:
         strong = f"datum.value > {low + 0.5 * (high - low)}"

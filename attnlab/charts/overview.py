@@ -1,4 +1,4 @@
-"""Many heads as pictures, whose pixels are the cells of their maps."""
+"""Many heads as images, with one pixel for each cell of their maps."""
 
 import base64
 import io
@@ -16,14 +16,14 @@ from attnlab.charts.heads import PADDING, Grid, cell_text
 from attnlab.charts.heatmap import tip
 from attnlab.charts.style import INK, SHARES, on_dark
 
-# Pixels of the largest picture, of the name above it and the text below it, and their widths.
+# Pixels of the largest image, of the name above it and the text below it, and their widths.
 _MOST_PICTURE, _LINE, _NAME_WIDTH, _TEXT_WIDTH, _GAP = 150, 16, 38, 92, 6
-# Of the 256 colours of a picture the last is for cells that the mask forbids.
+# The last of an image's 256 colours marks masked cells.
 _STEPS = 255
 
 
 class HeadPicture(NamedTuple):
-    """The pattern of a head, which cells its mask admits, its name, and a text below it."""
+    """The pattern of a head, its mask, its name, and a text below it."""
 
     name: str
     pattern: Float[np.ndarray, "query key"]
@@ -32,10 +32,10 @@ class HeadPicture(NamedTuple):
 
 
 def overview_table(lines: Sequence[Sequence[HeadPicture]], *, dark: bool) -> pd.DataFrame:
-    """Return a row for each head, with its pattern as a picture whose pixels are cells.
+    """Return a row for each head, with its pattern as an image whose pixels are cells.
 
-    The marks of all cells would be too many: those of 64 heads on 64 positions are a quarter of a
-    million, which a browser takes many seconds to draw.
+    One mark for each cell would be too many: 64 heads on 64 positions have a quarter of a million,
+    which take a browser many seconds.
     """
     wide = max(map(len, lines))
     rows = [
@@ -47,7 +47,7 @@ def overview_table(lines: Sequence[Sequence[HeadPicture]], *, dark: bool) -> pd.
 
 
 def _address(head: HeadPicture, *, dark: bool) -> str:
-    """Return a picture as a `data:` address."""
+    """Return an image as a `data:` address."""
     ramp = [on_dark(colour) if dark else colour for colour in SHARES]
     stops = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in ramp])
     steps, places = np.linspace(0, 1, _STEPS), np.linspace(0, 1, len(stops))
@@ -65,9 +65,9 @@ def _address(head: HeadPicture, *, dark: bool) -> str:
 def overview_chart(
     table: Rows, *, lines: int, columns: int, texts: bool, cell: str
 ) -> alt.LayerChart:
-    """Draw the pictures in `lines` of up to `columns`, all on one scale from 0 to 1.
+    """Draw the images in `lines` of up to `columns`, all on one scale from 0 to 1.
 
-    `cell` is what a pixel is. With `texts` the text of each is below it.
+    `cell` is the meaning of a pixel. With `texts` the text of each is below it.
     """
     grid = Grid(lines * columns, 1, 1, 0, _LINE, _GAP + _LINE * texts, _GAP)
     tooltip = [tip("head:N", "head"), *[tip("text:N", "result")] * texts]
@@ -81,12 +81,12 @@ def overview_chart(
         width=alt.ExprRef("cell"),
         height=alt.ExprRef("cell"),
     )
-    # Where a text would run into the next one none is shown; the tooltip has it.
+    # Texts that would run into the next one are hidden; the tooltip has them.
     look = {"baseline": "top", "fontSize": 11}
     shown = [f"pitch >= {least}" for least in (_NAME_WIDTH, _TEXT_WIDTH)]
     name = {**look, "shown": shown[0], "fontWeight": "bold"}
     below = {**look, "shown": shown[1]}
-    # The colours of the legend, whose scale no other mark has.
+    # The colours of the legend: no other mark has this scale.
     ends = alt.Chart(alt.InlineData([{"share": 0.0}, {"share": 1.0}])).mark_point(opacity=0)
     return (
         alt.layer(

@@ -1,4 +1,4 @@
-"""Charts of processes: their rules, the frequencies of their tokens, and known quantities."""
+"""Charts of processes: rules, token frequencies, and known quantities."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -14,10 +14,10 @@ from attnlab.charts.lines import by_name, top_legend
 from attnlab.charts.style import HUES, KNOWN_LINE, TRUTHS
 from attnlab.generators import RuleTable
 
-# Pixels of a row of bars, and of what the legend and the lower axis take.
+# Pixels of a row of bars, and of the legend and the lower axis.
 _ROW, _AROUND = 26, 120
 _MAP_ROW, _LEAST_MAP = 8, 240
-# Of the rows of a rule: the usual height, the least that has room for numbers, and all together.
+# Row heights of a rule: normal, the smallest with room for numbers, and the total.
 _RULE_ROW, _LEAST_RULE_ROW, _TALLEST = 40, 17, 460
 _KNOWN, _COUNTED = "the process", "the sample"
 
@@ -39,7 +39,7 @@ def rule_table(rule: RuleTable) -> pd.DataFrame:
 
 @drawn_once
 def rule_chart(table: Rows, *, rule: RuleTable) -> alt.LayerChart:
-    """Draw a table of probabilities: rows are what is known, columns what may come."""
+    """Draw a table of probabilities: rows are pasts, columns possible tokens."""
     outline, look = rule.outline, {"labelFontSize": 14, "labelOverlap": False}
     rows, columns = range(len(outline.rows)), range(len(outline.columns))
     height = min(_RULE_ROW * len(rows), max(_TALLEST, _LEAST_RULE_ROW * len(rows)))
@@ -75,7 +75,7 @@ def frequency_table(
     stderr: Float[np.ndarray, " outcomes"],
     names: Sequence[str],
 ) -> pd.DataFrame:
-    """Return a row for each outcome, in the order of `names`, without those of unknown values."""
+    """Return a row for each outcome, in the order of `names`, without unknown values."""
     table = pd.DataFrame(
         {
             "row": np.arange(len(names)),
@@ -101,7 +101,7 @@ def _frequency_tips() -> list[alt.Tooltip]:
 
 @drawn_once
 def frequency_chart(table: Rows, *, names: tuple[str, ...], title: str) -> alt.LayerChart:
-    """Draw a grey bar for each probability, a point with its standard error for the sample."""
+    """Draw a grey bar for each probability, and a point with its standard error for the sample."""
     look = {"names": names, "labelFontSize": 15, "labelOverlap": False}
     look["values"] = list(range(len(names)))
     base = alt.Chart(table).encode(
@@ -132,7 +132,7 @@ def frequency_map_chart(
 ) -> alt.Chart:
     """Draw the frequencies of all pairs of `symbols`, row by row, from 0 to `most`.
 
-    `of` is the column of the table that the colours show, "known" or "counted".
+    `of` is the column of the table to draw, "known" or "counted".
     """
     size, look = len(symbols), {"names": symbols, "labelFontSize": 11}
     chart = heatmap(
@@ -152,7 +152,7 @@ def curve_table(
     values: Float[np.ndarray, " points"],
     stderr: Float[np.ndarray, " points"],
 ) -> pd.DataFrame:
-    """Return a row for each point; the band reaches one standard error to both sides."""
+    """Return a row for each point; the band is one standard error to both sides."""
     ends = {"low": values - stderr, "high": values + stderr}
     return pd.DataFrame({"at": at, "value": values, "error": stderr, **ends})
 
@@ -167,9 +167,9 @@ def curve_chart(
     reference: tuple[str, float],
     named_above: bool,
 ) -> alt.LayerChart:
-    """Draw a known quantity in grey, with a band where it is estimated.
+    """Draw a known quantity in grey, with a band if it is estimated.
 
-    `reference` is a named level, drawn dotted, its name above or below it.
+    `reference` is a named level, drawn dotted, with its name above or below.
     """
     x = alt.X("at:O", title=x_title, axis=alt.Axis(labelAngle=0, labelOverlap=True))
     y = partial(alt.Y, title=y_title, scale=alt.Scale(domain=list(domain)))

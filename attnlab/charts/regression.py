@@ -13,7 +13,7 @@ from attnlab.charts.lines import known_levels
 from attnlab.charts.style import HUES, KNOWN_LINE, SIGNED
 
 CLICKED = "clicked"
-# Of y: shown by the shape of a point as well as by its colour.
+# Shapes of points by y, a second cue besides colour.
 _SIGNS = ("y below 0", "y from 0 up")
 
 
@@ -35,12 +35,12 @@ def points_table(
     y: Float[np.ndarray, " points"],
     weight: Float[np.ndarray, " points"],
 ) -> pd.DataFrame:
-    """Return a row for each point of the data, with the weight that the query gives it."""
+    """Return a row for each data point, with its weight for the query."""
     return pd.DataFrame({"x": x, "y": y, "weight": weight, "none": 0.0})
 
 
 def _clicked(field: str) -> alt.Parameter:
-    """Return the selection of the row that is nearest to a click."""
+    """Return the selection of the row nearest to a click."""
     return alt.selection_point(
         name=CLICKED, fields=[field], nearest=True, on="click", clear=False, empty=False
     )
@@ -55,10 +55,10 @@ def fit_chart(
     y_domain: tuple[float, float],
     largest: float,
 ) -> alt.LayerChart:
-    """Draw points, truth and fit, and from below a bar under each point for its weight.
+    """Draw points, truth and fit, and at the bottom a bar for the weight of each point.
 
-    The query's place of the curve is marked; `largest` is the largest weight. The place of the
-    curve that is clicked is the selection `CLICKED`.
+    The query's place on the curve is marked; `largest` is the largest weight. The clicked place is
+    the selection `CLICKED`.
     """
     x = alt.X("x:Q", title="x", scale=alt.Scale(domain=list(x_domain), nice=False))
     y = partial(alt.Y, title="y", scale=alt.Scale(domain=list(y_domain), nice=False))
@@ -99,7 +99,7 @@ def fit_chart(
 
 @drawn_once
 def leave_one_out_chart(table: Rows, chosen: Rows) -> alt.LayerChart:
-    """Draw the loss against the bandwidth with its error; the chosen bandwidth as a rule."""
+    """Draw the loss against the bandwidth with its error; a rule marks the best bandwidth."""
     x = alt.X(
         "bandwidth:Q",
         title="bandwidth h (log scale)",
@@ -158,7 +158,7 @@ def plane_table(
     weight: Float[np.ndarray, " points"],
     chosen: int,
 ) -> pd.DataFrame:
-    """Return a row for each point of the plane; `relative` is its weight over the largest."""
+    """Return a row for each point of the plane; `relative` is its weight divided by the largest."""
     return pd.DataFrame(
         {
             "point": np.arange(1, len(y) + 1),
@@ -175,10 +175,9 @@ def plane_table(
 
 @drawn_once
 def plane_chart(table: Rows) -> alt.LayerChart:
-    """Draw points by their two features, as large as their weight, coloured by y; the query ringed.
+    """Draw points by their two features, sized by weight and coloured by y; the query is ringed.
 
-    A triangle that points down has a y below 0. The point that is clicked is the selection
-    `CLICKED`.
+    A triangle that points down has y below 0. The clicked point is the selection `CLICKED`.
     """
     unit, size = alt.Scale(domain=[0, 1]), alt.Scale(domain=[0, 1], range=[14, 320])
     base = alt.Chart(table).encode(
@@ -189,7 +188,7 @@ def plane_chart(table: Rows) -> alt.LayerChart:
     points = base.encode(
         size=alt.Size("relative:Q", scale=size, legend=None),
         color=shade("y", "y", SIGNED, (-1.2, 1.2), values=(-1, 0, 1), length=120),
-        # Beside the other legend another one would leave a narrow chart.
+        # A second legend at the side would leave a narrow chart.
         shape=alt.Shape("sign:N", scale=shapes, legend=None),
         tooltip=[
             tip("point:O"),

@@ -33,7 +33,7 @@ def distribution_table(histograms: Mapping[str, Histogram]) -> pd.DataFrame:
 
 @drawn_once
 def distribution_chart(table: Rows) -> alt.LayerChart:
-    """Draw histograms as filled steps; normal densities of the theoretical variances in grey."""
+    """Draw histograms as filled steps, and normal densities of the theoretical variances."""
     legend = {"legend": top_legend(symbolType="stroke", symbolStrokeWidth=2)}
     colour = by_name(alt.Color, "series", _SERIES, _HUES, **legend)
     dash = by_name(alt.StrokeDash, "series", _SERIES, ([1, 0], [2, 2]), **legend)
@@ -73,7 +73,7 @@ def softmax_table(
 
 @drawn_once
 def softmax_chart(table: Rows, *, keys: int) -> alt.LayerChart:
-    """Draw the weights of `keys` as bars from 0 to 1, those of temperature 1 as grey ticks."""
+    """Draw the weights of `keys` as bars from 0 to 1, and those at temperature 1 as grey ticks."""
     axis = alt.Axis(labelAngle=0, labelOverlap=True, titleColor=HUES.key)
     base = alt.Chart(table).encode(
         x=alt.X("key:O", title="key", axis=axis),
@@ -97,7 +97,7 @@ def softmax_chart(table: Rows, *, keys: int) -> alt.LayerChart:
 
 
 def training_table(tracks: Sequence[Track], figure: str, gain: int) -> pd.DataFrame:
-    """Return a row for each look at every track: the mean over seeds of `figure`, for one gain."""
+    """Return a row for each evaluation of every track: the seeds' mean of `figure`, at one gain."""
     parts = []
     for track in tracks:
         values = getattr(track, figure)[gain]
@@ -107,7 +107,7 @@ def training_table(tracks: Sequence[Track], figure: str, gain: int) -> pd.DataFr
                 {
                     "series": NAMES[track.scale],
                     "d_attn": track.d_attn,
-                    # A log axis has no 0: the start stands half a step before step 1.
+                    # A log axis has no 0, so the start is half a step before step 1.
                     "step": np.maximum(track.steps, 0.5),
                     "shown": track.steps,
                     "value": means[:, 0],
@@ -153,7 +153,7 @@ def training_chart(
 
 
 def reached_table(tracks: Sequence[Track], gap: float, gain: int, last_step: int) -> pd.DataFrame:
-    """Return a row for each run: the first tested step that was good enough, or the last."""
+    """Return a row for each run: the first tested step that reached the target, or the last."""
     parts = []
     for track in tracks:
         first = steps_to(track, gap)[gain]
@@ -174,7 +174,7 @@ def reached_table(tracks: Sequence[Track], gap: float, gain: int, last_step: int
 
 @drawn_once
 def reached_chart(table: Rows, *, widths: Sequence[int], last_step: int) -> alt.Chart:
-    """Draw a mark for each seed, side by side; open triangles at the top never got there."""
+    """Draw a mark for each seed, side by side; open triangles at the top never reached it."""
     kinds, shapes = ("reached", "not reached"), ("circle", "triangle-up")
     legend = alt.Legend(orient="top", symbolType="circle")
     return (

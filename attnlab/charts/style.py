@@ -1,7 +1,7 @@
-"""How charts look: one colour for each meaning, its counterpart on dark themes, and large type.
+"""How charts look: one colour for each meaning, its dark counterpart, and large type.
 
-Charts are written in the colours of the light theme. `on_dark` puts each one's counterpart in its
-place, so that no chart has to know where it is shown.
+Charts use the colours of the light theme. `on_dark` replaces each by its counterpart, so that
+charts do not depend on the theme.
 """
 
 import re
@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 
 class Hues(NamedTuple):
-    """What each colour means. The truth is always grey and dashed, what was learned violet.
+    """The meaning of each colour. The truth is always grey and dashed, learned values are violet.
 
-    `sampled` is what the process itself drew by chance.
+    `sampled` is the colour of samples of the process.
     """
 
     learned: str
@@ -34,7 +34,7 @@ class Ramp(NamedTuple):
 
 HUES = Hues("#5048c8", "#9aa2b3", "#5c6577", "#b0560f", "#1f6fc4", "#c93a4b", "#8a6400", "#1c8058")
 INK, GROUND = "#1d2433", "#ffffff"
-# From the background to full strength: shares of a model, and the same for what is known.
+# From the background to full strength: shares of a model, and the same for the truth.
 SHARES = Ramp("#f4f3fd", "#8b83e2", "#362f8c")
 TRUTHS = Ramp("#f4f5f8", "#9aa2b4", "#1d2433")
 # From negative through the background to positive.
@@ -65,12 +65,12 @@ _COUNTERPARTS = {
     ),
 }  # fmt: skip
 
-# What is known and not learned.
+# For the truth, not learned.
 KNOWN_LINE = {"color": HUES.truth, "strokeDash": [5, 4], "strokeWidth": 1.5}
 
-# Larger, and the names of days under a heatmap would meet.
+# With larger type, the names of days under a heatmap would meet.
 _TIMES = 4 / 3
-# Pixels of letters where a chart sets no size.
+# Text size in pixels where a chart sets none.
 _PLAIN = 16
 _SIZES = ("fontSize", "labelFontSize", "titleFontSize")
 
@@ -86,9 +86,9 @@ def on_dark(text: str) -> str:
 
 
 def with_large_type(specification: dict[str, Any]) -> dict[str, Any]:
-    """Return a Vega-Lite specification with all its letters a third larger, for a projector.
+    """Return a Vega-Lite specification with text a third larger, for a projector.
 
-    Letters that fit themselves to their cells stay as they are.
+    Text that fits itself to its cells keeps its size.
     """
     words = {"labelFontSize": _PLAIN, "titleFontSize": _PLAIN}
     letters = {"text": {"fontSize": _PLAIN}, "title": {"fontSize": _PLAIN}}
@@ -106,6 +106,6 @@ def _larger(part: Any) -> Any:
     return {
         key: value * _TIMES if key in _SIZES and isinstance(value, int | float) else _larger(value)
         for key, value in part.items()
-        # The title of a bar of colours goes above it: beside it there is no room left.
+        # The title of a colour bar goes above it: beside it there is no room left.
         if key != "titleOrient"
     }

@@ -1,1 +1,1 @@
-"""What the lesson pages compute."""
+"""Computations of the lesson pages."""

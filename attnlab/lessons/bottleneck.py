@@ -1,6 +1,6 @@
-"""The runs of the lesson on the bottleneck: two families over widths of their state and tasks.
+"""The runs of the lesson on the bottleneck: two families, by width of the state and by task.
 
-`python -m tools.bottleneck` makes those that come with the program.
+`python -m tools.bottleneck` makes the shipped runs.
 """
 
 import functools
@@ -21,7 +21,7 @@ BOTTLENECK, ATTENTION = FAMILIES = ("rnn-bottleneck", "rnn-attention")
 WIDTHS = (8, 16, 32, 64, 128)
 HANDS = (3, 5, 7, 10)
 SEEDS = 4
-# Enough for a network that attends to sort ten cards, and few enough for 160 runs.
+# Enough for attention to sort ten cards, and few enough for 160 runs.
 _SWEPT = Training(
     loss="next", steps=1_000, data="fresh", batch=64, schedule="warm-up-cosine", test_size=2_000
 )
@@ -43,7 +43,7 @@ def swept(family: str, hand: int, width: int) -> Experiment:
 
 
 def reversing(family: str) -> Experiment:
-    """Return a run on ten of 26 letters backwards: tanh cells of 32 components, more steps."""
+    """Return a run on reversing ten of 26 letters: tanh cells of 32 components, more steps."""
     return Experiment(
         generator=REVERSED, model=_model(family, _REVERSED_WIDTH, "tanh"), training=_WRITTEN
     )
@@ -73,7 +73,7 @@ def _model(family: str, width: int, cell: str) -> AbstractModelOptions:
 
 
 class SettingFigures(NamedTuple):
-    """How well the runs of a setting write: one number for each seed.
+    """The results of a setting's runs: one number for each seed.
 
     `exact_match` is the share of correct test targets, `parameters` the number of weights.
     """
@@ -91,13 +91,13 @@ class Shipped(NamedTuple):
     settings: tuple[SettingFigures, ...]
 
     def of(self, experiment: Experiment) -> SettingFigures | None:
-        """Return the runs of a setting; None if there are none."""
+        """Return the runs of a setting, or None."""
         return next((each for each in self.settings if each.experiment == experiment), None)
 
 
 @functools.cache
 def shipped() -> Shipped:
-    """Read what comes with the program."""
+    """Read the runs that come with the program."""
     text = importlib.resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8")
     return from_text(text)
 

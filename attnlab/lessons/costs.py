@@ -20,18 +20,18 @@ RECOMPUTED, CACHED = "recomputed", "with a KV cache"
 FORWARD, GRADIENT = "forward", "forward and gradient"
 PASSES = (FORWARD, GRADIENT)
 NEW_TOKENS = 16
-# A round is at least so long, so that the clock's own step and the call itself are small in it.
+# Minimum seconds of a round, so that the clock's resolution and the call overhead are negligible.
 _ROUND_SECONDS = 0.02
 _ROUNDS = 5
-# As many scores as take about as long as a program is compiled.
+# This many scores take about as long as compiling the program.
 _COMPILING = 2_000**2
 
 
 class Measured(NamedTuple):
-    """One way of doing it at one length.
+    """The measurement of one way at one length.
 
-    `seconds` are those of one call, or of one token, one a round; `scratch` are the bytes that the
-    compiled program takes beside its arguments and results, as the compiler says.
+    `seconds` has one number per round, for one call or one token. `scratch` is the number of bytes
+    that the compiled program needs besides arguments and results, as the compiler reports.
     """
 
     length: int
@@ -41,9 +41,9 @@ class Measured(NamedTuple):
 
 
 class CostProgress(NamedTuple):
-    """The share of all work that is done, about; what is at hand; what was measured so far.
+    """The approximate share of the work done, the current item, and the measurements so far.
 
-    `difference` is the largest between any number that one way gave and the other's.
+    `difference` is the largest difference between results of the two ways.
     """
 
     share: float
@@ -53,14 +53,14 @@ class CostProgress(NamedTuple):
 
 
 def lengths_to(longest: int) -> tuple[int, ...]:
-    """Powers of two from 64 on."""
+    """Return the powers of two from 64 to `longest`."""
     return tuple(64 * 2**doubling for doubling in range((longest // 64).bit_length()))
 
 
 def measure_attention(
     lengths: Sequence[int], *, d_attn: int, passes: str = FORWARD
 ) -> Iterator[CostProgress]:
-    """One head with a causal mask, in one piece and in chunks, at each of `lengths`, in turns.
+    """Measure one causal head, at once and in chunks, alternating, at each of `lengths`.
 
     Queries, keys and values are drawn from N(0, 1). `passes` is one of `PASSES`.
     """
@@ -93,11 +93,10 @@ def _with_gradient(attention: Callable) -> Callable:
 def measure_generation(
     options: TransformerOptions, lengths: Sequence[int], *, vocab: int
 ) -> Iterator[CostProgress]:
-    """The last tokens of sequences of each of `lengths`, recomputed and with a cache, in turns.
+    """Measure generating the last tokens, recomputed and with a cache, at each of `lengths`.
 
-    Of untrained models; each new token is the most probable one. Recomputing reads all positions
-    anew for every token, those behind it masked. Refused, with an `OptionError`: options that are
-    not causal.
+    Models are untrained; each new token is the most probable one. Recomputing reads all positions
+    for every token, with later ones masked. Raises `OptionError` if the options are not causal.
     """
 
     def programs(length: int) -> dict[str, _Program]:
@@ -122,7 +121,7 @@ def measure_generation(
 
 
 def _by_recomputing(model: Transformer, tokens: Int[Array, " length"]) -> Float[Array, "new vocab"]:
-    """The logits of the new tokens at the end of `tokens`, which are not read."""
+    """Return the logits of the new tokens at the end of `tokens`, which are not read."""
 
     def step(tokens, position):
         logits, _ = model(tokens, position[None])
@@ -133,7 +132,7 @@ def _by_recomputing(model: Transformer, tokens: Int[Array, " length"]) -> Float[
 
 
 def _by_cache(model: Transformer, token: Int[Array, ""], cache: Cache) -> Float[Array, "new vocab"]:
-    """The same after `token`, where the cache holds what came before it."""
+    """Return the same after `token`, if the cache holds everything before it."""
 
     def step(carried, _):
         logits, cache = next_logits(model, *carried)
@@ -151,7 +150,7 @@ def _filled(model: Transformer, tokens: Int[Array, " some"]) -> Cache:
 
 
 class _Program:
-    """A compiled function with its arguments, which makes so many `items` a call."""
+    """A compiled function with its arguments, which produces `items` per call."""
 
     def __init__(self, function: Callable, arguments: tuple, *, items: int = 1):
         self._compiled = jax.jit(function).lower(*arguments).compile()
@@ -162,7 +161,7 @@ class _Program:
         return jax.block_until_ready(self._compiled(*self._arguments))
 
     def seconds(self) -> float:
-        """Those of one item, over calls that take long enough together."""
+        """Return the seconds per item, over enough calls to measure."""
         calls, began = 0, time.perf_counter()
         while (passed := time.perf_counter() - began) < _ROUND_SECONDS:
             self()
@@ -197,5 +196,5 @@ def _measured(
 
 
 def over_rounds(values: Float[np.ndarray, " rounds"]) -> tuple[float, float, float]:
-    """Median, least and most."""
+    """Return median, minimum and maximum."""
     return float(np.median(values)), float(values.min()), float(values.max())

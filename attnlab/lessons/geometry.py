@@ -1,6 +1,6 @@
-"""How a positional encoding lays the positions out: distances, shifts, wavelengths.
+"""The geometry of positional encodings: distances, shifts, wavelengths.
 
-Rows are NumPy arrays in float64, from the tables that models are given.
+Rows are float64 NumPy arrays, made from the tables that models use.
 """
 
 from functools import partial
@@ -20,12 +20,12 @@ from attnlab.positions import (
     Sinusoidal,
 )
 
-# Two rows nearer than this share of the typical distance are hard to tell apart.
+# Two rows closer than this share of the typical distance are hard to distinguish.
 TOO_ALIKE = 0.05
-# Tables are float32, and the angle of a sine at position 64 is off by 64 roundings.
+# Tables are float32: the angle of a sine at position 64 is off by up to 64 rounding errors.
 _ROUNDING = 1e-5
 
-# Tables so small are sooner computed than a fast program for them is found.
+# Computing such small tables takes less time than optimising their program.
 _compiled = partial(
     jax.jit, static_argnums=(0, 1, 2), compiler_options={"xla_backend_optimization_level": 0}
 )
@@ -34,10 +34,10 @@ Rows = Float[np.ndarray, "length features"]
 
 
 def encoding_rows(position: AbstractPosition, *, length: int, width: int) -> Rows:
-    """A row of features for every position.
+    """Return a row of features for every position.
 
-    A trainable encoding gives starting values. For rotary the rows are the vector (1, 0, 1,
-    0, …) as it is turned at each position; other score encodings have rows without features.
+    A trainable encoding returns initial values. For rotary the rows are the vector (1, 0, 1, 0, …)
+    turned at each position; other score encodings have rows without features.
     """
     longest = _rounded_up(length)
     return np.asarray(_rows(position, longest, width), dtype=np.float64)[:length]
@@ -56,17 +56,17 @@ def _rows(position: AbstractPosition, length: int, width: int) -> Float[Array, "
 def met_scores(
     position: AbstractScorePosition, *, length: int, width: int
 ) -> Float[np.ndarray, "query key"]:
-    """The score of one vector with itself, standing as query and as key at every two positions.
+    """Return the score of one vector with itself, as query and key at every two positions.
 
-    The vector is (1, 0, 1, 0, …) over the root of its length, so that without an encoding every
-    score is 1. The bias of the encoding is added.
+    The vector is (1, 0, 1, 0, …) divided by its length, so that without an encoding every score is
+    1. The bias of the encoding is added.
     """
     longest = _rounded_up(length)
     return np.asarray(_met(position, longest, width), dtype=np.float64)[:length, :length]
 
 
 def _rounded_up(length: int) -> int:
-    # A row does not depend on the length, so that lengths can share one compiled program.
+    # A row does not depend on the length, so lengths can share one compiled program.
     return -(-length // 64) * 64
 
 
@@ -79,19 +79,19 @@ def _met(position: AbstractScorePosition, length: int, width: int) -> Float[Arra
 
 
 def similarity(rows: Rows) -> Float[np.ndarray, "length length"]:
-    """The cosine of the angle between every two rows; 0 for a row of zeros."""
+    """Return the cosine of the angle between every two rows; 0 for a row of zeros."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     unit = rows / np.where(norms > 0, norms, 1.0)
     return unit @ unit.T
 
 
 def distances(rows: Rows) -> Float[np.ndarray, "length length"]:
-    """The Euclidean distance of every two rows."""
+    """Return the Euclidean distance of every two rows."""
     return np.linalg.norm(rows[:, None, :] - rows[None, :, :], axis=2)
 
 
 class Profile(NamedTuple):
-    """A figure of two positions by how far they are apart: its mean, least and most."""
+    """A property of two positions by their distance: mean, minimum and maximum."""
 
     apart: np.ndarray
     mean: np.ndarray
@@ -100,9 +100,9 @@ class Profile(NamedTuple):
 
 
 def profile(pairs: Float[np.ndarray, "length length"]) -> Profile:
-    """The diagonals of a matrix of pairs: from 0 positions apart to length - 1.
+    """Return the mean, minimum and maximum of each diagonal of a matrix of pairs.
 
-    Where `least` and `most` meet, the figure depends on the distance alone.
+    Where `least` equals `most`, the property depends on the distance alone.
     """
     by_distance = [np.diagonal(pairs, -k) for k in range(len(pairs))]
     figures = ([f(diagonal) for diagonal in by_distance] for f in (np.mean, np.min, np.max))
@@ -110,10 +110,10 @@ def profile(pairs: Float[np.ndarray, "length length"]) -> Profile:
 
 
 class Shift(NamedTuple):
-    """One matrix that should take the row of any position to the row `shift` positions on.
+    """A matrix that should map the row of any position to the row `shift` positions later.
 
-    `error` is the largest |entry| of row(t) Mᵀ - row(t + shift) over all t. `determined` is
-    False where all row(t) are linearly independent: some matrix then fits whatever follows them.
+    `error` is the largest |entry| of row(t) Mᵀ - row(t + shift) over all t. `determined` is False
+    if all row(t) are linearly independent: some matrix then always fits.
     """
 
     matrix: Float[np.ndarray, "features features"]
@@ -122,7 +122,7 @@ class Shift(NamedTuple):
 
 
 def fit_shift(rows: Rows, shift: int) -> Shift:
-    """The matrix M that comes closest to row(t + shift) = M row(t), in least squares over t."""
+    """Return the least-squares solution M of row(t + shift) = M row(t) over all t."""
     before, after = rows[: len(rows) - shift], rows[shift:]
     matrix = np.linalg.lstsq(before, after, rcond=None)[0].T
     error = float(np.abs(before @ matrix.T - after).max())
@@ -130,10 +130,10 @@ def fit_shift(rows: Rows, shift: int) -> Shift:
 
 
 def shift_rotation(position: Sinusoidal, rows: Rows, shift: int) -> Shift:
-    """M(shift) from its formula: each pair (sin, cos) turns by the angle shift / base^(2i/d).
+    """Return M(shift) by its formula: each pair (sin, cos) turns by shift / base^(2i/d).
 
-    By the addition theorems it takes the row of every t to the row of t + shift. `rows` are those
-    of the encoding, of even width: the last sine of an odd width has no cosine to turn with.
+    By the addition theorems it maps the row of every t to the row of t + shift. `rows` have even
+    width: the last sine of an odd width has no cosine.
     """
     width = rows.shape[1]
     angle = shift / position.base ** np.asarray(position.exponents(width), dtype=np.float64)
@@ -146,7 +146,7 @@ def shift_rotation(position: Sinusoidal, rows: Rows, shift: int) -> Shift:
 
 
 def wavelengths(position: AbstractPosition, width: int) -> Float[np.ndarray, " width"] | None:
-    """Positions until a component comes round again, or None where nothing oscillates."""
+    """Return the period of each component in positions, or None if nothing oscillates."""
     if not hasattr(position, "exponents"):
         return None
     even = width // 2 * 2 if isinstance(position, AbstractScorePosition) else width
@@ -155,11 +155,11 @@ def wavelengths(position: AbstractPosition, width: int) -> Float[np.ndarray, " w
 
 
 class Closest(NamedTuple):
-    """The two positions that an encoding tells apart least, and how far its rows usually lie.
+    """The two positions with the closest rows, and the typical distance of rows.
 
-    `ties` is how many pairs are as close, up to rounding; `one` and `other` are the first of them.
-    `lag` is how far apart the positions of each such pair are, where these are all pairs so far
-    apart and more than one; else None.
+    `ties` is the number of pairs that are as close, up to rounding; `one` and `other` are the first
+    of them. `lag` is the distance of their positions, if they are all pairs at that distance and
+    more than one; otherwise None.
     """
 
     one: int
@@ -171,7 +171,7 @@ class Closest(NamedTuple):
 
 
 def closest_pair(rows: Rows) -> Closest:
-    """Return the two rows of least distance; `typical` is the root mean square distance of two."""
+    """Return the two closest rows; `typical` is the root mean square distance of two rows."""
     apart = distances(rows)
     one, other = np.triu_indices(len(rows), 1)
     pairs = apart[one, other]
@@ -190,5 +190,5 @@ def closest_pair(rows: Rows) -> Closest:
 
 
 def novelty(rows: Rows, trained: int) -> Float[np.ndarray, " length"]:
-    """How far each row is from the nearest of the first `trained` ones, which are at 0."""
+    """Return the distance of each row to the nearest of the first `trained` rows."""
     return distances(rows)[:, :trained].min(axis=1)

@@ -1,4 +1,4 @@
-"""Nadaraya–Watson regression: the same thing as attention, which can learn its kernel."""
+"""Nadaraya–Watson regression: equivalent to attention, which can learn its kernel."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -20,11 +20,10 @@ def kernel_formula(
     values: Float[np.ndarray, " key"],
     bandwidth: float,
 ) -> Attended:
-    """f(x) = Σᵢ K(x, xᵢ) yᵢ / Σᵢ K(x, xᵢ) with K = exp(-‖x - xᵢ‖²/2h²), as it is written.
+    """Return f(x) = Σᵢ K(x, xᵢ) yᵢ / Σᵢ K(x, xᵢ) with K = exp(-‖x - xᵢ‖²/2h²), literally.
 
-    In float64 NumPy, apart from all attention. NaN where every K is below the least number, far
-    from all data. Nadaraya (1964), "On estimating regression"; Watson (1964), "Smooth regression
-    analysis".
+    Uses NumPy in float64, without any attention code. NaN where every K underflows, far from all
+    data. Nadaraya (1964), "On estimating regression"; Watson (1964), "Smooth regression analysis".
     """
     queries, keys = np.asarray(queries, np.float64), np.asarray(keys, np.float64)
     squared = ((queries[:, None, :] - keys[None, :, :]) ** 2).sum(axis=-1)
@@ -42,9 +41,9 @@ def gaussian_attention(
     *,
     mask: Bool[Array, "query key"],
 ) -> Attended:
-    """Attention whose scores are `gaussian_scores`: the kernel is the softmax, the fit its output.
+    """Attention with `gaussian_scores`: the kernel is the softmax, the fit its output.
 
-    Queries and keys of `attend` itself are empty, so that its bias is all there is to the scores.
+    Queries and keys of `attend` are empty, so that its bias is the whole score.
     """
     return attend(
         queries[:, :0],
@@ -62,7 +61,7 @@ def attention_fit(
     values: Float[np.ndarray, " key"],
     bandwidth: float,
 ) -> Attended:
-    """`gaussian_attention` with every key unmasked, in the precision of `queries`."""
+    """`gaussian_attention` without a mask, in the precision of `queries`."""
     with jax.enable_x64(queries.dtype == np.float64):
         output, pattern = _fit(queries, keys, values, queries.dtype.type(bandwidth))
         return Attended(np.asarray(output), np.asarray(pattern))
@@ -75,7 +74,7 @@ def _fit(queries, keys, values, bandwidth):
 
 
 class FormulaDifference(NamedTuple):
-    """Largest differences of the weights of `attention_fit` from those of `kernel_formula`.
+    """The largest differences between weights of `attention_fit` and `kernel_formula`.
 
     `undefined` counts the queries for which the formula is 0/0; they are not compared.
     """
@@ -91,7 +90,7 @@ def agreement_with_formula(
     values: Float[np.ndarray, " key"],
     bandwidth: float,
 ) -> FormulaDifference:
-    """Both ways in both precisions."""
+    """Compare both computations in both precisions."""
     formula = kernel_formula(queries, keys, values, bandwidth).pattern
     defined = np.isfinite(formula).all(axis=1)
     differences = []
@@ -104,20 +103,21 @@ def agreement_with_formula(
 
 
 def on_circle(x: Float[np.ndarray, " points"], low: float, high: float) -> np.ndarray:
-    """Points of a line as points of the unit circle: from `low` to `high` half a turn.
+    """Return points of a line as points on half of the unit circle, from `low` to `high`.
 
-    Vectors of one norm, for which Gaussian scores are dot products.
+    These vectors have one norm, so Gaussian scores are dot products.
     """
     angle = np.pi * (np.asarray(x, np.float64) - low) / (high - low)
     return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 class DotProductDifference(NamedTuple):
-    """Gaussian scores beside scaled dot products of the same queries and keys.
+    """Differences between Gaussian scores and scaled dot products of the same queries and keys.
 
-    With keys of one norm r, -‖q - k‖²/2h² = q · k/h² - (‖q‖² + r²)/2h². The last term is the same
-    for all keys of a query, and no softmax sees it. `pattern_difference` is the largest between
-    the two patterns, and `constant_error` by how much the difference of scores varies over keys.
+    With keys of one norm r, -‖q - k‖²/2h² = q · k/h² - (‖q‖² + r²)/2h². The last term is equal for
+    all keys of a query, so the softmax ignores it. `pattern_difference` is the largest difference
+    between the two patterns. `constant_error` is how much the difference of scores varies over
+    keys.
     """
 
     gaussian: Float[np.ndarray, "query key"]
@@ -140,7 +140,7 @@ def dot_product(
     keys: Float[np.ndarray, "key features"],
     bandwidth: float,
 ) -> DotProductDifference:
-    """Both kinds of attention in float64: Gaussian, and by dot products with scale 1/h²."""
+    """Return both kinds of attention in float64: Gaussian, and dot products with scale 1/h²."""
     with jax.enable_x64(True):
         parts = _both(np.asarray(queries, np.float64), np.asarray(keys, np.float64), bandwidth)
         return DotProductDifference(*(np.asarray(part) for part in parts))
@@ -165,12 +165,12 @@ class LeaveOneOut(NamedTuple):
 
     @property
     def best(self) -> int:
-        """The candidate with the least loss."""
+        """The index of the candidate with the lowest loss."""
         return int(self.loss.argmin())
 
 
 def others(points: int) -> Bool[Array, "points points"]:
-    """The mask of leaving one out: a point sees every point but itself."""
+    """Return the leave-one-out mask: each point sees every point but itself."""
     return ~jnp.eye(points, dtype=bool)
 
 
@@ -179,7 +179,7 @@ def leave_one_out(
     y: Float[np.ndarray, " points"],
     bandwidths: Float[np.ndarray, " candidates"],
 ) -> LeaveOneOut:
-    """The loss of Gaussian attention with each bandwidth, the diagonal masked.
+    """Return the leave-one-out loss of Gaussian attention with each bandwidth.
 
     The standard errors treat the points as independent, which nearly holds for many points.
     """
@@ -215,7 +215,7 @@ class MetricProgress(NamedTuple):
 
 
 def isotropic(features: int, bandwidth: float) -> Metric:
-    """The metric in which all directions have one bandwidth: W_Q = W_K = I/h."""
+    """Return the metric with one bandwidth in all directions: W_Q = W_K = I/h."""
     weight = jnp.eye(features) / bandwidth
     return Metric(weight, weight)
 
@@ -236,7 +236,7 @@ def learned_attention(
 def metric_loss(
     metric: Metric, x: Float[Array, "points features"], y: Float[Array, " points"]
 ) -> Float[Array, ""]:
-    """Mean squared error of predicting each point from the others."""
+    """Return the mean squared error of predicting each point from the others."""
     return _squared_errors(metric, x, y).mean()
 
 
@@ -248,7 +248,7 @@ def _squared_errors(metric, x, y):
 def left_out_error(
     metric: Metric, x: Float[np.ndarray, "points features"], y: Float[np.ndarray, " points"]
 ) -> tuple[float, float]:
-    """`metric_loss` and its standard error, the points taken as independent."""
+    """Return `metric_loss` and its standard error, treating the points as independent."""
     x, y = (jnp.asarray(part, jnp.float32) for part in (x, y))
     return mean_and_error(np.asarray(_squared_errors(metric, x, y), np.float64))
 
@@ -298,9 +298,9 @@ def error_against_truth(
     x: Float[np.ndarray, "points features"],
     y: Float[np.ndarray, " points"],
 ) -> tuple[float, float]:
-    """Mean squared error against the noiseless truth at new points, and its standard error.
+    """Return the mean squared error against the truth at new points, and its standard error.
 
-    The error is over the new points alone, with the data as they are.
+    The standard error is over the new points only, for fixed data.
     """
     parts = (jnp.asarray(part, jnp.float32) for part in (queries, x, y))
     predicted = np.asarray(_predict(metric, *parts), np.float64)

@@ -1,4 +1,4 @@
-"""Data sets for regression: some whose truth is known, and points that are typed."""
+"""Data sets for regression: some with a known truth, and points typed by the user."""
 
 import math
 from collections.abc import Callable
@@ -19,10 +19,10 @@ _REMEDY = "Write one point per line: x and y separated by a space, comma or tab"
 
 
 class DataSet(NamedTuple):
-    """A truth on [0, 1]^features, how many points are drawn, and the noise on them.
+    """A truth on [0, 1]^features, the number of points, and their noise.
 
-    y = truth(x) + noise · N(0, 1); x is uniform, raised to `crowding` in one dimension, which
-    crowds points near 0. `truth` takes rows of features.
+    y = truth(x) + noise · N(0, 1). x is uniform, in one dimension raised to the power `crowding`,
+    which crowds points near 0. `truth` takes rows of features.
     """
 
     summary: str
@@ -41,7 +41,7 @@ class Sample(NamedTuple):
 
 
 def draw_sample(data: DataSet, *, key: Key[Array, ""]) -> Sample:
-    """As many points as the data set has."""
+    """Draw a sample of the data set's size."""
     of_x, of_noise = jr.split(key)
     x = jr.uniform(of_x, (data.points, data.features)) ** data.crowding
     y = data.truth(x) + data.noise * jr.normal(of_noise, (data.points,))
@@ -119,11 +119,11 @@ PLANES = MappingProxyType(
 
 
 def read_points(name: str, text: str) -> tuple[Float[np.ndarray, " points"], ...]:
-    """Read the x and the y of lines such as `0.5, 1.2`; empty lines are skipped.
+    """Read x and y from lines such as `0.5, 1.2`; empty lines are skipped.
 
     Raises:
-        OptionError: if a line, which is named, is not two finite numbers of size up to a million;
-            if there are fewer than 3 points or more than 500, or all x are equal.
+        OptionError: If a line (named in the message) is not two finite numbers of size up to a
+            million, if there are fewer than 3 points or more than 500, or if all x are equal.
 
     """
     check_typed(name, text, most=MOST_LETTERS)

@@ -1,4 +1,4 @@
-"""How dot products grow with their width, what a softmax makes of that, and where it breaks."""
+"""Dot products grow with their width and saturate the softmax, which may also break."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -13,15 +13,15 @@ from jaxtyping import Array, Bool, Float, Key
 from attnlab.attention import masked_softmax
 from attnlab.optimum import entropy
 
-# Shares of the Jacobian norm of an even pattern, at which a softmax changes its name.
+# Shares of a uniform pattern's Jacobian norm that separate the names.
 HEALTHY, SATURATED = 0.6, 0.25
 
 
 class DrawnScores(NamedTuple):
     """Dot products of random vectors with independent N(0, 1) components, for several widths.
 
-    `products` holds one q · k for every draw, all independent; `scores` whole rows, in which a
-    query meets several keys.
+    `products` has one q · k for every draw, all independent. `scores` has whole rows: each query
+    meets several keys.
     """
 
     widths: tuple[int, ...]
@@ -32,7 +32,7 @@ class DrawnScores(NamedTuple):
 def draw_scores(
     widths: Sequence[int], *, draws: int, queries: int, keys: int, key: Key[Array, ""]
 ) -> DrawnScores:
-    """Random dot products of every width. No draw serves two widths."""
+    """Draw random dot products of every width. No draw is used for two widths."""
     widths = tuple(widths)
     products, scores = _draw(widths, draws, queries, keys, key)
     return DrawnScores(widths, np.asarray(products), np.asarray(scores))
@@ -41,8 +41,8 @@ def draw_scores(
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _draw(widths, draws, queries, keys, key):
     of_query, of_key, of_row_query, of_row_key = jr.split(key, 4)
-    # One draw for all widths: every further draw would be compiled alone. A product with 0s and
-    # 1s adds up the components of each width.
+    # One draw for all widths: each further draw would be compiled separately. A product with 0s and
+    # 1s sums the components of each width.
     owner = np.repeat(np.arange(len(widths)), widths)
     adds = jnp.asarray(owner[:, None] == np.arange(len(widths)), dtype=jnp.float32)
     total = owner.size
@@ -54,7 +54,7 @@ def _draw(widths, draws, queries, keys, key):
 
 
 def variance_and_error(values: Float[np.ndarray, " draws"]) -> tuple[float, float]:
-    """The sample variance s² of independent values, and its standard error.
+    """Return the sample variance s² of independent values, and its standard error.
 
     Var(s²) = (μ₄ - s⁴ (n - 3)/(n - 1)) / n with the fourth central moment μ₄: Mood, Graybill and
     Boes (1974), "Introduction to the theory of statistics", theorem VI.2.
@@ -67,7 +67,7 @@ def variance_and_error(values: Float[np.ndarray, " draws"]) -> tuple[float, floa
 
 
 class Histogram(NamedTuple):
-    """Share of the values per unit, in bins of one width, and that of a normal distribution."""
+    """Share of the values per unit, in bins of equal width, and that of a normal distribution."""
 
     centres: Float[np.ndarray, " bins"]
     density: Float[np.ndarray, " bins"]
@@ -77,7 +77,7 @@ class Histogram(NamedTuple):
 def histogram(
     values: Float[np.ndarray, " draws"], *, variance: float, reach: float, bins: int
 ) -> Histogram:
-    """The distribution of `values` from -`reach` to `reach`, beside N(0, variance)."""
+    """Return the distribution of `values` from -`reach` to `reach`, and that of N(0, variance)."""
     edges = np.linspace(-reach, reach, bins + 1)
     counts, _ = np.histogram(values, edges)
     width, centres = edges[1] - edges[0], (edges[1:] + edges[:-1]) / 2
@@ -86,13 +86,13 @@ def histogram(
 
 
 class Saturation(NamedTuple):
-    """Of each row of a pattern, how far it has gone from even to a single key.
+    """For each row of a pattern, how concentrated it is, from uniform to a single key.
 
-    `entropy` in nats: log n for n even weights, 0 for one. `effective` is exp(entropy), the number
-    of keys that as many even weights would have. `largest` is the largest weight. `jacobian` is
-    the nuclear norm of the softmax's Jacobian diag(p) - p pᵀ, which is its trace 1 - Σ p², since
-    it has no negative eigenvalue: every gradient that reaches the scores has passed through it.
-    `surviving` is that norm as a share of the 1 - 1/n of an even pattern, its largest value.
+    `entropy` is in nats: log n for n equal weights, 0 for one key. `effective` is exp(entropy), the
+    number of equally weighted keys with the same entropy. `largest` is the largest weight.
+    `jacobian` is the nuclear norm of the softmax's Jacobian diag(p) - p pᵀ, through which every
+    gradient of the scores passes. It equals the trace 1 - Σ p², since no eigenvalue is negative.
+    `surviving` is that norm divided by 1 - 1/n, its value for a uniform pattern.
     """
 
     entropy: Float[np.ndarray, "*rows"]
@@ -105,20 +105,20 @@ class Saturation(NamedTuple):
 def saturation(
     pattern: Float[np.ndarray, "*rows keys"], unmasked: Bool[np.ndarray, " keys"] | None = None
 ) -> Saturation:
-    """The figures of every row; an even pattern spreads over the `unmasked` keys, else over all."""
+    """Return the saturation of every row; a uniform pattern covers the `unmasked` keys, or all."""
     pattern = np.asarray(pattern, dtype=np.float64)
     keys = pattern.shape[-1] if unmasked is None else int(unmasked.sum())
     jacobian = 1 - (pattern**2).sum(axis=-1)
     nats = entropy(pattern)
-    # A single key has a Jacobian of 0 however it is asked: nothing could survive.
+    # A single key always has a Jacobian of 0: nothing could survive.
     most = 1 - 1 / keys if keys > 1 else 1.0
     return Saturation(nats, np.exp(nats), pattern.max(axis=-1), jacobian, jacobian / most)
 
 
 def verdict(surviving: float) -> str:
-    """`healthy`, `partly saturated` or `saturated`, by the mean surviving share of its norm.
+    """Return `healthy`, `partly saturated` or `saturated`, by the mean surviving share of the norm.
 
-    healthy: at least 0.6; saturated: less than 0.25; partly saturated: between the two.
+    healthy: at least 0.6; saturated: less than 0.25; partly saturated: in between.
     """
     if surviving >= HEALTHY:
         return "healthy"
@@ -147,9 +147,9 @@ class Case(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The weights in float32: by exp(s)/Σ exp(s) as written, and by attnlab's softmax.
+    """The weights in float32: by exp(s)/Σ exp(s) literally, and by attnlab's softmax.
 
-    `gradient` is that of the first weight by every score, through attnlab's softmax.
+    `gradient` is that of the first weight with respect to every score, through attnlab's softmax.
     """
 
     plain: Float[np.ndarray, " keys"]
@@ -164,8 +164,8 @@ CASES = (
         "large scores",
         (1e4, 1e4 - 1, 0.0),
         (True, True, True),
-        "exp(10,000) overflows float32. The largest score is subtracted from all of them "
-        "first, which changes no weight, so that the largest exponent is 0.",
+        "exp(10,000) overflows float32. The largest score is subtracted first, which changes no "
+        "weight, so the largest exponent is 0.",
     ),
     Case(
         "very negative scores",
@@ -183,29 +183,29 @@ CASES = (
         "a row of -inf",
         (-_INF, -_INF, -_INF),
         (True, True, True),
-        "-inf - (-inf) is not a number. A row without a possible key gets zeros in place of its "
+        "-inf - (-inf) is not a number. A row without a possible key gets zeros instead of its "
         "softmax: the query attends to nothing.",
     ),
     Case(
         "every key masked",
         (3.0, 1.0, 2.0),
         (False, False, False),
-        "No key is unmasked: zeros rather than a uniform pattern, which would leak what the mask "
+        "No key is unmasked. The weights are zeros; a uniform pattern would leak what the mask "
         "hides. The output of such a query is 0, and no gradient passes.",
     ),
     Case(
         "not a number behind the mask",
         (2.0, float("nan"), 1.0),
         (True, False, True),
-        "A masked score is replaced before anything is computed, so that it cannot spoil the "
-        "weights, nor the gradients of the others.",
+        "A masked score is replaced before anything is computed. So it cannot spoil the weights "
+        "or the gradients of the others.",
     ),
     Case(
         "a score of +inf",
         (_INF, 0.0, 1.0),
         (True, True, True),
-        "inf/inf: there is no right answer. It is not hidden, so that a run with such a score "
-        "ends with a message instead of training on with an arbitrary pattern.",
+        "inf/inf has no right answer. The result is not hidden: a run with such a score ends "
+        "with a message instead of training on with an arbitrary pattern.",
     ),
 )
 

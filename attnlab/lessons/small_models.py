@@ -27,7 +27,7 @@ from attnlab.training.steps import Training
 FILE = "small_models.json"
 ALIGNED_TASKS = ("copy", "reverse", "sort")
 ALIGNED_FAMILIES = ("encoder-decoder", "rnn-attention")
-# Weights are rounded to this many decimals, so that a page shows them in full.
+# Weights are rounded to this many decimals, so a page can show them in full.
 DIGITS = 3
 _SIZES = MappingProxyType(
     {
@@ -38,10 +38,10 @@ _SIZES = MappingProxyType(
 
 
 class SmallModel(NamedTuple):
-    """A trained model, its weights rounded, and what it does with them on test sources.
+    """A trained model with rounded weights, and its results on test sources.
 
-    `exact_match` is the share of targets that are right from end to end; `aligned` the share of
-    its cross-attention that lies on the true alignment, the mean over targets, of the last layer.
+    `exact_match` is the share of entirely correct targets. `aligned` is the share of the last
+    layer's cross-attention on the true alignment, the mean over targets.
     """
 
     experiment: Experiment
@@ -80,7 +80,7 @@ def small_model(experiment: Experiment) -> SmallModel:
     """Return the shipped model of an experiment.
 
     Raises:
-        KeyError: if the experiment is not one of `all_small`.
+        KeyError: If the experiment is not one of `all_small`.
 
     """
     return read_model(_records()[to_json(experiment)])
@@ -117,7 +117,7 @@ def _is_shape(leaf: Any) -> bool:
     return isinstance(leaf, jax.ShapeDtypeStruct)
 
 
-# Each runs once for every source that is typed: compiling it takes longer than running it.
+# Each runs once for every source that is typed: compiling takes longer than running.
 _QUICKLY = MappingProxyType({"xla_backend_optimization_level": 0})
 
 
@@ -139,7 +139,7 @@ class Map(NamedTuple):
 class Writing(NamedTuple):
     """The most probable token at each target position, given the true ones before it, and the maps.
 
-    `maps` are those of the last layer by kind: `cross` is target × source; if the model has them,
+    `maps` are those of the last layer by kind: `cross` is target × source. If the model has them,
     `source` is source × source and `self` target × target, whose first column is the begin token.
     """
 
@@ -160,7 +160,7 @@ class Looked(NamedTuple):
 def look(experiment: Experiment, source: tuple[int, ...]) -> Looked:
     """Return what the small model of an experiment does with a source.
 
-    Compiles for about a second when called first.
+    The first call compiles for about a second.
     """
     small = small_model(experiment)
     truth = truth_of(experiment.generator, source)
@@ -231,7 +231,7 @@ def decoder_steps(model: EncodedRNN, source: tuple[int, ...]) -> tuple[DecoderSt
     """Return the steps of greedy decoding, in float64.
 
     Raises:
-        ValueError: if the model has no attention, its cells are not tanh, or its score is not dot.
+        ValueError: If the model has no attention, its cells are not tanh, or its score is not dot.
 
     """
     if model.heads is None or model.encoder.kind != "tanh" or model.heads.score != "dot":

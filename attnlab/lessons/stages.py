@@ -1,4 +1,4 @@
-"""Attention followed by hand: means of the past, one head stage by stage, and small examples."""
+"""Attention by hand: means of the past, one head stage by stage, and small examples."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -111,7 +111,7 @@ Rows = tuple[tuple[float, ...], ...]
 
 
 class WorkedExample(NamedTuple):
-    """Inputs and the weights of one head, rows as lists, and what to see in them."""
+    """Inputs and weights of one head, rows as lists, and what to look for."""
 
     inputs: Rows
     w_query: Rows
@@ -125,15 +125,15 @@ _CLASSIC = WorkedExample(
     w_query=((1, 0, 1), (1, 0, 0), (0, 0, 1), (0, 1, 1)),
     w_key=((0, 0, 1), (1, 1, 0), (0, 1, 0), (1, 1, 0)),
     w_value=((0, 2, 0), (0, 3, 0), (1, 0, 3), (1, 1, 0)),
-    lesson="An example in common use: three inputs of width four, a head of width three. Inputs 2 "
-    "and 3 have large keys, and every query gives them most weight.",
+    lesson="A common example: three inputs of width four, a head of width three. Inputs 2 and 3 "
+    "have large keys, so every query gives them most weight.",
 )
 _FOUR = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
 _ONES = ((1, 1, 1),) * 4
 
 
 def _drawn(rng: np.random.Generator, rows: int, columns: int, std: float) -> Rows:
-    # Two decimals, so that what is on screen is all there is.
+    # Two decimals, so that the screen shows them exactly.
     numbers = np.round(rng.normal(scale=std, size=(rows, columns)), 2)
     return tuple(tuple(float(number) for number in row) for row in numbers)
 
@@ -146,8 +146,8 @@ def _random_head() -> WorkedExample:
         w_query=_drawn(rng, 4, 16, 0.5),
         w_key=_drawn(rng, 4, 16, 0.5),
         w_value=_drawn(rng, 4, 16, 0.5),
-        lesson="Weights drawn at random, a head of width 16. Without scaling the scores have a "
-        "standard deviation of about 2, and three of the five queries give more than 80 % of their "
+        lesson="Random weights, a head of width 16. Without scaling the scores have a standard "
+        "deviation of about 2, and three of the five queries give more than 80 % of their "
         "attention to one key. Switch scaling on: no key gets more than 45 %.",
     )
 
@@ -160,25 +160,24 @@ WORKED_EXAMPLES = MappingProxyType(
             w_query=((0, 6, 0, 0), (0, 0, 6, 0), (0, 0, 0, 6), (6, 0, 0, 0)),
             w_key=_FOUR,
             w_value=((1, 0), (0, 1), (-1, 0), (0, -1)),
-            lesson="A dictionary. Every key is one-hot, so that a score reads off one component of "
-            "the query; each query asks for the next input and gets very nearly its value.",
+            lesson="A dictionary. Every key is one-hot, so each score is one component of the "
+            "query. Each query asks for the next input and gets very nearly its value.",
         ),
         "all-ones weights": _CLASSIC._replace(
             w_query=_ONES,
             w_key=_ONES,
             w_value=_ONES,
-            lesson="Why equal weights are a bad start: all components of a query, a key or a value "
-            "are the same number, the sum of its input. A score is 3 times the product of two sums "
-            "(the head has 3 components). So every query (of positive sum) ranks the keys in the "
-            "same order, and no query can ask for anything else. Equal components of queries and "
-            "keys get equal gradients, so that training keeps them equal unless rotary positions "
-            "turn them; those of the values part, since each serves another part of the output.",
+            lesson="Equal weights are a bad start: all components of a query, a key or a value are "
+            "the same number, the sum of its input. A score is 3 times the product of two "
+            "sums (the head has 3 components). So every query with a positive sum ranks the "
+            "keys in the same order. Equal components of queries and keys get equal "
+            "gradients, so training keeps them equal, unless rotary positions turn them. The "
+            "values can become different, since each one serves another part of the output.",
         ),
         "identical inputs": _CLASSIC._replace(
             inputs=((1, 0, 1, 0),) * 3,
-            lesson="Equal inputs have equal keys: every share is the same, and "
-            "the output is the value that all of them have. Attention cannot distinguish equal "
-            "inputs; that takes positions.",
+            lesson="Equal inputs have equal keys: all shares are equal, and the output is their "
+            "common value. Attention cannot distinguish equal inputs; that takes positions.",
         ),
         "random head of width 16": _random_head(),
     }
@@ -195,13 +194,13 @@ def check_shapes(tables: Mapping[str, Rows]) -> None:
     features, d_attn = shapes["inputs"][1], shapes["w_query"][1]
     for name in ("w_query", "w_key", "w_value"):
         if shapes[name][0] != features:
-            problem = f"{shapes[name][0]} rows, where the inputs have {features} columns"
+            problem = f"{shapes[name][0]} rows, but the inputs have {features} columns"
             raise _shape_error(name, shapes[name], problem, f"Give it {features} rows")
     if shapes["w_key"][1] != d_attn:
-        problem = f"{shapes['w_key'][1]} columns, where `w_query` has {d_attn}"
+        problem = f"{shapes['w_key'][1]} columns, but `w_query` has {d_attn}"
         raise _shape_error("w_key", shapes["w_key"], problem, f"Give it {d_attn} columns")
     if "asking" in shapes and shapes["asking"][1] != features:
-        problem = f"{shapes['asking'][1]} columns, where the inputs have {features}"
+        problem = f"{shapes['asking'][1]} columns, but the inputs have {features}"
         raise _shape_error("asking", shapes["asking"], problem, f"Give it {features} columns")
     for name in ("query", "key", "value"):
         bias, columns = f"b_{name}", shapes[f"w_{name}"][1]

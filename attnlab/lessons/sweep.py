@@ -1,4 +1,4 @@
-"""Matched runs over widths, scales and init gains: what 1/√d does during training."""
+"""Matched runs over widths, scales and init gains: the effect of 1/√d on training."""
 
 import dataclasses
 import itertools
@@ -24,21 +24,21 @@ from attnlab.training.steps import TrainState, as_compiled, initial_state, take_
 
 SCALED, UNSCALED = _SCALES = ("1/sqrt(d)", "none")
 _CHECKS = 20
-# A stop is obeyed between two chunks.
+# Steps between two checks for a stop.
 _MOST_STEPS_A_CHUNK = 100
 _MOST_SEEDS, _MOST_WIDTH, _MOST_STEPS = 16, 128, 5_000
 
 
 @dataclasses.dataclass(frozen=True)
 class Sweep:
-    """Runs of one experiment that differ in `d_attn`, scale, init gain and seed alone.
+    """Runs of one experiment that differ only in `d_attn`, scale, init gain and seed.
 
-    `gains` are factors on the starting weights and biases of queries and keys; scores grow with
+    `gains` are factors on the initial weights and biases of queries and keys; scores grow with
     their square. Each seed has one set of data, the same for every run.
 
     Raises:
-        OptionError: if the model is not one attention head with the score `dot`, there is no width
-            or gain, a width is above 128, or steps or seeds are out of bounds.
+        OptionError: If the model is not a single attention head with the score `dot`, there is no
+            width or gain, a width is above 128, or steps or seeds are out of bounds.
 
     """
 
@@ -68,7 +68,7 @@ class Sweep:
 
 
 def check_sweep(sweep: Sweep, limits: Limits) -> None:
-    """Raise `OptionError` for more work in all than a machine's `limits` allow.
+    """Raise `OptionError` for more total work than a machine's `limits` allow.
 
     Every run computes with the largest of the widths, see `padded`.
     """
@@ -78,11 +78,11 @@ def check_sweep(sweep: Sweep, limits: Limits) -> None:
 
 
 class Track(NamedTuple):
-    """The runs of one width and scale, looked at after each of `steps`, on test sequences.
+    """The runs of one width and scale, evaluated after each of `steps` on test sequences.
 
-    Figures of the row that makes the prediction, as means over the sequences: `std`, the
-    standard deviation of its unmasked scores before the softmax; `entropy` of its pattern, in
-    nats. `gap` is the mean of KL(true ‖ model) in nats, the expected loss less the floor.
+    All are means over sequences, for the predicting row: `std`, the standard deviation of its
+    unmasked scores before the softmax; `entropy` of its pattern, in nats; `gap`, KL(true ‖ model)
+    in nats, the expected loss minus the floor.
     """
 
     d_attn: int
@@ -94,7 +94,7 @@ class Track(NamedTuple):
 
 
 class SweepProgress(NamedTuple):
-    """The share of all steps that is done, the runs at hand, and the tracks so far."""
+    """The share of all steps done, the current runs, and the tracks so far."""
 
     share: float
     doing: str
@@ -102,9 +102,9 @@ class SweepProgress(NamedTuple):
 
 
 def run_sweep(sweep: Sweep) -> Iterator[SweepProgress]:
-    """Train width after width, both scales, all gains and all seeds of it at once.
+    """Train one width after the other, with both scales, all gains and all seeds at once.
 
-    Progress comes after every hundred steps at the latest; the last two tracks may be unfinished.
+    Yield progress at least every hundred steps; the last two tracks may be unfinished.
     """
     yield SweepProgress(0.0, "drawing the data", ())
     data = _data(sweep)
@@ -128,33 +128,33 @@ def run_sweep(sweep: Sweep) -> Iterator[SweepProgress]:
 
 
 def check_steps(steps: int) -> Int[np.ndarray, " checks"]:
-    """0 and about twenty steps up to the last, each about a third behind the one before."""
+    """Return 0 and about twenty steps up to the last, in roughly equal ratios."""
     later = np.unique(np.rint(np.geomspace(min(4, steps), steps, _CHECKS)).astype(int))
     return np.concatenate([[0], later])
 
 
 def target_gap(experiment: Experiment, share: float) -> float:
-    """The gap at which `share` of what can be learned is learned, in nats.
+    """Return the gap, in nats, at which `share` of what can be learned is learned.
 
-    (1 - share) · (log vocabulary - floor), the span from a uniform guess to the floor.
+    It is (1 - share) · (log vocabulary - floor), of the span from a uniform guess to the floor.
     """
     floor = optimum(experiment.generator, experiment.length).final.nll
     return (1 - share) * (float(np.log(experiment.generator.vocabulary.size)) - floor)
 
 
 def steps_to(track: Track, gap: float) -> Float[np.ndarray, "gains seeds"]:
-    """The first step looked at with a gap of at most `gap`; infinite where there was none."""
+    """Return the first evaluated step with a gap of at most `gap`; infinite if there is none."""
     reached = track.gap <= gap
     return np.where(reached.any(axis=-1), track.steps[reached.argmax(axis=-1)], np.inf)
 
 
 def over_seeds(values: Float[np.ndarray, " seeds"]) -> tuple[float, float]:
-    """Mean over seeds and its standard error; the error of a single seed is not known: NaN."""
+    """Return the mean over seeds and its standard error, NaN for a single seed."""
     return mean_and_error(values) if values.size > 1 else (float(values[0]), float("nan"))
 
 
 class _Data(NamedTuple):
-    """What every run of a seed shares; `true` are the true distributions of the next days."""
+    """The data that all runs of a seed share; `true` are the true next-token distributions."""
 
     setups: Setup
     visible: Int[Array, "seeds size length"]
@@ -165,7 +165,7 @@ def _data(sweep: Sweep) -> _Data:
     setups = [prepare(_of_seed(sweep.experiment, seed)) for seed in range(sweep.seeds)]
     visible = [np.asarray(setup.test[:, :-1]) for setup in setups]
     true = [predictives(sweep.experiment.generator, days)[:, -1] for days in visible]
-    # The models in it are not those of the sweep.
+    # The models in these states are not those of the sweep.
     shared = [setup._replace(state=None) for setup in setups]
     return _Data(_stacked(shared), jnp.stack(visible), np.stack(true))
 
@@ -175,7 +175,7 @@ def _of_seed(experiment: Experiment, seed: int) -> Experiment:
 
 
 def _starting_states(sweep: Sweep, d_attn: int) -> TrainState:
-    """The same weights with either scale, of every gain and seed: three leading axes."""
+    """Return equal weights with both scales, of every gain and seed: three leading axes."""
     options = dataclasses.replace(sweep.experiment.model, d_attn=d_attn, scale=SCALED)
     experiment = dataclasses.replace(sweep.experiment, model=options)
     models = [build_model(_of_seed(experiment, seed)) for seed in range(sweep.seeds)]
@@ -195,14 +195,14 @@ def _initial_states(models, training):
 
 
 def _stacked(trees: list) -> Any:
-    """Trees of one structure, their arrays stacked."""
+    """Return trees of the same structure with their arrays stacked."""
 
     def stacked(*leaves):
         if not eqx.is_array(leaves[0]):
             return leaves[0]
         if jnp.issubdtype(leaves[0].dtype, jax.dtypes.prng_key):
             return jnp.stack(leaves)
-        # By NumPy, since JAX would compile a program for every shape there is.
+        # In NumPy, since JAX would compile a program for every shape.
         return jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves]))
 
     return jax.tree.map(stacked, *trees)
@@ -236,14 +236,14 @@ def _advance_all(states, sources, keys, training, **numbers):
 
 
 def _over_runs(one):
-    """`one(state, …data of its seed)` for every scale, gain and seed."""
+    """Return `one(state, *data of its seed)` for every scale, gain and seed."""
     same_data = (eqx.if_array(0), None, None)
     over_gains = eqx.filter_vmap(eqx.filter_vmap(one), in_axes=same_data)
     return eqx.filter_vmap(over_gains, in_axes=same_data)
 
 
 def _look(sweep: Sweep, states: TrainState, data: _Data) -> tuple[np.ndarray, ...]:
-    """`std`, `entropy` and `gap` of every scale, gain and seed, with an axis for the check."""
+    """Return `std`, `entropy` and `gap` for every scale, gain and seed, with an axis for steps."""
     readout = sweep.experiment.training.readout
     std, nats, cross = _look_all(
         states.model, data.visible, jnp.asarray(data.true, jnp.float32), readout
@@ -256,7 +256,8 @@ def _look(sweep: Sweep, states: TrainState, data: _Data) -> tuple[np.ndarray, ..
 def _look_all(models, visible, true, readout):
     def one(model, sequences, true):
         each = jax.vmap(partial(_row, model, readout))(sequences)
-        # The true distribution times -log p, not the observed day: no chance of the draw is left.
+        # The true distribution times -log p, not the observed token, which would add sampling
+        # noise.
         cross = -(true * jax.nn.log_softmax(each[2])).sum(axis=-1)
         return each[0].mean(), each[1].mean(), cross.mean()
 
@@ -264,7 +265,7 @@ def _look_all(models, visible, true, readout):
 
 
 def _row(model: PaddedHead, readout: str, tokens: Int[Array, " length"]):
-    """Standard deviation of scores, entropy of the pattern and logits of the row read out."""
+    """Return the predicting row's standard deviation of scores, entropy, and logits."""
     queries = jnp.array([readout_position(readout, tokens.size)])
     parts = model.parts(jax.nn.one_hot(tokens, model.vocab), queries)
     scores = (parts.scale * (parts.query @ parts.key.T) + parts.bias)[0]
@@ -274,7 +275,7 @@ def _row(model: PaddedHead, readout: str, tokens: Int[Array, " length"]):
 
 
 def _pair(d_attn: int, step: int, look: tuple[np.ndarray, ...]) -> list[Track]:
-    """The tracks of both scales with this one look."""
+    """Return the tracks of both scales with this single evaluation."""
     return [
         Track(d_attn, scale, np.array([step]), *(part[number] for part in look))
         for number, scale in enumerate(_SCALES)

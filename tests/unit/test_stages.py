@@ -181,7 +181,7 @@ def test_matrices_are_read(text, rows):
     [
         ("", "`w_key` is '': empty"),
         (" \n ; ", "`w_key` .* empty"),
-        ("1 2\n3", "`w_key row 2` is '3': of length 1, where row 1 is of length 2"),
+        ("1 2\n3", "`w_key row 2` is '3': of length 1, but row 1 is of length 2"),
         ("1 x", "`w_key row 1, column 2` is 'x': not a number"),
         ("1 ?", "`w_key row 1, column 2` is '': empty"),
         ("1\n inf", "`w_key row 2, column 1` is 'inf': not finite"),
@@ -210,9 +210,9 @@ def test_every_example_fits_together_and_the_text_keeps_it(name):
 @pytest.mark.parametrize(
     ("name", "rows", "words"),
     [
-        ("inputs", ((1.0,),), "`w_query` is '2 × 3': 2 rows, where the inputs have 1 columns"),
+        ("inputs", ((1.0,),), "`w_query` is '2 × 3': 2 rows, but the inputs have 1 columns"),
         ("w_value", ((1.0,),), "`w_value` is '1 × 1': 1 rows.* Give it 2 rows"),
-        ("w_key", ((1.0, 2.0),) * 2, "`w_key` is '2 × 2': 2 columns, where `w_query` has 3"),
+        ("w_key", ((1.0, 2.0),) * 2, "`w_key` is '2 × 2': 2 columns, but `w_query` has 3"),
         ("asking", ((1.0, 2.0, 3.0),), "`asking` is '1 × 3': 3 columns.* Give it 2 columns"),
         ("b_key", ((1.0,),), "`b_key` is '1 × 1': not one row of 3"),
         ("b_value", ((1.0,),) * 2, "`b_value` is '2 × 1': not one row of 1"),
