@@ -12,8 +12,8 @@ else:
     from collections.abc import AsyncIterator
     from contextlib import asynccontextmanager
 
-    # XLA reports every program that it takes from the cache as perhaps made for another
-    # processor, for two features that only the compiler knows. Read when JAX is imported.
+    # XLA logs that every cached program may have been made for another processor, because of two
+    # features that only the compiler knows. Read when JAX is imported.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
     import streamlit as st
@@ -29,18 +29,18 @@ else:
     try:
         hosted()
     except ValueError as error:
-        # Whether strangers share it must be known before anything is answered.
+        # Must be known before the first request: whether the server is shared.
         raise SystemExit(f"attnlab: {error}") from None
 
     @asynccontextmanager
     async def prepared(_app: st.App) -> AsyncIterator[None]:
-        """Prepare the server, and compute what its first visitor sees."""
+        """Prepare the server, and compute what its first user sees."""
         keep_loop(asyncio.get_running_loop())
         prepare_server()
         threading.Thread(target=warm_up, name="attnlab-warm-up", daemon=True).start()
         yield
 
-    # Scripts that serve the app in another way, such as those of the benchmarks, use this.
+    # Scripts that serve the app in another way, such as the benchmarks, use this.
     SERVING = {
         "lifespan": prepared,
         "middleware": [Middleware(KnownHostsOnly), Middleware(OwnServerOnly)],

@@ -96,7 +96,7 @@ def _check_record(part: AbstractGenerator | AbstractModelOptions) -> None:
 
 
 def _law_of(table: np.ndarray) -> np.ndarray:
-    """Return p(sequence) of every sequence: its predictions' product up to an impossible one."""
+    """Return p(sequence) of every sequence, the product of its predictions."""
     law = np.ones(table.shape[:-2])
     for tokens in np.ndindex(law.shape):
         for t, token in enumerate(tokens):

@@ -1,4 +1,4 @@
-"""A published question: does attention lose to a linear model? Made again, and explained."""
+"""A published question: does attention lose to a linear model? Reproduced and explained."""
 
 import streamlit as st
 
@@ -10,49 +10,47 @@ ensure_shell()
 st.title("A published question", anchor=False)
 st.markdown(
     "A blog post of May 2023, “Understanding what self-attention is doing”, trains one attention "
-    "layer and a linear model on five processes that make days of weather. In all of its rows "
-    "that have both, but one, the linear model is the more accurate: attention seems to be of no "
-    "use."
+    "layer and a linear model. Its five processes generate sequences of weather days. In all but "
+    "one of its comparisons the linear model wins: attention seems to be of no use."
 )
 st.markdown(
     "The post could not know how much there was to learn. Here the processes are known exactly, "
-    "and with them the **ceiling**, the best possible accuracy, and the **floor**, the least "
-    "possible loss. They turn the question around. On `markov` and `ndays` no predictor is more "
-    "accurate than the best linear one, so attention cannot win there. On `recall` and `dotmod` "
-    "it can, and what keeps the attention layer from it can be switched off, one thing at a time."
+    "and so are the **ceiling** (best possible accuracy) and the **floor** (lowest possible "
+    "loss). They turn the question around. On `markov` and `ndays` no predictor is more accurate "
+    "than the best linear one, so attention cannot win. On `recall` and `dotmod` it can. What "
+    "keeps the attention layer from it can be switched off, one thing at a time."
 )
 
-st.header("The table, made again", anchor=False, divider="gray")
+st.header("The table, reproduced", anchor=False, divider="gray")
 st.markdown(
-    "The same settings as in the post's code, each with several seeds, and tested on 10,000 "
-    "sequences in the place of 1,000. A published accuracy is that of one run, with a standard "
-    "error of about 0.015 from its test alone, so that of eighteen figures about one will lie more "
-    "than two standard errors off by chance. The table of `recall` is drawn by a seed, and that of "
-    "the post is not known: its ceiling moves by a few hundredths from table to table."
+    "The settings are those of the post's code, but with several seeds each and 10,000 test "
+    "sequences instead of 1,000. A published accuracy is that of one run, with a standard error "
+    "of about 0.015 from its test alone. So about one of eighteen numbers should be more than "
+    "two standard errors off by chance. The table of `recall` is drawn by a seed, and the post's "
+    "seed is not known. Its ceiling moves by a few hundredths from table to table."
 )
 draw_table_part()
 
 st.header("One switch at a time", anchor=False, divider="gray")
 st.markdown(
-    "What stops the published layer. Its **mask** lets a day see itself and *later* days only, so "
-    "that just the first day sees the whole sequence. Its **loss** asks every day for the final "
-    "one, also those that cannot know it. Every step takes the whole of 5,000 sequences, for 500 "
-    "steps. Weights **begin** as large as standard normal numbers. The **position** is one number, "
-    "t/20, so that days differ by little. And there is **nothing after attention** that could "
-    "combine what it fetched: no residual connection, no MLP. From row to row one of these is "
-    "changed and the rest kept. A switch that gains nothing by itself may be what a later one "
-    "needs: a causal mask asks for the prediction to be read at the last day. And some gain with "
-    "one seed what they do not with another: few of the steps stand out by themselves, while all "
-    "of them together do."
+    "What stops the published layer? Its **mask** lets a day see itself and *later* days only, "
+    "so only the first day sees the whole sequence. Its **loss** asks every day for the final "
+    "one, even if it cannot know it. Every step takes all 5,000 sequences, for 500 steps. "
+    "**Initial** weights are standard normal numbers. The **position** is one number, t/20, so "
+    "days differ by little. And **nothing after attention** could combine what it fetched: no "
+    "residual connection, no MLP. Each row changes one of these and keeps the others. A switch "
+    "that gains nothing may be what a later one needs: a causal mask needs the prediction at the "
+    "last day. Gains vary by seed; single steps are uncertain, the whole path is not."
 )
 draw_ladder_part()
 
 st.header("The same processes, other models", anchor=False, divider="gray")
 st.markdown(
-    "Nine families with their usual settings, all trained in the same way: 1,500 steps of 128 "
-    "fresh sequences, with a learning rate that falls from 0.01. The attention head here has a "
-    "causal mask and learned positions. Where one day or a count of days is enough, nearly every "
-    "family is as accurate as is possible. Where days must be combined, families differ."
+    "Nine families with their usual settings, all trained in the same way. Each makes 1,500 "
+    "steps of 128 fresh sequences, with a learning rate that falls from 0.01. The attention head "
+    "here has a causal mask and learned positions. Where one day or a count of days is enough, "
+    "nearly every family is as accurate as is possible. Where days must be combined, families "
+    "differ."
 )
 draw_zoo_part()
 
@@ -64,6 +62,6 @@ draw_in_code(
     "results = list(run_all(runs_of(part, seeds=2)))\n"
     "for row in rows_of(part, results):\n"
     "    print(row.process, row.model, row.row.accuracy, row.verdict)",
-    lead="The figures above, from a script; `python -m attnlab reproduce --part ladder` does it on "
-    "the command line, and `--shipped` prints those that come with the program:",
+    lead="This script prints the results above. On the command line use `python -m attnlab "
+    "reproduce --part ladder`; `--shipped` prints the results that come with the program:",
 )

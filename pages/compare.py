@@ -1,4 +1,4 @@
-"""Compare: which model, for which process, and is the difference real."""
+"""Compare: which model for which process, and is the difference real."""
 
 import streamlit as st
 
@@ -20,10 +20,8 @@ with st.sidebar:
 
 st.title("Compare", anchor=False)
 st.markdown(
-    "One run is an anecdote: with another seed the same settings may come out quite "
-    "differently. Here settings are compared over several seeds each, with the interval that their "
-    "mean is known to, beside what could have been learned. What is not varied is as in the "
-    "sidebar."
+    "Compare settings over several seeds, with confidence intervals and the best possible score. "
+    "Everything you do not vary comes from the sidebar."
 )
 draw_notices()
 grid = None
@@ -42,8 +40,8 @@ if any(row.finished for row in rows):
     draw_gaps(rows, labels)
     st.markdown(
         "**Try this.** Take more seeds: five give intervals about half as wide as three, eight "
-        "about two thirds of those of five. Vary `data`, fixed and fresh: is what is missing a "
-        "matter of training, or of the training set?"
+        "about two thirds of those of five. Vary `data`, fixed and fresh: is the training the "
+        "limit, or the training set?"
     )
 draw_export(grid, rows)
 draw_in_code(
@@ -57,5 +55,6 @@ draw_in_code(
     "settings = settings_of(grid)\n"
     "runs = [run for setting in settings for run in experiments_of(setting, grid)]\n"
     "print(to_csv(summarise(run_all(runs), settings)))",
-    lead="A comparison from a script; `python -m attnlab compare --help` is the same as a command:",
+    lead="This script runs a comparison; `python -m attnlab compare --help` explains the command "
+    "for it:",
 )

@@ -1,4 +1,4 @@
-"""Generators: what makes the data, and what the best predictor could do with it."""
+"""Generators: the process behind the data, and how well the best predictor does."""
 
 import streamlit as st
 
@@ -23,10 +23,9 @@ from attnlab.ui.generators.sample_panel import (
 ensure_shell()
 st.title("Generators", anchor=False)
 st.markdown(
-    "A **generator** makes the sequences that models learn from. Its rule is known, so that "
-    "what can be learned is known too, before anything is trained: the accuracy and loss of "
-    "the best predictor, what simpler ones miss, and which days matter. Choose a process in "
-    "the sidebar and change its numbers."
+    "A **generator** makes the sequences that models learn from. Its rule is known, so you can "
+    "see what can be learned before training. Choose a process in the sidebar and change its "
+    "numbers."
 )
 
 st.header("The rule", anchor=False)
@@ -81,5 +80,5 @@ draw_in_code(
     "for rung in ladder(generator, length):\n"
     "    print(rung.name, rung.best)\n"
     "print(dependence(generator, length).replacement[-1])",
-    lead="The figures above, from a script:",
+    lead="This script prints the results above:",
 )

@@ -1,10 +1,10 @@
-"""Inspect: look inside a trained model: attends, depends, truth."""
+"""Inspect: what a trained model attends to, depends on, and should depend on."""
 
 import numpy as np
 import streamlit as st
 
-# Of `attnlab.ui` alone: the page may be imported beside the warm-up of a fresh server, which waits
-# for any other part of the package that was asked for first.
+# Imports `attnlab.ui` only: an import during a fresh server's warm-up waits for any other part of
+# the package that the warm-up imports.
 from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.core.session import session_run
@@ -48,7 +48,7 @@ else:
         draw_sequence_choice(vocabulary, snapshot.probes)
     draw_days(vocabulary, tokens)
     moment = shown_moment(snapshot)
-    # What is looked at comes first, how it is looked at below it.
+    # The sequence comes first, the view settings below it.
     prediction = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         view = draw_view(moment.model, tokens)
@@ -57,8 +57,8 @@ else:
 
     if follows(snapshot, moment):
         st.caption(
-            "All queries, single cells, comparisons and test figures are of a model that stands "
-            "still: pause, choose an earlier step, or wait for the end of the run."
+            "All queries, single cells, comparisons and test results need a model at rest. "
+            "Pause, choose an earlier step, or wait for the end of the run."
         )
     else:
         test = np.asarray(run.test_sequences())
@@ -70,9 +70,9 @@ else:
         draw_edits(experiment, moment.model, test, models_before(snapshot, moment))
         draw_quality(experiment, moment.model, test)
     st.markdown(
-        "**Try this.** Change a day that the truth depends on, then one that it does not: does the "
-        "model's distribution move where the true one does? Then pull the slider back to step 0 "
-        "and see what the prediction depended on before it was trained."
+        "**Try this.** Change a day that the truth depends on, then one that it does not. Does "
+        "the model's distribution move where the true one does? Then pull the slider back to "
+        "step 0 to see what the prediction depended on before training."
     )
 draw_files(run)
 if snapshot.latest is not None and is_of_task(snapshot):

@@ -1,4 +1,4 @@
-"""Kernel regression: attention is a weighted mean of what is near, and can learn what near is."""
+"""Kernel regression: attention is a weighted mean of near points, and can learn what near is."""
 
 import streamlit as st
 
@@ -11,18 +11,18 @@ ensure_shell()
 st.title("Kernel regression", anchor=False)
 st.markdown(
     "To predict y at a new x, average the y of known points, with more weight on nearer ones. "
-    "That is Nadaraya–Watson regression, from 1964. Attention does the same: the new x is the "
-    "query, the known x are the keys, their y the values. What attention adds is that it "
-    "learns what “near” means."
+    "That is Nadaraya–Watson regression (1964). Attention does the same: the new x is the query, "
+    "the known x are the keys, their y the values. In addition, attention learns what “near” "
+    "means."
 )
 
-st.header("A weighted mean of what is near", anchor=False, divider="gray")
+st.header("A weighted mean of near points", anchor=False, divider="gray")
 curve = draw_controls()
 draw_fit(curve)
 st.markdown(
     "**Try this**: make the bandwidth small until the fit jumps from dot to dot, then large "
-    "until it is flat; then let the leave-one-out error choose it. For `quickening` no "
-    "bandwidth suits both ends."
+    "until it is flat. Then let the leave-one-out error choose it. For `quickening` no bandwidth "
+    "suits both ends."
 )
 
 st.header("The same by attention", anchor=False, divider="gray")
@@ -35,15 +35,15 @@ draw_equalities(curve)
 
 st.header("Attention learns the kernel", anchor=False, divider="gray")
 st.markdown(
-    "With two features, one bandwidth treats both equally. Train W_Q and W_K instead: "
-    "scores −‖x W_Q − xᵢ W_K‖²/2, trained on the leave-one-out error: every point is predicted "
-    "from the others. The dashed line is the least error that any fixed bandwidth has."
+    "With two features, one bandwidth treats both equally. Train W_Q and W_K instead, with "
+    "scores −‖x W_Q − xᵢ W_K‖²/2. The loss is the leave-one-out error: every point is predicted "
+    "from the others. The dashed line is the lowest error of any fixed bandwidth."
 )
 draw_metric()
 st.markdown(
-    "**Try this**: `slanted`, where neither feature alone is irrelevant; and `round`, where "
-    "the fixed kernel has the right shape: there the learned one is better on its training "
-    "points, and no better against the truth."
+    "**Try this**: `slanted`, where neither feature alone is irrelevant. Then `round`, where the "
+    "fixed kernel has the right shape: the learned one is better on its training points, but not "
+    "against the truth."
 )
 
 draw_in_code(
@@ -66,5 +66,5 @@ draw_in_code(
     "for progress in learn_metric(x, y, isotropic(2, 0.3), learning_rate=0.1, steps=400):\n"
     "    pass\n"
     "print(progress.losses[-1], progress.metric.query)",
-    lead="The figures above, from a script:",
+    lead="This script prints the results above:",
 )

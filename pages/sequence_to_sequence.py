@@ -1,4 +1,4 @@
-"""Sequence to sequence: a source in, a target out; where the model looks, beside the truth."""
+"""Sequence to sequence: a source in, a target out; where the model looks, and the truth."""
 
 from attnlab.ui.core.session import session_run
 from attnlab.ui.core.shell import ensure_shell
@@ -8,8 +8,8 @@ from attnlab.ui.train.bench import draw_bench, draw_bench_foot
 from attnlab.ui.train.runs_panel import follow_run_file
 
 ABOUT = (
-    "A source is read and a target is written of it, token after token. What each target token is "
-    "taken from is known: the alignment that the model learns stands beside the true one."
+    "The model reads a source sequence and writes a target sequence. The true alignment is "
+    "known, so you can check the learned one against it."
 )
 
 ensure_shell()

@@ -1,4 +1,4 @@
-"""Softmax scaling: why scores are divided by √d, and what a model loses without it."""
+"""Softmax scaling: why scores are divided by √d, and the cost of omitting it."""
 
 import streamlit as st
 
@@ -13,20 +13,20 @@ st.title("Softmax scaling", anchor=False)
 st.markdown(
     "Attention compares a query with a key by their dot product, a sum of d terms. The more "
     "terms, the larger the sums, and a softmax of large scores saturates: one key gets nearly "
-    "all the weight, and hardly any gradient passes. Dividing by √d keeps the scores at one "
-    "size. Below, the scores grow, the softmax saturates, and matched training runs show what "
-    "that costs."
+    "all the weight, and hardly any gradient passes. Dividing by √d keeps the scores at the same "
+    "size. Below, the scores grow, the softmax saturates, and matched training runs show the "
+    "cost."
 )
 
 st.header("Dot products grow with their width", anchor=False, divider="gray")
 st.markdown(
-    "Queries and keys with independent components of mean 0 and standard deviation σ. Each of the "
-    "d products has the variance σ⁴, and variances of independent terms add up."
+    "Queries and keys have independent components of mean 0 and standard deviation σ. Each of "
+    "the d products has variance σ⁴, and variances of independent terms add up."
 )
 draw_dot_products()
 st.markdown(
-    "**Try this**: set σ to 2. The variance is d σ⁴, so that 1/√d alone no longer keeps the "
-    "scores at size 1: the starting weights matter as much."
+    "**Try this**: set σ to 2. The variance is d σ⁴, so 1/√d alone no longer keeps the scores at "
+    "size 1: the initial weights matter as much."
 )
 
 st.header("The softmax saturates", anchor=False, divider="gray")
@@ -47,18 +47,17 @@ st.markdown(
 
 st.header("During training", anchor=False, divider="gray")
 st.markdown(
-    "Matched runs: the same process, seed, data, batches and starting weights, once with 1/√d "
-    "and once without, for heads of width 4 to 128 and init gains of 0.5, 1, 2 and 4: the "
-    "starting weights of queries and keys times that factor. Since the process is known, so is "
-    "the floor; by how much the gap to it is larger without 1/√d is the cost of omitting the "
-    "scaling."
+    "Matched runs have the same process, seed, data, batches and initial weights, once with 1/√d "
+    "and once without. Heads have widths 4 to 128. The initial weights of queries and keys are "
+    "multiplied by an init gain of 0.5, 1, 2 or 4. The floor is known, so the additional gap to "
+    "it without 1/√d is the cost of omitting the scaling."
 )
 draw_sweep()
 
 st.header("Numerical stability", anchor=False, divider="gray")
 st.markdown(
-    "A softmax computed exactly as its formula says breaks on scores that occur in attention: "
-    "large ones, and rows in which a mask leaves nothing."
+    "A softmax computed literally by its formula breaks on scores that occur in attention: large "
+    "ones, and rows that are fully masked."
 )
 draw_safety()
 
@@ -81,5 +80,5 @@ draw_in_code(
     "for track in progress.tracks:\n"
     "    first = steps_to(track, target_gap(experiment, 0.9))[0]\n"
     "    print(track.d_attn, track.scale, first, over_seeds(track.gap[0, :, -1]))",
-    lead="The figures above, from a script:",
+    lead="This script prints the results above:",
 )

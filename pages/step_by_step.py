@@ -1,4 +1,4 @@
-"""Step by step: attention with numbers one can follow by hand."""
+"""Step by step: attention with numbers that you can follow by hand."""
 
 import streamlit as st
 
@@ -11,9 +11,10 @@ from attnlab.ui.lessons.stage_panel import draw_stages
 ensure_shell()
 st.title("Step by step", anchor=False)
 st.markdown(
-    "Attention mixes rows of numbers, with weights that it computes itself. First the simplest "
-    "mixture, the mean of the past; then a head whose every number can be checked by hand; "
-    "then a consequence: without positional information attention sees a set, not a sequence."
+    "Attention mixes rows of numbers, with weights that it computes itself. First comes the "
+    "simplest mixture, the mean of the past. Then a head whose every number you can check by "
+    "hand. Last a consequence: without positional information attention sees a set, not a "
+    "sequence."
 )
 
 
@@ -30,16 +31,16 @@ def draw_example():
         "weights” and look at the scores. Take the random head and switch scaling on."
     )
     st.header("Sets, not sequences", anchor=False, divider="gray")
-    st.markdown("The same head, once with the inputs as they are above and once shuffled.")
+    st.markdown("The same head, once with the inputs as above and once with shuffled inputs.")
     draw_sets(bench)
-    draw_in_code(code_of(bench), lead="The stages above, from a script:")
+    draw_in_code(code_of(bench), lead="This script prints the stages above:")
 
 
 st.header("Averaging the past, three ways", anchor=False, divider="gray")
 st.markdown(
-    "The mean of all inputs so far, for every input: as a **loop** over t, as a product with a "
-    "**lower-triangular matrix**, and as a **masked softmax of zeros**. The third is attention "
-    "that has no preference yet."
+    "The mean of all inputs so far, for every input, in three ways: a **loop** over t, a product "
+    "with a **lower-triangular matrix**, and a **masked softmax of zeros**. The third is "
+    "attention before it has learned anything."
 )
 fragment(draw_averages)()
 

@@ -1,4 +1,4 @@
-"""The bottleneck: what a state of fixed size can hand over, and why attention was invented."""
+"""The bottleneck: what a state of fixed size can pass on, and why attention was invented."""
 
 import streamlit as st
 
@@ -12,22 +12,21 @@ ensure_shell()
 st.title("The bottleneck", anchor=False)
 st.markdown(
     "One network reads a sequence, another writes one from it. In the first such models the "
-    "reader handed over its **last state** alone: a few numbers for all that was read. Attention "
-    "was invented to take this bottleneck away: at every step the writer may look at **all** "
-    "states of the reader. Below, the bottleneck fails as sequences grow; one step of a writer "
-    "that attends is computed by hand; and its attention is compared with the truth."
+    "reader passed on its **last state** alone: a few numbers for everything it had read. "
+    "Attention was invented to remove this bottleneck: at every step the writer may look at "
+    "**all** states of the reader. Below, you see the bottleneck fail as sequences grow, one "
+    "decoder step by hand, and learned attention compared with the truth."
 )
 
 st.header("A hand of cards through a state", anchor=False, divider="gray")
 st.markdown(
-    "A hand is dealt from 52 cards, and the same cards are to be laid in order. Both families "
-    "have the same cells, the same width, and are trained for the same number of steps."
+    "A hand is dealt from 52 cards; the model has to write the same cards in order. Both "
+    "families have the same cells and width, and train for the same number of steps."
 )
 fragment(draw_sweep)()
 st.markdown(
-    "Attention is no cure for a state too narrow for what passes through it at each step: "
-    "the query, and the next card. And all runs have the same 1,000 steps; longer training may "
-    "raise any of them."
+    "Attention does not help if the state is too narrow for what each step needs: the query, and "
+    "the next card. All runs have the same 1,000 steps; longer training may improve any of them."
 )
 
 st.header("How many bits a hand needs", anchor=False, divider="gray")
@@ -35,42 +34,44 @@ draw_bits()
 
 st.header("Letters backwards", anchor=False, divider="gray")
 st.markdown(
-    "Nothing needs to be sorted here: yⱼ = xₙ₊₁₋ⱼ. What remains hard without attention is to "
-    "carry ten letters in one state."
+    "Nothing needs to be sorted here: yⱼ = xₙ₊₁₋ⱼ. Without attention it is still hard to carry "
+    "ten letters in one state."
 )
 draw_reversed()
 
 st.header("One step of the decoder", anchor=False, divider="gray")
 st.markdown(
-    "A recurrent network with attention, trained to write five letters backwards and small enough "
-    "to follow: states of 8 numbers, queries and keys of 4. The state h before the step "
-    "asks the states sᵢ of the encoder; their mixture aₜ goes into the next state."
+    "A recurrent network with attention, trained to write five letters backwards and small "
+    "enough to follow. States have 8 numbers, queries and keys 4. The state h before the step "
+    "makes the query, which is compared with the states sᵢ of the encoder. Their mixture aₜ goes "
+    "into the next state."
 )
 fragment(draw_step)()
 st.markdown(
-    "**Try this**: keep the stage `softmax` and move the step t from 1 to 5: the largest share "
-    "moves from the last source token towards the first. Then change one letter of the source."
+    "**Try this**: keep the stage `softmax` and move the step t from 1 to 5. The largest share "
+    "moves from the last source token to the first. Then change one letter of the source."
 )
 
 st.header("Copy, reverse, sort", anchor=False, divider="gray")
 st.markdown(
-    "Three tasks over the same letters, one small model each. The task knows from which source "
-    "token every target token is taken; the models are not given it."
+    "Three tasks over the same letters, with one small model each. The true source token of "
+    "every target token is known, but the models do not get it."
 )
 fragment(draw_alignments)()
 st.markdown(
-    "**Alignment is not dependence.** For `copy` and `reverse` a target token changes with the one "
-    "source token that it is taken from. A sorted letter is *taken from* one place (or from equal "
-    "letters), but *which* letter comes next depends on all that are not yet written: any of them, "
-    "were it smaller, would come first, as long as a smaller one may still come. So a model that "
-    "sorts has to use them all, whatever its attention at one step shows: a state of the encoder "
-    "may hold more than its own letter. For the same reason attention may lie beside the true "
-    "place and the letter still be right."
+    "**Alignment is not dependence.** For `copy` and `reverse` a target token depends on the one "
+    "source token that it comes from. A sorted letter *comes from* one place (or from equal "
+    "letters). But *which* letter is next depends on all that are not yet written. Any of them "
+    "would come first if it were smaller, as long as a smaller one is possible. So a model that "
+    "sorts has to use them all, whatever its attention at one step shows. A state of the encoder "
+    "may contain more than its own letter. For the same reason attention can miss and the letter "
+    "can still be right."
 )
 
 st.header("Self-, cross- and masked attention", anchor=False, divider="gray")
 st.markdown(
-    "The same formula three times; what differs is whose queries and keys they are, and the mask."
+    "The same formula three times. The differences are the source of queries and keys, and the "
+    "mask."
 )
 fragment(draw_maps)()
 
@@ -90,5 +91,5 @@ draw_in_code(
     "truth = truth_of(small.experiment.generator, source)\n"
     "attention = write_known(small.model, source, truth.target).maps['cross'].pattern\n"
     "print(share_aligned(attention, truth.alignment))",
-    lead="The figures above, from a script:",
+    lead="This script prints the results above:",
 )

@@ -1,4 +1,4 @@
-"""Train: pick, press Start, watch it learn, see what it attends to."""
+"""Train: choose, press Start, watch the model learn, see what it attends to."""
 
 from attnlab.ui.core.session import session_run
 from attnlab.ui.core.shell import ensure_shell

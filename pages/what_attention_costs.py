@@ -1,4 +1,4 @@
-"""What attention costs: parameters, time and memory against length, and a cache's worth."""
+"""What attention costs: parameters, time and memory by length, and the benefit of a cache."""
 
 import streamlit as st
 
@@ -11,48 +11,47 @@ ensure_shell()
 st.title("What attention costs", anchor=False)
 st.markdown(
     "Attention compares every token with every other: n² scores for n tokens. Its parameters do "
-    "not grow with that, its time and memory do. Below, the parameters of every family are "
-    "counted, and time and memory are measured on the machine that serves this page."
+    "not grow with n, but its time and memory do. Below, parameters of every family are counted, "
+    "and time and memory are measured on the machine that serves this page."
 )
 settings = read_settings()
 
 st.header("Parameters", anchor=False, divider="gray")
 st.markdown(
-    "A family that has weights of its own for every position grows with the length; one that "
-    "shares them among positions does not. Of attention and the transformer, only a learned "
-    "positional encoding grows, by one vector a position."
+    "A family with separate weights for every position grows with the length; one that shares "
+    "them among positions does not. In attention and the transformer, only a learned positional "
+    "encoding grows, by one vector per position."
 )
 draw_parameters(settings)
 st.markdown(
-    "**Try this**: compare `mlp` and `gru` at the two ends of the chart; then choose another "
+    "**Try this**: compare `mlp` and `gru` at the two ends of the chart. Then choose another "
     "positional encoding on Train, and see the line of `attention` become flat."
 )
 
 st.header("Time and memory", anchor=False, divider="gray")
 st.markdown(
-    "The scores need not all be there at once. A softmax can be summed chunk by chunk, if every "
-    "chunk's sums are scaled to the largest score seen so far (Rabe and Staats 2021). With chunks "
-    "of about √n queries and √n keys, the scores that are in memory at one time are n instead of "
-    "n²; their number in all, and so the growth of the time, stays. The transformer has it as "
-    "the option `attention`."
+    "The scores need not be in memory at the same time. A softmax can be summed in chunks, if "
+    "every chunk's sums are scaled to the largest score so far (Rabe and Staats 2021). With "
+    "chunks of about √n queries and √n keys, only n instead of n² scores are in memory at a "
+    "time. Their total number, and so the growth of the time, is unchanged. In the transformer "
+    "this is the option `attention`."
 )
 draw_attention()
 st.markdown(
     "**Try this**: the pass `forward and gradient`. Plain attention keeps its patterns for the "
-    "way back; chunked attention computes each chunk a second time instead."
+    "backward pass; chunked attention computes each chunk again instead."
 )
 
 st.header("Generation with a cache", anchor=False, divider="gray")
 st.markdown(
-    "Under a causal mask, later tokens change nothing at earlier positions. So their keys and "
-    "values can be kept: the next token then takes one row's query against the kept keys, n "
-    "scores a head and layer instead of n²."
+    "Under a causal mask, later tokens change nothing at earlier positions, so their keys and "
+    "values can be kept. The next token then compares one query with the kept keys: n scores per "
+    "head and layer instead of n²."
 )
 draw_generation(settings)
 st.markdown(
-    "**Try this**: one layer, then several. Of the last layer only the row of the next token is "
-    "ever computed, so with a single layer recomputing has no n² scores to begin with, only keys "
-    "and values of n rows."
+    "**Try this**: one layer, then several. Only the last row of the last layer is computed. So "
+    "with a single layer recomputing has no n² scores, only keys and values of n rows."
 )
 
 draw_in_code(
@@ -71,5 +70,5 @@ draw_in_code(
     "    pass\n"
     "for cost in progress.measured:\n"
     "    print(cost.length, cost.way, 1 / cost.seconds.max(), 'tokens/s')",
-    lead="The figures above, from a script:",
+    lead="This script prints the results above:",
 )

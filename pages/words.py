@@ -1,4 +1,4 @@
-"""Glossary: what the names on the other pages mean."""
+"""Glossary: the terms used on the other pages."""
 
 import streamlit as st
 
@@ -21,30 +21,31 @@ st.markdown(
     "-log p(observed next day), in nats."
 )
 st.markdown(
-    "The **floor** is the Bayes loss: the least loss that any predictor can expect. It is the mean "
+    "The **floor** is the Bayes loss: the lowest expected loss of any predictor. It is the mean "
     "entropy of the next token given the past. The **ceiling** is the Bayes accuracy, that of "
     "always predicting the most probable next token. The expected loss of a model is the floor "
-    "plus KL(true ‖ model). A **uniform guess** gives every token the same probability, with loss "
-    "log 3 = 1.099 nats for three tokens; the **majority class** is the most common token. "
+    "plus KL(true ‖ model). A **uniform guess** gives every token the same probability, with "
+    "loss log 3 = 1.099 nats for three tokens. The **majority class** is the most common token. "
     "The share **learned** is (uniform − loss) / (uniform − floor). **Baselines** are the best "
-    "predictors that know less: the token frequencies, the last k days, or all days linearly."
+    "predictors with less information: the token frequencies, the last k days, or all days "
+    "linearly."
 )
 st.markdown(
-    "**The blog post** is “Understanding what self-attention is doing” (10 May 2023): what is "
-    "called **published** follows its code, what is called **described** its text."
+    "**The blog post** is “Understanding what self-attention is doing” (10 May 2023). Settings "
+    "called **published** follow its code, settings called **described** its text."
 )
 
 st.markdown(
-    "A **task** is a process whose sequence is a **source**, which is given, and the **target** "
-    "that is made of it. The **encoder** reads the source, the **decoder** writes the target "
-    "token after token; in **cross-attention** the queries are the decoder's and the keys the "
-    "encoder's. The **true alignment** says which source tokens a target token is taken from, the"
-    " **true dependence** which of them it changes with when the target so far stays as it is. In"
-    " training and test the decoder is given the true tokens before (**teacher forcing**); with "
-    "**scheduled sampling** training gives it some of its own. **Exact match** is the share of "
-    "targets that are right from end to end when the model writes alone. **Greedy** writing takes"
-    " the most probable token each time; a **beam** of width k keeps the k most probable "
-    "beginnings."
+    "A **task** is a process whose sequence is a given **source** and the **target** made from "
+    "it. The **encoder** reads the source, the **decoder** writes the target one token at a "
+    "time. In **cross-attention** the queries come from the decoder and the keys from the "
+    "encoder. The **true alignment** says which source tokens a target token comes from. The "
+    "**true dependence** says which of them change it while the earlier target tokens stay as "
+    "they are. In training and test the decoder reads the true earlier tokens (**teacher "
+    "forcing**). With **scheduled sampling** training replaces some of them by its own. **Exact "
+    "match** is the share of targets that are entirely correct when the model decodes alone. "
+    "**Greedy** decoding takes the most probable token each time; a **beam** of width k keeps "
+    "the k most probable beginnings."
 )
 
 st.header("Buttons of a run", anchor=False)
@@ -52,8 +53,8 @@ st.markdown(
     "**Start** (key S) trains to the last step; after a pause it is called **Continue**. "
     "**Pause** (P) stops within a tenth of a second, or after one step if that takes longer, and "
     "keeps everything. **Step** (N) pauses, then takes exactly one step. **Reset** (B) goes back "
-    "to step 0 with the same seed, and so the same data and weights; it also applies changed "
-    "settings. **New seed** (D) draws another seed and resets."
+    "to step 0 with the same seed, and so the same data and initial weights; it also applies "
+    "changed settings. **New seed** (D) draws another seed and resets."
 )
 
 _TERMS = {

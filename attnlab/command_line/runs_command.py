@@ -155,7 +155,7 @@ def _record(entry: Entry) -> dict[str, Any]:
 
 
 def _finite(figures: dict[str, float | None]) -> dict[str, float | None]:
-    """Return the numbers for JSON, which only has finite ones."""
+    """Replace numbers that are not finite, which JSON lacks, by None."""
     return {
         name: None if each is None or not math.isfinite(each) else each
         for name, each in figures.items()

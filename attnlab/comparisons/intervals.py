@@ -198,7 +198,7 @@ def widened(interval: Interval, stderr: float, level: float = LEVEL) -> Interval
 
 
 def t_quantile(level: float, degrees: float) -> float:
-    """Return how many standard errors a `level` of Student's t lies within, around 0."""
+    """Return the half-width, in standard errors, that contains a share `level` of Student's t."""
     check_level(level)
     # Imported here and below: it takes long, and only results over seeds need it.
     from scipy.special import stdtrit

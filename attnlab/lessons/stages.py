@@ -147,7 +147,7 @@ def _random_head() -> WorkedExample:
         w_key=_drawn(rng, 4, 16, 0.5),
         w_value=_drawn(rng, 4, 16, 0.5),
         lesson="Random weights, a head of width 16. Without scaling the scores have a standard "
-        "deviation of about 2, and three of the five queries give more than 80 % of their "
+        "deviation of about 2. Three of the five queries give more than 80 % of their "
         "attention to one key. Switch scaling on: no key gets more than 45 %.",
     )
 

@@ -124,7 +124,7 @@ def empty_cache(model: Transformer) -> Cache:
 
 
 def nothing_seen(options: TransformerOptions, length: int) -> KeysAndValues:
-    """Return the zeros of a layer that will see `length` positions."""
+    """Return the empty (zero) cache of one layer, with room for `length` positions."""
     return KeysAndValues(
         jnp.zeros((options.heads, length, options.d_attn)),
         jnp.zeros((options.heads, length, options.width_of_values)),

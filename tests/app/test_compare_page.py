@@ -169,7 +169,7 @@ def test_runs_are_made_once_and_read(page):
     page.button(key="compare_start").click().run()
     assert page.session_state["session"].jobs.get("comparison").wait(PATIENCE)
     page.run()
-    assert "8 of them there already" in progress(page)
+    assert "8 of them already known" in progress(page)
     compile(code(page), "in code", "exec")
 
 
@@ -201,11 +201,11 @@ def test_a_changed_choice_is_told_and_can_be_taken_back(page, monkeypatch):
     assert page.session_state["session"].jobs.get("comparison").wait(PATIENCE)
     page.number_input(key="steps").set_value(30).run()
     page.multiselect(key="vary_model").set_value([]).run()
-    assert any("choice has changed" in info.value for info in page.info)
+    assert any("selection has changed" in info.value for info in page.info)
     page.button(key="compare_back").click().run()
     assert page.number_input(key="steps").value == 20
     assert page.multiselect(key="vary_model").value == ["linear", "attention"]
-    assert not any("choice has changed" in info.value for info in page.info)
+    assert not any("selection has changed" in info.value for info in page.info)
 
 
 def test_whoever_comes_from_training_finds_the_settings(app):

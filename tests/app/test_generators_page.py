@@ -161,7 +161,7 @@ def test_a_stream_that_hardly_ever_changes_has_exact_figures(page):
     page.selectbox(key="generator").select("custom").run()
     _settled(page.run())
     assert not page.error
-    assert _figures(page)["these are"] == "exact"
+    assert _figures(page)["values"] == "exact"
     # Three quarters of the days are "a", and the day before tells nearly all.
     assert _figures(page)["ceiling"] == "1.000"
     assert "| **unigram** · " in _texts(page)
@@ -177,7 +177,7 @@ def test_figures_are_stopped_and_worked_out_later(page, monkeypatch):
         page.button(key="figures_stop").click().run()
         captions = [caption.value for caption in page.caption]
         assert any("Stopped" in caption for caption in captions)
-        assert sum("it was stopped above" in caption for caption in captions) == 6
+        assert sum("stopped above" in caption for caption in captions) == 6
         assert not any("Computing" in caption for caption in captions)
     finally:
         gate.set()
@@ -195,12 +195,12 @@ def test_what_takes_long_to_enumerate_is_estimated_first(page, monkeypatch):
     # There are 3^5 beliefs.
     monkeypatch.setattr("attnlab.ui.core.figures.FEW_BELIEFS", 200)
     page.selectbox(key="generator").select("hmm").run()
-    assert _figures(_settled(page))["these are"] == "estimated"
+    assert _figures(_settled(page))["values"] == "estimated"
     page.button(key="enumerate_start").click().run()
     assert page.session_state["session"].jobs.get("enumeration").wait(_PATIENCE)
     _settled(page.run())
     exact = optimum(HiddenMarkov(), _LENGTH).final
-    assert _figures(page)["these are"] == "exact"
+    assert _figures(page)["values"] == "exact"
     assert _figures(page)["floor (nats)"] == f"{exact.nll:.3f}"
     assert not page.exception
 

@@ -207,7 +207,7 @@ def broken(folder):
 
 
 def test_a_library_that_cannot_be_opened_stops_nothing(broken, folder, app, page):
-    assert "Runs are kept in memory alone" in _words(app)
+    assert "Runs are kept in memory only" in _words(app)
     app.number_input(key="steps").set_value(2).run()
     app.button(key="run_start").click().run()
     assert app.session_state["session"].run.wait(120.0)

@@ -43,7 +43,7 @@ def made_up(part, seeds, accuracy=0.5):
 
 
 def test_it_opens_with_the_shipped_result_and_says_so(page):
-    assert captions(page).count("These figures are shipped with the program") == 3
+    assert captions(page).count("These results are shipped with the program") == 3
     made = shipped().made
     assert f"made {made.date} with attnlab {made.attnlab} and JAX {made.jax}" in captions(page)
     shown = table(page)
@@ -79,7 +79,7 @@ def test_it_shows_what_is_computed_as_it_comes_and_stops(page, monkeypatch):
         first_item(work)
         page.run()
         assert not page.button(key="published_table_stop").disabled
-        assert "computed here, as far as they are: 4 runs" in captions(page)
+        assert "computed here so far: 4 runs" in captions(page)
         assert list(table(page)["ours"])[:3] == ["0.500 ± 0.007", "0.500 ± 0.007", "–"]
         assert "- **dotmod · linear**: no result yet." in words(page)
         page.button(key="published_table_stop").click().run()
@@ -98,7 +98,7 @@ def test_what_the_library_has_is_shown_from_there(monkeypatch):
         "attnlab.ui.compare.published_runs.session_library", lambda: SessionLibrary(library, None)
     )
     page = open_page("pages/a_published_question.py")
-    assert "read from your library of runs: 80 of them" in captions(page)
+    assert "read from your library: 80 runs" in captions(page)
     assert table(page)["ours"].str.startswith("0.250").all()
     assert captions(page).count("shipped with the program") == 2
 

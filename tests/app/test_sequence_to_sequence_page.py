@@ -102,7 +102,7 @@ def test_a_hand_is_typed_clicked_and_refused_by_name(app):
     for typed, wrong in (
         ("A♦ A♦ J♦", "A♦ is in it 2 times"),
         ("A♦ 2♠ J♦", "2♠"),
-        ("A♦ Q♣ J♦ J♣", "Take 1 away"),
+        ("A♦ Q♣ J♦ J♣", "Remove 1"),
     ):
         app.text_input(key="hand_text_0").set_value(typed).run()
         assert "`hand`" in words(app)
@@ -179,7 +179,7 @@ def test_ways_of_writing_and_the_exact_match(app):
     app.slider(key="table_temperature").set_value(2.0).run()
     assert table(app) != greedy
     app.selectbox(key="table_way").select("beam").run()
-    found = next(each.value for each in app.markdown if "the beam found" in each.value)
+    found = next(each.value for each in app.markdown if "found by beam search" in each.value)
     log_probs = [float(line.split("|")[2]) for line in found.splitlines()[2:]]
     assert log_probs == sorted(log_probs, reverse=True)
     assert np.exp(log_probs).sum() <= 1.01

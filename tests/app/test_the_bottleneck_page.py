@@ -25,7 +25,7 @@ def test_every_part_is_there_and_says_what_it_shows(page):
     assert all(chart.proto.alt for chart in page.get("vega_lite_chart"))
     assert not page.error
     words = texts(page)
-    assert "Of hands of 10 cards, a state of width 128 alone lays **" in words
+    assert "Hands of 10 cards: a state of width 128 alone sorts **" in words
     assert "points (" in words
     assert "33.9" in latex(page)
     compile(code(page), "in code", "exec")

@@ -81,7 +81,7 @@ def test_a_family_whose_controls_cannot_be_is_named(page):
     page.session_state["gru_hidden_size"] = 10_000
     page.run()
     assert not page.exception
-    assert page.caption[0].value.endswith("Not possible, and so by default: gru.")
+    assert page.caption[0].value.endswith("Not possible, so with defaults: gru.")
 
 
 def test_attention_is_measured(page, monkeypatch):
@@ -90,7 +90,7 @@ def test_attention_is_measured(page, monkeypatch):
     words = texts(page)
     assert "From 64 to 128, **plain** takes **4 (4 to 4)** times as long" in words
     assert "and **4** times the memory" in words
-    assert "**2 (2 to 2)** times as long as plain and **1/20** of its memory" in words
+    assert "**2 (2 to 2)** times as long as plain attention and **1/20** of its memory" in words
     assert len(charts(page)) == 3
     page.select_slider(key="cost_d_attn").set_value("64").run()
     assert any("Settings changed" in info.value for info in page.info)
@@ -99,7 +99,7 @@ def test_attention_is_measured(page, monkeypatch):
 def test_generation_is_measured(page, monkeypatch):
     monkeypatch.setattr(_GENERATION, lambda *_, **__: iter([GENERATION]))
     finish(page, "generation_cost")
-    assert "At 64, the cache makes tokens **10 (10 to 10)** times as quickly" in texts(page)
+    assert "At 64, generation with the cache is **10 (10 to 10)** times as fast" in texts(page)
     # Three heads of the first preset, with keys and values of 8.
     assert f"= {3 * 64 * 16:,} numbers of 4 bytes" in texts(page)
     # What was measured stays so, whatever the controls say since.

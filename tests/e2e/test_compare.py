@@ -21,7 +21,7 @@ def test_settings_are_compared_brushed_and_a_run_is_opened(new_page, server):
         drawn = page.locator(f".st-key-chart_compare_{chart} .marks")
         drawn.scroll_into_view_if_needed()
         expect(drawn).to_be_visible()
-    expect(size).to_contain_text("8 there already")
+    expect(size).to_contain_text("8 already known")
 
     # Around the upper half of the last axis, which is the accuracy.
     drawn = page.locator(".st-key-chart_compare_parallel .marks")

@@ -41,7 +41,7 @@ def test_every_head_of_a_transformer_is_shown(new_page, server):
     train.wait_for("idle")
     # A family of which no bound is known has none claimed.
     expect(train.part("verdict")).to_contain_text("Best possible from 6 days")
-    expect(train.part("verdict")).not_to_contain_text("no loss is below")
+    expect(train.part("verdict")).not_to_contain_text("cannot beat")
     train.press("start")
     train.wait_for("done")
     assert "Attention patterns of layer 1, 6 days." in _said(page, "chart_attention")
@@ -76,13 +76,13 @@ def test_every_head_of_a_transformer_is_shown(new_page, server):
     page.get_by_role("button", name="Replace each head").click()
     panel = page.locator(".st-key-edits_panel")
     expect(panel).to_contain_text("done: 100%", timeout=_PATIENCE)
-    first = "Mean attention patterns of all 6 heads, the one first whose removal costs most."
+    first = "Mean attention patterns of all 6 heads, by cost of removal."
     _assert_drawn(page, "chart_heads", first)
     expect(panel.get_by_role("columnheader", name="frozen")).to_have_count(2)
     # Two layers of three heads, once with the loss and once with the accuracy.
     expect(panel.get_by_text(re.compile("^layer [12], head [123]$"))).to_have_count(12)
     by_day = page.locator(".st-key-chart_by_day div[aria-label]").first
-    said = re.compile("^Loss by day. Most above its floor is day ")
+    said = re.compile("^Loss by day. Furthest above its floor is day ")
     expect(by_day).to_have_attribute("aria-label", said, timeout=_PATIENCE)
 
 

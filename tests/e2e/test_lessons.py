@@ -69,7 +69,7 @@ def test_softmax_scaling_is_turned(new_page, server):
     expect(page).to_have_url(re.compile(r"[?&]width=256"))
     for name, largest in (
         ("8 × the vector", "0.8000"), ("one impossible", "0.6652"), ("huge", "0.7311"),
-        ("all alike", "0.1250"), ("the vector", "0.2872"),
+        ("all equal", "0.1250"), ("the vector", "0.2872"),
     ):  # fmt: skip
         page.get_by_role("button", name=name, exact=True).click()
         expect(_metric(page, "largest weight")).to_have_text(largest)
@@ -144,9 +144,7 @@ def test_own_points_are_in_the_address_while_they_are_few(new_page, server):
             "text => new URLSearchParams(location.search).get('own_points') === text",
             arg=points(count) if is_kept else None,
         )
-        expect(page.get_by_text("Too many points for the address")).to_have_count(
-            0 if is_kept else 1
-        )
+        expect(page.get_by_text("do not fit into the address")).to_have_count(0 if is_kept else 1)
     page.reload()
     expect(field).to_have_value(points(8))
 

@@ -64,7 +64,7 @@ def test_an_old_link_sets_the_controls_and_a_bad_one_is_explained(new_page, serv
     assert _address(train) == to_query(from_query(FROZEN[3]["query"]).experiment)
     bad = {"v": "1", "d_attn": "1000", "mask": "<b>all</b>", "nose": "1"}
     train = _open(train.page, server, bad)
-    notice = train.message("Not everything in the link was understood")
+    notice = train.message("Some of the link was not understood")
     for text in ("d_attn", "more than the cap of 128", "<b>all</b>", "nose"):
         expect(notice).to_contain_text(text)
     train.wait_for("idle")

@@ -166,7 +166,7 @@ def _texts(svg: bytes) -> str:
 def _take_chart(train: TrainPage, name: str, kind: str = "svg") -> bytes:
     train.choose("picture", name)
     # The buttons of the earlier chart have no file any more until this is drawn.
-    expect(train.part("pictures")).to_contain_text(f"“{name}” with its current data")
+    expect(train.part("pictures")).to_contain_text(f"“{name}” as you see it")
     train.settle()
     return _take(train, f"picture_{kind}")
 

@@ -56,7 +56,7 @@ FINDINGS = {
         "loss", Experiment(training=Training(loss="published"), length=4)
     ),
     "read out at day": ("readout", Experiment(training=Training(readout="first"), length=4)),
-    "order of the days is invisible": (
+    "does not see the order of the days": (
         "position",
         Experiment(
             generator=Recall(days=(1, 2)), model=AttentionOptions(position=NoPosition()), length=4

@@ -127,18 +127,18 @@ def _marks(shown):
 def test_too_many_cells_become_pictures_and_a_single_head_never(shown, are_pictures):
     assert ("image" in _marks(shown)) == are_pictures
     how = VIEWS[shown.choice.view].how(shown)
-    assert ("One pixel a cell" in how) == are_pictures
+    assert ("One pixel per cell" in how) == are_pictures
 
 
 def test_of_a_task_the_framed_row_is_that_of_the_last_target_token():
     training = Training(readout="first", loss="next", data="fresh", test_size=100)
     shown = _shown("attention", 1, layers=1, length=7)
-    assert "framed one makes the prediction" in VIEWS["attention"].how(shown)
+    assert "framed row makes the prediction" in VIEWS["attention"].how(shown)
     experiment = Experiment(generator=Reverse(source_length=4), training=training)
     snapshot = dataclasses.replace(shown.snapshot, experiment=experiment)
     shown = shown._replace(snapshot=snapshot)
     how = VIEWS["attention"].how(shown)
-    assert "framed one predicts the last target token, as those from token 4 on predict one" in how
+    assert "framed row predicts the last target token; each row from token 4 on predicts one" in how
     table = VIEWS["attention"].drawing(shown, height=330).tables["table"]
     assert set(table["query_day"][table["number"] != ""]) == {"7"}
 

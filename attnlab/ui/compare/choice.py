@@ -1,4 +1,4 @@
-"""What is compared: the controls, named comparisons, what settings are called, and the address."""
+"""The choice of a comparison: its controls, named comparisons, labels, and the address."""
 
 from collections.abc import Mapping, Sequence
 
@@ -35,18 +35,18 @@ from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.link_bar import OwnParameters
 from attnlab.ui.core.outside import draw_error
 
-# Names of parts say by themselves what they are.
+# Their values are clear without the option's name.
 _SPEAKING = (PRESET, "generator", "model")
 
 
 def option_label(name: str) -> str:
-    """What an option is called on screen."""
+    """Return the label of an option on screen."""
     kinds = parts_with(name)
     return label_of(name, options_of(kinds[0])[name]) if kinds else name
 
 
 def setting_labels(rows: Sequence[Row]) -> tuple[str, ...]:
-    """A short name for every row, from the options that differ."""
+    """Return a short name for every row, made of the options that differ."""
     names = differing_options(rows)
     found = [_label(row, names) for row in rows]
     return tuple(
@@ -66,24 +66,24 @@ def _label(row: Row, names: Sequence[str]) -> str:
 
 
 def plain_label(name: str) -> str:
-    """What an option is called, without its unit."""
+    """Return the label of an option without its unit."""
     return option_label(name).partition(" (")[0]
 
 
 SEEDS, MORE, PRESET_KEY = "compare_seeds", "compare_more", "compare_preset"
-# Those that are always there, in their order.
+# Options that always have a control, in their order.
 FIRST = ("generator", "model", "length", "d_attn")
 
 
 def key_of(name: str) -> str:
-    """The key of the control of an option's alternatives."""
+    """Return the key of the control for an option's alternatives."""
     return f"vary_{name}"
 
 
 def choices_of(name: str) -> tuple[str, ...]:
-    """What an option may be, where it is one of few; else nothing.
+    """Return the possible values of an option, or nothing if it can have any value.
 
-    Options of several parts may have one name: those that any of them allows.
+    Where several parts have an option of that name, return the values that any of them allows.
     """
     if name == "preset":
         return tuple(PRESETS)
@@ -96,7 +96,7 @@ def _texts_of(spec: Option) -> tuple[str, ...]:
 
 
 def further_options(base: Experiment) -> tuple[str, ...]:
-    """The names of the other options that the chosen parts have, and `preset`."""
+    """Return the names of the other options of the chosen parts, and `preset`."""
     chosen = [
         ALL_MODELS[name] for name in _values("model") or (base.model.name,) if name in ALL_MODELS
     ]
@@ -110,7 +110,7 @@ def further_options(base: Experiment) -> tuple[str, ...]:
 
 
 def varied() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The options that have alternatives, with these."""
+    """Return the options that have alternatives, with these."""
     names = (*FIRST, *st.session_state.get(MORE, ()))
     return tuple((name, values) for name in names if (values := _values(name)))
 
@@ -121,7 +121,7 @@ def _values(name: str) -> tuple[str, ...]:
 
 
 def seeds() -> int:
-    """How many seeds every setting is run with."""
+    """Return the number of seeds for every setting."""
     return st.session_state.get(SEEDS, default_of(Grid, "seeds"))
 
 
@@ -133,7 +133,7 @@ def choose(grid: Grid) -> None:
 
 
 def _fill(asked: Varied) -> None:
-    # Of controls that are not there the session would keep what they once said.
+    # The session would keep the values of controls that are not drawn.
     for key in [key for key in st.session_state if str(key).startswith(key_of(""))]:
         del st.session_state[key]
     for name, values in ((name, ()) for name in FIRST):
@@ -172,9 +172,9 @@ _OWN = "(own comparison)"
 
 
 def draw_choice(base: Experiment) -> Grid | None:
-    """The controls; the grid that they describe, or None where they cannot, which is told."""
+    """Draw the controls; return their grid, or None after showing why there is none."""
     _draw_presets()
-    # That of a task follows from other options.
+    # The length of a task follows from other options.
     has_own_length = base.generator.own_length() is not None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         for name in FIRST:
@@ -188,9 +188,9 @@ def draw_choice(base: Experiment) -> Grid | None:
             key=SEEDS,
             width=130,
             persist_state="session",
-            help="Runs of every setting, which differ in data, starting weights and batches. All "
-            "settings have the same seeds. They meet the same data if process, length and the "
-            "sizes of the data are equal.",
+            help="Runs of every setting, which differ in data, initial weights and batches. All "
+            "settings use the same seeds. They see the same data if process, length and data "
+            "sizes are equal.",
         )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         _draw_more(base)
@@ -207,7 +207,7 @@ def _draw_presets() -> None:
     now = varied(), seeds()
     chosen = COMPARISONS.get(st.session_state.get(PRESET_KEY, _OWN))
     if chosen is not None and (chosen.grid.options, chosen.grid.seeds) != now:
-        # To choose it again is then a change, which puts its settings back.
+        # So that choosing the same comparison again is a change, which restores its settings.
         st.session_state[PRESET_KEY], chosen = _OWN, None
     st.selectbox(
         "question",
@@ -232,7 +232,7 @@ def _apply_preset() -> None:
 
 def _draw_more(base: Experiment) -> None:
     names = further_options(base)
-    # Those of parts that are no more chosen stay, to be removed by hand.
+    # Options of parts that are no longer selected stay until the user removes them.
     st.multiselect(
         "vary also",
         list(dict.fromkeys((*names, *st.session_state.get(MORE, ())))),
@@ -241,13 +241,13 @@ def _draw_more(base: Experiment) -> None:
         placeholder="add an option",
         width=300,
         persist_state="session",
-        help="Any other option of the chosen process, model and training. Each gets a field for "
-        "its alternatives.",
+        help="Any other option of the chosen process, model and training. Each one gets a field "
+        "for its alternatives.",
     )
 
 
 def _draw_alternatives(name: str, base: Experiment) -> None:
-    """The control of the alternatives of one option; empty, it has the value of the settings."""
+    """Draw the control of one option's alternatives; if empty, the value of the settings counts."""
     choices, label = choices_of(name), option_label(name)
     if choices:
         st.multiselect(
@@ -266,12 +266,12 @@ def _draw_alternatives(name: str, base: Experiment) -> None:
         width=170,
         max_chars=500,
         persist_state="session",
-        help="Values, with commas between them; lists and tables with | between them.",
+        help="Separate values with commas; separate lists and tables with |.",
     )
 
 
 def _value_of(name: str, base: Experiment) -> str:
-    """What an option has without alternatives, for an empty control."""
+    """Return the option's value without alternatives, for an empty control."""
     if name == PRESET:
         return "none"
     value = getattr(base, name, getattr(base.model, name, getattr(base.training, name, None)))

@@ -39,7 +39,7 @@ FIGURES = {
 
 
 def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
-    """The choice of the figure, and a line for every setting."""
+    """Draw the choice of the result, and a line for every setting."""
     st.session_state[_FIGURE] = figure_shown(rows)
     figure = st.segmented_control(
         "figure",
@@ -50,7 +50,7 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
         persist_state="session",
         on_change=lambda: st.session_state.update({_CHANGED: True}),
     )
-    # What is drawn of the figure further down is outside this fragment.
+    # The charts of this result further down are outside this fragment.
     if st.session_state.pop(_CHANGED, False):
         st.rerun()
     with st.container(key="chart_compare_dots"):
@@ -67,20 +67,20 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
             + _extremes(rows, labels, figure),
         )
     st.caption(
-        f"A small dot is a run, the diamond the mean, the bar the {OF_SEEDS}. "
+        f"Small dots are runs, the diamond is the mean, the bar the {OF_SEEDS}. "
         + _reached(rows, labels, figure)
         + (
-            "Exact match is the share of the test's sources whose target is written without a "
-            "mistake, each token after those that the model itself wrote."
+            "Exact match is the share of test sources whose whole target is correct when the "
+            "model decodes it alone."
             if figure == "exact_match"
-            else "Grey dashes are predictors that need no training: a uniform guess, always the "
-            "commonest token, the best linear rule, and the best that is possible."
+            else "Grey dashes are predictors that need no training: a uniform guess, the most "
+            "common token, the best linear rule, and the best possible one."
         )
     )
 
 
 def _reached(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
-    """How many seeds reached the level, of settings of which some did and some did not."""
+    """Return how many seeds reached the level, for settings in which only some did."""
     found = zip(labels, (reached_of(row, figure) for row in rows), strict=True)
     mixed = [(label, each) for label, each in found if each and 0 < each.runs < each.n]
     told = [f"{each.runs} of {each.n} seeds of {label}" for label, each in mixed[:_MOST_TOLD]]
@@ -92,7 +92,7 @@ def _reached(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
 
 
 def figure_shown(rows: Sequence[Row]) -> str:
-    """The chosen figure if these rows have it, for what else is drawn of it."""
+    """Return the chosen result if these rows have it, for the other charts."""
     chosen = st.session_state.get(_FIGURE)
     return chosen if chosen in _figures_of(rows) else "accuracy"
 
@@ -104,7 +104,7 @@ def _figures_of(rows: Sequence[Row]) -> list[str]:
 
 
 def _extremes(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
-    """The best and the worst setting in words."""
+    """Return the best and the worst setting as text."""
     found = [(getattr(row, figure), name) for row, name in zip(rows, labels, strict=True)]
     found = sorted((each for each in found if each[0] is not None), key=lambda e: e[0].mean)
     if not found:
@@ -114,12 +114,12 @@ def _extremes(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
     return f" Lowest: {low[1]}, {say(low[0])}; highest: {high[1]}, {say(high[0])}."
 
 
-# Smaller interplays are many, and a page has room for so many bars.
+# There are many small interactions, but a page has room for only this many bars.
 _MOST_BARS = 12
 
 
 def draw_spread(rows: Sequence[Row]) -> None:
-    """A bar for every option, for what they do together, and for the seed."""
+    """Draw a bar for every option, for every interaction, and for the seed."""
     if len(rows) < 2:
         return
     st.header("What the spread is due to", anchor=False, divider="gray")
@@ -144,14 +144,14 @@ def draw_spread(rows: Sequence[Row]) -> None:
             + ".",
         )
     st.caption(
-        "The variance over all runs, divided up exactly (analysis of variance). × is what options "
-        "do together beyond what each does alone. The grey tick is about what a share would be if "
-        "options had no effect; an effect counts as real if Holm's p of its F-test is below 5 %."
+        "The variance over all runs is split exactly (analysis of variance). × is the "
+        "interaction of options. The grey tick is roughly the share by chance if options had no "
+        "effect. An effect counts as real if its F-test has p < 5 % after Holm's correction."
     )
 
 
 def _in_words(shares: Sequence[Share], names: Mapping[Share, str]) -> str:
-    """The largest share beyond chance, and the seed's."""
+    """Return the largest share beyond chance, and that of the seed."""
     seed = shares[-1]
     real = [each for each in shares[:-1] if each.adjusted_p <= 1 - LEVEL]
     if not real:
@@ -164,18 +164,18 @@ def _in_words(shares: Sequence[Share], names: Mapping[Share, str]) -> str:
     return f"{most} Seeds explain {shares[0]} of the spread, the options {shares[1]}."
 
 
-# As many as have colours of their own.
+# One for each distinct colour.
 _MOST, _AT_FIRST, _HEIGHT = 7, 5, 360
 _CHOSEN = "compare_curves"
 _MEASURES = {"loss": "loss", "gap": "loss − floor", "accuracy": "accuracy"}
 
 
 def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
-    """The tests during training as bands, of a few settings at a time."""
+    """Draw the test results during training as bands, of a few settings at a time."""
     drawable = {label: row for label, row in zip(labels, rows, strict=True) if row.finished}
     if not drawable:
         return
-    # Another comparison has other settings.
+    # Each comparison has its own settings.
     chosen = [label for label in st.session_state.get(_CHOSEN, ()) if label in labels]
     st.session_state[_CHOSEN] = chosen or list(labels[:_AT_FIRST])
     st.header("Learning curves", anchor=False, divider="gray")
@@ -198,7 +198,7 @@ def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
         )
     shown = [label for label in labels if label in chosen and label in drawable]
     if not shown:
-        st.caption("No run of these settings has ended yet.")
+        st.caption("No run of these settings has finished yet.")
         return
     few = [drawable[label] for label in shown]
     last = [f"{label} {row.nll.mean:.3f}" for label, row in zip(shown, few, strict=True)]
@@ -215,11 +215,11 @@ def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
                 height=_HEIGHT,
             ),
             name=f"{_MEASURES[measure].capitalize()} during training",
-            alt=f"The {_MEASURES[measure]} in tests during training, {len(shown)} settings. "
-            f"Mean loss at the end, in nats: {', '.join(last)}.",
+            alt=f"The {_MEASURES[measure]} during training, {len(shown)} settings. Mean loss at "
+            f"the end, in nats: {', '.join(last)}.",
         )
     st.caption(
-        f"A strong line is the mean over seeds, a thin line one seed. The band is the {OF_SEEDS}; "
-        "it takes three seeds. Grey dashes: the best possible and a uniform guess, where all "
+        f"Thick lines are means over seeds, thin lines single seeds. Bands are the {OF_SEEDS}; "
+        "they need three seeds. Grey dashes: the best possible and a uniform guess, if all "
         "settings share them."
     )

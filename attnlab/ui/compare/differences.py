@@ -1,4 +1,4 @@
-"""Differences between two settings, and what keeps a setting from the best possible loss."""
+"""Differences between two settings, and what separates a setting from the best possible loss."""
 
 from collections.abc import Sequence
 
@@ -18,12 +18,12 @@ from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.uncertainty import OF_SEEDS, caution_text, interval_text, unseen_text
 
 _FIRST, _SECOND, _ALL = "compare_first", "compare_second", "all others"
-# Of which less is better.
+# Lower is better for these.
 _LOSSES = ("nll",)
 
 
 def draw_differences(rows: Sequence[Row], labels: Sequence[str]) -> None:
-    """One setting against another, or against all others."""
+    """Draw one setting against another, or against all others."""
     named = {label: row for label, row in zip(labels, rows, strict=True) if len(row.finished) > 1}
     if len(named) < 2:
         return
@@ -36,7 +36,7 @@ def draw_differences(rows: Sequence[Row], labels: Sequence[str]) -> None:
     chosen = others if second == _ALL else [second]
     pairs = {label: (named[first], named[label]) for label in chosen}
     pairs = {label: pair for label, pair in pairs.items() if len(common_seeds(*pair)) > 1}
-    # Whatever is chosen was chosen after looking at all of them.
+    # Any pair was chosen after looking at all of them.
     among = len(named) * (len(named) - 1) // 2
     try:
         found = compare_all(list(pairs.values()), figure, among=among)
@@ -114,20 +114,23 @@ def _said(p: float) -> str:
 
 def _draw_caption(first: str, found: Sequence[Comparison], figure: str) -> None:
     if not found:
-        st.caption("A difference takes two seeds that both settings have finished.")
+        st.caption("A difference needs two seeds that both settings have finished.")
         return
-    less = "less is better" if figure in _LOSSES else "more is better"
+    less = "lower is better" if figure in _LOSSES else "higher is better"
     words = (
         f"A paired t-test over seeds; ± is half of the {LEVEL:.0%} interval of the mean "
-        f"difference, and {less}. Seeds count as spread by the tests' own error or more. "
+        f"difference, and {less}. The spread of the seeds is taken to be at least the tests' own "
+        "error. "
     )
     if (among := found[0].among) > 1:
         words += (
-            f"The verdict goes by p corrected for all {among} pairs of settings here (Bonferroni), "
-            "since you may have chosen this one for its size. "
+            f"The verdict uses p corrected for all {among} pairs of settings (Bonferroni), since "
+            "you may have chosen this pair for its size. "
         )
     few = min(each.difference.n for each in found)
-    words += f"“Within the noise”: seeds alone may well make such a difference. {unseen_text(few)}"
+    words += (
+        f"“Within the noise”: seeds alone could well cause such a difference. {unseen_text(few)}"
+    )
     st.caption(words)
 
 
@@ -135,9 +138,12 @@ _NOT_KNOWN = "not known by itself"
 
 
 def draw_gaps(rows: Sequence[Row], labels: Sequence[str]) -> None:
-    """A table of the parts, in a panel: what they rest on may take a while to work out."""
+    """Draw a table of the parts, in a panel, since computing them may take a while."""
     panel = st.expander(
-        "The gap, taken apart", key="compare_gaps", on_change="rerun", icon=":material/splitscreen:"
+        "Where the remaining loss comes from",
+        key="compare_gaps",
+        on_change="rerun",
+        icon=":material/splitscreen:",
     )
     if not panel.open:
         return
@@ -147,7 +153,7 @@ def draw_gaps(rows: Sequence[Row], labels: Sequence[str]) -> None:
 
         if left := sum(not is_known(reachable_by, each) for each in experiments):
             st.caption(
-                f":material/hourglass_top: Computing what the families can express: {left} "
+                f":material/hourglass_top: Computing what the model families can express: {left} "
                 f"of {len(experiments)} left …"
             )
             return
@@ -163,16 +169,15 @@ def _draw_table(finished: Sequence[tuple[Row, str]], rows: Sequence[Row]) -> Non
         column_config={
             name: st.column_config.TextColumn(width=200) for name in ("setting", *PARTS)
         },
-        alt=f"The gaps of {len(cells)} settings, taken apart.",
+        alt=f"Parts of the remaining loss of {len(cells)} settings.",
     )
     st.caption(
-        f"In nats: loss − floor as a sum of {'; '.join(PARTS.values())}. ± is half of the "
-        f"{OF_SEEDS}. Where parts are not known by themselves, the last of them has their sum. "
-        "The family's part is known where its best model can be worked out, as of the linear one; "
-        f"elsewhere it has a lower and an upper bound, each with {LEVEL:.0%}, the upper one by the "
-        "family's best run. What "
-        "the training set could not tell is known where the same setting was run with fresh "
-        "sequences, too: vary `data`."
+        f"In nats: loss − floor is the sum of {'; '.join(PARTS.values())}. ± is half of the "
+        f"{OF_SEEDS}. Where parts cannot be separated, the last one shows their sum. The family's "
+        "part is exact where its best model can be computed, as for the linear one. Elsewhere it "
+        f"has a lower and an upper bound (the family's best run), each at {LEVEL:.0%}. To measure "
+        "the effect of limited data, vary `data`: the same setting is then also run with fresh "
+        "sequences."
     )
 
 

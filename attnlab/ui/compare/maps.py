@@ -1,4 +1,4 @@
-"""A figure against two options, and every setting as a line through all of them."""
+"""A result against two options, and every setting as a line through all options."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,11 +26,11 @@ from attnlab.ui.core.page_charts import draw_chart
 
 _PARALLEL_HEIGHT = 340
 _FEWEST_LINES, _MOST_TOLD = 3, 6
-_FROM_GUESS_TO_BEST = "a uniform guess to the best that is possible."
+_FROM_GUESS_TO_BEST = "a uniform guess to the best possible."
 
 
 def draw_maps(rows: Sequence[Row], labels: Sequence[str]) -> None:
-    """What there is to see of two options, and of all of them, where so many are varied."""
+    """Draw the map of two options, and all options at once if there are enough."""
     names = differing_options(rows)
     if len(names) >= 2:
         _draw_two_options(rows, names)
@@ -69,9 +69,9 @@ def _draw_two_options(rows: Sequence[Row], names: Sequence[str]) -> None:
         )
     others = [option_label(name) for name in names if name not in (across, down)]
     st.caption(
-        "How to read it: a cell is the mean over seeds"
+        "How to read it: each cell is the mean over seeds"
         + (f", and over {', '.join(others)}" if others else "")
-        + ". The colours reach from "
+        + ". Colours range from "
         + ("0 to 1." if figure == "exact_match" else _FROM_GUESS_TO_BEST)
     )
 
@@ -106,7 +106,7 @@ def _ordered(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _domain(rows: Sequence[Row], figure: str) -> tuple[float, float]:
-    """From a uniform guess to the best possible, of all processes there are."""
+    """Return the range from a uniform guess to the best possible, over all processes."""
     known = [row.references for row in rows if row.references is not None]
     if figure in ("learned", "exact_match") or not known:
         return 0.0, 1.0
@@ -144,9 +144,9 @@ def _draw_all_options(rows: Sequence[Row], labels: Sequence[str], names: Sequenc
             selection_mode=BRUSH,
         )
     st.caption(
-        "How to read it: a line is a setting; the axes at the right are what came of it, mean over "
-        "seeds. Draw a box over one or more axes: the lines that pass through it on each of them "
-        "stay strong. A double click takes it away."
+        "How to read it: each line is a setting; the axes at the right are its results, mean "
+        "over seeds. Draw a box over one or more axes to highlight the lines that pass through "
+        "it. Double-click to remove it."
     )
     inside = [label for label, is_lit in zip(labels, lit, strict=True) if is_lit]
     if len(inside) < len(rows):

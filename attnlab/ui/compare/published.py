@@ -1,4 +1,4 @@
-"""The published comparison: the post's table, the ladders of switches, the other models."""
+"""The published comparison: the post's table, the ladders of switches, other models."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -36,12 +36,12 @@ from attnlab.ui.core.uncertainty import (
 )
 
 _DOTS = (
-    f"A small dot is a run, the diamond the mean of a row, the bar the {OF_SEEDS}. Grey dashes are "
-    "predictors that need no training; the best possible one is at the ceiling."
+    f"Small dots are runs, the diamond is the mean of a row, the bar the {OF_SEEDS}. Grey dashes "
+    "are predictors that need no training; the best possible one is at the ceiling."
 )
-# Mean shares of what can be learned.
+# Mean shares learned.
 _ABLE, _FAR = 0.9, 0.5
-# What the rows of the ladder are called: the switch and its number.
+# The labels of the ladder's rows: the switch and its number.
 _SAYS = {
     switch.preset: f"{number}  {switch.says}"
     for process in SWITCHED
@@ -87,7 +87,7 @@ def _choose_process(label: str, processes: Sequence[str], key: str) -> str:
 
 
 class _Figure(NamedTuple):
-    """What the dot plots of some rows are drawn from."""
+    """The data for the dot plots of some rows."""
 
     labels: tuple[str, ...]
     tables: tuple[pd.DataFrame, ...]
@@ -111,9 +111,9 @@ def _draw_table(rows: Rows) -> None:
         draw_chart(
             published_chart(*tables, published_table(rows), labels=labels),
             name="The published table",
-            alt="Test accuracy of each row: our runs, the post's figures, the ceiling. " + words,
+            alt="Test accuracy of each row: our runs, the post's results, the ceiling. " + words,
         )
-    st.caption(f"How to read it: {_DOTS} Open marks are the post's figures, one run each.")
+    st.caption(f"How to read it: {_DOTS} Open marks are the post's results, one run each.")
     _draw_verdicts(rows, labels, published=True)
     found = differences(rows)
     said = []
@@ -124,7 +124,7 @@ def _draw_table(rows: Rows) -> None:
     if said:
         st.markdown(
             "**Linear minus attention**, in accuracy, paired by seed with the same data, ± half "
-            f"of the 95 % interval, {len(found)} comparisons at once: {'; '.join(said)}."
+            f"of the 95 % interval, corrected for {len(found)} comparisons: {'; '.join(said)}."
         )
 
 
@@ -136,7 +136,7 @@ def _draw_ladder(rows: Rows, process: str) -> None:
         draw_chart(
             climb_chart(*tables, labels=labels),
             name=f"One switch at a time, {process}",
-            alt=f"Test accuracy on {process}, one switch more in every row. {words}",
+            alt=f"Test accuracy on {process}, with one more switch in every row. {words}",
         )
     pairs = zip(labels, rows, strict=True)
     gains = (f"{label} {row.gain.difference.mean:+.3f}" for label, row in pairs if row.gain)
@@ -147,9 +147,9 @@ def _draw_ladder(rows: Rows, process: str) -> None:
             alt=f"What each switch adds to the accuracy on {process}. {'; '.join(gains)}",
         )
     st.caption(
-        f"How to read it: each row keeps the switches above it. {_DOTS} At the right is what a "
-        "switch adds, paired over seeds; grey where seeds alone may make such a difference, all "
-        "switches of the process taken together (Holm)."
+        f"How to read it: each row keeps the switches above it. {_DOTS} At the right: what a "
+        "switch adds, paired over seeds. Grey: seeds alone could cause such a difference (Holm, "
+        "all switches of the process)."
     )
     if (whole := whole_gain(rows)) is not None:
         change = whole.difference
@@ -185,8 +185,8 @@ def _draw_zoo(every_row: Rows, process: str) -> None:
             alt=f"Test accuracy of each family on {process}. {words}",
         )
     st.caption(
-        "At the left: (uniform guess − loss) / (uniform guess − floor). 100% is the best possible; "
-        f"a mean above it is luck of the tests, within the interval of the table. {_DOTS}"
+        "At the left: (uniform guess − loss) / (uniform guess − floor). 100% is the best "
+        f"possible; means may slightly exceed it by test noise. {_DOTS}"
     )
     if words := families_in_words(every_row):
         st.markdown(words)
@@ -194,7 +194,7 @@ def _draw_zoo(every_row: Rows, process: str) -> None:
 
 
 def _draw_verdicts(rows: Rows, labels: Sequence[str], *, published: bool = False) -> None:
-    """Draw a list of verdicts and a table; with the post's figures if `published`."""
+    """Draw a list of verdicts and a table, with the post's results if `published`."""
     pairs = list(zip(rows, labels, strict=True))
     st.markdown(
         "\n".join(f"- **{label}**: {row.verdict or 'no result yet.'}" for row, label in pairs)
@@ -230,7 +230,7 @@ def _short_label(row: PublishedRow) -> str:
 
 
 def _extremes(rows: Rows) -> str:
-    """Say where least and most is learned."""
+    """Return where least and most is learned."""
     known = sorted(
         (row for row in rows if row.row.learned is not None), key=lambda row: row.row.learned.mean
     )
@@ -242,7 +242,7 @@ def _extremes(rows: Rows) -> str:
 
 
 def families_in_words(rows: Sequence[PublishedRow]) -> str:
-    """Say which families learn the processes that combine days, and which do not."""
+    """Return as text which families learn the processes that combine days, and which do not."""
     learned: dict[str, list[float]] = {}
     for row in rows:
         if row.process in SWITCHED and row.row.learned is not None:

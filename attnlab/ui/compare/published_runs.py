@@ -1,4 +1,4 @@
-"""The runs of a part of the published comparison: started, watched, stopped, and their source."""
+"""The runs of a part of the published comparison: start, progress, stop and source."""
 
 from collections.abc import Callable
 from functools import partial
@@ -38,7 +38,7 @@ def draw_start(part: Part) -> None:
             key=f"{name}_seeds",
             width=130,
             persist_state="session",
-            help="Runs of every setting, which differ in data, starting weights and batches.",
+            help="Runs of every setting, which differ in data, initial weights and batches.",
         )
         plan = Plan(Grid(seeds=seeds), part.settings, runs_of(part, seeds))
         problem = _refusal(plan)
@@ -64,12 +64,12 @@ def draw_start(part: Part) -> None:
                 "cores (a rough guess); runs in the library are reused"
             )
     if problem:
-        # No fault of the reader.
+        # Not an error of the user.
         st.info(problem, icon=":material/block:")
 
 
 def _refusal(plan: Plan) -> str:
-    """Return why this server does not train that many runs, or nothing."""
+    """Return why this server does not train that many runs, or ""."""
     experiments = [setting.experiment for setting in plan.settings]
     try:
         check_comparison(experiments, limits(), seeds=plan.grid.seeds)
@@ -90,7 +90,7 @@ def _forget(part: Part) -> None:
 
 
 def draw_live(part: Part, draw: Callable[[tuple[PublishedRow, ...]], None]) -> None:
-    """Draw the rows of a part, again while its runs come."""
+    """Draw the rows of a part, and redraw them as its runs arrive."""
     work, name = _work_of(part), f"published_{part.name}"
 
     def draw_rows() -> None:
@@ -99,23 +99,23 @@ def draw_live(part: Part, draw: Callable[[tuple[PublishedRow, ...]], None]) -> N
             draw_progress(work, total=total, key=f"{name}_status")
         results, source = _results(part)
         with st.container(key=f"{name}_source"):
-            st.caption(f":material/inventory_2: These figures are {source}.")
+            st.caption(f":material/inventory_2: These results are {source}.")
         draw(rows_of(part, results, references=shipped().references_of))
 
     draw_while(lambda: work is not None and work.state().running, draw_rows, key=f"{name}_live")
 
 
 def _results(part: Part) -> tuple[tuple[Result, ...], str]:
-    """Return results and their source: computed here, or all in the library, or shipped."""
+    """Return the results and their source: computed here, in the library, or shipped."""
     work, known = _work_of(part), shipped()
     if work is not None:
         results = (work.state().latest or ComparisonProgress()).results
-        return results, f"computed here, as far as they are: {len(results):,} runs"
+        return results, f"computed here so far: {len(results):,} runs"
     found = st.session_state.setdefault(_IN_LIBRARY, {})
     if part.name not in found:
         found[part.name] = _look_up(part)
     if (results := found[part.name]) is not None:
-        return results, f"read from your library of runs: {len(results):,} of them"
+        return results, f"read from your library: {len(results):,} runs"
     return shipped_results(part), (
         f"shipped with the program: {known.seeds[part.name]} seeds a row, made {known.made.date} "
         f"with attnlab {known.made.attnlab} and JAX {known.made.jax} on {known.made.machine}"

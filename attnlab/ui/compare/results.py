@@ -1,4 +1,4 @@
-"""The results of a comparison as they come, its link and its table."""
+"""The results of a comparison as they arrive, its link and its table."""
 
 from collections.abc import Sequence
 from urllib.parse import urlencode, urlsplit
@@ -26,9 +26,9 @@ from attnlab.ui.core.jobs import job_of
 
 
 def draw_results() -> tuple[Row, ...]:
-    """What is seen of the comparison that was begun last while it goes on; its rows.
+    """Draw the progress and results of the last comparison; return its rows when it is at rest.
 
-    No rows while more of them come by themselves.
+    Return no rows while more of them arrive.
     """
     plan, work = begun_plan(), job_of(WORK)
     if plan is None or work is None:
@@ -46,7 +46,7 @@ def draw_results() -> tuple[Row, ...]:
 
 def _draw(plan: Plan, progress: ComparisonProgress) -> None:
     if not progress.results:
-        st.caption("The first run is drawn its data and compiled; results appear as they come.")
+        st.caption("Generating data and compiling; results appear as they arrive.")
         return
     rows = rows_of(plan, progress.results)
     labels = setting_labels(rows)
@@ -56,7 +56,7 @@ def _draw(plan: Plan, progress: ComparisonProgress) -> None:
 
 
 def draw_export(grid: Grid | None, rows: Sequence[Row]) -> None:
-    """The link to what is chosen, and the figures of what has ended."""
+    """Draw the link to the chosen comparison, and the table of finished runs."""
     panel = st.expander(
         "Link and table", key="compare_export", on_change="rerun", icon=":material/link:"
     )
@@ -64,9 +64,9 @@ def draw_export(grid: Grid | None, rows: Sequence[Row]) -> None:
         return
     with panel:
         if grid is None or grid.base is None:
-            st.info("This choice cannot run, and has no link.", icon=":material/link_off:")
+            st.info("This choice cannot run, so it has no link.", icon=":material/link_off:")
         else:
-            st.markdown("This link opens the whole comparison: settings, what is varied, seeds.")
+            st.markdown("This link opens the whole comparison: settings, varied options and seeds.")
             st.code(_address(grid), language=None, wrap_lines=True)
         if rows:
             st.download_button(

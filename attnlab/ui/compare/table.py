@@ -31,13 +31,13 @@ _OPENED = "compare_opened"
 
 
 def open_result(result: Result) -> None:
-    """Put the run in the place of the present one, which is shelved. For callbacks."""
+    """Replace the current run, which is shelved. For callbacks."""
     entry = _entry_of(result)
     opened = entry is not None
     if opened:
         opened = open_run(session_run(), session_library().library, entry.number)
     else:
-        draw_toast("This run has no model to look into. Your present run is kept.")
+        draw_toast("This run was saved without its model. Your current run is kept.")
     st.session_state[_OPENED] = opened
 
 
@@ -49,18 +49,18 @@ def _entry_of(result: Result) -> Entry | None:
 
 
 def was_opened() -> bool:
-    """Whether a run was opened just now, so that the page goes to it."""
+    """Return whether a run was just opened, so that the page should go to it."""
     return bool(st.session_state.pop(_OPENED, False))
 
 
 _REASON, _EXACT, _EACH, _CAUTION = "not finished", "exact match", "each seed", "caution"
 _REACHED = f"reached {TARGET:.0%}"
-# Those that a column as wide as its heading would cut off.
+# A column as wide as its heading would cut off their values.
 _WIDE = ("accuracy", _EXACT, "loss (nats)", "learned", f"steps to {TARGET:.0%}")
 
 
 def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
-    """A row a setting, of which `wanted` runs are asked for; below it what a chosen one offers."""
+    """Draw a row for each setting, of `wanted` runs each, and the actions on the selected one."""
     names = differing_options(rows)
     table = pd.DataFrame([_cells(row, names, wanted) for row in rows])
     table = table.drop(columns=[name for name in (_REASON, _CAUTION) if not table[name].any()])
@@ -80,16 +80,15 @@ def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
         alt=f"The comparison as a table, {len(rows)} settings.",
     )
     st.caption(
-        f"Means over seeds, ± half of the {OF_SEEDS}; n: finished runs. "
-        f"`each seed`: its {_each_figure(rows)[1]}. `{_REACHED}`: seeds that reached {TARGET:.0%} "
-        f"of {_each_figure(rows)[2]} at the end, within the error of their test, and the "
-        f"{LEVEL:.0%} interval of that share (Wilson's). {unseen_text(wanted)}"
+        f"Means over seeds, ± half of the {OF_SEEDS}. n: finished runs. `each seed`: its "
+        f"{_each_figure(rows)[1]}. `{_REACHED}`: seeds whose last test reached {TARGET:.0%} of "
+        f"{_each_figure(rows)[2]} within its error, and the {LEVEL:.0%} Wilson interval of that "
+        f"share. {unseen_text(wanted)}"
     )
     st.caption(
-        "Floor and ceiling: the least loss and the greatest accuracy that any predictor can have. "
-        f"`steps to {TARGET:.0%}`: the median step of the first test with {TARGET:.0%} learned; "
-        "where no more than half of the runs came there, their number. Select a row to open one "
-        "of its runs in Inspect."
+        "Floor and ceiling: the lowest loss and the highest accuracy of any predictor. `steps to "
+        f"{TARGET:.0%}`: median steps until {TARGET:.0%} was learned, or how many runs got there "
+        "if at most half did. Select a row to open one of its runs in Inspect."
     )
     places = chosen["selection"]["rows"]
     if places and places[0] < len(rows):
@@ -118,7 +117,7 @@ def _cells(row: Row, names: Sequence[str], wanted: int) -> dict[str, str]:
 
 
 def _each_figure(rows: Sequence[Row]) -> tuple[str, str, str]:
-    """The figure that a table has of each seed, its name, and what is to be reached of it."""
+    """Return the result listed for each seed, its name, and the name of its target."""
     if any(row.exact_match is not None for row in rows):
         return "exact_match", _EXACT, "the targets"
     return "accuracy", "accuracy", "what can be learned"
@@ -140,9 +139,9 @@ def _draw_opening(row: Row, label: str) -> None:
     results: dict[int, Result] = {run.experiment.seed: run for run in row.results}
     with st.container(horizontal=True, vertical_alignment="bottom", key="compare_opening"):
         if not results:
-            st.caption(as_message(f"{label}: no run of it was made."))
+            st.caption(as_message(f"{label}: no finished run yet."))
             return
-        # As texts: a number that another row lacks would be an error.
+        # As texts: a number that another row lacks would raise an error.
         seed = st.selectbox(
             "seed", [str(seed) for seed in results], key="compare_open_seed", width=120
         )
@@ -155,4 +154,4 @@ def _draw_opening(row: Row, label: str) -> None:
         )
         if was_opened():
             go_to(INSPECT_PAGE)
-        st.caption(as_message(f"A run of {label}. Your present run stays among the runs so far."))
+        st.caption(as_message(f"A run of {label}. Your current run stays among the past runs."))

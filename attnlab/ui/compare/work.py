@@ -1,4 +1,4 @@
-"""The comparison that the controls describe: checked, trained in a thread, and its progress."""
+"""The comparison that the controls describe: its checks, background training and progress."""
 
 import dataclasses
 import math
@@ -29,13 +29,13 @@ from attnlab.ui.core.server import limits
 from attnlab.ui.core.session import session
 from attnlab.ui.library.session_library import session_library
 
-# More would make the page slow; the command line has no such bound.
+# More runs would make the page slow; the command line has no such limit.
 _MOST_RUNS = 2_000
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """A grid, its settings, and the runs of all of them in the order of their coming."""
+    """A grid, its settings, and all their runs in the order of training."""
 
     grid: Grid
     settings: tuple[Setting, ...]
@@ -48,9 +48,9 @@ class Plan:
 
 
 def plan_of(grid: Grid, limits: Limits) -> Plan:
-    """The plan of a grid. Refused, with an `OptionError`: what a grid or the limits refuse.
+    """Return the plan of a grid; raise `OptionError` if the grid or the limits reject it.
 
-    A setting that cannot be trained is none of these: it is a row with its reason.
+    A setting that cannot be trained raises no error: its row gives the reason.
     """
     settings = math.prod(len(texts) for _, texts in grid.options)
     if settings * grid.seeds > _MOST_RUNS:
@@ -64,7 +64,7 @@ def plan_of(grid: Grid, limits: Limits) -> Plan:
             grid.options[0][0],
             ", ".join(grid.options[0][1]),
             "none of these settings can be trained",
-            f"The first says: {found[0].problem}",
+            f"The first error: {found[0].problem}",
         )
     check_comparison(possible, limits, seeds=grid.seeds)
     runs = tuple(run for setting in found for run in experiments_of(setting, grid))
@@ -72,7 +72,7 @@ def plan_of(grid: Grid, limits: Limits) -> Plan:
 
 
 def has_own_base(grid: Grid) -> bool:
-    """Whether the settings of the sidebar have no part in it."""
+    """Return whether the comparison ignores the settings of the sidebar."""
     return PRESET in dict(grid.options)
 
 
@@ -81,25 +81,25 @@ def _references(generator: AbstractGenerator, length: int) -> References:
 
 
 def references_at_hand(experiment: Experiment) -> References | None:
-    """Those of a process and length if they are there; asked for in any case."""
+    """Return the baselines of a process and length if known; if not, start computing them."""
     return figure(_references, experiment.generator, experiment.length)
 
 
 def rows_of(plan: Plan, results: tuple[Result, ...]) -> tuple[Row, ...]:
-    """A row for every setting of the plan, with what is known by now."""
+    """Return a row for every setting of the plan, with the results so far."""
     return summarise(results, plan.settings, references=references_at_hand)
 
 
-# Before that the speed of the first runs, which compile, says little of the others.
+# The first runs include compilation, so their speed says little about the others.
 _SECONDS_TO_TELL = 3.0
 
 
 class ComparisonProgress(NamedTuple):
-    """What came so far; `known` of the results were there before.
+    """The results so far; `known` of them existed before.
 
-    `share` is that of the work which is done, and `seconds_left` how long the rest takes at the
-    speed so far, None before that is known. `slower` is how many times as long the runs took as was
-    thought. `problem` says why results are not kept in the library.
+    `share` is the share of work done. `seconds_left` is extrapolated from the speed so far, or
+    None. `slower` is measured time divided by estimated time. `problem` says why the library does
+    not keep results.
     """
 
     results: tuple[Result, ...] = ()
@@ -113,10 +113,10 @@ class ComparisonProgress(NamedTuple):
 def compare(
     plan: Plan, library: Library, limits: Limits, held: dict[Identity, Result]
 ) -> Iterator[ComparisonProgress]:
-    """Carry out what neither the library nor `held` has, and tell of each result as it comes.
+    """Run what neither the library nor `held` has, and yield progress after each result.
 
-    New results go into the library or, where that cannot be written, stay in `held` without their
-    models, of which there may be many. A call with the same `held` resumes.
+    New results go into the library or, if it cannot be written, into `held` without their models. A
+    call with the same `held` resumes.
     """
     unique = {identity_of(experiment): experiment for experiment in plan.experiments}
     for identity, experiment in unique.items():
@@ -153,13 +153,13 @@ def _found(experiment: Experiment, library: Library) -> Result | None:
     try:
         entry = library.find(experiment, diverged=True)
     except LibraryError:
-        # What cannot be read is made again; whether it can be kept is told then.
+        # Unreadable results are computed again; errors of writing are reported then.
         return None
     return None if entry is None else entry.result
 
 
 def _kept(result: Result, library: Library) -> tuple[Result, str]:
-    """Return the result without its model, and why the library does not keep it, or nothing."""
+    """Return the result without its model, and why the library does not keep it, or ""."""
     problem = ""
     try:
         library.keep(result)
@@ -173,13 +173,13 @@ _SLOWER, _FOUND = "comparison_slower", "comparison_found"
 
 
 def begun_plan() -> Plan | None:
-    """The comparison that was begun last."""
+    """Return the comparison that was started last."""
     job = job_of(WORK)
     return None if job is None else job.of
 
 
 def draw_start(grid: Grid | None) -> None:
-    """What the chosen comparison asks for, and the buttons."""
+    """Draw the size of the chosen comparison, and the buttons."""
     plan = problem = None
     if grid is not None:
         try:
@@ -187,7 +187,7 @@ def draw_start(grid: Grid | None) -> None:
         except OptionError as error:
             problem = error
     if begun_plan() is None and plan is not None and not _new_runs(plan):
-        # All of it is known, as after the page was loaded again.
+        # Everything is known, as after reloading the page.
         _start(plan)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         draw_job_buttons(
@@ -206,18 +206,18 @@ def draw_start(grid: Grid | None) -> None:
     if begun is None:
         st.info(
             "Choose what to vary, or a question above, then press **Compare**. Each setting is "
-            "trained with every seed; results appear as they come, and runs that were made before "
-            "are not made again.",
+            "trained with every seed. Results appear as they arrive; existing runs are reused.",
             icon=":material/play_circle:",
         )
     elif plan is not None and plan != begun:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.info(
-                "The choice has changed: **Compare** begins it. Below is the comparison before.",
+                "The selection has changed. Press **Compare** to run it; the previous results "
+                "are below.",
                 icon=":material/change_circle:",
             )
             st.button(
-                "Back to that one",
+                "Show the previous selection",
                 key="compare_back",
                 icon=":material/undo:",
                 on_click=choose,
@@ -232,21 +232,21 @@ def _start(plan: Plan | None) -> None:
 
 
 def _size(plan: Plan) -> str:
-    """How many runs, and about how long they take."""
+    """Return how many runs there are, and about how long they take."""
     runs, new = len({identity_of(each) for each in plan.experiments}), _new_runs(plan)
     told = [
         f"**{_counted(len(plan.settings), 'setting')} × {_counted(plan.grid.seeds, 'seed')} = "
         f"{_counted(runs, 'run')}**"
     ]
     if len(new) < runs:
-        told.append(f"{runs - len(new):,} there already")
+        told.append(f"{runs - len(new):,} already known")
     if new:
         slower = session().kept.get(_SLOWER)
         seconds = seconds_of(new) * (slower or 1.0)
         basis = "at the speed of the last ones" if slower else "a rough guess for this machine"
         told.append(f"about {duration(seconds)} ({basis})")
     if has_own_base(plan.grid):
-        told.append("what is not varied is as in the presets, not as in the sidebar")
+        told.append("what is not varied comes from the presets, not from the sidebar")
     return " · ".join(told)
 
 
@@ -255,14 +255,14 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _new_runs(plan: Plan) -> list[Experiment]:
-    """Those that are not known yet."""
+    """Return the runs that are not known yet."""
     runs = {identity_of(experiment): experiment for experiment in plan.experiments}
     found = _found_in_words(runs)
     return [each for identity, each in runs.items() if identity not in found]
 
 
 def _found_in_words(runs: Mapping[Identity, Experiment]) -> set[Identity]:
-    """Those that the library has, or had when they were last looked for: to read one takes long."""
+    """Return the runs found in the library; reading takes long, so runs found before are kept."""
     found: set[Identity] = session().kept.setdefault(_FOUND, set())
     try:
         library = session_library().library
@@ -270,13 +270,13 @@ def _found_in_words(runs: Mapping[Identity, Experiment]) -> set[Identity]:
             if library.find(runs[identity], diverged=True) is not None:
                 found.add(identity)
     except LibraryError:
-        # Start says what is wrong with it.
+        # Pressing Start shows the error.
         return set()
     return found & runs.keys()
 
 
 def duration(seconds: float) -> str:
-    """Seconds to one figure, in words.
+    """Return a duration with one significant digit.
 
     >>> duration(83), duration(4.2), duration(0.2), duration(7300)
     ('1 min', '4 s', 'less than a second', '2 h')
@@ -294,19 +294,19 @@ def _one_figure(value: float) -> str:
 
 
 def draw_progress(work: Job, *, total: int, key: str) -> ComparisonProgress:
-    """Draw how many of `total` runs are there, in a container of that `key`; return the runs."""
+    """Draw how many of `total` runs are known, in a container of that `key`; return the runs."""
     state = work.state()
     progress: ComparisonProgress = state.latest or ComparisonProgress()
     if progress.slower is not None:
         session().kept[_SLOWER] = progress.slower
     with st.container(key=key):
         if state.error:
-            draw_error(f"The runs ended by an error. {state.error}")
+            draw_error(f"The runs ended with an error. {state.error}")
             return progress
         word = "done" if state.done else "running" if state.running else "stopped"
         told = [f"{word}: {len(progress.results):,} of {total:,} runs"]
         if progress.known:
-            told.append(f"{progress.known:,} of them there already")
+            told.append(f"{progress.known:,} of them already known")
         if state.message:
             told.append(state.message)
         elif state.running:
@@ -314,7 +314,7 @@ def draw_progress(work: Job, *, total: int, key: str) -> ComparisonProgress:
             told.append("compiling" if left is None else f"about {duration(left)} left")
         if progress.problem:
             draw_warning(
-                f"{progress.problem} Further runs have numbers but no model.",
+                f"{progress.problem} Further runs have results but no model.",
                 icon=":material/save:",
             )
         st.progress(1.0 if state.done else min(1.0, progress.share), " · ".join(told))

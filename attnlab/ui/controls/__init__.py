@@ -1,1 +1,1 @@
-"""Controls for options, and the address that keeps what they say."""
+"""Controls for options, and the address that holds their values."""

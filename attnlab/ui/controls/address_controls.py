@@ -1,4 +1,4 @@
-"""Controls with values in the page's address, fields for numbers, and the last valid value."""
+"""Controls whose values are in the page's address, number fields, and the last valid value."""
 
 import math
 from collections.abc import Callable
@@ -16,18 +16,18 @@ _Number = TypeVar("_Number", int, float)
 def linked(
     control: Callable[..., _Value], label: str, *arguments: Any, key: str, **rest: Any
 ) -> _Value:
-    """Draw `control(label, …)` with its value as the parameter `key` of the address.
+    """Draw `control(label, …)` with its value as parameter `key` of the address.
 
-    `control` is a method of Streamlit or of a container, such as `st.slider`; choices are texts,
-    and the default is given to it, not set in the session. A value of the address that the
-    control does not take leaves the default, with a warning until the control is changed.
+    `control` is a method of Streamlit or of a container, such as `st.slider`. Choices are texts,
+    and the default is passed to the control, not set in the session. If the control does not accept
+    the address's value, it keeps its default, with a warning until the user changes it.
     """
     text = st.query_params.get(key)
-    # Streamlit drops a value that the control does not take. The address counts only for the first
-    # draw: afterwards the session has the value.
+    # Streamlit drops values that the control does not accept. The address counts only for the first
+    # draw: afterwards the session holds the value.
     asked = None if key in st.session_state else text
     if text is not None and _is_no_value(text):
-        # Bound to it, some controls would raise an error, and others be without any value.
+        # Bound to such a value, some controls would raise an error, and others would have no value.
         value = control(label, *arguments, key=key, **rest)
         st.query_params.pop(key, None)
     else:
@@ -48,17 +48,17 @@ def linked(
 
 
 def number_field(label: str, low: _Number, high: _Number, *, key: str, **rest: Any) -> _Number:
-    """Draw a field for the number that the session holds; emptied, it shows that number again.
+    """Draw a field for the number in the session; when emptied, it shows that number again.
 
-    `rest` is what `st.number_input` takes as well.
+    `rest` are other arguments of `st.number_input`.
     """
-    # What the browser puts into a field that was emptied; without it, the least number.
+    # The value the browser gives an emptied field; the default would be the minimum.
     shown = type(low)(min(max(low, st.session_state[key]), high))
     return st.number_input(label, low, high, shown, key=key, **rest)
 
 
 def or_last_good(value: _Value | None, otherwise: _Value, *, key: str) -> _Value:
-    """Return the value; if it is None, the last one that was not, or `otherwise`."""
+    """Return the value, or the last one that was not None, or `otherwise`."""
     if value is not None:
         st.session_state[key] = value
     return st.session_state.get(key, otherwise)

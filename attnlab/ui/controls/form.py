@@ -34,18 +34,18 @@ from attnlab.ui.controls.form_state import (
 )
 from attnlab.ui.core.outside import draw_error
 
-# Wider ranges are typed: a slider could not hit one value of thousands.
+# Wider ranges are number fields: a slider could not hit one of thousands of values.
 _MOST_SLIDER_VALUES = 200
-# How a control looks whose value is refused.
+# The look of a control whose value is rejected.
 _MARKED = "{ border-left: 3px solid #d9364f; padding-left: 0.5rem; }"
 
 
 def draw_form() -> Experiment | OptionError:
     """Draw the controls; return the experiment they describe, or what is wrong with it.
 
-    Those of `_at_first_sight` are seen at once, the others under “more”.
+    Those of `_at_first_sight` are visible at once, the others under “more”.
     """
-    # Two containers: “more” would be made again, and closed, if the controls above it changed.
+    # Two containers, since “more” would be recreated, and closed, if the controls above it changed.
     at_first_sight, rest = st.container(), st.container()
     with at_first_sight:
         _draw_first()
@@ -55,14 +55,14 @@ def draw_form() -> Experiment | OptionError:
 
 
 def draw_form_problem(error: OptionError) -> None:
-    """Draw why the controls describe no experiment, and mark the control that it is about."""
+    """Draw why the controls describe no experiment, and mark the control in question."""
     draw_error(f"These settings cannot run. {in_control_words(error)}")
     if control := _control_of(error):
         st.html(f"<style>.st-key-{control_key(*control)} {_MARKED}</style>")
 
 
 def in_control_words(error: OptionError) -> str:
-    """Return the message of an error, with the label of a control in place of an option's name."""
+    """Return the message of an error, with the control's label instead of the option's name."""
     control = _control_of(error)
     if control is None:
         return str(error)
@@ -73,7 +73,7 @@ def in_control_words(error: OptionError) -> str:
 
 
 def _control_of(error: OptionError) -> tuple[type, str] | None:
-    """Return the class and the name of the option that an error is about, if it has a control."""
+    """Return the class and the name of the option of an error, if it has a control."""
     name, *_ = error.name.split()
     found = (each for each in fields(Experiment, in_form) if each.name == name)
     return next(((each.owner, name) for each in found), None)
@@ -117,14 +117,14 @@ def _draw_side_by_side(controls: list[tuple[type, str]]) -> None:
 
 
 def _draw_rest() -> None:
-    """Draw all other controls: in a panel, or openly where a lesson names those that are shown."""
+    """Draw the other controls: in a panel, or openly where a lesson names the visible ones."""
     groups = {
         "Process": chosen_part(Experiment, "generator"),
         "Model": chosen_part(Experiment, "model"),
         "Training": Training,
     }
     shown = {title: _rest_of(kind) for title, kind in groups.items()}
-    # Its name is constant, since Streamlit would close a panel whose name changes.
+    # Constant name: Streamlit would close a panel whose name changes.
     has_more = any(shown.values()) and _lesson().shown is None
     panel = st.expander("more", key="more", icon=":material/tune:") if has_more else st.container()
     for title, kind in groups.items():
@@ -135,7 +135,7 @@ def _draw_rest() -> None:
 
 
 def _rest_of(kind: type) -> list[str]:
-    """Return the keys of the controls of a class and its parts that “more” shows."""
+    """Return the keys of the controls that “more” shows for a class and its parts."""
     first, hidden = _at_first_sight(), _hidden()
     found = (field[:2] for field in fields(kind, in_form) if field[:2] not in first)
     keys = [control_key(owner, name) for owner, name in found if applies(owner, name)]
@@ -143,11 +143,11 @@ def _rest_of(kind: type) -> list[str]:
 
 
 def draw_process_form() -> tuple[type[AbstractGenerator], dict[str, Any] | OptionError, int]:
-    """Draw the controls of the process: its class, its options and the length; return their values.
+    """Draw the controls of the process: class, options and length; return their values.
 
-    If an option cannot be read, the error is in place of the values. The length of a task follows
-    from its options and has no control. Options that are probabilities have none here and are left
-    out. The keys are those of the whole form, so both always show the same process.
+    If an option cannot be read, its error replaces the values. A task's length follows from its
+    options and has no control. Probabilities have no control here and are left out. The keys are
+    those of the whole form, so both show the same process.
     """
     st.subheader("Process", divider="gray")
     _draw_kind(Experiment, "generator")
@@ -167,7 +167,7 @@ def draw_process_form() -> tuple[type[AbstractGenerator], dict[str, Any] | Optio
 
 
 def probability_options(kind: type) -> tuple[str, ...]:
-    """Return the options that are a row or a table of probabilities."""
+    """Return the options that are rows or tables of probabilities."""
 
     def holds_fractions(value: Any) -> bool:
         return isinstance(value, float) or (isinstance(value, tuple) and holds_fractions(value[0]))
@@ -191,7 +191,7 @@ def _lesson() -> Lesson:
 def _draw_preset() -> None:
     chosen = PRESETS.get(st.session_state["preset"])
     if chosen is not None and not _is_but_for_the_seed(chosen.experiment, read_form()):
-        # So that choosing the preset again is a change, which restores its settings.
+        # So that choosing the same preset again is a change, which restores its settings.
         st.session_state["preset"], chosen = OWN_SETTINGS, None
     about = f" Chosen: {chosen.description}" if chosen else ""
     st.selectbox(
@@ -217,7 +217,7 @@ def _apply_preset() -> None:
 
 
 def _draw_kind(owner: type, name: str) -> None:
-    """A menu of a registry."""
+    """Draw the menu of a registry."""
     spec, key = options_of(owner)[name], control_key(owner, name)
     if key in _hidden():
         return
@@ -231,9 +231,9 @@ def _draw_kind(owner: type, name: str) -> None:
 
 
 def _draw_options(kind: type) -> bool:
-    """Draw every option of the class that is not seen at once, and what the class refuses.
+    """Draw the class's options that are under “more”, and its errors.
 
-    Return whether nothing was refused.
+    Return whether there was no error.
     """
     is_good = True
     for name, spec in options_of(kind).items():

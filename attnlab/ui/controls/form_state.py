@@ -1,4 +1,4 @@
-"""The state behind the form, which is on every page, and whether the browser has heard of it."""
+"""The state of the form on all pages, and whether the browser has received it."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -29,9 +29,9 @@ _RECEIPT, _COUNT = "receipt", "receipts_asked"
 
 
 def fill_form(experiment: Experiment, *, preset: str = OWN_SETTINGS) -> None:
-    """Set every control to the experiment. Before the controls are drawn, as in a callback.
+    """Set every control to the experiment. Call it before the controls are drawn, as in a callback.
 
-    Controls of parts that are not chosen get their defaults.
+    Controls of parts that are not selected get their defaults.
     """
     values = {
         control_key(field.owner, field.name): field.plain_value
@@ -48,8 +48,8 @@ def fill_form(experiment: Experiment, *, preset: str = OWN_SETTINGS) -> None:
 def begin_form() -> None:
     """Set the controls of a new session. In every script, before anything is drawn.
 
-    A click directly after a preset was chosen carries the values of all controls from before,
-    since the browser has not heard that they have changed. They are set again.
+    A click directly after choosing a preset carries the old values of all controls, since the
+    browser has not yet received the new ones. They are then set again.
     """
     if "generator" not in st.session_state:
         fill_form(PRESETS[FIRST_PRESET].experiment, preset=FIRST_PRESET)
@@ -61,9 +61,9 @@ def begin_form() -> None:
 
 
 def keep_form() -> None:
-    """Keep the values of all controls on the way to another page. Before anything is drawn.
+    """Keep the values of all controls when the page changes. Before anything is drawn.
 
-    Between two pages with the same controls Streamlit takes their defaults for one script.
+    Between two pages with the same controls Streamlit resets them to their defaults for one script.
     """
     _, after, _ = st.session_state[_FILLING]
     st.session_state.update({k: st.session_state[k] for k in after if k in st.session_state})
@@ -80,10 +80,10 @@ def read_form() -> Experiment | OptionError:
 
 
 def read_part(kind: type) -> Any:
-    """Return the configuration of that class that the controls describe.
+    """Return the configuration of that class as the controls describe it.
 
     Raises:
-        OptionError: for what the controls or the class refuse.
+        OptionError: If the controls or the class reject a value.
     """
     return build(kind, read_option)
 
@@ -92,7 +92,7 @@ def read_option(kind: type, name: str) -> Any:
     """Return the value of one option, its default if it has no effect, or the class of a part.
 
     Raises:
-        OptionError: for a text that is not the numbers it should be.
+        OptionError: If a text is not the numbers it should be.
     """
     spec, default = options_of(kind)[name], default_of(kind, name)
     if spec.registry is not None:
@@ -104,7 +104,7 @@ def read_option(kind: type, name: str) -> Any:
 
 
 def chosen_part(kind: type, name: str) -> type:
-    """Return the class that is chosen for an option that is itself a configuration."""
+    """Return the class that is selected for an option that is itself a configuration."""
     registry = options_of(kind)[name].registry
     if len(registry) == 1:
         return next(iter(registry.values()))
@@ -112,12 +112,12 @@ def chosen_part(kind: type, name: str) -> type:
 
 
 def in_form(field: Field) -> Iterable[type]:
-    """Return the class that the controls choose, for `fields`."""
+    """Return the class that the controls select for `fields`."""
     return (chosen_part(field.owner, field.name),)
 
 
 def applies(kind: type, name: str) -> bool:
-    """Whether an option has an effect, given the values of the others."""
+    """Return whether an option has an effect, given the values of the others."""
     if name in _OF_TASKS and not issubclass(chosen_part(Experiment, "generator"), AbstractTask):
         return False
     ruled_by, value = _RULED.get(name, (None, None))
@@ -136,27 +136,27 @@ _RULED: Mapping[str, tuple[str, str]] = {
 }
 
 
-# A click that was on its way when the script set controls or the address carries the values from
-# before. They look like a change by the user, or like the Back button. So each such setting is
-# counted. A hidden field holds the count, and the browser sends it along with every click.
+# A click on its way while the script sets controls or the address carries the old values. They look
+# like a change by the user, or like the Back button. So each setting is counted: a hidden field
+# holds the count, and the browser sends it with every click.
 
 
 def ask_for_receipt() -> int:
-    """Count a setting of controls or the address; return the count that the browser is to hear."""
+    """Count a setting of controls or the address; return the count for the browser to send back."""
     st.session_state[_COUNT] = st.session_state.get(_COUNT, 0) + 1
     return st.session_state[_COUNT]
 
 
 def is_behind(count: int | None = None) -> bool:
-    """Whether this request was sent before the browser heard of that count, or of the last."""
+    """Return whether this request was sent before the browser received that count, or the last."""
     count = st.session_state.get(_COUNT, 0) if count is None else count
     text = st.session_state.get(_RECEIPT, str(count))
     return text.isdecimal() and int(text) < count
 
 
 def draw_receipt() -> None:
-    """Draw the hidden field. Once in every script of a page, after all that asks `is_behind`."""
-    # In every script, since the last field that was drawn may never have reached the browser.
+    """Draw the hidden field. Once in every script of a page, after all calls of `is_behind`."""
+    # In every script, since the browser may never have received the last field.
     st.session_state[_RECEIPT] = str(st.session_state.get(_COUNT, 0))
     with st.container(key="unseen"):
         st.text_input("receipt", key=_RECEIPT, max_chars=9)

@@ -38,9 +38,9 @@ if (location.pathname.endsWith('%s')) {
 class OwnParameters(NamedTuple):
     """Parameters that one page has in its address besides the settings.
 
-    `are` says whether a key is one of them, `read` gives those of the page's controls, and `fill`
-    sets the controls and returns a line for each that was not understood. `clear` is called for an
-    address without any.
+    `are` tests whether a key is one of them, and `read` returns those of the page's controls.
+    `fill` sets the controls and returns a line for each that was not understood. `clear` is called
+    for an address without any.
     """
 
     are: Callable[[str], bool]
@@ -55,15 +55,15 @@ def follow_address(
     own_parameters: OwnParameters | None = None,
     first_preset: str = FIRST_PRESET,
 ) -> None:
-    """Make the controls and the address agree. First thing on every page.
+    """Make the controls and the address agree. First call of every page.
 
-    An address that is not the one last written here, because of a link or the Back button, sets the
-    controls; otherwise the controls set the address.
+    If the address changed by a link or the Back button, it sets the controls. Otherwise the
+    controls set the address.
 
     Args:
         has_own_settings: Whether the page has further parameters, bound to its controls.
         own_parameters: Further parameters that follow the page's controls.
-        first_preset: What untouched controls are set to, unless there is a link.
+        first_preset: The preset of untouched controls, unless there is a link.
     """
     begin_form()
     query = st.query_params.to_dict()
@@ -71,7 +71,7 @@ def follow_address(
     if link is None and first_preset != FIRST_PRESET and _is_untouched():
         experiment = PRESETS[first_preset].experiment
         fill_form(experiment, preset=first_preset)
-        # As if the address had them, so that one press of Back leaves a page opened by the menu.
+        # As if the address had them, so that pressing Back once leaves a page opened by the menu.
         st.session_state[_WRITTEN] = to_query(experiment)
     written: dict[str, str] = st.session_state.get(_WRITTEN, {})
     others = {key: query[key] for key in (query if link is None else link.unknown)}
@@ -119,30 +119,30 @@ def _is_untouched() -> bool:
 
 
 def _asks_for_others(asked: dict[str, str]) -> bool:
-    """Whether the user went to an address with these parameters of a page's own.
+    """Return whether the user went to an address with these parameters of the page itself.
 
-    A page opened by the menu has none yet, and the way to another page may leave an entry without.
+    A page opened by the menu has none yet, and changing pages may leave an entry without.
     """
     written = st.session_state.get(_OWN)
     return bool(asked) and asked != written and (written is None or not is_behind())
 
 
 def _asks_for_more(link: Link, written: dict[str, str]) -> bool:
-    """Whether the user went to this address, rather than that it was written here."""
+    """Return whether the user went to this address, rather than attnlab writing it."""
     if not written:
         return True
     return not is_behind() and to_query(link.experiment, link.lesson) != written
 
 
 def complete_address(page: str) -> None:
-    """Add the settings to the address of a page opened by the menu. Last thing on every page.
+    """Add the settings to the address of a page opened by the menu. Last call of every page.
 
-    Streamlit can only add to the browser's history, and Back would lead from the new entry to the
-    one without settings, which would add it again. A script of the previous page may run once more
-    on the next one, so it looks for the path of its own `page`.
+    Streamlit can only add to the browser's history: Back would lead from the new entry to the one
+    without settings, which would add it again. A script of the previous page may run once more on
+    the next one, so it checks the path of its own `page`.
     """
     if st.session_state.get(_BARE):
-        # Letters with a meaning in HTML are written as codes in an address.
+        # Characters with a meaning in HTML are percent-encoded in an address.
         st.html(
             f"<script>{_COMPLETE % (page, urlencode(st.session_state[_ALL]))}</script>",
             unsafe_allow_javascript=True,
@@ -152,8 +152,8 @@ def complete_address(page: str) -> None:
 def go_to(page: Path) -> None:
     """Go to another page, as from the menu, with the current settings of the controls.
 
-    A page that finds settings which were not written yet adds an entry to the browser's history,
-    and Back would lead to the same page without them.
+    Otherwise the page would add the settings as a new entry of the browser's history, and Back
+    would lead to the same page without them.
     """
     form = read_form()
     if not isinstance(form, OptionError):
@@ -162,12 +162,12 @@ def go_to(page: Path) -> None:
 
 
 def draw_notices() -> None:
-    """Draw what was not understood of the last link."""
+    """Draw which parts of the last link were not understood."""
     notices = st.session_state.get(_NOTICES, ())
     if notices:
         further = len(notices) - _MOST_NOTICES
         draw_warning(
-            "Not everything in the link was understood; the rest was kept.",
+            "Some of the link was not understood; the rest was kept.",
             *notices[:_MOST_NOTICES],
             *([f"{further:,} more parts have problems."] if further > 0 else []),
             icon=":material/link_off:",
@@ -175,14 +175,14 @@ def draw_notices() -> None:
 
 
 def draw_lesson() -> None:
-    """Draw the title and text of a lesson, and a button to leave it. On every page, at the top."""
+    """Draw the title and text of a lesson, and a button to leave it. At the top of every page."""
     lesson: Lesson = st.session_state.get("lesson", Lesson())
-    # Always there: an element that comes and goes would move the fragments after it.
+    # Always present: an element that comes and goes would move the fragments after it.
     place = st.container()
     if lesson == Lesson():
         return
     with place.container(border=True, key="lesson_strip"):
-        # Side by side, and below each other on a phone.
+        # In a row, or stacked on a phone.
         words, way_out = st.columns([4, 1.3])
     with words:
         if lesson.title or lesson.text:

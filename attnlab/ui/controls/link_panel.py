@@ -21,14 +21,14 @@ _HIDE, _HIDE_ALL_BUT = "hide", "hide all but"
 
 
 def fill_builder(lesson: Lesson) -> None:
-    """Set the fields to a lesson. Call before they are drawn."""
+    """Set the fields to a lesson. Call it before they are drawn."""
     st.session_state[_TITLE], st.session_state[_TEXT] = lesson.title, lesson.text
     st.session_state[_HIDING] = _HIDE if lesson.shown is None else _HIDE_ALL_BUT
     st.session_state[_CONTROLS] = list(lesson.hidden if lesson.shown is None else lesson.shown)
 
 
 def _build_lesson(experiment: Experiment) -> Lesson:
-    """Draw the fields; return their lesson about the controls of this experiment."""
+    """Draw the fields; return the lesson for this experiment."""
     title = st.text_input(
         "title", key=_TITLE, max_chars=MOST_TITLE_CHARACTERS, persist_state="session"
     )
@@ -39,8 +39,8 @@ def _build_lesson(experiment: Experiment) -> Lesson:
         height="content",
         persist_state="session",
         placeholder="Find the mask that makes dotmod learnable.",
-        help="Line breaks are kept. `*italic*`, `**bold**`, lists and code as in Markdown; links "
-        "and HTML are shown as they are typed.",
+        help="Line breaks are kept. `*italic*`, `**bold**`, lists and code work as in Markdown. "
+        "Links and HTML are shown as typed.",
     )
     hiding = st.radio(
         "controls of the sidebar",
@@ -76,13 +76,13 @@ def draw_link_panel(form: Experiment | OptionError) -> None:
         return
     with panel:
         if isinstance(form, OptionError):
-            st.info("These settings cannot run, and have no link.", icon=":material/link_off:")
+            st.info("These settings cannot run, so they have no link.", icon=":material/link_off:")
             return
         st.markdown("This link opens these settings with this seed.")
         st.code(_address(form, Lesson()), language=None, wrap_lines=True)
         st.markdown(
-            "**Lesson.** Say what to find out, and hide the controls that would distract: the link "
-            "below carries both. It shows the words at the top of every page."
+            "**Lesson.** Write the exercise and choose which controls students see. The link "
+            "below carries both, and shows the text at the top of every page."
         )
         lesson = _build_lesson(form)
         if lesson.title or lesson.text:

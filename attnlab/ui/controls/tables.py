@@ -1,7 +1,7 @@
-"""Tables of numbers to edit in a grid: probabilities of a process, and matrices of a lesson.
+"""Tables of numbers to edit: probabilities of a process, and matrices of a lesson.
 
-The source of each grid is a text in the session: a control of the form or of the address. What is
-typed into the grid is written there.
+The source of each grid is a text in the session: a control of the form or of the address. Edits of
+the grid change that text.
 """
 
 import math
@@ -50,7 +50,7 @@ def draw_process_tables(
                 values[name] = _draw_table(kind, name, values)
         return kind(**values)
     except OptionError as error:
-        # The name of a row begins with that of its table.
+        # The name of a row starts with the name of its table.
         with places.get(error.name.split()[0], st.container()):
             draw_error(in_control_words(error))
         return error
@@ -77,7 +77,7 @@ def _draw_table(kind: type[AbstractGenerator], name: str, values: Mapping[str, A
         lambda rows: show_numbers(tuple(tuple(map(_number, row)) for row in rows)),
         outline,
         column_config={
-            # The row of the first position has no title, and a column must have one.
+            # The row of the first position has no title, but a column must have one.
             "_index": st.column_config.Column(
                 outline.row_title or "day", width=_NAME_WIDTH, pinned=True
             ),
@@ -130,18 +130,18 @@ def _numbered(rows: tuple[tuple[float, ...], ...]) -> Outline:
 
 
 def _number(cell: float | None) -> float:
-    # An emptied cell is refused by the process, as any number that is not finite.
+    # The process rejects an empty cell, like any number that is not finite.
     return math.nan if cell is None else float(cell)
 
 
 def edit_matrix(name: str, title: str, default: Rows, *, key: str, more_rows: bool) -> Rows | None:
-    """Draw a matrix to edit, as a grid and as text; return it, or None if it is refused.
+    """Draw a matrix to edit, as a grid and as text; return it, or None if it is rejected.
 
     Args:
-        name: What errors call it.
+        name: Its name in errors.
         title: Its heading, in Markdown.
         default: The matrix before any edit.
-        key: Of its text, which is a parameter of the address.
+        key: The key of its text, which is a parameter of the address.
         more_rows: Whether rows can be added and deleted.
     """
     st.markdown(title)
@@ -164,7 +164,7 @@ def edit_matrix(name: str, title: str, default: Rows, *, key: str, more_rows: bo
             lambda rows: "\n".join(" ".join(map(_cell_text, row)) for row in rows),
             hide_index=True,
             num_rows="dynamic" if more_rows else "fixed",
-            # Texts, so that what is not a number is shown with an error and not dropped.
+            # As texts, so that a cell that is not a number is shown with an error and not dropped.
             column_config={
                 column: st.column_config.TextColumn(column, width=56) for column in columns
             },
@@ -195,10 +195,10 @@ def _draw_grid(
     *further_source: Hashable,
     **options: Any,
 ) -> None:
-    """Draw a grid of the text under `key`, which `to_text` makes of its rows.
+    """Draw a grid of the text under `key`; `to_text` turns its rows back into text.
 
-    A grid keeps its edits as changes to the table that it began with. It begins again only when the
-    text was changed elsewhere, since otherwise the cell that is being edited would lose the focus.
+    A grid keeps its edits as changes to its first table. It is only recreated when the text was
+    changed elsewhere; otherwise the cell being edited would lose the focus.
     """
     source, began, grid = f"{key}_source", f"{key}_began", f"{key}_grid"
     now = st.session_state[key], *further_source

@@ -1,4 +1,4 @@
-"""Slow figures of processes, computed in the background once for all sessions of the server."""
+"""Slow numbers about processes, computed in the background once for all sessions."""
 
 import collections
 import dataclasses
@@ -21,10 +21,10 @@ from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.session import session
 
-# Seconds that a page waits for its figures before it is drawn with gaps.
+# Seconds that a page waits for missing numbers before it is drawn without them.
 _UNNOTICED = 0.1
 _BETWEEN_RERUNS = 1.0
-# These enumerate beliefs, which may take long, or else estimate.
+# These either enumerate beliefs, which may take long, or estimate.
 _ENUMERATED = (optimum, frequencies, ladder)
 _ENUMERATING = (*_ENUMERATED, feasibility)
 
@@ -41,12 +41,12 @@ class _Entry:
 class FutureCache:
     """A bounded cache of futures, computed by a pool of threads. Thread-safe.
 
-    A computation that no one asks for any more is cancelled, before it starts or where it checks
-    in (`attnlab.generators.interruption`).
+    A computation that is no longer needed is cancelled, before it starts or where it checks in
+    (`attnlab.generators.interruption`).
 
     Args:
-        workers: How many threads compute.
-        most: How many results are kept.
+        workers: Number of threads.
+        most: Number of results that are kept.
     """
 
     def __init__(self, workers: int = 1, most: int = 128):
@@ -70,7 +70,7 @@ class FutureCache:
             return entry.future
 
     def release(self, key: Key, asker: object) -> None:
-        """Note that `asker` needs the result no longer."""
+        """Note that `asker` no longer needs the result."""
         with self._lock:
             if key in self._entries:
                 self._entries[key].askers.discard(asker)
@@ -83,7 +83,7 @@ class FutureCache:
             self._entries[key] = entry
 
     def known(self, key: Key) -> bool:
-        """Return whether the result or error is there, without computing it."""
+        """Return whether the result or error is known, without computing it."""
         with self._lock:
             entry = self._entries.get(key)
         return entry is not None and entry.future.done() and not entry.future.cancelled()
@@ -102,7 +102,7 @@ def _compute(entry: _Entry, key: Key) -> None:
     except Stopped:
         entry.future.cancel()
         entry.future.set_running_or_notify_cancel()
-    # Raised in the thread of the asker.
+    # Raised in the thread that asks for the result.
     except BaseException as error:
         entry.future.set_exception(error)
     else:
@@ -117,9 +117,9 @@ def _cache() -> FutureCache:
 def figure(function: Callable[..., Any], *arguments: Hashable) -> Any:
     """Return the result of a slow pure function if it is known, else None.
 
-    Otherwise it is computed in the background, and the page is drawn again when it is there. What
-    takes long to enumerate is estimated, unless `enumerate_exactly` has computed it. A
-    `ValueError` is shown, and ends the page.
+    Otherwise compute it in the background and draw the page again when it is known. Where
+    enumeration takes long the result is estimated, unless `enumerate_exactly` has computed it. A
+    `ValueError` is shown and ends the page.
     """
     key = _key_of(function, *arguments)
     if not _ask(key):
@@ -132,7 +132,7 @@ def figure(function: Callable[..., Any], *arguments: Hashable) -> Any:
 
 
 def is_known(function: Callable[..., Any], *arguments: Hashable) -> bool:
-    """Return whether `figure` has a result, and have it computed otherwise."""
+    """Return whether `figure` has a result; if not, start computing it."""
     return _ask(_key_of(function, *arguments))
 
 
@@ -162,7 +162,7 @@ def _key_of(function: Callable[..., Any], *arguments: Hashable) -> Key:
 
 
 def enumerate_exactly(generator: AbstractGenerator, length: int) -> Iterator[str]:
-    """Compute exactly what pages estimate otherwise; yield what comes next."""
+    """Compute exactly what pages otherwise estimate; yield the name of each step before it."""
     for number, function in enumerate(_ENUMERATED, 1):
         yield f"{function.__name__}, {number} of {len(_ENUMERATED)}"
         _cache().put((function, generator, length), function(generator, length))
@@ -175,7 +175,7 @@ def compute_figures(*keys: Key) -> None:
 
 
 def begin_figures() -> set[Key]:
-    """Start a full rerun of a page; return the keys that the last one asked for."""
+    """Start a full rerun of a page; return the keys that the previous rerun asked for."""
     current = session()
     before, current.asked, current.missing = current.asked, set(), set()
     current.deadline = time.monotonic() + _UNNOTICED
@@ -183,7 +183,7 @@ def begin_figures() -> set[Key]:
 
 
 def end_figures(before: set[Key]) -> None:
-    """Cancel what the page asks for no longer, and draw it again when a missing figure comes.
+    """Cancel what the page no longer needs, and draw it again when a missing result arrives.
 
     Args:
         before: What `begin_figures` returned.
@@ -198,14 +198,14 @@ def end_figures(before: set[Key]) -> None:
     def missing() -> int:
         # Submitted again, since another session may just have cancelled it.
         left = sum(not _cache().submit(key, current.asker).done() for key in current.missing)
-        # Some of them are worth a rerun each second, and the last one at once.
+        # Rerun at most once a second for some of them, and at once for the last one.
         return left if left == 0 or time.monotonic() > began + _BETWEEN_RERUNS else waited
 
     draw_while(missing, lambda: None, key="figures", seconds=0.25, waited=waited)
 
 
 def draw_figures_status(*keys: Key) -> None:
-    """Draw how many of these figures are missing and Stop, or Compute after a stop."""
+    """Draw how many results are missing and Stop, or Compute after a stop."""
     current = session()
     keys = tuple(_key_of(*key) for key in keys)
     left = [key for key in keys if not _cache().known(key)]
@@ -238,23 +238,23 @@ def _stop(keys: list[Key]) -> None:
 
 
 def draw_gap() -> None:
-    """Draw, in the place of a missing figure, that it is being computed or was stopped."""
+    """Draw a note in the place of a missing result: it is being computed, or was stopped."""
     current = session()
     if current.stopped & current.asked:
-        st.caption("Not computed: it was stopped above.")
+        st.caption("Not computed: stopped above.")
     else:
         st.caption(":material/hourglass_top: Computing …")
 
 
 def accuracy_text(best: Best) -> str:
-    """Return the accuracy of a predictor, with its error or the word exact."""
+    """Return the accuracy of a predictor, with its error or the word “exact”."""
     if best.exact:
         return f"accuracy {best.accuracy:.3f} (exact)"
     return f"accuracy {show_measured(best.accuracy, best.accuracy_stderr)} (estimated)"
 
 
 def accuracy_and_loss_text(best: Best) -> str:
-    """Return accuracy and loss of a predictor, with errors or the word exact."""
+    """Return accuracy and loss of a predictor, with errors or the word “exact”."""
     if best.exact:
         return f"accuracy {best.accuracy:.3f}, loss {best.nll:.3f} nats (exact)"
     return (

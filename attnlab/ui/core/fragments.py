@@ -1,9 +1,9 @@
-"""Parts of a page that are drawn again without the rest.
+"""Parts of a page that are redrawn without the rest.
 
-Streamlit drops messages that are still queued when the next rerun starts. A rerun of the whole
-page sends them again; a rerun of a fragment would leave gaps in the page. So scripts end when the
-event loop has taken their messages. The report upstream is streamlit/streamlit#9188;
-docs/streamlit.md says how to find that this can go.
+Streamlit drops messages that are still queued when the next rerun starts. A rerun of the whole page
+sends them again, but a rerun of a fragment would leave gaps. So scripts end only when the event
+loop has taken their messages. This is streamlit/streamlit#9188; docs/streamlit.md says how to test
+whether this is still needed.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ import streamlit as st
 
 from attnlab.ui.core.session import session
 
-# Of the thread that a script runs in.
+# Per script thread.
 _DELIVERING = ContextVar("delivering", default=False)
-# Longer than any event loop is busy; a script that waits for more has lost its server.
+# Longer than any event loop is busy; after this the server is taken to be gone.
 _PATIENCE_SECONDS = 10.0
 
 
@@ -42,7 +42,7 @@ def keep_loop(loop: asyncio.AbstractEventLoop) -> None:
 
 @contextmanager
 def delivered() -> Iterator[None]:
-    """Wait at the end until all messages were sent. Does nothing inside another one."""
+    """Wait at the end until all messages were sent. Does nothing when nested."""
     if _DELIVERING.get():
         yield
         return
@@ -58,7 +58,7 @@ def _wait_for_loop(loop: asyncio.AbstractEventLoop | None) -> None:
     if loop is None or not loop.is_running():
         return
     taken = threading.Event()
-    # It takes calls in their order, so this one after all messages.
+    # Calls run in order, so this one runs after all messages.
     loop.call_soon_threadsafe(taken.set)
     taken.wait(_PATIENCE_SECONDS)
 
@@ -66,9 +66,9 @@ def _wait_for_loop(loop: asyncio.AbstractEventLoop | None) -> None:
 def fragment(
     draw: Callable[..., None], *, key: str | None = None, seconds: float | None = None
 ) -> Callable[..., None]:
-    """Make `draw` a fragment: its controls rerun it alone. Also a decorator.
+    """Make `draw` a fragment, whose controls rerun only it. Also a decorator.
 
-    With `seconds` it is drawn again every this many seconds.
+    With `seconds` it is redrawn at this interval.
     """
 
     @functools.wraps(draw)
@@ -78,7 +78,7 @@ def fragment(
             before = len(session().missing)
             draw(*arguments)
             if is_alone and len(session().missing) > before:
-                # The timer that waits for figures is outside this part of the page.
+                # The timer that waits for missing results is outside this fragment.
                 st.rerun()
 
     return st.fragment(draw_delivered, key=key, run_every=seconds)
@@ -92,16 +92,16 @@ def draw_while(
     seconds: float = 0.5,
     waited: Hashable | None = None,
 ) -> None:
-    """Draw a part of the page, repeatedly while `waiting_for` returns something true.
+    """Draw a part of the page, and redraw it while `waiting_for` returns something true.
 
-    When its value changes the whole page is drawn again, and the timer starts or stops.
+    When its value changes, the whole page is redrawn, and the timer starts or stops.
 
     Args:
         waiting_for: Returns what the part waits for.
         draw: Draws the part.
         key: The key of the fragment.
-        seconds: Between two draws. Up to half a second Streamlit does not fade the old content.
-        waited: The value that the rest of the page was drawn with; by default the current one.
+        seconds: Interval between redraws. Up to 0.5, Streamlit does not fade the old content.
+        waited: The value that the rest of the page was drawn with; the current one by default.
     """
     before = waiting_for() if waited is None else waited
 
@@ -114,10 +114,10 @@ def draw_while(
 
 
 def draw_in_code(*code: str, lead: str = "", title: str = "In code", key: str = "in_code") -> None:
-    """Draw scripts in a panel, below the words that lead to them.
+    """Draw scripts in a panel, below the text `lead`.
 
-    Drawn when opened: the browser's part that colours code is larger than all others together,
-    and would be loaded before the charts.
+    Drawn when opened: the browser's code highlighter is larger than everything else together, and
+    would load before the charts.
     """
     panel = st.expander(title, key=key, on_change="rerun", icon=":material/code:")
     if panel.open:

@@ -12,7 +12,7 @@ from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.server import work_queue
 from attnlab.ui.core.session import session
 
-# Before that, the speed of the first items, which compile, says little about the others.
+# The first items include compilation, so their speed says little about the others.
 _SECONDS_TO_ESTIMATE = 3.0
 
 
@@ -29,7 +29,7 @@ def start_job(
     Args:
         name: Its name in the session.
         make: Makes the iterator whose items are its results so far.
-        of: What it computes; `job_of(name).of` returns it.
+        of: The subject of the job; `job_of(name).of` returns it.
         rest: Seconds to wait after each item.
     """
     forget_job(name)
@@ -46,17 +46,17 @@ def forget_job(name: str) -> None:
 def draw_job_buttons(
     name: str, label: str, *, start: str, stop: str, on_start: Callable[[], None]
 ) -> JobState | None:
-    """Draw Start, Stop and, after a stop, Go on.
+    """Draw Start, Stop and, after a stop, Continue.
 
     Args:
         name: The job.
-        label: The words on Start.
+        label: The label of Start.
         start: The key of Start.
         stop: The key of Stop.
         on_start: Starts the job.
 
     Returns:
-        The state of the job, None before it was started.
+        The state of the job, or None before it was started.
     """
     job = job_of(name)
     state = None if job is None else job.state()
@@ -77,7 +77,7 @@ def draw_job_buttons(
         disabled=not running,
     )
     if state is not None and not running and not state.done:
-        st.button("Go on", key=f"{name}_go_on", icon=":material/resume:", on_click=job.start)
+        st.button("Continue", key=f"{name}_go_on", icon=":material/resume:", on_click=job.start)
     return state
 
 
@@ -92,10 +92,10 @@ def draw_job(
 
     Args:
         name: The job.
-        draw: Draws its state, None before it was started.
-        failed: What is said before an error.
-        progress: Returns of the latest item, None before the first, the share that is done and
-            what is being done. With it a progress bar is drawn.
+        draw: Draws its state, or None before it was started.
+        failed: The text before an error.
+        progress: Returns the share done and a description, given the latest item (None before the
+            first). With it a progress bar is drawn.
     """
     job = job_of(name)
     draw_while(
@@ -117,7 +117,7 @@ def _draw_state(
     if state is not None:
         with st.container(key=f"{name}_status"):
             if state.error:
-                draw_error(f"{failed} ended by an error. {state.error}")
+                draw_error(f"{failed} ended with an error. {state.error}")
             elif progress is not None:
                 share, doing = progress(state.latest)
                 words = " · ".join(filter(None, (progress_text(state, share), doing)))
@@ -126,7 +126,7 @@ def _draw_state(
 
 
 def progress_text(state: JobState, share: float) -> str:
-    """Return the share done, the place in the queue or reason of a pause, and the time left."""
+    """Return the share done, the place in the queue or the reason of a pause, and the time left."""
     if state.done:
         return "done: 100%" if share == 1 else f"ended: {share:.0%}"
     parts = [f"{'running' if state.running else 'stopped'}: {share:.0%}"]

@@ -1,64 +1,64 @@
-"""Words from outside on the screen: shown letter by letter, never as layout, link or picture.
+"""Untrusted text on the screen: always shown as plain text, never as layout, link or image.
 
-A link, a file, a control or a lesson may hold any words, and nearly all that Streamlit draws is
-Markdown. What may hold such words goes through a function of this file.
+A link, a file, a control or a lesson may contain any text, and nearly everything that Streamlit
+draws is Markdown. All such text passes through a function of this module.
 """
 
 import re
 
 import streamlit as st
 
-# What Markdown acts upon, with its tables and its formulas.
+# Characters with a meaning in Markdown, tables and formulas included.
 _MARKS = re.compile(r"[\\`*_{}\[\]<>#+\-=$|~^&]")
-# What is still taken for more than letters when the backslashes are gone: beginnings of addresses
-# and of numbered lists, names of icons, emoji and colours, arrows made of signs.
+# What Streamlit still interprets after unescaping: beginnings of addresses and numbered lists,
+# names of icons, emoji and colours, and arrows made of signs.
 _BEGINNINGS = re.compile(r":(?=\S)|www(?=\.)|\S(?=@)|[-<>~](?=[-=>])|^ ?\d+(?=[.)])", re.IGNORECASE)
-# Takes no room, and breaks no line.
+# A character of zero width that does not break the line.
 _JOINER = "\N{WORD JOINER}"
 _SPACES = re.compile(r"\s+")
 _CODE = re.compile(r"`([^`:\n]+)`")
 
 
 def as_text(words: str) -> str:
-    """Markdown that shows exactly these words, on one line, wherever Streamlit takes Markdown.
+    """Return Markdown that shows exactly this text on one line.
 
-    Letters stay as they are; what could be more than a letter gets a backslash or, where Streamlit
-    looks at the words once more behind Markdown, a character that nobody sees.
+    Letters stay as they are. Other characters get a backslash or, where Streamlit interprets the
+    result once more, an invisible character.
     """
     line = _SPACES.sub(" ", words)
     return _MARKS.sub(r"\\\g<0>", _BEGINNINGS.sub(rf"\g<0>{_JOINER}", line))
 
 
 def as_message(words: str) -> str:
-    """Markdown of a message of ours: names between backticks are code, all else is text.
+    """Return Markdown of a message of attnlab: names in backticks are code, the rest is plain text.
 
-    Values from outside stand in it by `quoted` of the options, which leaves no backtick.
+    Untrusted values in it are quoted by `options.quoted`, which removes backticks.
     """
     parts = _CODE.split(words)
     return "".join(f"`{part}`" if i % 2 else as_text(part) for i, part in enumerate(parts))
 
 
 def draw_error(words: str, *, icon: str = ":material/error:") -> None:
-    """An error, in words of ours that may quote others."""
+    """Draw an error message, which may quote untrusted text."""
     st.error(as_message(words), icon=icon)
 
 
 def draw_warning(words: str, *points: str, icon: str) -> None:
-    """A warning, in words of ours that may quote others; each of the points is a line below it."""
+    """Draw a warning, which may quote untrusted text, with each point on a line below it."""
     st.warning("\n- ".join(map(as_message, (words, *points))), icon=icon)
 
 
 def draw_toast(words: str) -> None:
-    """An error that goes away by itself, in words of ours that may quote others."""
+    """Draw an error that disappears after a while, which may quote untrusted text."""
     st.toast(as_message(words), icon=":material/error:")
 
 
 def draw_lesson_words(title: str, text: str, *, key: str) -> None:
-    """The words of a lesson, with emphasis, lists, code and line breaks, and nothing to click.
+    """Draw a lesson's text with emphasis, lists, code and line breaks, but nothing to click.
 
-    They stand in a container of that `key`.
+    It is in a container with that `key`.
     """
-    # Most visitors come without a lesson, and this takes a tenth of a second.
+    # Most pages have no lesson, and this import takes 0.1 s.
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("zero", {"breaks": True}).enable(

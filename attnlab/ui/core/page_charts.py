@@ -1,4 +1,4 @@
-"""Charts on the page, and their export at its foot."""
+"""Charts on the page, and their export at the foot of the page."""
 
 import re
 import textwrap
@@ -12,7 +12,7 @@ from attnlab.ui.core.fragments import fragment
 from attnlab.ui.core.page_theme import has_large_type, on_dark
 from attnlab.ui.core.session import session
 
-# Of an exported chart: pixels across, and letters in a line of its text alternative.
+# Of an exported chart: width in pixels, and characters per line of its text alternative.
 _WIDTH, _LETTERS_A_LINE = 640, 92
 
 
@@ -37,13 +37,13 @@ def draw_chart(
     Args:
         drawing: The chart.
         name: Its name in the list of the page's charts; unique on a page.
-        alt: What it shows, in words.
+        alt: Its text alternative.
         key: As in Streamlit.
         on_select: As in Streamlit.
         selection_mode: As in Streamlit.
 
     Returns:
-        With `on_select`, the selections by their names.
+        With `on_select`, the selections by name.
     """
     charts_on_page()[name] = DrawnChart(drawing, alt)
     return st.vega_lite_chart(
@@ -57,12 +57,12 @@ def draw_chart(
 
 
 def charts_on_page() -> dict[str, DrawnChart]:
-    """Return the charts drawn since the last run of the whole page, by name."""
+    """Return the charts drawn since the last full rerun, by name."""
     return session().charts
 
 
 def forget_charts() -> None:
-    """Empty the list of charts, at the start of a page."""
+    """Empty the list of charts. Call it at the start of a page."""
     session().charts = {}
 
 
@@ -92,10 +92,10 @@ def _draw_choice() -> None:
                 on_click="ignore",
                 icon=":material/download:",
             )
-    st.caption(f"“{name}” with its current data and its text alternative, in the page's colours.")
+    st.caption(f"“{name}” as you see it, with its text alternative.")
 
 
 def chart_picture(name: str, chart: DrawnChart, *, dark: bool) -> dict[str, Any]:
-    """Return the specification of a chart under its name and its text alternative."""
+    """Return the specification of a chart with its name and its text alternative below."""
     lines = textwrap.wrap(chart.alt, _LETTERS_A_LINE)
     return as_picture(chart.drawing, title=name, subtitles=lines, width=_WIDTH, dark=dark)

@@ -12,7 +12,7 @@ LOSS_HEIGHT, INSIDE_HEIGHT = 128, 330
 
 
 def on_dark() -> bool:
-    """Whether the page's ground is dark."""
+    """Return whether the page has a dark theme."""
     return st.context.theme.type == "dark"
 
 
@@ -20,12 +20,12 @@ _LARGE_TYPE = "large_type"
 
 
 def has_large_type() -> bool:
-    """Whether the charts are to be read from the back of a room."""
+    """Return whether charts have large type, for a projector."""
     return st.session_state.get(_LARGE_TYPE, False)
 
 
 def draw_type_switch() -> None:
-    """The switch at the foot of every page."""
+    """Draw the switch for large type. At the foot of every page."""
     st.toggle(
         "Large type in charts",
         key=_LARGE_TYPE,

@@ -1,8 +1,8 @@
-"""The server: what its environment says, its queue and memory, and what it does at its start.
+"""The server: its environment variables, queue and memory, and its start.
 
-`ATTNLAB_HOSTED=1` sets the limits of a shared server. `ATTNLAB_TRAININGS` is how many runs train
-at once; without it a hosted server leaves one core to the pages, and another server has no limit.
-`ATTNLAB_CACHE=off` keeps no compiled programs, and another value names their folder.
+`ATTNLAB_HOSTED=1` sets the limits of a shared server. `ATTNLAB_TRAININGS` is how many runs train at
+once; by default a hosted server leaves one core to the pages, and other servers have no limit.
+`ATTNLAB_CACHE=off` keeps no compiled programs; other values name their folder.
 """
 
 import ctypes
@@ -29,30 +29,30 @@ from attnlab.training.limits import HOSTED, OPEN, Limits
 # Streamlit forgets a session two minutes after its tab was closed.
 _SECONDS_UNTIL_FORGOTTEN = 125.0
 _SECONDS = 5.0
-# Shares of what the server may hold. Above the first what can be spared is freed; above the second
-# long computations pause.
+# Shares of the allowed memory. Above the first, memory is freed; above the second, long
+# computations pause.
 _PLENTY, _FULL = 0.6, 0.85
-# The memory of a container, by versions of Linux's control groups.
+# The memory limit of a container, for both versions of Linux control groups.
 _CONTAINER_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
-# Freed again only when this much more is held than after the last time.
+# Memory is freed again only when the process holds this many bytes more than after the last time.
 _GROWTH = 100_000_000
 
 
 class Memory:
-    """Frees what closed sessions held, and reports when the server is full.
+    """Free the memory of closed sessions, and report when the server is full.
 
     The state of a closed session has reference cycles, which Python collects late, and compiled
-    programs stay as long as the process. So both are freed after sessions have ended, and whenever
-    the server holds more than it should.
+    programs stay as long as the process. So both are freed when sessions have ended, and whenever
+    the process holds too much.
 
     Args:
         most: How many bytes the process may hold.
         used: Returns how many it holds.
         give_back: Frees what is not needed.
-        clock: Counts seconds.
+        clock: Returns seconds.
     """
 
     def __init__(
@@ -71,16 +71,16 @@ class Memory:
         self.is_full = False
 
     def session_ended(self) -> None:
-        """Have the state of a session freed once Streamlit has forgotten it."""
+        """Schedule freeing the state of a session, for when Streamlit has dropped it."""
         self._latest = self._clock() + _SECONDS_UNTIL_FORGOTTEN
         self._due = min(self._due, self._latest)
 
     def look(self) -> None:
-        """Free memory if it is time, or if the process holds much."""
+        """Free memory if it is due, or if the process holds much."""
         now = self._clock()
         is_due = now >= self._due
         if is_due:
-            # Sessions that ended after the first one are forgotten later than it.
+            # Sessions that ended later are also dropped later.
             self._due = self._latest if self._latest > now else math.inf
         if is_due or self._used() > max(_PLENTY * self._most, self._held + _GROWTH):
             self._give_back()
@@ -88,7 +88,7 @@ class Memory:
         self.is_full = self._used() > _FULL * self._most
 
     def watch(self) -> None:
-        """Look every five seconds, without end. For a separate thread."""
+        """Check the memory every five seconds, forever. For a separate thread."""
         while True:
             time.sleep(_SECONDS)
             self.look()
@@ -97,7 +97,7 @@ class Memory:
 def give_memory_back() -> None:
     """Free cyclic garbage and all compiled programs, and return the memory to the system.
 
-    A run that still trains compiles its program again.
+    Training runs compile their programs again.
     """
     jax.clear_caches()
     gc.collect()
@@ -108,7 +108,7 @@ def give_memory_back() -> None:
 
 
 def bytes_of_server() -> float:
-    """Return `ATTNLAB_MEMORY`, or what the container or machine has; infinite if unknown."""
+    """Return `ATTNLAB_MEMORY`, or the memory of the container or machine; infinite if unknown."""
     if megabytes := read_count("ATTNLAB_MEMORY"):
         return megabytes * 1e6
     found = [math.inf]
@@ -119,7 +119,7 @@ def bytes_of_server() -> float:
 
 
 def _resident_bytes() -> int:
-    """Return how much memory the process holds; 0 where the system does not say."""
+    """Return the resident memory of the process; 0 where the system does not report it."""
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -129,12 +129,12 @@ def _resident_bytes() -> int:
 
 _YES = ("1", "true", "yes", "on")
 _NO = ("", "0", "false", "no", "off")
-# A server on the user's own machine frees what it can above this.
+# A server on the user's own machine frees memory above this.
 _DESKTOP_BYTES = 4e9
 
 
 def hosted() -> bool:
-    """Return whether strangers share this server: `ATTNLAB_HOSTED=1`."""
+    """Return whether this server is shared (`ATTNLAB_HOSTED=1`)."""
     text = os.environ.get("ATTNLAB_HOSTED", "")
     if text.lower() not in _YES + _NO:
         raise ValueError(f"`ATTNLAB_HOSTED` is {text!r}. Set it to 1 or 0.")
@@ -142,7 +142,7 @@ def hosted() -> bool:
 
 
 def environment_problem() -> str:
-    """Return what is wrong with the server's environment, or ""."""
+    """Return the problem with the server's environment variables, or ""."""
     try:
         _places()
         bytes_of_server()
@@ -175,7 +175,7 @@ def _places() -> float:
 
 @st.cache_resource(show_spinner=False)
 def memory() -> Memory:
-    """Return the memory of this server; its thread runs as long as the process."""
+    """Return the memory monitor of this server; its thread runs as long as the process."""
     most = bytes_of_server() if hosted() else min(bytes_of_server(), _DESKTOP_BYTES)
     made = Memory(most=most)
     threading.Thread(target=made.watch, name="attnlab-memory", daemon=True).start()
@@ -183,7 +183,7 @@ def memory() -> Memory:
 
 
 def switch_on_cache() -> Path | None:
-    """Keep compiled programs on disk; return the folder, or None if they are not kept.
+    """Keep compiled programs on disk; return the folder, or None if nothing is kept.
 
     A hosted server writes nothing to disk. Call it before the first program is compiled.
     """
@@ -197,17 +197,17 @@ def switch_on_cache() -> Path | None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
-        # A home that cannot be written to costs time, not the app.
+        # A home folder without write access costs time, but not the app.
         return None
     jax.config.update("jax_compilation_cache_dir", str(folder))
-    # Ours are many small programs, which JAX would not keep by default.
+    # attnlab has many small programs, which JAX would not keep by default.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     return folder
 
 
 def prepare_server() -> None:
-    """Fix what numbers depend on, keep compiled programs, and watch the memory. Once, at start."""
+    """Fix numerics, keep compiled programs, and watch the memory. Once, at start."""
     if not environment_problem():
         fix_numerics()
         switch_on_cache()

@@ -1,4 +1,4 @@
-"""What attnlab keeps of one browser session, beside the values of controls."""
+"""The state that attnlab keeps for one browser session, besides the values of controls."""
 
 import dataclasses
 import threading
@@ -23,7 +23,7 @@ _KEY = "session"
 
 
 class Asker:
-    """What figures are computed for: a session with an open page. Referenced weakly."""
+    """A session with an open page, for which results are computed. Referenced weakly."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -34,18 +34,18 @@ class Session:
         run: The current run.
         keeper: Saves the runs of this session in its library.
         past_runs: The runs before the current one, oldest first.
-        runs_shelved: How many runs became past runs.
-        autosaves: Where past runs are saved, by their numbers.
+        runs_shelved: Number of runs that became past runs.
+        autosaves: Autosaves of past runs, by run number.
         commands: Buttons pressed since the last rerun of the Train page.
-        replayed_step: The step that a replay shows, None without a replay.
+        replayed_step: The step that a replay shows, or None.
         jobs: Background jobs by name.
-        asker: What its figures are computed for, until its page is closed.
-        asked: Keys of the figures that the page asked for since its last full rerun.
-        missing: Those of them that were not known when they were asked for.
-        stopped: Keys of figures whose computation the user stopped.
-        deadline: Until then, in seconds of `time.monotonic`, the page waits for its figures.
+        asker: The open page that results are computed for, or None.
+        asked: Keys of the results that the page asked for since its last full rerun.
+        missing: Keys that were not known when the page asked for them.
+        stopped: Keys of results whose computation the user stopped.
+        deadline: `time.monotonic` until which the page waits for results.
         charts: The charts of the page by name.
-        page: The page of the last rerun, None at first.
+        page: The page of the last rerun, or None.
         kept: Other values that panels compute once, by name.
     """
 
@@ -67,7 +67,7 @@ class Session:
     kept: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def pause(self) -> None:
-        """Pause the run and all jobs, and let go of figures that are being computed."""
+        """Pause the run and all jobs, and release results that are being computed."""
         self.asker = Asker()
         if self.run is not None:
             self.run.pause()
@@ -85,8 +85,8 @@ def session() -> Session:
 def watch_session() -> None:
     """Note that the session has an open page. Pause its work when the page is closed.
 
-    A closed tab and a dropped connection look the same, and after a drop the session comes back
-    with its state. So work is paused, never discarded.
+    A closed tab and a dropped connection look the same. After a dropped connection the session
+    returns with its state, so work is paused, never discarded.
     """
     current = session()
     open_sessions().add(current)
@@ -101,7 +101,7 @@ def _watched(_session: Session) -> Session:
 
 
 class OpenSessions:
-    """The sessions of this server that have an open page. Thread-safe."""
+    """The sessions of this server with an open page. Thread-safe."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -121,7 +121,7 @@ class OpenSessions:
             memory().session_ended()
 
     def runs(self) -> tuple[LiveRun, ...]:
-        """Return their current runs."""
+        """Return the current runs of these sessions."""
         with self._lock:
             return tuple(each.run for each in self._sessions if each.run is not None)
 
@@ -142,11 +142,11 @@ def session_run() -> LiveRun:
 
 
 def session_keeper() -> RunKeeper:
-    """Return what saves the runs of this session in its library."""
+    """Return the autosave of this session's runs."""
     current, library = session(), session_library().library
     if current.keeper is None:
         current.keeper = RunKeeper(library, only_ended=hosted())
-    # It may have been opened since.
+    # The library may have been opened since.
     current.keeper.library = library
     return current.keeper
 
@@ -154,7 +154,7 @@ def session_keeper() -> RunKeeper:
 def shelve_run(run: LiveRun) -> None:
     """Make the current run a past run, before another one replaces it.
 
-    A run without a step has nothing to compare.
+    A run without a step is dropped: there is nothing to compare.
     """
     run.pause()
     snapshot, stored, current = run.snapshot(), run.stored(), session()
@@ -169,7 +169,7 @@ def shelve_run(run: LiveRun) -> None:
 
 
 def return_to(run: LiveRun, chosen: PastRun) -> None:
-    """Shelve the current run and resume a past one, saved where it was saved before."""
+    """Shelve the current run and resume a past one, with its former autosave."""
     shelve_run(run)
     current = session()
     autosave = current.autosaves.get(chosen.number)

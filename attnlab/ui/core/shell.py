@@ -23,14 +23,14 @@ from attnlab.ui.sequence_to_sequence import hands
 
 _PAGES = Path(__file__).parents[3] / "pages"
 _STYLE = Path(__file__).with_name("style.css")
-# Of the thread that a script runs in: an older one of the same session may still be ending.
+# Per script thread: an older one of the same session may still be ending.
 _IN_SHELL = ContextVar("in_shell", default=False)
 
-# Pixels; on a phone it is closed at first. The charts need the rest.
+# In pixels; closed at first on a phone. The charts need the rest.
 _SIDEBAR_WIDTH = 256
 
 TRAIN_PAGE, INSPECT_PAGE = _PAGES / "train.py", _PAGES / "inspect.py"
-# What a page makes of its address beside the settings, by its path.
+# How each page handles its own parameters of the address, by path.
 _OF_ADDRESS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "compare": {"own_parameters": compared.PARAMETERS},
@@ -40,7 +40,7 @@ _OF_ADDRESS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         },
     }
 )
-# Where it lies over the page, in pixels, as Streamlit has it.
+# Width in pixels below which Streamlit draws it over the page.
 _CLOSE_SIDEBAR = """<script>
 /* %s */
 if (window.innerWidth < 768)
@@ -49,7 +49,7 @@ if (window.innerWidth < 768)
 
 
 def run_shell() -> None:
-    """Set the page up, draw the navigation and run the chosen page. For app.py alone."""
+    """Set up the page, draw the navigation and run the chosen page. For app.py only."""
     with delivered():
         watch_session()
         _configure()
@@ -82,9 +82,9 @@ def _close_sidebar_of_phones(page: str, *, is_new: bool) -> None:
 
 
 def ensure_shell() -> None:
-    """Start the page again within the shell if it runs without it. First call of every page.
+    """Restart the page within the shell if it runs without it. First call of every page.
 
-    Until `st.navigation` was called once, Streamlit takes the files of `pages/` for pages and runs
+    Before `st.navigation` was called once, Streamlit takes the files of `pages/` for pages and runs
     the file of a link alone.
     """
     if not _IN_SHELL.get():
@@ -94,7 +94,7 @@ def ensure_shell() -> None:
 
 
 def _configure() -> None:
-    # Without an icon a page takes the one of its navigation, which a browser would fetch from a
+    # Without an icon, a page gets that of its navigation entry, which browsers would fetch from a
     # server on the internet.
     st.set_page_config(
         page_title="attnlab", page_icon="🔬", layout="wide", initial_sidebar_state=_SIDEBAR_WIDTH
@@ -112,7 +112,7 @@ def _shell() -> Iterator[None]:
 
 
 def _navigation():
-    """The chosen page, and whether it is a lesson."""
+    """Return the chosen page and whether it is a lesson."""
     laboratory = [
         st.Page(TRAIN_PAGE, title="Train", icon=":material/model_training:", default=True),
         st.Page(INSPECT_PAGE, title="Inspect", icon=":material/search:"),
@@ -158,6 +158,6 @@ def _navigation():
         ),
     ]
     groups = {"Laboratory": laboratory, "Lessons": lessons, "Results": results}
-    # On a phone they are in the sidebar, which would show only the first dozen otherwise.
+    # On a phone the links are in the sidebar, which would otherwise show only the first dozen.
     page = st.navigation(groups, position="top", expanded=True)
     return page, page in lessons

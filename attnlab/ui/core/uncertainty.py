@@ -1,18 +1,18 @@
-"""How sure a figure is, in the same words on every page."""
+"""Texts about uncertainty, the same on every page."""
 
 from attnlab.comparisons.intervals import DOUBTS, LEVEL, Interval, wilson_interval
 from attnlab.comparisons.summary import Reached
 from attnlab.configuration.number_text import show_measured
 from attnlab.optimum import Best
 
-# A standard error over the test set says nothing of another start or other training data.
+# Standard errors over the test set do not cover other initial weights or training data.
 OVER_TEST_SEQUENCES = "± one standard error over the test sequences only"
-OF_OTHER_SEEDS = "trainings from other seeds can differ by more"
+OF_OTHER_SEEDS = "other seeds can differ by more"
 OF_SEEDS = f"{LEVEL:.0%} confidence interval over seeds (Student's t)"
 
 
 def interval_text(interval: Interval | None, *, places: int = 3) -> str:
-    """`mean ± half of the interval`; a single run has its figure alone.
+    """Return `mean ± half of the interval`; a single run has only its value.
 
     >>> interval_text(Interval(0.5, 0.48, 0.52, 5)), interval_text(Interval(0.5, None, None, 1))
     ('0.500 ± 0.020', '0.500')
@@ -25,13 +25,13 @@ def interval_text(interval: Interval | None, *, places: int = 3) -> str:
         return f"{interval.mean:.{places}f}".replace("-", "−")
     if interval.low == interval.high:
         return _of_all(f"{interval.mean:.{places}f}", interval)
-    # Cut off at a bound, it is longer on the other side.
+    # Clipped at a bound, the interval is longer on the other side.
     half = max(interval.high - interval.mean, interval.mean - interval.low)
     return show_measured(interval.mean, half, most_places=places)
 
 
 def share_text(interval: Interval | None) -> str:
-    """A share and half of its interval in percent."""
+    """Return a share and half of its interval in percent."""
     if interval is None:
         return "–"
     percent = Interval(*(v and 100 * v for v in (interval.mean, interval.low, interval.high)), 1)
@@ -44,7 +44,7 @@ def share_text(interval: Interval | None) -> str:
 
 
 def known_text(best: Best | None, figure: str) -> str:
-    """Return the accuracy or loss of a known predictor, with its error where it is estimated."""
+    """Return the accuracy or loss of a baseline, with its error if it is estimated."""
     if best is None:
         return "–"
     value, error = getattr(best, figure), getattr(best, f"{figure}_stderr")
@@ -52,7 +52,7 @@ def known_text(best: Best | None, figure: str) -> str:
 
 
 def reached_text(reached: Reached | None) -> str:
-    """Return how many seeds reached a level, and the interval of Wilson of their share.
+    """Return how many seeds reached a level, with the Wilson interval of the share.
 
     >>> reached_text(Reached(0.9, 3, wilson_interval(3, 5))), reached_text(None)
     ('3 of 5 (23 to 88 %)', '–')
@@ -64,7 +64,7 @@ def reached_text(reached: Reached | None) -> str:
 
 
 def caution_text(*intervals: Interval | None) -> str:
-    """Return why intervals may not hold, apart from there being few seeds; "" if nothing is known.
+    """Return why intervals may be unreliable, apart from having few seeds; "" if nothing is known.
 
     >>> caution_text(Interval(0.5, 0.2, 0.8, 5, ("few", "split")))
     'the seeds fall into two groups'
@@ -74,7 +74,7 @@ def caution_text(*intervals: Interval | None) -> str:
 
 
 def unseen_text(seeds: int) -> str:
-    """Return what so many seeds cannot show, however well all of them do.
+    """Return what this many seeds cannot show, even if all of them succeed.
 
     >>> unseen_text(5)
     'If all 5 seeds succeed, up to 43 % of others may still fail.'
@@ -86,5 +86,5 @@ def unseen_text(seeds: int) -> str:
 
 
 def _of_all(text: str, interval: Interval) -> str:
-    # Equal figures do not say that the next seed's is equal, too.
+    # Equal values do not imply that the next seed's is equal.
     return f"{text} in all {interval.n}".replace("-", "−")

@@ -1,7 +1,7 @@
-"""The web server around the pages: who may reach it, what pages load, its errors and its log.
+"""The web server around the pages: who may reach it, what pages may load, errors and logs.
 
-Untrusted text cannot name what to load, see `outside.py`. Should that fail, the browser still
-loads from this server alone.
+Untrusted text cannot make a page load anything, see `outside.py`. Should that fail, browsers still
+load from this server alone.
 """
 
 import logging
@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.server import hosted
 
-# Of the log: an error repeats what the browser sent, which may have 16 megabytes.
+# Of the log: an error may repeat what the browser sent, up to 16 megabytes.
 _MOST_LETTERS, _MOST_LINES = 1_000, 200
 
 Message = MutableMapping[str, Any]
@@ -24,19 +24,19 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
-# Who may frame the page is left open: Spaces of Hugging Face show it in a frame.
+# Framing stays allowed: Hugging Face Spaces show the page in a frame.
 POLICY = "; ".join(
     (
         "default-src 'self'",
-        # Streamlit's page holds a line of script, and ours the one that completes the address.
-        # Streamlit's reader of messages computes with long numbers in WebAssembly; kept from it,
-        # it does so in JavaScript, and Firefox reports an error.
+        # Streamlit's page and the code that completes the address are inline scripts.
+        # Streamlit decodes long numbers with WebAssembly; without it, it uses JavaScript, and
+        # Firefox reports an error.
         "script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'",
-        # Streamlit's styles are made in the browser.
+        # Streamlit creates styles in the browser.
         "style-src 'self' 'unsafe-inline'",
-        # Signs in Streamlit's tables.
+        # Icons in Streamlit's tables.
         "img-src 'self' data:",
-        # A size of the signs in formulas.
+        # A font of KaTeX, for formulas.
         "font-src 'self' data:",
         "object-src 'none'",
         "base-uri 'self'",
@@ -56,9 +56,9 @@ _REFUSAL = (
 class KnownHostsOnly:
     """ASGI middleware: on a desktop, refuse requests for any host but this machine.
 
-    A website can make its own name point to 127.0.0.1, and its pages would then reach the app as
-    if they belonged to it. Hosts that the operator lists in `server.allowedHosts` are checked by
-    Streamlit. A hosted server also hides Streamlit's metrics.
+    A website can make its own host name point to 127.0.0.1, and its pages could then use the app as
+    if they belonged to it. Streamlit checks the hosts that the operator lists in
+    `server.allowedHosts`. A hosted server also hides Streamlit's metrics.
     """
 
     def __init__(self, app: Application):
@@ -82,7 +82,7 @@ def _is_known(host: str) -> bool:
 
 
 class OwnServerOnly:
-    """ASGI middleware: HTML answers carry `POLICY` as their Content-Security-Policy."""
+    """ASGI middleware: HTML responses carry `POLICY` as their Content-Security-Policy."""
 
     def __init__(self, app: Application):
         self._app = app
@@ -103,7 +103,7 @@ def _is_page(start: Message) -> bool:
 
 
 def shorten_log() -> None:
-    """Cut messages of all loggers to 1,000 letters, and tracebacks to 200 lines of as many."""
+    """Cut log messages to 1,000 characters, and tracebacks to 200 such lines."""
     make = logging.getLogRecordFactory()
 
     def make_short(*arguments, **rest) -> logging.LogRecord:
@@ -111,12 +111,12 @@ def shorten_log() -> None:
         try:
             message = record.getMessage()
         except (TypeError, ValueError):
-            # Handlers report a message whose arguments do not fit it.
+            # Handlers report messages whose arguments do not match.
             return record
         if len(message) > _MOST_LETTERS:
             record.msg, record.args = _cut(message), ()
         if record.exc_info and record.exc_info[1] is not None:
-            # Handlers write this text where it is there.
+            # Handlers write this text if it is set.
             record.exc_text = _short_traceback(record.exc_info[1])
         return record
 
@@ -136,13 +136,13 @@ def _cut(text: str) -> str:
 
 
 def show_error(error: Exception) -> bool:
-    """Say on the page that it could not be drawn, in the same words for any error.
+    """Show one message on a page that could not be drawn, the same for every error.
 
-    For `on_script_error` of `streamlit.App`, where True means that the page shows the error.
-    Streamlit has written the traceback to the server's log before.
+    For `on_script_error` of `streamlit.App`, where returning True means that the page shows the
+    error. Streamlit has already written the traceback to the server's log.
     """
     draw_error(
         "Something went wrong while this page was drawn, and its rest is missing. Your run is "
-        "kept: change the last setting back or reload the page. The server's log says more."
+        "kept. Change the last setting back or reload the page. The server's log says more."
     )
     return True

@@ -1,4 +1,4 @@
-"""What could be learned of a process at best, by which predictor, from which positions."""
+"""What can be learned of a process at best, by which baseline, from which positions."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import CHART_HEIGHT
 
 _WORK = "enumeration"
-# `{word}` is what the process calls a position.
+# `{word}` is the process's noun for a position.
 _KNOWS = {
     "uniform": "nothing: all tokens equally probable",
     "unigram": "how common each token is on the final {word}",
@@ -28,7 +28,7 @@ _MEASURES = {"replacement": "change of the prediction", "information": "loss wit
 
 
 def draw_enumeration(generator: AbstractGenerator, length: int, best: Optimum | None) -> None:
-    """Below estimated figures: a button that has them enumerated, if that is possible at all."""
+    """Below estimates: draw a button that computes exact values, if that is possible."""
     plan = (generator, length)
     if (job := job_of(_WORK)) and job.of != plan:
         forget_job(_WORK)
@@ -47,19 +47,19 @@ def draw_enumeration(generator: AbstractGenerator, length: int, best: Optimum | 
 
 def _draw_state(state: JobState | None) -> None:
     if state is None:
-        st.caption("These figures are estimated from a sample, which is quick.")
+        st.caption("These values are estimated from a sample, which is quick.")
     elif state.running:
         st.caption(f":material/hourglass_top: {state.message or f'running: {state.latest} …'}")
     elif not state.done:
         st.caption(f"stopped {state.message}")
     elif not state.error:
-        st.caption("There are too many belief states to enumerate; the estimates stand.")
+        st.caption("There are too many belief states to enumerate, so the estimates stay.")
 
 
 def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
     """Draw floor and ceiling of the final position, and of every position before it.
 
-    Here and below `word` is what the process calls a position.
+    Here and below `word` is the process's noun for a position.
     """
     if best is None:
         draw_gap()
@@ -71,16 +71,16 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
             "ceiling",
             _accuracy(final),
             width="content",
-            help=f"Bayes accuracy, that of the best possible prediction of {word} {days[-1]}: "
+            help=f"Bayes accuracy, the highest possible for the prediction of {word} {days[-1]}: "
             f"{how}.",
         )
         st.metric(
             "floor (nats)",
             _nll(final),
             width="content",
-            help=f"Bayes loss, the least possible mean of -log p({word} {days[-1]}): {how}.",
+            help=f"Bayes loss, the lowest possible mean of -log p({word} {days[-1]}): {how}.",
         )
-        st.metric("these are", "exact" if final.exact else "estimated", width="content")
+        st.metric("values", "exact" if final.exact else "estimated", width="content")
     ceilings = np.array([[b.accuracy, b.accuracy_stderr] for b in best.by_position])
     floors = np.array([[b.nll, b.nll_stderr] for b in best.by_position])
     left, right = st.columns(2, gap="medium")
@@ -90,11 +90,11 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
         top = float(np.log(vocab))
         _draw_days(days, floors, "floor (nats)", (0, 1.15 * top), top, above=True, word=word)
     st.caption(
-        f"How to read it: the Bayes loss (floor) and Bayes accuracy (ceiling) of each {word}, "
-        f"those of the best possible prediction from the {word}s before it; the Bayes loss is the "
-        "irreducible loss, the entropy of the true distribution. In a stationary process the "
-        f"floor falls only where a longer past is more informative; in others a {word} may also be "
-        "easier to predict by itself."
+        "How to read it: the Bayes loss (floor) and Bayes accuracy (ceiling) of the best "
+        f"possible prediction of each {word} from those before. The floor is the irreducible "
+        "loss, the entropy of the true distribution. In a stationary process the floor falls "
+        f"only where a longer past is more informative. In others a {word} may also be easier to "
+        "predict by itself."
     )
 
 
@@ -125,17 +125,17 @@ def _draw_days(
     )
 
 
-# Its loss falls for ever where tokens are impossible.
-_STOPPED = "≈ and ≤: the search was stopped early, since some tokens are impossible."
+# Its loss decreases forever where some tokens are impossible.
+_STOPPED = "≈ and ≤: the optimisation was stopped early, since some tokens are impossible."
 
 
 def draw_ladder(rungs: tuple[Rung, ...] | None, word: str = "day") -> None:
-    """Draw the baselines, each of which knows more than the one before it."""
+    """Draw the baselines, each with more information than the one before it."""
     if rungs is None:
         draw_gap()
         return
-    # Three columns, since a fourth would not fit a phone.
-    lines = ["| predictor, and what it knows | accuracy | loss (nats) |", "|:--|:--|:--|"]
+    # Three columns: a fourth would not fit a phone.
+    lines = ["| predictor and its information | accuracy | loss (nats) |", "|:--|:--|:--|"]
     for rung in rungs:
         figures = f"{_accuracy(rung.best)} | {_nll(rung.best)}"
         knows = _knowledge(rung.name, word)
@@ -144,9 +144,10 @@ def draw_ladder(rungs: tuple[Rung, ...] | None, word: str = "day") -> None:
     with st.container(key="ladder"):
         st.markdown("\n".join(lines))
     st.caption(
-        "How to read it: each row is the predictor of least loss with that knowledge; another "
-        "linear one may be more accurate, at a greater loss. Where the loss drops from one row to "
-        "the next, that knowledge is useful." + (f" {_STOPPED}" if stopped else "")
+        "How to read it: each row is the predictor of lowest loss with that information. Another "
+        "linear predictor may be more accurate, at a higher loss. Where the loss drops from one "
+        "row to the next, the additional information is useful."
+        + (f" {_STOPPED}" if stopped else "")
     )
 
 
@@ -169,15 +170,15 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
         values, stderr = dependence.replacement, dependence.replacement_stderr
         title = "total variation"
         meaning = (
-            f"how much the prediction changes, in total variation from 0 to 1, when that {word} is "
+            f"how much the prediction changes (total variation, 0 to 1) when that {word} is "
             "replaced by an independent draw"
         )
     else:
         values, stderr = dependence.information, dependence.information_stderr
         title = "information (nats)"
         meaning = (
-            f"how much the Bayes loss increases, in nats, when only that {word} is hidden; a "
-            f"{word} whose information others repeat counts 0"
+            f"how much the Bayes loss increases, in nats, when only that {word} is hidden; it is "
+            f"0 if other {word}s repeat its information"
         )
     final, informative = values[-1], np.flatnonzero(informative_positions(dependence))
     order = np.argsort(-final, kind="stable")
@@ -188,7 +189,7 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
     days = ", ".join(str(day + 1) for day in informative)
     predicted = f"{word.capitalize()} {length + 1}"
     st.markdown(
-        f"{predicted} is predicted in the last row, at {word} {length}. "
+        f"The last row, at {word} {length}, predicts {predicted}. "
         + (
             f"It depends on {word}{'s' * (len(informative) > 1)} {days}. By {measure} it depends "
             f"most on {word} {strongest}."
@@ -220,9 +221,9 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
         )
     source = "Exact." if dependence.exact else "Estimated from 1,000 sequences."
     st.caption(
-        f"How to read it: a row is the prediction of the {word} after its query {word}, a cell "
-        f"{meaning}. The colour scale ends at the number beside it. Laid out like an attention "
-        f"pattern, for comparison. {source}"
+        f"How to read it: each row is the prediction of the {word} after its query {word}. Each "
+        f"cell is {meaning}. The colour scale ends at the number beside it. The layout is that of "
+        f"an attention pattern. {source}"
     )
 
 

@@ -1,4 +1,4 @@
-"""The process that a page is about: chosen in the sidebar, its rule and tables on the page."""
+"""The process that a page is about: chosen in the sidebar, with its rule and tables on the page."""
 
 import streamlit as st
 
@@ -19,7 +19,7 @@ from attnlab.ui.core.shell import TRAIN_PAGE
 
 
 def draw_formula(generator: AbstractGenerator) -> None:
-    """The rule with the options' numbers plugged in."""
+    """Draw the rule with the numbers of the options."""
     st.markdown(generator.summary)
     if generator.formula:
         with st.container(key="formula"):
@@ -27,7 +27,7 @@ def draw_formula(generator: AbstractGenerator) -> None:
 
 
 def draw_rule_tables(generator: AbstractGenerator) -> None:
-    """A heatmap for each table."""
+    """Draw a heatmap for each table."""
     if not generator.tables:
         return
     for column, rule in zip(st.columns(2, gap="medium"), generator.tables, strict=False):
@@ -45,16 +45,15 @@ def draw_rule_tables(generator: AbstractGenerator) -> None:
                 f"{likeliest[0]:g}, of {likeliest[2]} after {likeliest[1]}.",
             )
     st.caption(
-        "How to read it: a row is what is known, and sums to 1; the stronger the colour of a "
-        "cell, the more probable its column."
+        "How to read it: each row is a past and sums to 1; the stronger the colour, the more "
+        "probable the column's token."
     )
 
 
 def draw_process() -> tuple[AbstractGenerator, int] | None:
-    """Controls and formula; the process and its length.
+    """Draw the controls and the formula; return the process and its length.
 
-    While the settings make no process it is the last good one of the same kind, and None if there
-    was none.
+    If the settings are invalid, return the last valid process of the same kind, or None.
     """
     with st.sidebar:
         kind, values, length = draw_process_form()
@@ -64,7 +63,7 @@ def draw_process() -> tuple[AbstractGenerator, int] | None:
         is_read = not isinstance(values, OptionError)
         chosen = draw_process_tables(kind, values) if is_read else values
         if isinstance(chosen, AbstractGenerator):
-            # A task has a length of its own.
+            # The length of a task follows from its options.
             length = chosen.own_length() or length
         chosen = _checked(chosen, length)
     is_good = not isinstance(chosen, OptionError)
@@ -78,7 +77,7 @@ def draw_process() -> tuple[AbstractGenerator, int] | None:
         draw_formula(generator)
         if not is_good:
             st.info(
-                "Everything below is about the last valid settings.",
+                "Everything below shows the last valid settings.",
                 icon=":material/history:",
             )
     return generator, length
@@ -87,7 +86,7 @@ def draw_process() -> tuple[AbstractGenerator, int] | None:
 def _checked(
     generator: AbstractGenerator | OptionError, length: int
 ) -> AbstractGenerator | OptionError:
-    """The process at its length, or why it has none; the reason is shown."""
+    """Return the process at its length, or None after showing what is wrong."""
     if isinstance(generator, OptionError):
         return generator
     try:
@@ -113,7 +112,7 @@ def _draw_train_button(kind: type[AbstractGenerator], *, is_good: bool) -> None:
 
 
 def _suit_training(task: type[AbstractTask]) -> None:
-    """Set the training that suits a task, unless its loss is in use already."""
+    """Set training options that suit a task, unless its loss is already selected."""
     usual = {control_key(Training, name): value for name, value in task.usual_training.items()}
     loss = control_key(Training, "loss")
     if st.session_state[loss] != usual[loss]:

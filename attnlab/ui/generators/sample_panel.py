@@ -1,4 +1,4 @@
-"""Sequences that a process drew, and how often each token came in many of them."""
+"""Sampled sequences of a process, and how often each token occurs in many of them."""
 
 from collections.abc import Sequence
 
@@ -21,19 +21,19 @@ from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.page_charts import draw_chart
 
 _SEED = "sample_seed"
-# A narrower axis would make hills of rounding.
+# A narrower axis would magnify rounding errors.
 _LEAST_SPAN = 0.05
-# The pairs of more symbols are drawn as maps, and only the likeliest of them are listed in words.
+# With more symbols the pairs are drawn as maps, and only the most probable are listed as text.
 _MOST_SYMBOLS, _LISTED = 8, 3
 
 
 def sample_seed() -> int:
-    """The seed of the sample that is shown."""
+    """Return the seed of the sample that is shown."""
     return st.session_state.setdefault(_SEED, 0)
 
 
 def draw_sample(generator: AbstractGenerator, counted: Counted | None) -> None:
-    """A few sequences, the day to predict set apart."""
+    """Draw a few sequences, with the token to predict set apart."""
     st.button("New sample", key="new_sample", on_click=_next_seed, icon=":material/casino:")
     if counted is None:
         draw_gap()
@@ -48,15 +48,15 @@ def draw_sample(generator: AbstractGenerator, counted: Counted | None) -> None:
     with st.container(key="sample"):
         st.markdown("\n".join(lines))
     st.caption(
-        f"How to read it: each row is one sequence. A model sees {word}s 1 to {length} and is "
-        f"asked for {word} {length + 1}. Can you?"
+        f"How to read it: each row is one sequence. A model sees {word}s 1 to {length} and has to "
+        f"predict {word} {length + 1}. Can you?"
     )
 
 
 def draw_frequencies(
     generator: AbstractGenerator, known: Frequencies | None, counted: Counted | None
 ) -> None:
-    """The final day, and the step from one day to the next: the process beside the sample."""
+    """Draw probabilities and frequencies of the final token, and of pairs of successive tokens."""
     if known is None or counted is None:
         draw_gap()
         return
@@ -80,16 +80,16 @@ def draw_frequencies(
             pairs = _pairs(symbols)
             _draw_bars(f"From {before} to {last}", *(each.ravel() for each in of_pairs), pairs)
     exact = "exact" if known.exact else "itself estimated from a larger sample"
-    maps = f" In the maps a row is {before}, a column {last}." if as_maps else ""
+    maps = f" In the maps, rows are {before}, columns {last}." if as_maps else ""
     st.caption(
-        f"How to read it: a grey bar is the probability ({exact}); a point is the share among "
-        f"{counted.size:,} sequences, its line one standard error to both sides. The points of "
-        f"about two in three rows should lie within their line of the bar's end.{maps}"
+        f"How to read it: grey bars are probabilities ({exact}). Points are frequencies in "
+        f"{counted.size:,} sequences, ± one standard error. About two in three lines should touch "
+        f"the end of their bar.{maps}"
     )
 
 
 def draw_agreement(agreement: Agreement | None, word: str = "day") -> None:
-    """Draw how far apart two positions still resemble each other."""
+    """Draw how similar two positions are, by their distance."""
     if agreement is None:
         draw_gap()
         return
@@ -108,13 +108,13 @@ def draw_agreement(agreement: Agreement | None, word: str = "day") -> None:
                 height=260,
             ),
             name="Agreement above independence",
-            alt=f"Agreement above independence of two {word}s by how far they are apart; one "
-            f"{word} apart it is {values[0]:.3f}, {lags[-1]} {word}s apart {values[-1]:.3f}.",
+            alt=f"Agreement above independence of two {word}s by their distance: {values[0]:.3f} "
+            f"at one {word}, {values[-1]:.3f} at {lags[-1]} {word}s.",
         )
     source = "Exact." if agreement.exact else "Sampled; the band is one standard error."
     st.caption(
-        f"How to read it: 0 is what independent {word}s would show, 1 is certainty; below 0 two "
-        f"{word}s are less often equal than independent ones. Mean over all pairs of visible "
+        f"How to read it: 0 is what independent {word}s would show, 1 is certainty. Below 0 two "
+        f"{word}s are equal less often than independent ones. Mean over all pairs of visible "
         f"{word}s at that distance. {source}"
     )
 
@@ -133,7 +133,7 @@ def _draw_bars(
             title="probability",
         ),
         name=title,
-        alt="Probabilities beside shares in the sample. "
+        alt="Probabilities and frequencies in the sample. "
         + _in_words(known, counted, stderr, names),
     )
 
@@ -146,10 +146,10 @@ def _draw_maps(
     stderr: np.ndarray,
     symbols: tuple[str, ...],
 ) -> None:
-    """Draw the process above the sample on one scale; bars of so many pairs fill many screens."""
+    """Draw probabilities above frequencies on one scale; bars of all pairs would be too long."""
     names = _pairs(symbols)
     figures = known.ravel(), counted.ravel(), stderr.ravel()
-    for of, meaning in (("known", "probabilities"), ("counted", "shares in the sample")):
+    for of, meaning in (("known", "probabilities"), ("counted", "frequencies in the sample")):
         draw_chart(
             frequency_map_chart(
                 frequency_table(*figures, names),
@@ -170,14 +170,14 @@ def _in_words(
     likeliest, gap = int(np.nanargmax(known)), np.abs(counted - known)
     furthest = float(np.nanmax(np.where(stderr > 0, gap / np.where(stderr > 0, stderr, 1), 0)))
     return (
-        f"The largest is that of {names[likeliest]}: {known[likeliest]:.3f}, in the sample "
-        f"{show_measured(counted[likeliest], stderr[likeliest])}. The largest gap is "
+        f"The largest is {names[likeliest]}: {known[likeliest]:.3f}, in the sample "
+        f"{show_measured(counted[likeliest], stderr[likeliest])}. The largest difference is "
         f"{furthest:.1f} standard errors."
     )
 
 
 def days_in_words(generator: AbstractGenerator, known: Frequencies) -> str:
-    """The distribution of a single day, and whether the process is stationary, where known."""
+    """Return the distribution of one position and, if known, whether the process is stationary."""
     symbols = generator.vocabulary.symbols
 
     def shares(day: int) -> str:

@@ -1,4 +1,4 @@
-"""Inspect: the arithmetic of a cell of the attention, and of the logits."""
+"""Inspect: the arithmetic of one cell of an attention pattern, and of the logits."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,7 +15,7 @@ from attnlab.ui.inspect.maps_panel import map_height
 from attnlab.ui.inspect.view import View
 
 _SHOWN_TERMS, _SHOWN_COMPONENTS = 6, 3
-# Of each score the formula, one term of its sum, and what stands before the sum.
+# For each score: its formula, one term of its sum, and the factor before the sum.
 _SCORES = {
     "dot": (r"q \cdot k", "({q:.2f})({k:.2f})", ""),
     "weighted": (
@@ -29,14 +29,14 @@ _SCORES = {
 
 
 def draw_cell(experiment: Experiment, model: AbstractModel, tokens: np.ndarray, view: View) -> None:
-    """The pattern of the chosen head on a sequence, and how a cell of it comes about.
+    """Draw the pattern of the chosen head on a sequence, and the arithmetic of one cell.
 
-    Nothing for a model without attention.
+    Draw nothing for a model without attention.
     """
     trace = trace_of(model, tokens)
     if not trace.attention:
         return
-    # Drawn when opened: a model's first arithmetic takes seconds.
+    # Drawn when opened: the first time it takes seconds for each model.
     panel = st.expander(
         "The arithmetic of a cell", key="cell_panel", on_change="rerun", icon=":material/calculate:"
     )
@@ -58,16 +58,16 @@ def draw_cell(experiment: Experiment, model: AbstractModel, tokens: np.ndarray, 
 def _draw_pattern(
     experiment: Experiment, tokens: np.ndarray, pattern: np.ndarray, mask: np.ndarray
 ) -> tuple[int, int]:
-    """The heatmap of the sequence; the cell that is clicked, or the strongest read out."""
+    """Draw the pattern; return the clicked cell, or the strongest one of the predicting query."""
     length, vocabulary = experiment.length, experiment.generator.vocabulary
     word = experiment.generator.position_word
     symbols = tuple(vocabulary.symbols[token] for token in tokens)
     read = experiment.read_position
     if not mask[read].any():
-        # Where the source asks itself, the last query is its last token.
+        # Self-attention of the source ends with the source's last token.
         read = int(np.flatnonzero(mask.any(axis=1))[-1])
     strongest = int(pattern[read].argmax())
-    # Of a map between source and target, the part that there is.
+    # A map between source and target covers only part of the sequence.
     queries, keys = (
         tuple(int(place) + 1 for place in np.flatnonzero(mask.any(axis=axis))) for axis in (1, 0)
     )
@@ -90,9 +90,10 @@ def _draw_pattern(
             key="cell_chart",
             on_select="rerun",
             alt=f"Pattern of the sequence. {word.capitalize()} {read + 1} gives "
-            f"{show_percent(pattern[read, strongest])} to {word} {strongest + 1}.",
+            f"{show_percent(pattern[read, strongest])} of its attention to {word} "
+            f"{strongest + 1}.",
         )
-    st.caption("Click a cell for its arithmetic.")
+    st.caption("Click a cell to see its arithmetic.")
     picked = event["selection"].get("cell") if event else None
     if picked and {"query", "key"} <= picked[0].keys():
         query, key = int(picked[0]["query"]) - 1, int(picked[0]["key"]) - 1
@@ -109,8 +110,8 @@ def _draw_arithmetic(
     if given and kind != "source" and query + 1 >= given:
         begins = query + 1 == given and experiment.model.reads_source
         st.caption(
-            f"At {word} {query + 1} target token {query + 2 - given} is predicted; the source are "
-            f"{word}s 1 to {given}."
+            f"At {word} {query + 1} the model predicts target token {query + 2 - given}. The "
+            f"source is {word}s 1 to {given}."
             + " The query here is the token that begins the target."
             * begins
         )
@@ -126,7 +127,7 @@ def _draw_arithmetic(
     ]
     if cell.query.size > _SHOWN_TERMS:
         terms.append(r"\dots")
-    # Two a line fit a phone, of those with a weight one.
+    # Two terms per line fit a phone; of those with a weight, one.
     line = 2 if cell.weights is None else 1
     pairs = [" + ".join(terms[i : i + line]) for i in range(0, len(terms), line)]
     bias = f" + ({cell.bias:.3f})" if cell.bias else ""
@@ -153,13 +154,13 @@ def _draw_arithmetic(
     )
     st.caption(
         f"How to read it: s are the scaled scores of the {unmasked.size} {word}s that {word} "
-        f"{query + 1} may attend to; the largest of them, {largest:.3f}, is subtracted from "
-        "each, which changes no share and keeps the exponentials small."
+        f"{query + 1} may attend to. The largest score, {largest:.3f}, is subtracted from all: "
+        "this changes no share and keeps the exponentials small."
     )
 
 
 def _draw_state(cell: CellArithmetic) -> None:
-    """That the query is made of the decoder's state before this token."""
+    """Draw that the query is computed from the decoder's state before this token."""
     some = ", ".join(f"{value:.2f}" for value in cell.state[:_SHOWN_COMPONENTS])
     more = r", \dots" if cell.state.size > _SHOWN_COMPONENTS else ""
     st.latex(
@@ -177,12 +178,12 @@ def _signed(number: float) -> str:
 
 
 def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
-    """A row for each part; nothing for a model whose logits are no sum of them."""
+    """Draw a row for each part; nothing for a model whose logits are not a sum of parts."""
     if not model.logits_are_a_sum:
         return
-    # Drawn when opened: a model's first arithmetic takes seconds.
+    # Drawn when opened: the first time it takes seconds for each model.
     panel = st.expander(
-        "What makes the logits",
+        "Which parts produce the prediction",
         key="contributions_panel",
         on_change="rerun",
         icon=":material/stacked_bar_chart:",
@@ -195,16 +196,15 @@ def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.
         st.table(contribution_table(found, experiment.generator.vocabulary.symbols))
         st.caption(
             "How to read it: what each part adds to the logits after "
-            f"{experiment.generator.position_word} {query + 1} of the "
-            "sequence above, in nats, less the mean over tokens, which changes no prediction. The "
-            "rows sum to the last one, whose softmax is the prediction. These are direct "
-            "contributions: what a head writes may also be read by later parts, and then counts "
-            "as theirs."
+            f"{experiment.generator.position_word} {query + 1} of the sequence above, in nats, "
+            "minus the mean over tokens. The rows sum to the last one, whose softmax is the "
+            "prediction. These are direct contributions: what a head writes may also be read by "
+            "later parts, and then counts as theirs."
         )
 
 
 def contribution_table(found: dict[str, np.ndarray], symbols: tuple[str, ...]) -> pd.DataFrame:
-    """A row for every part, in the order of the model, and one for their sum."""
+    """Return a row for every part, in the order of the model, and one for their sum."""
     rows = {name: np.asarray(row, dtype=np.float64) for name, row in found.items()}
     rows["logits"] = np.sum(list(rows.values()), axis=0)
     cells = [[f"{value:+.2f}".replace("-", "−") for value in row - row.mean()]

@@ -1,4 +1,4 @@
-"""Inspect: all heads at a glance, each with its pattern replaced, and what that changes."""
+"""Inspect: all heads at a glance, and the effect of replacing each head's pattern."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -20,14 +20,14 @@ from attnlab.ui.core.page_theme import on_dark
 from attnlab.ui.inspect.view import known_truth, mean_patterns
 from attnlab.ui.train.inside.maps import head_picture
 
-# So many that their names have room on a phone; pixels.
+# This many columns leave room for the names on a phone; heights are in pixels.
 _MOST_COLUMNS, _LINE_HEIGHT, _LEGEND_HEIGHT = 6, 150, 24
 
 
-# A head: the kind of its map, its layer and its number there, both from 0.
+# A head: the kind of its map, its layer and its index there, both from 0.
 Head = tuple[str, int, int]
 _WORK = "ablations"
-# Sequences whose mean patterns are drawn.
+# Number of sequences whose mean patterns are drawn.
 _SEQUENCES = 256
 _TRUTH = (
     "**Truth**: attention in proportion to what the true prediction depends on. A lower loss means "
@@ -35,15 +35,15 @@ _TRUTH = (
     "readout were trained with the old pattern."
 )
 _ALIGNMENT = (
-    "**Alignment**: all attention on the source token that the target token is taken from; – for "
-    "heads that do not look from the target at the source. No change means that the head has found "
-    "it, or that the rest of the model gets by without. A higher loss means that the model needs "
-    "more of the source."
+    "**Alignment**: all attention on the source token that the target token comes from. “–”: the "
+    "head does not look from the target at the source. No change means that the head has found "
+    "the token, or that the model does not need this head. A higher loss means that the model "
+    "needs more of the source."
 )
 
 
 def removals_of_all(found: Iterable[Ablation]) -> dict[Head, Effect]:
-    """As `removals`, of heads of every kind: the most costly first."""
+    """Like `removals`, for heads of every kind, the most costly first."""
     found = list(found)
     effects = {
         (kind, *head): effect
@@ -54,10 +54,9 @@ def removals_of_all(found: Iterable[Ablation]) -> dict[Head, Effect]:
 
 
 def draw_heads(trace: Trace, removed: Mapping[Head, Effect], *, of: int) -> None:
-    """Every head's mean pattern over `of` sequences, and below it what its removal costs.
+    """Draw every head's mean pattern over `of` sequences, with the cost of its removal below.
 
-    `removed` are the effects known so far, the most costly first; heads without one stand behind
-    them.
+    `removed` are the effects known so far, the most costly first; other heads come after them.
     """
     pictures = {
         (found.kind, found.layer, head): head_picture(found, head)
@@ -74,7 +73,7 @@ def draw_heads(trace: Trace, removed: Mapping[Head, Effect], *, of: int) -> None
         for head in heads
     ]
     lines = [shown[first : first + _MOST_COLUMNS] for first in range(0, len(shown), _MOST_COLUMNS)]
-    order = "the one first whose removal costs most" if removed else "by layer"
+    order = "by cost of removal" if removed else "by layer"
     with st.container(key="chart_heads"):
         draw_chart(
             overview_chart(
@@ -89,10 +88,10 @@ def draw_heads(trace: Trace, removed: Mapping[Head, Effect], *, of: int) -> None
             alt=f"Mean attention patterns of all {len(heads)} heads, {order}.",
         )
     st.caption(
-        f"The mean pattern of each head over {of:,} test sequences: a pixel is a cell, each row a "
-        "query and each column a key."
+        f"Mean pattern of each head over {of:,} test sequences. A pixel is a cell; rows are "
+        "queries and columns are keys."
         + (
-            " Below it, where there is room: what its removal adds to the loss, in nats."
+            " Below, if there is room: what removing the head adds to the loss, in nats."
             if removed
             else ""
         )
@@ -105,16 +104,16 @@ def draw_edits(
     test: np.ndarray,
     earlier: Mapping[int, AbstractModel],
 ) -> None:
-    """A table of all heads and what takes their place; nothing for a model without heads.
+    """Draw a table of all heads and their replacements; nothing for a model without heads.
 
-    `earlier` are models of the same run by step, whose patterns can take the place of this one's.
+    `earlier` are models of the same run by step, whose patterns can replace this model's.
     """
     if not model.has_heads:
         return
     with st.expander("Edit the forward pass", key="edits_panel", icon=":material/edit:"):
         st.markdown(
-            "Each head's pattern is replaced, one head at a time, and the model is tested again "
-            "on the same sequences; it is not trained again."
+            "Each head's pattern is replaced, one head at a time. The model is then tested on "
+            "the same sequences, without training it again."
         )
         task = experiment.generator if experiment.generator.writes_target else None
         known = known_truth(experiment) if task is None else None
@@ -135,7 +134,7 @@ def draw_edits(
                         width=200,
                     )
                 ]
-            # Models are kept, since the identity of one that is gone may be given again.
+            # Models are kept because Python may reuse the id of a deleted one.
             replaced = (model, frozen)
             job = job_of(_WORK)
             if job and any(now is not then for now, then in zip(replaced, job.of, strict=True)):
@@ -165,7 +164,7 @@ def draw_edits(
         draw_job(
             _WORK,
             partial(_draw, **shown),
-            failed="The figures",
+            failed="The computation",
             progress=lambda found: (len(found or ()) / count, ""),
         )
 
@@ -185,21 +184,20 @@ def _draw(
     st.caption(
         "How to read it: after minus before, ± one standard error of the difference over "
         f"{size:,} test sequences{', all target tokens' if is_task else ''}. “unchanged”: equal "
-        "for every sequence. The head whose removal costs the most comes first. "
-        f"**Removed**: its output is 0. **Uniform**: the same attention for every unmasked {word}. "
-        "**Mean**: its mean pattern over test sequences. No change means that the head looks at "
-        f"fixed {word}s, or that the model hardly uses it: see Removed. "
-        f"{_ALIGNMENT if is_task else _TRUTH} "
-        "**Frozen**: its mean pattern at the earlier step. What it costs more than the mean shows "
-        "how much the mean pattern has changed since. Changes of several heads do not add up, "
-        "since one head can make up for another."
+        "for every sequence. The head whose removal costs most comes first. **Removed**: its "
+        f"output is 0. **Uniform**: equal attention to every unmasked {word}. **Mean**: its mean "
+        f"pattern over test sequences. No change means that the head looks at fixed {word}s, or "
+        f"that the model hardly uses it: see Removed. {_ALIGNMENT if is_task else _TRUTH} "
+        "**Frozen**: its mean pattern at the earlier step. The extra cost compared with the mean "
+        "shows how much the pattern has changed since then. Changes of several heads do not add "
+        "up, since one head can make up for another."
     )
 
 
 def ablation_table(found: Sequence[Ablation], figure: str, ways: Sequence[str]) -> pd.DataFrame:
-    """A row for every head, the one first whose removal costs most; `figure` of each effect.
+    """Return a row for every head, by cost of removal, with the `figure` of each effect.
 
-    `ways` are the replacements, which are the columns.
+    `ways` are the replacements, one column each.
     """
     cells = {
         (each.kind, each.layer, each.head, each.by): _change(
@@ -214,7 +212,7 @@ def ablation_table(found: Sequence[Ablation], figure: str, ways: Sequence[str]) 
     current = (last.kind, last.layer, last.head)
 
     def missing(head: tuple[str, int, int], by: str) -> str:
-        # A head that others came behind lacks only what it cannot have.
+        # A head that was passed only lacks results that do not exist.
         return "–" if head in done and head != current else "…"
 
     rows = [[cells.get((*head, by), missing(head, by)) for by in ways] for head in heads]

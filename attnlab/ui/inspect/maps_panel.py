@@ -1,4 +1,4 @@
-"""Inspect: all queries at once, of one run and of two side by side."""
+"""Inspect: maps of all queries, for one run and for two runs side by side."""
 
 import functools
 from typing import NamedTuple
@@ -34,7 +34,7 @@ from attnlab.ui.train.inside.panel import draw_head_choice
 from attnlab.ui.train.inside.shown import Choice
 
 _HEIGHT, _LONG_HEIGHT, _ROW_HEIGHT = 300, 420, 150
-# Enough for a map that is steady to the eye, few enough to replace every day of each in passing.
+# Enough for a stable map, few enough to replace every day of each sequence quickly.
 _SEQUENCES, _LONG_SEQUENCES, _LONG = 256, 48, 24
 _MEANING = {
     "attends": "the model attends to",
@@ -47,7 +47,7 @@ _FILE, _LOADED, _UPLOAD = "a run file", "second_run", "second_run_file"
 
 
 class _Map(NamedTuple):
-    """A map, its cells, and the positions of its rows, which count from 1."""
+    """A map: its values and the positions of its rows, counted from 1."""
 
     values: Float[np.ndarray, "query day"]
     seen: Bool[np.ndarray, "query day"]
@@ -57,9 +57,9 @@ class _Map(NamedTuple):
 def draw_maps(
     experiment: Experiment, model: AbstractModel, test: np.ndarray, tokens: np.ndarray, view: View
 ) -> None:
-    """Draw three maps on the same axes and scale, and their difference.
+    """Draw three maps with the same axes and scale, and the difference of two.
 
-    They are means over visible days of `test`, or of the one sequence `tokens`.
+    They are means over visible tokens of `test`, or of the one sequence `tokens`.
     """
     known = known_truth(experiment)
     if known is None:
@@ -97,7 +97,7 @@ def draw_maps(
         name: _map(view.values(np.asarray(values, float)), seen, experiment)
         for name, (values, seen) in measured.items()
     }
-    # Their words may take two lines.
+    # Titles may take two lines.
     columns = st.columns(len(drawn), vertical_alignment="bottom")
     for column, (name, each) in zip(columns, drawn.items(), strict=True):
         # Maps with the same unit have one scale.
@@ -130,7 +130,7 @@ def draw_maps(
                 name=f"Difference: {chosen}",
                 alt=chosen,
             )
-        st.caption(f"How to read it: above 0 {first} is larger, below 0 {second}.")
+        st.caption(f"How to read it: above 0 “{first}” is larger, below 0 “{second}”.")
 
 
 def _past(experiment: Experiment, found: Comparison) -> Bool[np.ndarray, "query day"]:
@@ -140,14 +140,14 @@ def _past(experiment: Experiment, found: Comparison) -> Bool[np.ndarray, "query 
 
 def _map(values: np.ndarray, seen: np.ndarray, experiment: Experiment) -> _Map:
     length = experiment.length
-    # A single row is the one that makes the prediction, wherever that is read out.
+    # A single row is always the predicting one.
     alone = (experiment.read_position + 1,)
     queries = tuple(range(1, length + 1)) if len(values) == length else alone
     return _Map(values, np.asarray(seen), queries)
 
 
 def map_height(length: int, rows: int = 2) -> int:
-    """Return pixels of a map; the rows of many days need room for their names."""
+    """Return the height of a map in pixels; with many days the rows need room for their names."""
     if rows == 1:
         return _ROW_HEIGHT
     return _HEIGHT if length <= _LONG else _LONG_HEIGHT
@@ -183,7 +183,7 @@ def _draw_map(
 
 
 def _draw_difference(one: _Map, other: _Map, title: str, *, name: str, alt: str) -> None:
-    """Draw one map minus another, of the rows that both have."""
+    """Draw one map minus another, for the rows that both have."""
     rows, length = min(len(one.values), len(other.values)), one.values.shape[1]
     shorter = one if len(one.values) == rows else other
     table = map_table(
@@ -212,20 +212,20 @@ def _draw_difference(one: _Map, other: _Map, title: str, *, name: str, alt: str)
 
 
 def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependence) -> None:
-    words = ["How to read it: a row is a query, a column a day."]
+    words = ["How to read it: rows are queries, columns are days."]
     if found.attention:
         words.append(
-            "High under attends but near 0 under depends: attended to but not used. Near 0 under "
-            "attends, a day may still count, since a query carries its own day. Different patterns "
-            "can predict equally well: attention on other days is no error in itself."
+            "High in “attends” but near 0 in “depends”: attended to but not used. A day near 0 "
+            "in “attends” may still count, since a query carries its own day. Different patterns "
+            "can predict equally well: attention to other days is not an error in itself."
         )
     else:
         words.append(
-            "This model has no attention. High under depends but near 0 under truth: the day moves "
-            "the model's prediction, but not the true one."
+            "This model has no attention. High in “depends” but near 0 in “truth”: the day "
+            "changes the model's prediction, but not the true one."
         )
     if len(found.depends) == experiment.length and experiment.training.loss == "last":
-        words.append("With the loss `last` only the last row was trained.")
+        words.append("Only the last row was trained (loss `last`).")
     if np.isfinite(found.depends_stderr[-1]).all():
         source = (
             "is exact"
@@ -233,14 +233,14 @@ def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependenc
             else f"is estimated, ± {true.replacement_stderr[-1].max():.3f} at most"
         )
         words.append(
-            "Standard error of the model's dependence in the last row, in total variation: "
-            f"{found.depends_stderr[-1].max():.3f} at most; the truth {source}."
+            "Standard error of the model's dependence in the last row, in total variation: at "
+            f"most {found.depends_stderr[-1].max():.3f}; the truth {source}."
         )
     st.caption(" ".join(words))
 
 
 def draw_two_runs(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
-    """Draw a map of this run, the same of another one, and their difference."""
+    """Draw a map of this run, the same map of another run, and their difference."""
     panel = st.expander(
         "Compare with another run", key="two_runs", on_change="rerun", icon=":material/compare:"
     )
@@ -299,14 +299,14 @@ def _load(file: UploadedFile | None) -> Told:
 
 
 def _reason_against(this: Experiment, other: Experiment) -> str:
-    """Return why the two runs cannot read the same sequence, or an empty text."""
+    """Return why the two runs cannot read the same sequence, or ""."""
     if this.length != other.length:
         return (
-            f"This run sees {this.length} days and the other {other.length}: no sequence fits "
+            f"This run sees {this.length} days and the other {other.length}, so no sequence fits "
             "both. Choose a run of the same length."
         )
     if this.generator.vocabulary != other.generator.vocabulary:
-        return "The tokens of the two runs differ. Choose a run of a process with the same tokens."
+        return "The two runs have different tokens. Choose a run of a process with the same tokens."
     return ""
 
 
@@ -318,7 +318,7 @@ def _draw_comparison(runs: dict[str, tuple[Experiment, Comparison]]) -> None:
         if not found.attention
     ]
     if without:
-        st.caption(" ".join(without) + " Compared is what the predictions depend on.")
+        st.caption(" ".join(without) + " The maps show what the predictions depend on.")
         measure = "depends"
     else:
         measure = st.segmented_control(
@@ -350,12 +350,14 @@ def _draw_comparison(runs: dict[str, tuple[Experiment, Comparison]]) -> None:
     with columns[2], st.container(key="chart_two_runs"):
         st.markdown("**this run - other run**")
         unit = f"difference, {UNITS[measure]}"
-        words = "This run less the other"
+        words = "This run minus the other"
         _draw_difference(*maps.values(), unit, name="Two runs: difference", alt=words)
     one_row = min(len(each.values) for each in maps.values()) == 1
     st.caption(
-        "Both models read the sequence above, and both maps have one scale. Positive differences: "
-        "larger in this run." + " Only the row that makes the prediction is in both." * one_row
+        "Both models read the sequence above, and both maps have the same scale. Positive "
+        "differences: larger in this run."
+        + " Both have only the row that makes the prediction."
+        * one_row
     )
 
 

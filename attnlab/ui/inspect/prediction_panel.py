@@ -1,4 +1,4 @@
-"""Inspect: the final prediction: what it attends to, depends on, and should depend on."""
+"""Inspect: what the final prediction attends to, depends on, and should depend on."""
 
 import dataclasses
 
@@ -28,15 +28,15 @@ from attnlab.ui.inspect.view import View, is_truth_known, known_truth, sequence_
 from attnlab.ui.train.cursor import Moment, shown_moment
 from attnlab.ui.train.transport import draw_status
 
-# More heads would push what stands below off the screen.
+# More heads would push the charts below off the screen.
 _MOST_HEADS = 8
 _FRAME_HEIGHT, _ROW_HEIGHT, _LEAST_HEIGHT = 104, 32, 220
-# A longer sequence is met with every day changed, which takes its time.
+# Longer sequences take too long, since every day is changed.
 _LONG, _SECONDS, _LONG_SECONDS = 24, 0.5, 2.0
 
 
 def draw_account(experiment: Experiment, found: Comparison, true: Dependence, view: View) -> None:
-    """How much of the attention that makes the prediction goes to the days that matter."""
+    """Draw how much of the predicting query's attention goes to the days that matter."""
     informative = informative_positions(true)
     if not found.attention or not informative.any():
         return
@@ -44,24 +44,24 @@ def draw_account(experiment: Experiment, found: Comparison, true: Dependence, vi
     days = ", ".join(str(day + 1) for day in np.flatnonzero(informative))
     with st.container(key="account"):
         st.markdown(
-            f"**{show_percent(attends[-1][informative].sum())}** of the attention in this sequence "
-            f"goes to the days that the prediction truly depends on ({days}). By chance it would "
-            f"be {show_percent(evenly(np.asarray(attention.mask[-1]), informative))}."
+            f"**{show_percent(attends[-1][informative].sum())}** of the attention in this "
+            f"sequence goes to the days that matter ({days}). By chance it would be "
+            f"{show_percent(evenly(np.asarray(attention.mask[-1]), informative))}."
         )
 
 
 def evenly(unmasked: Bool[np.ndarray, " key"], informative: Bool[np.ndarray, " key"]) -> float:
-    """Return the share on `informative` keys of attention spread evenly over the unmasked ones."""
+    """Return the share on `informative` keys if attention were uniform over the unmasked keys."""
     return float((informative & unmasked).sum() / max(unmasked.sum(), 1))
 
 
 def follows(snapshot: Snapshot, moment: Moment) -> bool:
-    """Whether the model shown is one that still trains."""
+    """Return whether the model shown is still training."""
     return snapshot.active and moment.is_now
 
 
 def draw_final_query(run: LiveRun, snapshot: Snapshot, tokens: np.ndarray, view: View) -> None:
-    """The final query and the next day, again and again while the run trains."""
+    """Draw the final query and the next day, repeatedly while the run trains."""
     experiment = snapshot.experiment
     draw_while(
         lambda: _is_waiting(run.snapshot()),
@@ -73,7 +73,7 @@ def draw_final_query(run: LiveRun, snapshot: Snapshot, tokens: np.ndarray, view:
 
 
 def _is_waiting(snapshot: Snapshot) -> bool:
-    """Whether more is to come: from the run, or from those who work out the truth."""
+    """Return whether more results are to come, from the run or from the background."""
     known = is_truth_known(snapshot.experiment)
     return snapshot.active or not known
 
@@ -106,7 +106,7 @@ def _draw(run: LiveRun, experiment: Experiment, tokens: np.ndarray, view: View) 
 
 
 def draw_step(snapshot: Snapshot, moment: Moment) -> None:
-    """The one step that all panels show, in the line of the run's state."""
+    """Draw which step all panels show, in the line of the run's state."""
     experiment = snapshot.experiment
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         draw_status(dataclasses.replace(snapshot, step=moment.model_step))
@@ -118,7 +118,7 @@ def draw_step(snapshot: Snapshot, moment: Moment) -> None:
         if moment.model_step != snapshot.step and not follows(snapshot, moment):
             words += f" · an earlier step is shown; the run is at step {snapshot.step:,}"
         st.caption(words, width="content")
-    # Always there, so that what stands behind it never changes its place.
+    # Always present, so that the elements after it keep their place.
     st.progress(snapshot.step / experiment.training.steps)
 
 
@@ -128,7 +128,7 @@ def final_rows(
     truth: Float[np.ndarray, "query day"],
     view: View,
 ) -> dict[str, Float[np.ndarray, " day"]]:
-    """The last row of each map by its name; of attention those of all heads of a layer."""
+    """Return the last row of each map by name; of attention, one for each head of a layer."""
     measured = {}
     if attention:
         found, pattern = view.of(attention)
@@ -177,7 +177,7 @@ def _draw_next_day(
     try:
         true = next_token(experiment.generator, tokens.tolist())
     except ValueError as error:
-        draw_error(f"{error} The model, which cannot know, predicts:", icon=":material/block:")
+        draw_error(f"{error} The model predicts:", icon=":material/block:")
         rows = zip(vocabulary.symbols, learned, strict=True)
         shares = (f"{as_text(symbol)} {probability:.3f}" for symbol, probability in rows)
         st.markdown(" · ".join(shares))

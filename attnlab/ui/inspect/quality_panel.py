@@ -1,4 +1,4 @@
-"""Inspect: predictions over the whole test set, beside the true distribution."""
+"""Inspect: predictions over the whole test set, compared with the true distribution."""
 
 from functools import partial
 
@@ -33,17 +33,17 @@ from attnlab.ui.sequence_to_sequence.task_panel import draw_target_test
 
 _WORK = "quality"
 _HEIGHT = 300
-# The level of the test that is spoken of.
+# Significance level of the test.
 _LEVEL = 0.01
 
 
 def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray) -> None:
-    """Figures over the whole test set, worked out once for a model, in their turn."""
-    # The model itself is kept, since the identity of one that is gone may be given again.
+    """Draw results over the whole test set, computed once for a model."""
+    # The model is kept because Python may reuse the id of a deleted one.
     job = job_of(_WORK)
     if job is None or job.of is not model:
         start_job(_WORK, partial(quality, experiment, model, test), of=model)
-    draw_job(_WORK, partial(_draw, experiment=experiment), failed="The figures")
+    draw_job(_WORK, partial(_draw, experiment=experiment), failed="The computation")
 
 
 def _draw(state: JobState, *, experiment: Experiment) -> None:
@@ -56,7 +56,9 @@ def _draw(state: JobState, *, experiment: Experiment) -> None:
     elif not state.done:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"Stopped. {state.message}")
-            st.button("Go on", key="quality_go_on", icon=":material/resume:", on_click=work.start)
+            st.button(
+                "Continue", key="quality_go_on", icon=":material/resume:", on_click=work.start
+            )
     st.header("Over the whole test set", anchor=False, divider="gray")
     if found is not None:
         _draw_predictions(found, vocabulary)
@@ -69,7 +71,7 @@ def _draw(state: JobState, *, experiment: Experiment) -> None:
 
 
 def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
-    """Confusion matrix and calibration on the test sequences."""
+    """Draw confusion matrix and calibration on the test sequences."""
     counts, reliable = found.counts, found.reliable
     right = np.trace(counts) / counts.sum()
     left, middle = st.columns(2, gap="medium")
@@ -85,9 +87,9 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
             f"{show_percent(right)} predicted right.",
         )
         st.caption(
-            f"How to read it: counts over {counts.sum():,} test sequences; rows are the observed "
-            "tokens, columns those to which the model gives the highest probability. The best "
-            "predictor, too, is often wrong where the process is random."
+            f"How to read it: counts over {counts.sum():,} test sequences. Rows are observed "
+            "tokens, columns the tokens that the model finds most probable. Where the process is "
+            "random, the best predictor is often wrong too."
         )
     with middle, st.container(key="chart_calibration"):
         draw_chart(
@@ -106,17 +108,16 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
         )
         measured = show_measured(reliable.error, reliable.error_stderr, most_places=4)
         st.caption(
-            "How to read it: each point is a bin of predicted probabilities, those of all tokens; "
-            "on the dashed line they are the observed frequencies. Bars are one standard error "
-            f"over the test sequences. Expected calibration error **{measured}**; were the same "
-            f"predictions perfectly calibrated, {counts.sum():,} sequences would show "
-            f"{reliable.perfect_error:.4f} on average, with a standard deviation of "
-            f"{reliable.perfect_error_std:.4f}."
+            "How to read it: each point is a bin of predicted probabilities of all tokens. On "
+            "the dashed line they equal the observed frequencies. Bars are one standard error "
+            f"over the test sequences. Expected calibration error **{measured}**. A perfectly "
+            f"calibrated model would score {reliable.perfect_error:.4f} by chance, with a "
+            f"standard deviation of {reliable.perfect_error_std:.4f}."
         )
 
 
 def _draw_by_day(found: EvaluationByPosition, experiment: Experiment) -> None:
-    """The loss of every day that was trained on, beside what could be had of it."""
+    """Draw the loss of every trained day, with the lowest possible loss."""
     known = figure(optimum, experiment.generator, experiment.length)
     if known is None:
         return
@@ -129,24 +130,24 @@ def _draw_by_day(found: EvaluationByPosition, experiment: Experiment) -> None:
                 height=_HEIGHT,
             ),
             name="Loss by day",
-            alt=f"Loss by day. Most above its floor is day {found.positions[worst] + 1}, by "
+            alt=f"Loss by day. Furthest above its floor is day {found.positions[worst] + 1}, by "
             f"{found.nll[worst] - floors[worst]:.3f} nats.",
         )
     mean = show_measured(found.mean.nll, found.mean.nll_stderr)
     least, source = f"{floors.mean():.3f}", "exact"
     if not known.exact:
-        # Those of all days are of the same sequences: no mean of them has a larger error.
+        # All days come from the same sequences, so no mean over days has a larger error.
         error = np.mean([known.by_position[position].nll_stderr for position in found.positions])
         least, source = show_measured(float(floors.mean()), float(error)), "estimated"
     st.caption(
-        "How to read it: with the loss `next` every day is predicted from those before it. Points: "
-        f"the model, {OVER_TEST_SEQUENCES}; dashes: the least loss possible, {source}. Mean over "
-        f"days: {mean} nats for the model, {least} at best; {OF_OTHER_SEEDS}."
+        "How to read it: with the loss `next` every day is predicted from the days before it. "
+        f"Points: the model, {OVER_TEST_SEQUENCES}. Dashes: the lowest possible loss, {source}. "
+        f"Mean over days: {mean} nats for the model, {least} at best; {OF_OTHER_SEEDS}."
     )
 
 
 def _draw_transitions(found: Transitions, vocabulary: Vocabulary) -> None:
-    """Mean probabilities of the next day by the last visible one."""
+    """Draw mean probabilities of the next day by the last visible one."""
     columns = {"true": found.true, "model": found.model, "model - true": found.difference}
     rows = [
         {"transition": f"{vocabulary.symbols[before]} → {vocabulary.symbols[after]}"}
@@ -157,7 +158,7 @@ def _draw_transitions(found: Transitions, vocabulary: Vocabulary) -> None:
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="content")
     st.caption(
         "How to read it: the mean probability of the next day over the test sequences, by their "
-        f"last visible day; {OVER_TEST_SEQUENCES}. A figure without ± is the same for all of them."
+        f"last visible day; {OVER_TEST_SEQUENCES}. No ±: identical for every sequence."
     )
 
 
@@ -169,34 +170,33 @@ def _mean_in_words(means: Means, before: int, after: int) -> str:
 
 
 def _draw_test(found: LikelihoodRatioTest, size: int) -> None:
-    """How far the model is from the true distribution, and whether the final days show it."""
+    """Draw the distance to the true distribution, and whether the final days reveal it."""
     divergence = show_measured(found.divergence, found.divergence_stderr, most_places=4)
     with st.container(key="transitions"):
         st.markdown(
-            f"KL(true ‖ model) = **{divergence} nats**, the mean over the test sequences. "
+            f"KL(true ‖ model) = **{divergence} nats**, mean over the test sequences. "
             f"Likelihood-ratio test: {_verdict(found, size)}."
         )
     st.caption(
-        f"How to read it: could the {size:,} observed next days have been drawn from the model? "
-        "The log-likelihood ratio of the true distribution to the model is compared with its "
-        f"values where all of them are drawn from the model, {found.draws} times; p is the "
-        "probability of a value at least as large. One sequence carries little information: a "
-        "model close to the truth passes, but would fail with more sequences."
+        f"How to read it: could the model have generated the {size:,} observed next days? The "
+        "test compares their log-likelihood ratio (true distribution to model) with "
+        f"{found.draws} sets of days drawn from the model. p is the probability of a value at "
+        "least as large. A model close to the truth passes, but would fail with more sequences."
     )
 
 
 def _verdict(found: LikelihoodRatioTest, size: int) -> str:
     if found.divergence == 0:
-        return "none, since both distributions are the same"
+        return "none, since both distributions are equal"
     least = 1 / (found.draws + 1)
     shown = f"p = {found.p_value:.2g}" if found.p_value > least else f"p ≤ {least:.2g}"
     if found.p_value < _LEVEL:
         return f"{shown}, the model's distribution differs from the true one"
-    return f"{shown}, at the {_LEVEL:.0%} level {size:,} next days do not tell the two apart"
+    return f"{shown}, at the {_LEVEL:.0%} level {size:,} next days do not distinguish the two"
 
 
 def draw_target_quality(task: AbstractTask, model: AbstractModel, test: np.ndarray) -> None:
-    """Figures over the whole test set, worked out once for a model."""
+    """Draw results over the whole test set, computed once for a model."""
     st.header("Over the whole test set", anchor=False, divider="gray")
     draw_target_test(task, model, test, partial(_draw_targets, task=task, size=len(test)))
 
@@ -206,10 +206,10 @@ def _draw_targets(found: TargetTest, *, task: AbstractTask, size: int) -> None:
     exact = show_measured(found.exact_match, found.exact_match_stderr)
     with st.container(key="target_figures"):
         st.markdown(
-            f"Targets right from end to end: **{exact}** of "
-            f"{size:,} test sources, written greedily. Single tokens given the true ones before: "
-            f"accuracy **{show_measured(mean.accuracy, mean.accuracy_stderr)}**, loss "
-            f"**{show_measured(mean.nll, mean.nll_stderr)}** nats where {floor:.3f} is the floor."
+            f"Correct targets: **{exact}** of {size:,} test sources, decoded greedily. Single "
+            "tokens after the true ones: accuracy "
+            f"**{show_measured(mean.accuracy, mean.accuracy_stderr)}**, loss "
+            f"**{show_measured(mean.nll, mean.nll_stderr)}** nats (floor {floor:.3f})."
         )
     places = found.tokens.positions - count + 1
     worst = int(np.argmax(found.tokens.nll))
@@ -229,5 +229,5 @@ def _draw_targets(found: TargetTest, *, task: AbstractTask, size: int) -> None:
         )
     st.caption(
         "How to read it: the loss of each target token, given the source and the true target "
-        f"tokens before it, {OVER_TEST_SEQUENCES}; dashes: the least loss possible, exact."
+        f"tokens before it, {OVER_TEST_SEQUENCES}. Dashes: the lowest possible loss, exact."
     )

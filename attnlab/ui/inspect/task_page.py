@@ -1,4 +1,4 @@
-"""Inspect: the page of a model of a task."""
+"""Inspect: the page for a model of a task."""
 
 from collections.abc import Mapping
 
@@ -29,7 +29,7 @@ from attnlab.ui.inspect.view import draw_task_view, kept_of_model, mean_patterns
 from attnlab.ui.train.cursor import Moment, draw_scrubber, shown_moment
 
 _SOURCE, _TEXT, _MESSAGE = "edited_source", "edited_source_text", "edited_source_message"
-# Few enough to be met with source tokens replaced, and replacements of each that are tried.
+# Number of sequences for means, and of replacements of each source token.
 _SEQUENCES, _REPLACEMENTS = 64, 8
 _HEIGHT = 320
 _ONE = "the one above"
@@ -37,7 +37,7 @@ _SECONDS = 1.0
 
 
 def source_and_target(task: AbstractTask, probes: np.ndarray) -> np.ndarray:
-    """The chosen source and its true target as visible tokens; of the first probe at first."""
+    """Return the chosen source and its true target as visible tokens; at first those of a probe."""
     kept = st.session_state.get(_SOURCE)
     if kept is None or kept[0] != task:
         _take_source(task, probes[0][: task.given()])
@@ -50,8 +50,8 @@ def source_and_target(task: AbstractTask, probes: np.ndarray) -> np.ndarray:
 
 
 def draw_source(task: AbstractTask, probes: np.ndarray, tokens: np.ndarray) -> None:
-    """A menu of sources to begin with, and the chosen one as text that can be changed."""
-    # Streamlit forgets it while another page is looked at.
+    """Draw a menu of sources to start from, and the chosen one as text to edit."""
+    # Streamlit drops it while another page is open.
     if _TEXT not in st.session_state:
         st.session_state[_TEXT] = write_source(task, tokens[: task.given()])
         st.session_state[_MESSAGE] = None
@@ -72,8 +72,7 @@ def draw_source(task: AbstractTask, probes: np.ndarray, tokens: np.ndarray) -> N
         on_change=_read_typed,
         args=(task,),
         width=260,
-        help=f"Change it as you like: {task.source_length} of {task.spelling}. Its true target "
-        "follows.",
+        help=f"Edit it: {task.source_length} of {task.spelling}. Its true target follows.",
     )
     if message := st.session_state.get(_MESSAGE):
         draw_error(message)
@@ -100,7 +99,7 @@ def _read_typed(task: AbstractTask) -> None:
 
 
 def draw_target(task: AbstractTask, model: AbstractModel, tokens: np.ndarray) -> None:
-    """A row for each target token: the true one, the one that is written, and how sure that is."""
+    """Draw a row for each target token: the true one, the decoded one, and probabilities."""
     count, symbols = task.given(), task.vocabulary.symbols
     source = jnp.asarray(tokens[:count])
     true = np.asarray(task.target_of(source))
@@ -110,18 +109,17 @@ def draw_target(task: AbstractTask, model: AbstractModel, tokens: np.ndarray) ->
     with st.container(key="target"):
         st.table(target_table(true, written, probs, symbols))
         st.caption(
-            ("**Every token is right.** " if not wrong else f"**{wrong} of {count} wrong.** ")
-            + "How to read it: written is the target that the model writes by itself, each time "
-            "the most probable token behind those that it wrote before. p(true) is its probability "
-            "of the true token given the true ones before it, and most probable what it gives most "
-            "to there."
+            ("**All tokens are correct.** " if not wrong else f"**{wrong} of {count} wrong.** ")
+            + "How to read it: “written” is greedy decoding, in which the model continues its "
+            "own tokens. “p(true)” is the probability of the true token, given the true ones "
+            "before it. “most probable” is the model's most probable token there."
         )
 
 
 def target_table(
     true: np.ndarray, written: np.ndarray, probs: np.ndarray, symbols: tuple[str, ...]
 ) -> pd.DataFrame:
-    """A column for each target token."""
+    """Return a column for each target token."""
     best = probs.argmax(axis=1)
     rows = {
         "true": [symbols[token] for token in true],
@@ -140,7 +138,7 @@ def target_table(
 def draw_source_maps(
     task: AbstractTask, model: AbstractModel, test: np.ndarray, tokens: np.ndarray
 ) -> None:
-    """Maps of target against source: attention, dependence, and both truths beside them.
+    """Draw maps of target against source: attention and dependence, each with its truth.
 
     They are of the one sequence `tokens`, or means over visible tokens of `test`.
     """
@@ -169,7 +167,7 @@ def draw_source_maps(
             _draw_influence(found, names)
     else:
         _draw_influence(found, names)
-        st.caption("This model has no attention to the source: what it depends on is all there is.")
+        st.caption("This model has no attention to the source, so only its dependence is shown.")
     _draw_how_to_read(found, alone=alone, attends=bool(maps))
 
 
@@ -200,13 +198,13 @@ def _draw_attention(
         _draw_maps(
             np.asarray(heads, float), found.alignment, (*titles, "true alignment"),
             "share of attention", names, name="Attention to the source",
-            alt="Attention of each target token to the source beside the true alignment."
+            alt="Attention of each target token to the source, with the true alignment."
             + (_on_truth(heads, found, titles) if names["source"] else ""),
         )  # fmt: skip
 
 
 def _on_truth(heads: np.ndarray, found: SourceInfluence, titles: list[str]) -> str:
-    """How much attention of one sequence is on its true alignment, of the head with most."""
+    """Return how much attention is on the true alignment of one sequence, for the best head."""
     shares = (heads * (found.alignment > 0)).sum(axis=2).mean(axis=1)
     best = int(shares.argmax())
     return f" {titles[best]} has {show_percent(shares[best])} of its attention there."
@@ -219,9 +217,9 @@ def _draw_influence(found: SourceInfluence, names: dict) -> None:
         _draw_maps(
             found.influence[None], found.truth, ("depends", "truth"), "total variation", names,
             name="Influence of the source", left_out=unmeasured,
-            alt="How far each source token moves the prediction of each target token, in the model "
-            f"and in truth. In the model most: source token {column + 1} on target token "
-            f"{row + 1}, {found.influence[row, column]:.2f}.",
+            alt="How much each source token changes the prediction of each target token, in the "
+                f"model and in truth. The largest in the model: source token {column + 1} on "
+                f"target token {row + 1}, {found.influence[row, column]:.2f}.",
         )  # fmt: skip
 
 
@@ -246,43 +244,44 @@ def _draw_maps(
 
 
 def _draw_how_to_read(found: SourceInfluence, *, alone: bool, attends: bool) -> None:
-    words = "How to read it: a row is a target token, a column a token of the source. "
+    words = "How to read it: rows are target tokens, columns are source tokens. "
     if attends:
         words += (
-            "At the left: how the query that predicts the target token divides its attention; in "
-            "grey the source tokens that it is taken from. "
+            "At the left: the attention of the query that predicts the target token. Grey: the "
+            "source tokens that it comes from. "
         )
     words += (
-        "**Depends**: how far the model's prediction moves, in total "
-        "variation from 0 to 1, when the source token is another one that can come and the target "
-        "tokens before stay true; in grey how far the true prediction moves. A cell is empty where "
-        "no other source token leaves the target before it as it is."
+        "**Depends**: how much the model's prediction changes when the source token is replaced "
+        "by another possible one (total variation, 0 to 1). The earlier target tokens stay as "
+        "they are. Grey: how much the true prediction changes. A cell is empty if every "
+        "replacement would change the earlier target tokens."
     )
     sums = np.maximum(found.dependence.sum(axis=1, keepdims=True), 1e-9)
     if not np.allclose(found.dependence / sums, found.alignment):
         words += (
-            " The two truths differ: which token comes next can depend on more of the source than "
-            "the one it is taken from."
+            " The two truths differ: the next token can depend on more of the source than the "
+            "token it comes from."
         )
     if not alone:
         errors = found.stderr[np.isfinite(found.stderr)]
         if errors.size:
             words += (
-                f" {_REPLACEMENTS} replacements of each source token are tried; standard error "
-                f"over sequences: {errors.max():.3f} at most, without cells that one sequence has."
+                f" {_REPLACEMENTS} replacements of each source token are tried. Standard errors "
+                f"over sequences are at most {errors.max():.3f}, without cells that have one "
+                "sequence."
             )
     st.caption(words)
 
 
 def is_of_task(snapshot: Snapshot) -> bool:
-    """Whether the run is one of a task."""
+    """Return whether the run is on a task."""
     return snapshot.experiment.generator.writes_target
 
 
 def draw_task(
     run: LiveRun, snapshot: Snapshot, earlier: Mapping[int, AbstractModel], moment: Moment
 ) -> None:
-    """What a model makes of a source, where it looks for it, and how well it does in all."""
+    """Draw the target that a model writes, where it looks, and its results over the test set."""
     experiment, task = snapshot.experiment, snapshot.experiment.generator
     tokens = source_and_target(task, snapshot.probes)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -299,8 +298,8 @@ def draw_task(
     )
     if moving:
         st.caption(
-            "Maps, single cells, edits and test figures are of a model that stands still: pause, "
-            "choose an earlier step, or wait for the end of the run."
+            "Maps, single cells, edits and test results need a model at rest. Pause, choose an "
+            "earlier step, or wait for the end of the run."
         )
         return
     test = np.asarray(run.test_sequences())
@@ -311,8 +310,8 @@ def draw_task(
     draw_edits(experiment, moment.model, test, earlier)
     draw_target_quality(task, moment.model, test)
     st.caption(
-        "Confusion, calibration and the comparison with another run are of processes whose final "
-        "day alone is asked; a task is judged by whole targets."
+        "Confusion, calibration and the comparison with another run exist only for next-day "
+        "processes. A task is judged by whole targets."
     )
 
 

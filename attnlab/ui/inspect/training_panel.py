@@ -1,4 +1,4 @@
-"""Inspect: what can be trained here, how far it is, and the sequence that the model reads."""
+"""Inspect: training buttons, progress, and the sequence that the model reads."""
 
 import numpy as np
 import streamlit as st
@@ -21,9 +21,9 @@ _DAYS = "edited_days"
 
 
 def draw_training(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
-    """Buttons for the settings of the controls or the link, and for the present run.
+    """Draw buttons that train the settings of the controls or the link, or the current run.
 
-    Nothing where the model shown is trained, at rest, and of those settings.
+    Draw nothing if the model shown is trained, at rest, and has these settings.
     """
     if snapshot.state == "failed":
         draw_error(snapshot.message)
@@ -64,7 +64,7 @@ def _offer(form: Experiment, snapshot: Snapshot, *, untrained: bool) -> str:
             f"`{form.model.name}`, {form.training.steps:,} steps, seed {form.seed}."
         )
     change = as_text(label_of_change(snapshot.experiment, form).removeprefix("+ "))
-    return f"The controls or the link ask for other settings than this run's: {change}."
+    return f"The controls or the link have other settings than this run: {change}."
 
 
 def _train(run: LiveRun, form: Experiment) -> None:
@@ -76,7 +76,7 @@ def _train(run: LiveRun, form: Experiment) -> None:
 
 
 def draw_preparation(run: LiveRun, snapshot: Snapshot) -> None:
-    """Before there is a model to show: that it is being prepared, or what would be shown."""
+    """Before there is a model to show, draw that it is being prepared, or what the page shows."""
 
     def draw() -> None:
         now = run.snapshot()
@@ -85,15 +85,15 @@ def draw_preparation(run: LiveRun, snapshot: Snapshot) -> None:
             st.progress(0.0)
         else:
             st.markdown(
-                "Here you see what a trained model attends to, what its prediction depends on, and "
-                "what the truth depends on. A saved run can be loaded below."
+                "Here you see what a trained model attends to, what its prediction depends on, "
+                "and what the truth depends on. You can load a saved run below."
             )
 
     draw_while(lambda: run.snapshot().preparing, draw, key="preparing", waited=snapshot.preparing)
 
 
 def edited_days(experiment: Experiment, probes: np.ndarray) -> np.ndarray:
-    """The tokens of the sequence; those of the first probe until somebody changes them."""
+    """Return the tokens of the sequence; those of the first probe until the user changes them."""
     size, length = experiment.generator.vocabulary.size, experiment.length
     tokens = st.session_state.get(_DAYS)
     if tokens is None or len(tokens) != length or max(tokens) >= size:
@@ -102,7 +102,7 @@ def edited_days(experiment: Experiment, probes: np.ndarray) -> np.ndarray:
 
 
 def draw_sequence_choice(vocabulary: Vocabulary, probes: np.ndarray) -> None:
-    """A menu of sequences to begin with."""
+    """Draw a menu of sequences to start from."""
     st.selectbox(
         "begin with sequence",
         range(len(probes)),
@@ -115,10 +115,10 @@ def draw_sequence_choice(vocabulary: Vocabulary, probes: np.ndarray) -> None:
 
 
 def draw_days(vocabulary: Vocabulary, tokens: np.ndarray) -> None:
-    """Buttons, one a day; a click puts the next token of the vocabulary there."""
+    """Draw one button per day; a click puts the next token of the vocabulary there."""
     st.caption(
-        "**The sequence.** Click a day to change its token to the next of "
-        f"{as_text(' '.join(vocabulary.symbols))}; the oldest day is at the left."
+        "**The sequence.** Click a day to change its token "
+        f"({as_text(' '.join(vocabulary.symbols))}). The oldest day is at the left."
     )
     with st.container(horizontal=True, gap="xxsmall", key="day_editor"):
         for day, token in enumerate(tokens):
@@ -126,7 +126,7 @@ def draw_days(vocabulary: Vocabulary, tokens: np.ndarray) -> None:
                 f"{as_text(vocabulary.symbols[token])} {day + 1}",
                 key=f"edit_day_{day + 1}",
                 on_click=_turn,
-                # Not the next one of what is there: a click may come twice.
+                # The new token, not a step from the current one: a click may arrive twice.
                 args=(day, (int(token) + 1) % vocabulary.size),
             )
 

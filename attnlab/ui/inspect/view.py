@@ -1,4 +1,4 @@
-"""How the maps of the Inspect page are looked at, and what its panels compare."""
+"""The settings of the Inspect page's maps, and the comparisons that its panels share."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from attnlab.ui.train.inside.panel import draw_head_choice, layer_key
 from attnlab.ui.train.inside.shown import Choice
 
 _KNOWN = (dependence, token_marginals)
-# Of what depends on nothing, rounding leaves less than this.
+# Rounding leaves less than this where a prediction depends on nothing.
 _NOTHING = 1e-5
 
 Marginals = Float[np.ndarray, "length vocab"]
@@ -27,13 +27,13 @@ UNITS = {"attends": "share", "depends": "total variation", "truth": "total varia
 
 
 def known_truth(experiment: Experiment) -> tuple[Dependence, Marginals] | None:
-    """What predictions truly depend on, and how each day is distributed; None until known."""
+    """Return true dependence and token distribution of each day, or None until they are known."""
     true, marginals = (figure(f, experiment.generator, experiment.length) for f in _KNOWN)
     return None if true is None or marginals is None else (true, marginals)
 
 
 def is_truth_known(experiment: Experiment) -> bool:
-    """Whether `known_truth` is there; asked for in any case."""
+    """Return whether `known_truth` is available; if not, start computing it."""
     return all(is_known(f, experiment.generator, experiment.length) for f in _KNOWN)
 
 
@@ -45,7 +45,7 @@ def sequence_comparison(
     *,
     key: str = "sequence_comparison",
 ) -> Comparison:
-    """The comparison on one sequence alone. Those of another `key` are kept beside it."""
+    """Return the comparison on a single sequence. Each `key` keeps its own."""
     days = tuple(tokens.tolist())
     truth = _kept(
         f"{key}_truth",
@@ -64,7 +64,7 @@ def mean_comparison(
     true: Dependence,
     marginals: Marginals,
 ) -> Comparison:
-    """The comparison as a mean over sequences."""
+    """Return the comparison as a mean over sequences."""
     return kept_of_model(
         "mean_comparison",
         model,
@@ -76,13 +76,13 @@ def mean_comparison(
 def mean_patterns(
     model: AbstractModel, sequences: Int[np.ndarray, "size length"], *, key: str = "mean_patterns"
 ) -> Trace:
-    """The trace as a mean over sequences. Those of another `key` are kept beside it."""
+    """Return the trace as a mean over sequences. Each `key` keeps its own."""
     return kept_of_model(key, model, sequences.tobytes(), lambda: mean_trace(model, sequences))
 
 
 def kept_of_model(key: str, model: AbstractModel, rest: Any, make: Callable[[], Any]) -> Any:
-    """What is made of a model and the rest of a question, once for the last ones under the key."""
-    # The model itself is kept, since the identity of one that is gone may be given again.
+    """Return a result for a model and arguments, computed once for the last ones under the key."""
+    # The model is kept because Python may reuse the id of a deleted one.
     kept = session().kept.get(key)
     if kept is None or kept[0] is not model or kept[1] != rest:
         session().kept[key] = kept = (model, rest, make())
@@ -97,31 +97,31 @@ def _kept(key: str, question: Any, make: Callable[[], Any]) -> Any:
 
 
 def as_shares(values: Float[np.ndarray, "row day"]) -> Float[np.ndarray, "row day"]:
-    """Every row over its sum; rows of nothing but rounding are 0."""
+    """Return every row divided by its sum; rows that are only rounding become 0."""
     total = values.sum(axis=1, keepdims=True)
     return np.where(total > _NOTHING, values / np.where(total > _NOTHING, total, 1), 0.0)
 
 
 class View(NamedTuple):
-    """The unit, and the part of a trace that is chosen.
+    """The unit of a map, and the chosen part of a trace.
 
-    With `shares` every row of a map is divided by its sum; else it is as measured.
+    With `shares` every row of a map is divided by its sum; otherwise it is as measured.
     """
 
     shares: bool
     choice: Choice
 
     def of(self, attention: tuple[AttentionMap, ...]) -> tuple[AttentionMap, np.ndarray]:
-        """The chosen map and the pattern of the chosen head."""
+        """Return the chosen map and the pattern of the chosen head."""
         return self.choice.of(Trace(attention))
 
     def values(self, measured: Float[np.ndarray, "row day"]) -> Float[np.ndarray, "row day"]:
-        """A map in the chosen unit."""
+        """Return a map in the chosen unit."""
         return as_shares(measured) if self.shares else measured
 
 
 def draw_task_view(model: AbstractModel, tokens: np.ndarray) -> View:
-    """The controls of layer and head alone; at first of a layer that looks at the source."""
+    """Draw the choice of layer and head; at first a layer that looks at the source."""
     trace = trace_of(model, tokens)
     places = [place for place, found in enumerate(trace.attention) if can_align(found)]
     if len(trace.attention) > 1 and places:
@@ -130,14 +130,15 @@ def draw_task_view(model: AbstractModel, tokens: np.ndarray) -> View:
 
 
 def draw_view(model: AbstractModel, tokens: np.ndarray) -> View:
-    """The controls of the view on what a model has inside it on a sequence."""
+    """Draw the controls that choose what is shown of a model on a sequence."""
     scale = st.segmented_control(
         "numbers",
         [_SHARES, _MEASURED],
         default=_SHARES,
         required=True,
         key="map_scale",
-        help="Share of the row: every row over its sum, so that the three can be compared. As "
-        "measured: attention in shares, dependence as total variation from 0 to 1.",
+        help="Share of the row: every row is divided by its sum, so that the three maps can be "
+        "compared. As measured: attention in shares, dependence as total variation from 0 to "
+        "1.",
     )
     return View(scale == _SHARES, Choice(0, *draw_head_choice(trace_of(model, tokens), "map")))

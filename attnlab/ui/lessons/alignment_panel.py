@@ -1,4 +1,4 @@
-"""What small models attend to, beside the truth of their tasks; the three kinds of attention."""
+"""The attention of small models, compared with the truth; the three kinds of attention."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,27 +24,28 @@ from attnlab.ui.core.outside import draw_error
 from attnlab.ui.lessons.kit import choose, control_row, draw_figure
 
 _WHAT = {
-    "copy": "The same letters: token j is taken from place j, a diagonal.",
-    "reverse": "Backwards: token j is taken from place n + 1 − j, the other diagonal.",
+    "copy": "The same letters: token j comes from place j, a diagonal.",
+    "reverse": "Backwards: token j comes from place n + 1 − j, the other diagonal.",
     "sort": "In order: the place depends on all letters; equal letters have several places.",
 }
 _BEGIN = "⊢"
 _KINDS = {
     "source": (
         "Self-attention of the encoder",
-        "Queries and keys are both of the source: every token sees every other, also those after "
-        "it.",
+        "Queries and keys both come from the source. Every token sees every other, also later "
+        "ones.",
         ("source, as key →", "← source, as query"),
     ),
     "self": (
         "Masked self-attention of the decoder",
-        "Queries and keys are both of the target, and the mask hides what is not yet written: "
+        "Queries and keys both come from the target. The mask hides what is not yet written: "
         "nothing above the diagonal.",
         ("target so far, as key →", "← target, as query"),
     ),
     "cross": (
         "Cross-attention",
-        "Queries of the target, keys and values of the source. No mask; here the alignment shows.",
+        "Queries come from the target, keys and values from the source. No mask; the alignment "
+        "shows here.",
         ("source, as key →", "← target, as query"),
     ),
 }
@@ -75,11 +76,11 @@ def draw_alignments() -> None:
         with column:
             _draw_task(each)
     st.caption(
-        "How to read it: a row is a target token and a column a source token. Violet is what the "
-        "model attends to while it writes that token, given the true ones before it; a row sums to "
-        "1. Dashed frames, and 1 in the grey maps, are the true alignment: where the token is "
-        "taken from. The models come with the program, 2,000 steps of 64 sequences each; their "
-        "shares and exact matches are of 500 test sources, the latter with ± one standard error."
+        "How to read it: rows are target tokens, columns are source tokens, and each row sums to "
+        "1. Violet is the attention while the model writes that token, given the true ones "
+        "before it. Dashed frames, and 1 in the grey maps, are the true alignment: where the "
+        "token comes from. The models come with the program (2,000 steps of 64 sequences). Their "
+        "shares and exact matches are over 500 test sources, the latter ± one standard error."
     )
 
 
@@ -92,11 +93,11 @@ def _draw_task(found: Looked) -> None:
     pairs = enumerate(zip(written.tokens, truth.target, strict=True), 1)
     wrong = ", ".join(f"{n} ({letters[token]})" for n, (token, true) in pairs if token != true)
     st.caption(
-        f"{''.join(columns)} → {''.join(rows)}, {f'wrong at {wrong}' if wrong else 'all right'}. "
-        f"On the true alignment: {show_percent(share_aligned(pattern, truth.alignment))} of the "
-        f"attention here, {show_percent(small.aligned)} on all test sources, of which "
-        f"{100 * small.exact_match:.1f} ± {100 * small.exact_match_stderr:.1f} % are written "
-        "without a mistake."
+        f"{''.join(columns)} → {''.join(rows)}, "
+        f"{f'wrong at {wrong}' if wrong else 'all correct'}. On the true alignment: "
+        f"{show_percent(share_aligned(pattern, truth.alignment))} of the attention here, "
+        f"{show_percent(small.aligned)} on all test sources. Exact match: "
+        f"{100 * small.exact_match:.1f} ± {100 * small.exact_match_stderr:.1f} %."
     )
     maps = {
         "learned": ("Learned attention", pattern),
@@ -122,7 +123,7 @@ def _draw_task(found: Looked) -> None:
     if task == "sort":
         taken, depends = (int(part[0].sum()) for part in (truth.alignment, truth.dependence))
         st.markdown(
-            f"The first token, {rows[0]}, is taken from {_places(taken)} and depends on "
+            f"The first token, {rows[0]}, comes from {_places(taken)} and depends on "
             f"{_places(depends)}."
         )
 
@@ -159,10 +160,10 @@ def draw_maps() -> None:
             seen=mask,
         )
     st.caption(
-        "How to read it: rows are queries, columns keys, each row sums to 1; what the mask hides "
-        f"is not drawn. A row of the decoder stands at the token that it has just read, {_BEGIN} "
-        "at the beginning, and writes the next one. The model has one layer and one head of each "
-        "kind, and here the true target so far is given."
+        "How to read it: rows are queries, columns keys, and each row sums to 1. What the mask "
+        f"hides is not drawn. Each row of the decoder belongs to the token just read ({_BEGIN} at "
+        "the beginning) and writes the next one. The model has one layer and one head of each "
+        "kind. The true target so far is given."
     )
 
 
@@ -180,7 +181,7 @@ def _draw_map(
     known: bool = False,
     titles: tuple[str, str],
 ) -> None:
-    """Draw a map; its text alternative is `about` and where each row is largest."""
+    """Draw a map; its text alternative is `about` and the position of each row's maximum."""
     most = "; ".join(
         f"{at + 1} {rows[at]}: {key + 1} {columns[key]} ({shares[at, key]:.2f})"
         for at, key in enumerate(shares.argmax(axis=1))

@@ -1,4 +1,4 @@
-"""The mean of the past, three ways, and its way to attention."""
+"""The mean of the past, computed in three ways, and its generalisation to attention."""
 
 import inspect
 
@@ -34,16 +34,16 @@ def draw_averages() -> None:
         for column, label, size, start in zip(columns, labels, "BTC", (4, 8, 2), strict=True)
     )
     drawn = np.random.default_rng(0).normal(size=tuple(_MOST.values())).round(1).astype(np.float32)
-    # Means of the past do not depend on later rows, other sequences or features: those of the
-    # largest size contain the others, so a moved slider compiles nothing.
+    # Means of the past do not depend on later rows, other sequences or features. So those of the
+    # largest size contain all others, and moving a slider compiles nothing.
     ways = np.stack([average_by_loop(rows) for rows in drawn]), *(way(drawn) for way in _PROGRAMS)
     loop, matrix, softmax = (np.asarray(way)[:batch, :length, :channels] for way in ways)
     first, second = (float(np.abs(other - loop).max()) for other in (matrix, softmax))
     with st.container(key="step_differences"):
         st.markdown(
             f"Largest difference over {batch} × {length} × {channels} numbers: loop and matrix "
-            f"**{first:.1e}**, loop and softmax **{second:.1e}**. That is the rounding of "
-            "32-bit numbers: the three are equal."
+            f"**{first:.1e}**, loop and softmax **{second:.1e}**. This is the rounding of 32-bit "
+            "numbers: the three are equal."
         )
     rows = drawn[0, :length, :channels]
     if content := linked(
@@ -68,7 +68,7 @@ def draw_averages() -> None:
             "input t",
             "feature",
             name=title.capitalize(),
-            alt=f"{title}: {length} rows of {channels} numbers, the last row begins with "
+            alt=f"{title}: {length} rows of {channels} numbers; the last row starts with "
             f"{values[-1, 0]:.2f}.",
             largest=largest,
             height=360,
@@ -88,13 +88,13 @@ def draw_averages() -> None:
         height=360,
     )
     st.caption(
-        "How to read it: a row of the middle matrix says with which weights the inputs so far are "
-        "mixed into one row at the right; it sums to 1. "
+        "How to read it: each row of the middle matrix is the weights that mix the inputs so far "
+        "into one row at the right. It sums to 1. "
         + (
-            "Now each row is the softmax of a query's products with the keys of its past: it "
-            "depends on what the inputs are. The weights of this head are random."
+            "Now each row is the softmax of a query's products with the keys of its past, so it "
+            "depends on the inputs. The weights of this head are random."
             if content
-            else "All weights of a row are the same, whatever the inputs are."
+            else "All weights of a row are equal, whatever the inputs are."
         )
     )
     sources = map(inspect.getsource, (average_by_loop, average_by_matrix, average_by_softmax))

@@ -1,4 +1,4 @@
-"""Exact match against hand size and width, with a state alone and with attention."""
+"""Exact match against hand size and width, with the last state alone and with attention."""
 
 from collections.abc import Sequence
 from urllib.parse import urlencode
@@ -34,13 +34,13 @@ from attnlab.ui.core.uncertainty import OF_SEEDS, reached_text
 from attnlab.ui.lessons.kit import choose, control_row, draw_figure
 
 _TITLES = {BOTTLENECK: "The last state alone", ATTENTION: "Attention to all states"}
-# The name of the page's file: a link opens the settings in a new tab.
+# The file name of the page: a link opens the settings in a new tab.
 _PAGE = "sequence_to_sequence"
 _CELLS = {"gru": "GRU", "tanh": "tanh"}
 
 
 def draw_sweep() -> None:
-    """Draw a chart for each family, its message in a sentence, and a link to any setting."""
+    """Draw a chart for each family, its message in one sentence, and a link to any setting."""
     for column, family in zip(st.columns(2, gap="medium"), FAMILIES, strict=True):
         column.markdown(f"**{_TITLES[family]}** (`{family}`)")
         _draw_family(column, family)
@@ -48,11 +48,11 @@ def draw_sweep() -> None:
         show_percent(share_in_training(swept(BOTTLENECK, hand, WIDTHS[0]))) for hand in HANDS[:2]
     ]
     st.caption(
-        "How to read it: the share of 2,000 test hands that are laid without a single mistake, "
-        f"against the size of the hand (training met {met[0]} of all hands of {HANDS[0]} cards, "
-        f"{met[1]} of {HANDS[1]}); a line for each width of the state, the widest "
-        f"strongest, and a form of mark for each. Bars: {OF_SEEDS}, cut at 0 and 100 %. Below each "
-        "hand are the bits needed to identify its target."
+        "How to read it: the share of 2,000 test hands that are sorted without a mistake, "
+        "against the size of the hand. There is one line and one marker for each width of the "
+        f"state; the widest is strongest. Training saw {met[0]} of all hands of {HANDS[0]} cards, "
+        f"{met[1]} of {HANDS[1]}. Bars: {OF_SEEDS}, cut at 0 and 100 %. Below each hand: the bits "
+        "needed to identify its target."
     )
     with st.container(key="match_sentence"):
         st.markdown(_sentence())
@@ -95,7 +95,7 @@ def _draw_family(column: DeltaGenerator, family: str) -> None:
 
 
 def _sentence() -> str:
-    """Compare the largest hand at the widest state, and with attention at a quarter of it."""
+    """Compare the largest hand at the widest state with attention at a quarter of that width."""
     hand, wide, narrow = HANDS[-1], WIDTHS[-1], WIDTHS[-3]
     cases = ((BOTTLENECK, wide), (ATTENTION, wide), (ATTENTION, narrow))
     runs = [shipped().of(swept(family, hand, width)) for family, width in cases]
@@ -104,9 +104,9 @@ def _sentence() -> str:
     alone, attends, narrower = (f"**{show_percent(_interval(run).mean)}**" for run in runs)
     weights = [f"{run.parameters:,} weights" for run in runs]
     return (
-        f"Of hands of {hand} cards, a state of width {wide} alone lays {alone} without a "
-        f"mistake ({weights[0]}), with attention {attends} ({weights[1]}). The weights that "
-        f"attention adds do not explain it: width {narrow} with attention lays {narrower} "
+        f"Hands of {hand} cards: a state of width {wide} alone sorts {alone} without a mistake "
+        f"({weights[0]}). With attention it sorts {attends} ({weights[1]}). The additional "
+        f"weights do not explain this: width {narrow} with attention sorts {narrower} "
         f"({weights[2]})."
     )
 
@@ -117,11 +117,10 @@ def _draw_made() -> None:
         len(each.seeds) for each in found.settings if isinstance(each.experiment.generator, Cards)
     ]
     st.caption(
-        f":material/inventory_2: These figures come with the program: {sum(runs)} "
-        f"runs, {max(runs, default=0)} seeds a setting. {_training_of(first)}; with attention, "
-        "query and keys are as wide as the state. Made on "
-        f"{found.made.date} with attnlab {found.made.attnlab} and JAX {found.made.jax} on "
-        f"{found.made.machine}."
+        f":material/inventory_2: These results come with the program: {sum(runs)} runs, "
+        f"{max(runs, default=0)} seeds a setting. {_training_of(first)}; with attention, query "
+        f"and keys are as wide as the state. Made on {found.made.date} with attnlab "
+        f"{found.made.attnlab} and JAX {found.made.jax} on {found.made.machine}."
     )
 
 
@@ -148,19 +147,18 @@ def draw_bits() -> None:
     bits, targets = bits_of(task), f"{task.targets():,}".replace(",", r"\,")
     st.latex(rf"\log_2 \binom{{52}}{{{hand}}} = \log_2 {targets} = {bits:.1f}\text{{ bits}}")
     st.markdown(
-        f"There are that many sorted hands of {hand} cards, all equally likely. A reader with only "
-        "K distinguishable states writes the same cards for every hand that ends in one state, so "
-        f"that at most K of them are ever right: with fewer than {bits:.1f} bits some hands must "
-        "fail. **Width is not this bound**: a state is of real numbers, and even "
-        f"{width} of them, 32 bits each, have {32 * width} bits on paper. The bound is on what "
-        f"can be distinguished in use: {width} components would have to carry "
-        f"{bits / width:.1f} bits each, {WIDTHS[-1]} components {bits / WIDTHS[-1]:.2f}. How "
-        "finely a network learns to use a component, only training shows."
+        f"There are that many sorted hands of {hand} cards, all equally likely. A reader with "
+        "only K distinguishable states writes the same cards for all hands that end in one "
+        f"state. So at most K hands can be right: with fewer than {bits:.1f} bits some must fail. "
+        f"**Width is not this bound**: {width} real numbers of 32 bits have {32 * width} bits on "
+        f"paper. The bound is on what can be distinguished in use: {width} components would have "
+        f"to carry {bits / width:.1f} bits each, {WIDTHS[-1]} components {bits / WIDTHS[-1]:.2f}. "
+        "Only training shows how finely a network learns to use a component."
     )
 
 
 def draw_reversed() -> None:
-    """Draw the table of letters backwards: both families, and their difference paired by seed."""
+    """Draw the table of reversed letters: both families, and their difference paired by seed."""
     runs = [shipped().of(reversing(family)) for family in FAMILIES]
     if None in runs:
         st.info("These runs are not part of this copy of the program.", icon=":material/info:")
@@ -177,8 +175,9 @@ def draw_reversed() -> None:
         st.markdown("\n".join(lines))
     st.caption(
         f"{REVERSED.source_length} of {REVERSED.letters} letters, {bits_of(REVERSED):.1f} bits. "
-        f"{_training_of(runs[0].experiment)}. In brackets the {OF_SEEDS}, and Wilson's of the "
-        f"share of seeds that reached {TARGET:.0%}. Runs of one seed met the same letters."
+        f"{_training_of(runs[0].experiment)}. In brackets: the {OF_SEEDS}, and the Wilson "
+        f"interval of the share of seeds that reached {TARGET:.0%}. Runs with the same seed had "
+        "the same letters."
     )
 
 
@@ -222,5 +221,5 @@ def _training_of(experiment: Experiment) -> str:
     return (
         f"{training.steps:,} steps of {training.batch} fresh sequences, {_CELLS[model.cell]} cells"
         + (f" of width {model.hidden_size}" if experiment.generator == REVERSED else "")
-        + f", Adam with a learning rate of {training.learning_rate:g} that warms up and falls"
+        + f", Adam with a learning rate of {training.learning_rate:g} with warm-up and decay"
     )

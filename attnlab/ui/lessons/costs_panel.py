@@ -40,7 +40,7 @@ _BYTES = 4
 
 
 class Quantity(NamedTuple):
-    """What a chart shows of a measurement: `of` gives value, least and most."""
+    """What a chart shows of a measurement: `of` returns its value, minimum and maximum."""
 
     name: str
     y_title: str
@@ -65,7 +65,8 @@ def draw_attention() -> None:
     """Draw controls, charts of time and memory, and the cost of doubling the length."""
     most = limits().caps.get("d_attn", max(_WIDTHS))
     widths = [str(width) for width in _WIDTHS if width <= most]
-    # The scores of the longest take a quarter of a gigabyte, and its gradient twice that.
+    # The scores of the longest sequence take a quarter of a gigabyte, and their gradient twice
+    # that.
     lengths = ["1024", "2048"] if hosted() else ["1024", "2048", "4096", "8192"]
     with control_row():
         d_attn = linked(st.select_slider, "d_attn", widths, "32", key="cost_d_attn", width=180)
@@ -81,14 +82,14 @@ def draw_attention() -> None:
         plan,
         (_TIME, _MEMORY),
         _attention_in_words,
-        invitation="Press **Measure**: one head with a causal mask, its scores made all at once "
-        "and in chunks, at lengths 64, 128, … up to the longest.",
+        invitation="Press **Measure** to time one causal head, with all scores at once and in "
+        "chunks. Lengths are 64, 128, … up to the longest.",
     )
     st.caption(
-        "How to read it: points are medians of five rounds, bars reach from the least to the "
-        "most. Memory is what the compiled program takes beside queries, keys, values and "
-        "results, by the compiler's own account, which has no error. A run that trains meanwhile "
-        "makes the times longer."
+        "How to read it: points are medians of five rounds, bars range from the least to the "
+        "most. Memory is what the compiled program needs besides queries, keys, values and "
+        "results, as reported by the compiler (exact). If a run trains meanwhile, times are "
+        "longer."
     )
 
 
@@ -108,7 +109,7 @@ def draw_generation(settings: Settings) -> None:
         measure = partial(measure_generation, options, lengths_to(int(longest)), vocab=vocab)
         _draw_buttons(_GENERATION, plan, measure)
     st.caption(
-        f"The transformer of Train's controls with the mask causal, untrained, here with {layers} "
+        f"An untrained causal transformer with Train's settings and {layers} "
         f"layer{'s' if layers > 1 else ''}: heads {options.heads}, d_attn {options.d_attn}, "
         f"d_model {options.d_model}, position {options.position.name}."
     )
@@ -117,8 +118,9 @@ def draw_generation(settings: Settings) -> None:
         plan,
         (_RATE,),
         _generation_in_words,
-        invitation=f"Press **Measure**: the last {NEW_TOKENS} tokens of sequences of 64, 128, … "
-        "up to the longest, each found by reading all positions again, and with a cache.",
+        invitation=f"Press **Measure** to time the last {NEW_TOKENS} tokens of sequences of 64, "
+        "128, … up to the longest. Each token is computed by reading all positions again, and "
+        "with a cache.",
     )
 
 
@@ -132,13 +134,13 @@ def _transformer(settings: Settings) -> TransformerOptions:
     try:
         check_limits(dataclasses.replace(settings.experiment, model=options), limits())
     except OptionError as error:
-        draw_error(f"{error} The transformer's defaults are taken.")
+        draw_error(f"{error} The transformer's defaults are used.")
         options = TransformerOptions()
     return options
 
 
 def _draw_buttons(name: str, plan: object, make: Callable[[], Iterator[CostProgress]]) -> None:
-    """Draw Measure and Stop; `plan` is kept with what is measured."""
+    """Draw Measure and Stop; `plan` is kept with the measurement."""
     start = partial(start_job, name, make, of=plan)
     draw_job_buttons(name, "Measure", start=f"{name}_start", stop=f"{name}_stop", on_start=start)
 
@@ -151,7 +153,7 @@ def _draw_measured(
     *,
     invitation: str,
 ) -> None:
-    """Draw what was measured so far, and its message; it may be of an earlier plan."""
+    """Draw what was measured so far, and its message; it may belong to an earlier plan."""
     job = job_of(name)
     if job is None:
         st.info(invitation, icon=":material/timer:")
@@ -192,7 +194,7 @@ def _draw_quantity(place: Any, quantity: Quantity, progress: CostProgress) -> No
     ways, lengths = dict.fromkeys(way for way, *_ in rows), sorted({row[1] for row in rows})
     alt = f"{quantity.y_title} against length, for {' and '.join(ways)}."
     if progress.share == 1:
-        # A changed text draws a new chart, so it has numbers of the end alone.
+        # A changed text redraws the chart, so it only has numbers at the end.
         ends = (f"{way} {value:.3g}" for way, at, value, *_ in rows if at == lengths[-1])
         alt += f" At {lengths[-1]:,}: {', '.join(ends)}."
     draw_figure(
@@ -224,10 +226,10 @@ def _attention_in_words(progress: CostProgress, _plan: object) -> str:
         )
     plain, chunked = found[PLAIN, longest], found[CHUNKED, longest]
     said.append(
-        f"At {longest:,}, chunked attention takes "
-        f"**{_ratio(chunked.seconds / plain.seconds)}** times as long as plain "
-        f"and **1/{plain.scratch / chunked.scratch:,.0f}** of its memory. Results differ by at "
-        f"most {progress.difference:.0e}, the rounding of 32-bit numbers."
+        f"At {longest:,}, chunked attention takes **{_ratio(chunked.seconds / plain.seconds)}** "
+        f"times as long as plain attention and **1/{plain.scratch / chunked.scratch:,.0f}** of "
+        f"its memory. Results differ by at most {progress.difference:.0e}, the rounding of 32-bit "
+        "numbers."
     )
     return " ".join(said)
 
@@ -238,15 +240,15 @@ def _generation_in_words(progress: CostProgress, plan: tuple[TransformerOptions,
     found = {one.way: one.seconds for one in progress.measured if one.length == longest}
     numbers = options.layers * options.heads * longest * (options.d_attn + options.width_of_values)
     return (
-        f"At {longest:,}, the cache makes tokens **{_ratio(found[RECOMPUTED] / found[CACHED])}** "
-        "times as quickly. It holds "
-        f"layers × heads × length × (d_attn + d_value) = {numbers:,} numbers of {_BYTES} bytes, "
+        f"At {longest:,}, generation with the cache is "
+        f"**{_ratio(found[RECOMPUTED] / found[CACHED])}** times as fast. The cache has layers × "
+        f"heads × length × (d_attn + d_value) = {numbers:,} numbers of {_BYTES} bytes, "
         f"**{numbers * _BYTES / 1e6:,.2f} MB**. Logits differ by at most "
         f"{progress.difference:.0e}."
     )
 
 
 def _ratio(rounds: np.ndarray) -> str:
-    """Return median, least and most, two digits each."""
+    """Return median, least and most, with two digits each."""
     middle, least, most = (f"{float(f'{value:.2g}'):,g}" for value in over_rounds(rounds))
     return f"{middle} ({least} to {most})"

@@ -35,15 +35,15 @@ from attnlab.ui.lessons.kit import control_row, draw_figure, valid_or_last
 
 _OWN, _OWN_KEY = "own points", "own_points"
 _EXAMPLE = "0.0, 0.1\n0.5, 0.9\n1.0, 0.4\n1.5, -0.6\n2.0, -0.9\n2.5, 0.2\n3.0, 0.8"
-# Servers in front of a hosted app refuse addresses of more than some eight thousand letters, and
-# in an address a comma or a new line takes three.
+# Proxies in front of a hosted app reject addresses of more than some eight thousand characters, and
+# a comma or a new line takes three in an address.
 _MOST_IN_ADDRESS = 2000
 _PLACES = 201
 _CANDIDATES = np.geomspace(0.005, 1.0, 61)
 
 
 class Curve(NamedTuple):
-    """The chosen data on a line, where the curve is drawn, the bandwidth, and the query.
+    """The chosen data on a line, the places of the curve, the bandwidth, and the query.
 
     `truth` is None if it is not known; `at[place]` is the query.
     """
@@ -61,7 +61,7 @@ class Curve(NamedTuple):
 
 
 def draw_controls() -> Curve:
-    """Draw the controls; return what they choose."""
+    """Draw the controls; return the chosen values."""
     row = control_row()
     with row:
         name = linked(st.selectbox, "data", [*CURVES, _OWN], key="curve", width=180)
@@ -85,7 +85,7 @@ def draw_controls() -> Curve:
     truth = None
     if truth_of is not None:
         truth = np.asarray(truth_of(at[:, None]), np.float64)
-        # The truth of these data is a function on [0, 1]; outside it is not what made them.
+        # The truth of these data is a function on [0, 1]; it has no meaning outside.
         truth = np.where((at < 0) | (at > 1), np.nan, truth)
     left_out = _left_out(sample.x[:, 0], sample.y)
     row.button(
@@ -100,18 +100,18 @@ def draw_controls() -> Curve:
 
 
 def _read_own_points() -> Sample:
-    """Draw a field for points; return those in it or, if they are not valid, the last valid ones.
+    """Draw a field for points; return them or, if they are not valid, the last valid ones.
 
-    The points are part of the address while they are few.
+    The points are part of the address if there are few.
     """
     help = f"One point per line, at most {MOST}: x and y separated by a comma, space or tab."
     control = partial(st.text_area, height=180, max_chars=MOST_LETTERS, help=help)
     if len(st.session_state.get(_OWN_KEY, "")) > _MOST_IN_ADDRESS:
         text = control("x, y", _EXAMPLE, key=_OWN_KEY, persist_state="session")
-        st.caption("Too many points for the address: keep the text itself instead.")
+        st.caption("These points do not fit into the address. Keep the text itself.")
     else:
         if _OWN_KEY in st.session_state:
-            # Set again, so that a text that was too long until now comes into the address.
+            # Set again, so that a text that was too long before enters the address.
             st.session_state[_OWN_KEY] = str(st.session_state[_OWN_KEY])
         text = linked(control, "x, y", _EXAMPLE, key=_OWN_KEY)
     read = partial(read_points, "points")
@@ -151,7 +151,7 @@ def draw_fit(curve: Curve) -> None:
         f"{fit[curve.place]:.3f}, the largest weight {weights.max():.3f}.",
         on_click=_move_query,
         x_domain=(float(curve.at[0]), float(curve.at[-1])),
-        # Room below for the bars.
+        # Leaves room for the bars below.
         largest=float(weights.max()),
         y_domain=(float(y.min() - 0.6 * span), float(y.max() + 0.15 * span)),
         height=400,
@@ -160,10 +160,10 @@ def draw_fit(curve: Curve) -> None:
         _draw_figures(curve, fit, weights)
     _draw_left_out(right, curve)
     st.caption(
-        "Click the curve anywhere to put the query there, or move its slider. How to read it: "
-        "the blue line is the query, the dots are the data; from below rises under each a "
-        "red bar, its weight for this query, on the scale at the right. The fit at the query is "
-        "the mean of the dots by these weights. Dashed is the truth, where it is known."
+        "Click the curve to move the query there, or use its slider. How to read it: the blue "
+        "line is the query, the dots are the data, and the red bar under each dot is its weight. "
+        "The fit at the query is the weighted mean of the dots. Dashed: the truth, if it is "
+        "known."
     )
 
 
@@ -185,8 +185,8 @@ def _draw_figures(curve: Curve, fit: np.ndarray, weights: np.ndarray) -> None:
                 "error against the truth",
                 f"{error:.3f}",
                 width="content",
-                help="Root of the mean square over the curve, without the noise: for this data "
-                "set, not an estimate.",
+                help="Root mean square over the curve, without the noise. It is exact for this "
+                "data set, not an estimate.",
             )
 
 
@@ -211,34 +211,32 @@ def _draw_left_out(place: DeltaGenerator, curve: Curve) -> None:
 
 
 def draw_equalities(curve: Curve) -> None:
-    """Draw the differences from `attend`, and from dot products where keys have one norm."""
+    """Draw the differences from `attend`, and from dot products if all keys have one norm."""
     x = curve.sample.x
     same = agreement_with_formula(curve.at[:, None], x, curve.sample.y, curve.bandwidth)
     with st.container(key="agreement"):
         st.markdown(
             f"Largest difference of any weight, formula against `attend`: **{same.float64:.1e}** "
-            f"in float64, **{same.float32:.1e}** in float32, in which models train (where scores "
-            "are large, their own rounding)."
+            f"in float64, **{same.float32:.1e}** in float32, in which models train."
         )
         if same.undefined:
             draw_warning(
-                f"At {same.undefined} of {_PLACES} places the formula is 0/0, since every kernel "
-                "value is below the least number there is. `attend` takes the largest score off "
-                "first and still answers.",
+                f"At {same.undefined} of {_PLACES} places the formula is 0/0, since all kernel "
+                "values underflow. `attend` subtracts the largest score first and still works.",
                 icon=":material/exposure_zero:",
             )
     st.markdown(
-        "**Keys of one norm.** Dot products see angles and lengths, Gaussian scores distances. "
-        "With all keys of one norm r they say the same:"
+        "**Keys of one norm.** Dot products depend on angles and lengths, Gaussian scores on "
+        "distances. If all keys have the same norm r, they are equivalent:"
     )
     st.latex(
         r"-\frac{\lVert q - k_i \rVert^2}{2h^2} = \frac{q \cdot k_i}{h^2} - "
         r"\frac{\lVert q \rVert^2 + r^2}{2h^2}"
     )
     st.markdown(
-        "The last term is the same for every key of a query, and a softmax does not see what all "
-        "its scores have in common: Gaussian attention is dot-product attention with scale 1/h². "
-        "Here the points of the line are bent onto half a circle, where every key has norm 1:"
+        "The last term is the same for every key, and a softmax ignores what all its scores have "
+        "in common. So Gaussian attention is dot-product attention with scale 1/h². Here the "
+        "points of the line are placed on half a circle, where every key has norm 1:"
     )
     low, high = float(x.min()), float(x.max())
     bandwidth = curve.bandwidth * np.pi / (high - low)
@@ -266,8 +264,8 @@ def draw_equalities(curve: Curve) -> None:
         )
         st.markdown(
             f"The five keys nearest to the query x = {curve.query:.3f}. Over all queries and keys "
-            f"the two patterns differ by at most **{on_one.pattern_difference:.1e}**, and within a "
+            f"the two patterns differ by at most **{on_one.pattern_difference:.1e}**. Within a "
             f"query the difference of the scores varies by {on_one.constant_error:.1e}. On the "
-            f"straight line, where norms differ, the patterns differ by up to "
+            "straight line, where norms differ, the patterns differ by up to "
             f"**{straight.pattern_difference:.2f}**."
         )

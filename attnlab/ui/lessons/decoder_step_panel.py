@@ -1,4 +1,4 @@
-"""One step of the decoder with its arithmetic."""
+"""One decoder step with its arithmetic."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -25,7 +25,7 @@ _MOST_TERMS = 5
 # What each stage does, and its formula.
 _STAGES = {
     "query": (
-        "The state of the decoder asks: its row times :blue[W_q].",
+        "The decoder's state times :blue[W_q] is the query.",
         r"q_t = h_{t-1} W_q + b_q",
     ),
     "scores": (
@@ -37,17 +37,17 @@ _STAGES = {
         r"\alpha_{ti} = \frac{e^{e_{ti}}}{\sum_j e^{e_{tj}}}",
     ),
     "a": (
-        "The states of the encoder, each times its share, summed: what is handed over at this "
-        "step.",
+        "The states of the encoder, weighted by the shares and summed: the context of this step.",
         r"a_t = \sum_i \alpha_{ti}\, s_i",
     ),
     "state": (
-        "The next state, of the last letter written, a and the state before.",
+        "The next state, computed from the last letter written, the context a and the state "
+        "before.",
         r"h_t = \tanh(y_{t-1} W_x + a_t W_a + b + h_{t-1} W_h)",
     ),
     "letter": (
-        "The next state times U, and a softmax: the likeliest letter is written, and is what "
-        "the next step reads.",
+        "The next state times U, then a softmax. The most probable letter is written, and is the "
+        "input of the next step.",
         r"p_t = \text{softmax}(h_t U + b_u)",
     ),
 }
@@ -91,12 +91,11 @@ def draw_step() -> None:
     grids = enumerate(_grids(stage, small.model, step, at))
     draw_grids({f"decoder_{stage}_{place}": grid for place, grid in grids}, prefix="One step: ")
     st.caption(
-        "How to read it: the framed numbers are those written out below; a stronger colour is "
-        "further from 0, violet above it and orange below. Hover for all digits. Weights have "
-        "three decimals; "
-        f"this model writes {100 * small.exact_match:.1f} ± {100 * small.exact_match_stderr:.1f} % "
-        "of test sources without a mistake, ± one standard error over 500 of them; its training "
-        f"met {show_percent(share_in_training(small.experiment))} of all sources."
+        "How to read it: the framed numbers are those written out below. Stronger colours are "
+        "further from 0, violet above and orange below. Hover for all digits. Weights have three "
+        f"decimals. Exact match of this model: {100 * small.exact_match:.1f} ± "
+        f"{100 * small.exact_match_stderr:.1f} %, ± one standard error over 500 test sources. Its "
+        f"training saw {show_percent(share_in_training(small.experiment))} of all sources."
     )
     with st.container(key="decoder_arithmetic"):
         st.latex(formula)
@@ -104,7 +103,7 @@ def draw_step() -> None:
 
 
 def _grids(stage: str, model: EncodedRNN, step: DecoderStep, at: Chosen) -> list[Grid]:
-    """Return the matrices of a stage, its result last."""
+    """Return the matrices of a stage, with its result last."""
     i, c = at.source + 1, at.component + 1
     in_query, letter = min(c, step.query.size), int(step.probabilities.argmax()) + 1
     scores = Grid("scores e", step.scores[None], "", "source", None, i)

@@ -34,10 +34,10 @@ def draw_scores(length: int, width: int) -> None:
         slope = linked(st.select_slider, "alibi slope", steps(0.001, 10, 0.5), 0.5, key="pe_alibi")
         _draw_score_profile(Alibi(slope=slope), length, width)
     st.caption(
-        "How to read it: the score against the distance; without an encoding it is 1 "
-        "throughout. That of rotary falls and recovers as its pairs go out of phase; with d = "
-        "1 there is no pair to rotate. The band from least to most is too thin to see: the "
-        "distance alone decides."
+        "How to read it: the score against the distance; without an encoding it is 1 everywhere. "
+        "The score of rotary falls and recovers as its pairs go out of phase; with d = 1 there "
+        "is no pair to rotate. The band from least to most is too thin to see: only the distance "
+        "counts."
     )
 
 
@@ -59,7 +59,7 @@ def _draw_score_profile(position: AbstractScorePosition, length: int, width: int
         f"by at most {spread:.0e}, the rounding of 32-bit numbers" if spread else "not at all"
     )
     st.caption(
-        f"`{position.name}`: at one distance the scores of all pairs of places differ {rounding}."
+        f"`{position.name}`: at each distance, the scores of all pairs of places differ {rounding}."
     )
 
 
@@ -84,7 +84,7 @@ def _draw_waves(shown: ShownEncoding) -> None:
             "wavelength (positions)": [f"{wave:,.2f}" for wave in waves],
             f"turns in {length} positions": [f"{length / wave:.3f}" for wave in waves],
         }
-        # As texts they keep their digits, and at the right they look like numbers.
+        # As texts they keep their digits; aligned to the right they look like numbers.
         column = st.column_config.TextColumn
         st.dataframe(
             table,
@@ -118,13 +118,13 @@ def _closest_in_words(pair: Closest) -> str:
 
 @fragment
 def draw_lengths(one: ShownEncoding, other: ShownEncoding, length: int) -> None:
-    """Draw how far the rows of positions beyond those of training are from all of these."""
+    """Draw the distance of each position beyond the trained length to the nearest trained row."""
     trained = linked(st.slider, "trained on (positions)", 1, MOST_POSITIONS, 20, key="pe_trained")
     trained, lines = min(trained, length), []
     for shown in (one, other):
         if shown.rows is None:
             continue
-        # A free vector exists for trained positions alone.
+        # A learned vector exists for trained positions only.
         is_free = getattr(shown.position, "trainable", False)
         last = trained if is_free else len(shown.rows)
         values = novelty(shown.rows[:last], min(trained, last))
@@ -150,9 +150,9 @@ def draw_lengths(one: ShownEncoding, other: ShownEncoding, length: int) -> None:
     else:
         st.caption("Neither encoding has rows.")
     st.caption(
-        "How to read it: 0 for positions met in training; then the distance to the nearest "
-        "one. A scalar grows without bound. Sinusoids stay in bounds, but slow ones reach "
-        "angles not seen in training. A learned encoding has no vector there: its line ends, "
-        "and such a model rejects longer sequences. Alibi has no rows; its penalty keeps "
+        "How to read it: 0 for trained positions; beyond them, the distance to the nearest "
+        "trained one. A scalar grows without bound. Sinusoids stay in bounds, but slow ones "
+        "reach angles not seen in training. A learned encoding has no vector there: its line "
+        "ends, and such a model rejects longer sequences. Alibi has no rows; its penalty keeps "
         "growing linearly."
     )

@@ -1,4 +1,4 @@
-"""Two positional encodings side by side: which they are, how they look, and how they shift."""
+"""Two positional encodings side by side: choice, shape, and shifts."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -40,7 +40,7 @@ from attnlab.ui.lessons.kit import choose, draw_figure, draw_matrix, draw_option
 IN_THE_RUN = "learned in the run"
 MOST_POSITIONS, MOST_FEATURES = 64, 32
 _HEIGHT = 330
-# What a button sets: values by the key of their control.
+# The values that a button sets, by the key of their control.
 _PRESETS: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
         "The blog post's: L = 50, d = 5": {
@@ -56,23 +56,21 @@ _PRESETS: Mapping[str, Mapping[str, object]] = MappingProxyType(
 # How to read each view.
 VIEWS = MappingProxyType(
     {
-        "curves": "a line is one component; it takes its values as you walk along the positions. "
-        "The number of a component is above its line.",
-        "heatmap": "a row is the vector that a position gets; the fastest components are at the "
-        "left.",
+        "curves": "each line is one component along the positions; its number is above the line.",
+        "heatmap": "each row is the vector of a position; the fastest components are at the left.",
         "similarity": "the cosine of the angle between the rows of two positions, 1 for the same "
         "direction. Stripes along the diagonal: only the distance counts.",
-        "distance": "how far the rows of two positions lie apart, by how far the positions are "
-        "apart. The dashed line is the mean, the band reaches from least to most; no band: the "
-        "distance alone decides.",
-        "path": "two components, walked through from position 1 on. Where the path comes back to "
-        "itself these two cannot distinguish the positions.",
+        "distance": "the distance between the rows of two positions, by the distance of the "
+        "positions. The dashed line is the mean, the band ranges from least to most. No band: "
+        "only the distance counts.",
+        "path": "two components, as a path from position 1 on. Where the path returns to itself "
+        "these two cannot distinguish the positions.",
     }
 )
 
 
 class ShownEncoding(NamedTuple):
-    """An encoding on the page. `rows` are None where there are none to show."""
+    """An encoding on the page. `rows` is None if there are none to show."""
 
     side: str
     name: str
@@ -127,7 +125,7 @@ def _rows_of_run() -> np.ndarray | None:
     rows = np.asarray(rows, dtype=np.float64)
     st.caption(
         f"From step {latest.step:,} of the current run: {rows.shape[0]} positions, "
-        f"{rows.shape[1]} components. The length and width above do not act on it."
+        f"{rows.shape[1]} components. The length and width above do not apply to it."
     )
     return rows
 
@@ -135,7 +133,7 @@ def _rows_of_run() -> np.ndarray | None:
 def in_columns(
     draw: Callable[..., None], one: ShownEncoding, other: ShownEncoding, *arguments: Any
 ) -> None:
-    """Draw the same of both encodings, side by side."""
+    """Draw the same for both encodings, side by side."""
     for column, shown in zip(st.columns(2, gap="medium"), (one, other), strict=True):
         with column:
             draw(shown, *arguments)
@@ -155,7 +153,7 @@ def draw_views(one: ShownEncoding, other: ShownEncoding) -> None:
     in_columns(_draw_view, one, other, view, components)
     st.caption(f"How to read it: {VIEWS[view]} Positions count from 1, as days do.")
     st.caption(
-        "Try this: look at the similarity of `sinusoidal`, then of `learned`, whose starting "
+        "Try this: look at the similarity of `sinusoidal`, then of `learned`, whose initial "
         "values are random. Train with learned positions and choose “learned in the run”."
     )
 
@@ -164,7 +162,7 @@ def _draw_view(shown: ShownEncoding, view: str, components: tuple[int, int]) -> 
     if shown.rows is None:
         if isinstance(shown.position, AbstractScorePosition):
             st.info(
-                f"`{shown.name}` gives the input no features. It changes the scores: see below.",
+                f"`{shown.name}` adds no features to the input. It changes the scores: see below.",
                 icon=":material/arrow_downward:",
             )
         elif shown.name == "none":
@@ -188,7 +186,7 @@ def _draw_view(shown: ShownEncoding, view: str, components: tuple[int, int]) -> 
         matrix(cosines, axis, axis, alt=f"{about} {says}", largest=1.0, meaning="cosine")
     elif view == "distance":
         found = profile(distances(rows))
-        says = f"neighbours lie {found.mean[1]:.3f} apart on average."
+        says = f"neighbours are {found.mean[1]:.3f} apart on average."
         title = "distance of rows"
         figure(profile_chart, profile_table(*found), alt=f"{about} {says}", title=title)
     else:
@@ -201,13 +199,13 @@ def _draw_view(shown: ShownEncoding, view: str, components: tuple[int, int]) -> 
 
 @fragment
 def draw_shifts(one: ShownEncoding, other: ShownEncoding) -> None:
-    """Draw the matrix that shifts each of them, and its error."""
+    """Draw for each encoding the matrix that shifts it, and its error."""
     shift = linked(st.slider, "k (positions)", 1, 32, 3, key="pe_shift")
     in_columns(_draw_shift, one, other, shift)
     st.caption(
-        "How to read it: row by row, what the components at t + k are made of. Blocks of two along "
-        "the diagonal are rotations; slow pairs at the lower right hardly turn. A scalar would "
-        "need “+ k”, which is no matrix."
+        "How to read it: each row gives a component at t + k in terms of those at t. Blocks of "
+        "two along the diagonal are rotations; slow pairs at the lower right hardly turn. A "
+        "scalar would need “+ k”, which no matrix can do."
     )
 
 
@@ -217,7 +215,7 @@ def _draw_shift(shown: ShownEncoding, shift: int) -> None:
         return
     length, width = shown.rows.shape
     if shift >= length:
-        st.caption(f"{length} positions have none that are {shift} apart.")
+        st.caption(f"{length} positions contain none that are {shift} apart.")
         return
     if isinstance(shown.position, Sinusoidal) and width % 2 == 0:
         found, how = shift_rotation(shown.position, shown.rows, shift), "from its formula"
@@ -236,12 +234,12 @@ def _draw_shift(shown: ShownEncoding, shift: int) -> None:
     )
     error = f"{found.error:.1e}" if found.error < 1e-3 else f"{found.error:.3f}"
     st.markdown(
-        f"`{shown.name}`: M({shift}) is {how}. Largest error over all t: "
-        f"**{error}**, where the rows reach {np.abs(shown.rows).max():.2f}."
+        f"`{shown.name}`: M({shift}) is {how}. Largest error over all t: **{error}**; the rows "
+        f"reach {np.abs(shown.rows).max():.2f}."
     )
     if not found.determined:
         st.info(
-            f"There are only {length - shift} pairs of rows for {width} components, so a matrix "
-            "fits them exactly, whatever they are. Take a longer sequence or a smaller d.",
+            f"There are only {length - shift} pairs of rows for {width} components, so some "
+            "matrix always fits them exactly. Take a longer sequence or a smaller d.",
             icon=":material/info:",
         )

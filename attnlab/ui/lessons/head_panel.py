@@ -1,4 +1,4 @@
-"""A head to take apart: its tables, its switches, and what a shuffle of its inputs does."""
+"""A head to take apart: its tables, its switches, and the effect of shuffling its inputs."""
 
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ from attnlab.ui.core.outside import draw_error
 from attnlab.ui.lessons.kit import draw_options
 
 _TITLES = {
-    "inputs": "**inputs** x, a row each",
+    "inputs": "**inputs** x, one per row",
     "asking": "**inputs of the queries**",
     "w_query": ":blue[**W query**]",
     "w_key": ":red[**W key**]",
@@ -43,7 +43,7 @@ _SAME = 1e-4
 
 
 class Switches(NamedTuple):
-    """How the head is run."""
+    """How the head is computed."""
 
     score: AbstractScore
     scaling: bool
@@ -53,7 +53,7 @@ class Switches(NamedTuple):
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The tables that are used."""
+        """Return the tables that are used."""
         return (*_TABLES, *(("asking",) if self.cross else ()), *(_BIASES if self.bias else ()))
 
 
@@ -65,23 +65,23 @@ class Bench(NamedTuple):
 
     @property
     def asking(self) -> np.ndarray:
-        """The inputs that queries are made of."""
+        """Return the inputs of the queries."""
         return self.tables["asking" if self.switches.cross else "inputs"]
 
     @property
     def mask(self) -> str:
-        """The name of the mask."""
+        """Return the name of the mask."""
         return "causal" if self.switches.causal else "none"
 
     @property
     def scale(self) -> float:
-        """The factor on the scores."""
+        """Return the factor on the scores."""
         name = "1/sqrt(d)" if self.switches.scaling else "none"
         return scale_factor(name, d_attn=self.tables["w_query"].shape[1], temperature=1.0)
 
     @property
     def head(self) -> Head:
-        """The weights, with biases of zero where they are switched off."""
+        """Return the weights, with zero biases if these are switched off."""
         use = float(self.switches.bias)
         return Head(
             *(
@@ -96,7 +96,7 @@ class Bench(NamedTuple):
         asked: np.ndarray | None = None,
         mask: str | None = None,
     ) -> Stages:
-        """Compute every stage, by the functions that models train with."""
+        """Compute every stage with the functions that models train with."""
         asking = self.asking if asking is None else asking
         asked = self.tables["inputs"] if asked is None else asked
         places = jnp.arange(len(asking)), jnp.arange(len(asked))
@@ -126,7 +126,7 @@ def draw_bench() -> Bench:
 
 
 def _reset_tables() -> None:
-    """Fill the tables of a newly chosen example."""
+    """Set the tables of a newly chosen example."""
     defaults = _defaults(st.session_state["step_example"])
     for name in (*_TABLES, *_BIASES):
         if f"step_{name}" in st.session_state:
@@ -139,7 +139,7 @@ def _defaults(example: str) -> dict[str, Rows]:
 
 
 def _completed(tables: dict[str, Rows]) -> dict[str, Rows]:
-    """Add inputs of queries and biases, where they are missing or have another width."""
+    """Add inputs of queries and biases, if they are missing or have another width."""
     features = len(tables["inputs"][0])
     parts = {"asking": tuple((*row, *(0.0,) * features)[:features] for row in _ASKING)}
     for bias in _BIASES:
@@ -161,8 +161,8 @@ def _draw_switches() -> Switches:
         cross = linked(st.toggle, "cross-attention", key="step_cross")
         causal = linked(st.toggle, "causal mask", key="step_causal", disabled=cross)
     st.caption(
-        f"Score `{name}`: {score.summary} Scaling belongs to `dot`. A causal mask depends on what "
-        "comes earlier, which has no meaning between two sequences: cross-attention has none."
+        f"Score `{name}`: {score.summary} Scaling belongs to `dot`. Cross-attention has no causal "
+        "mask: there is no “earlier” between two sequences."
     )
     return Switches(score, scaling and name == "dot", bias, cross, causal and not cross)
 
@@ -193,7 +193,7 @@ def _draw_tables(example: str, switches: Switches) -> dict[str, Rows] | None:
 
 
 def code_of(bench: Bench) -> str:
-    """Return a script that computes the same."""
+    """Return a script that computes the same stages."""
     switches, score = bench.switches, bench.switches.score
     tables = "".join(
         f"{name} = jnp.array({bench.tables[name].tolist()})\n" for name in switches.tables
@@ -230,7 +230,7 @@ def draw_sets(bench: Bench) -> None:
     new, old = (" ".join(str(at + 1) for at in each) for each in (order, range(length)))
     st.markdown(f"The inputs in the order **{new}** instead of {old}.")
     positions = encoding_rows(Sinusoidal(), length=length, width=features).astype(np.float32)
-    lines = ["| head | largest difference | outputs that stay |", "|---|---|---|"]
+    lines = ["| head | largest difference | unchanged outputs |", "|---|---|---|"]
     for name, added, mask in (
         ("no positions, no mask", 0 * positions, "none"),
         ("sinusoidal positions added", positions, "none"),
@@ -247,11 +247,11 @@ def draw_sets(bench: Bench) -> None:
         st.markdown("\n".join(lines))
     st.caption(
         "How to read it: outputs of the shuffled inputs, minus the shuffled outputs. Without "
-        "positions the head sees a set: the outputs are permuted exactly as the inputs are, "
-        "and the difference is rounding. With positions it does not. With a causal mask an "
-        "output depends on its input and on the set of those before it: it stays where that "
-        "set is the same as before the shuffle, as at the input that stays last; the order "
-        "within the past does not matter. (Outputs also stay where inputs are equal.)"
+        "positions the head sees a set: outputs are permuted like the inputs, and the difference "
+        "is rounding. With positions this fails. With a causal mask an output depends on its "
+        "input and on the set of earlier ones. It is unchanged where this set is the same as "
+        "before the shuffle; the order within the past does not matter. (Equal inputs also leave "
+        "outputs unchanged.)"
     )
 
 

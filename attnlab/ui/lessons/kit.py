@@ -1,4 +1,4 @@
-"""What the lesson pages share: rows of controls, checked text, charts and matrices."""
+"""Shared by the lesson pages: rows of controls, checked text, charts and matrices."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -27,7 +27,7 @@ def control_row(key: str | None = None) -> DeltaGenerator:
 def choose(
     label: str, choices: Sequence[str], default: str | None = None, *, key: str, **rest: Any
 ) -> str:
-    """Draw a row of choices, one of which is always selected: by default the first."""
+    """Draw a row of choices, one of which is always selected, the first by default."""
     default = choices[0] if default is None else default
     return linked(
         st.segmented_control, label, choices, default=default, required=True, key=key, **rest
@@ -55,8 +55,8 @@ def draw_options(kind: type[_Value], prefix: str, **rest: Any) -> _Value:
 def steps(low: float, high: float, default: float) -> list[int | float]:
     """Return the default and 1, 2 and 5 of every decade from `low` to `high`.
 
-    Whole numbers have no fraction; where the default is one, there are no others. Where `low` is 0
-    the numbers are 0 and those of three decades.
+    With an integer default all numbers are integers. If `low` is 0, the numbers are 0 and those of
+    three decades.
     """
     least = low if low > 0 else high / 1000
     decades = range(int(np.floor(np.log10(least))), int(np.floor(np.log10(high))) + 1)
@@ -72,9 +72,9 @@ def steps(low: float, high: float, default: float) -> list[int | float]:
 def valid_or_last(
     read: Callable[[str], _Value], text: str, default: str, *, key: str, noun: str
 ) -> _Value:
-    """Return what `read` makes of a text; if it refuses the text, say so and return the last value.
+    """Return `read` of a text; if it rejects the text, show why and return the last value.
 
-    Before the first valid text the value is that of `default`.
+    Before the first valid text the value is `read` of `default`.
     """
     value = None
     try:
@@ -98,13 +98,13 @@ def draw_figure(
 
     Args:
         place: Where the chart is.
-        key: Of its container, after `chart_`.
+        key: The key of its container, without `chart_`.
         build: The chart function, called with the tables and options.
-        tables: What its marks are drawn from.
+        tables: The data of its marks.
         name: Its name in the list of charts.
-        alt: What it shows, in words.
+        alt: Its text alternative.
         on_click: Called with the row of a clicked mark, before the next rerun.
-        options: Of the chart function.
+        options: Options of the chart function.
     """
     clicks: dict[str, Any] = {}
     if on_click is not None:
@@ -142,18 +142,18 @@ def draw_matrix(
 
     Args:
         place: Where it is drawn.
-        key: Of its container, after `chart_`.
+        key: The key of its container, without `chart_`.
         values: The numbers.
-        rows: What a row is: the title. `query`, `key`, `value` and `source` have their colours.
-        columns: What a column is.
+        rows: The title of the rows. `query`, `key`, `value` and `source` have their colours.
+        columns: The title of the columns.
         name: Its name in the list of charts.
-        alt: What it shows, in words.
-        largest: The value of the strongest colour; by default the largest value.
+        alt: Its text alternative.
+        largest: The value of the strongest colour; the largest value by default.
         shares: Whether the values are shares between 0 and 1.
         row: The framed row, from 1.
         column: The framed column, from 1.
-        makes: What a weight makes, whose colour its columns have.
-        options: Of the chart.
+        makes: What a weight matrix makes, whose colour its columns have.
+        options: Options of the chart.
     """
     hue = HUES
     colours = {"query": hue.query, "key": hue.key, "value": hue.value, "source": hue.key}
@@ -182,7 +182,7 @@ def draw_matrix(
 
 
 class Grid(NamedTuple):
-    """A matrix that is part of a computation; its fields are as in `draw_matrix`."""
+    """A matrix of a computation, with the fields of `draw_matrix`."""
 
     title: str
     values: Float[np.ndarray, "rows columns"]
@@ -199,7 +199,7 @@ def draw_grids(grids: Mapping[str, Grid], *, prefix: str = "") -> None:
 
     Args:
         grids: The matrices by the keys of their containers, without `chart_`.
-        prefix: The beginning of their names in the list of charts.
+        prefix: The prefix of their names in the list of charts.
     """
     columns: list[DeltaGenerator] = []
     for key, grid in grids.items():
@@ -222,7 +222,7 @@ def draw_grids(grids: Mapping[str, Grid], *, prefix: str = "") -> None:
 
 
 def _in_words(grid: Grid) -> str:
-    """Describe a matrix: the numbers of a single row, or the largest number and what is framed."""
+    """Describe a matrix: the numbers of a single row, or the largest number and the frames."""
     values = grid.values
     if len(values) == 1:
         return f"{grid.title}, one row by {grid.columns}: {_listed(values[0])}."
@@ -246,7 +246,7 @@ def _listed(numbers: Float[np.ndarray, " cells"]) -> str:
 
 
 def number(value: float | np.floating, *, places: int | None = None) -> str:
-    """Return up to six significant digits; with `places`, that many decimals and no signed zero."""
+    """Return up to six significant digits; with `places`, that many decimals and no -0."""
     if places is not None:
         value = round(float(value), places) + 0.0
     if np.isneginf(value):
@@ -256,7 +256,7 @@ def number(value: float | np.floating, *, places: int | None = None) -> str:
 
 
 def sum_of(terms: Iterable[str], *, most: int) -> str:
-    """Return a sum, cut in the middle if it has more terms than `most`."""
+    """Return a sum, abbreviated in the middle if it has more terms than `most`."""
     terms = list(terms)
     if len(terms) > most:
         terms = [*terms[: most - 2], r"\dots", terms[-1]]

@@ -1,4 +1,4 @@
-"""Attention learns the kernel: W_Q and W_K trained on the leave-one-out error, watched live."""
+"""Attention learns the kernel: W_Q and W_K trained on the leave-one-out error, shown live."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -28,7 +28,7 @@ from attnlab.ui.lessons.kit import control_row, draw_figure
 
 _WORK = "metric"
 _STEPS, _LEARNING_RATE = 400, 0.1
-# So that a second's work takes long enough to be watched.
+# So that each update takes long enough to be seen.
 _REST_SECONDS = 0.08
 _NEW_POINTS = 2_000
 _CANDIDATES = np.geomspace(0.01, 1.0, 61)
@@ -36,10 +36,10 @@ _HEIGHT = 330
 
 
 class _Task(NamedTuple):
-    """A data set, new points of it without noise, and the best fixed kernel.
+    """A data set, new points without noise, and the best fixed kernel.
 
-    `loss` is the leave-one-out error of that kernel, `error` its error against the truth, each a
-    mean with its standard error.
+    `loss` is the leave-one-out error of that kernel, `error` its error against the truth. Both are
+    a mean with its standard error.
     """
 
     sample: Sample
@@ -61,7 +61,7 @@ def draw_metric() -> None:
         start = linked(st.slider, "bandwidth to start from", *limits, key="metric_start", width=240)
         task, plan = _task(name, seed), (name, seed, start)
         if (job := job_of(_WORK)) and job.of != plan:
-            # What was learned on other data says nothing about these.
+            # Results of other data say nothing about these.
             forget_job(_WORK)
         draw_job_buttons(
             _WORK,
@@ -118,9 +118,9 @@ def _draw_learned(state: JobState | None, *, task: _Task, start: float) -> None:
         learning_chart,
         learning_table(progress.losses, known, _STEPS),
         name="Learning the kernel",
-        # A changed text draws a new chart, so it has no number that still moves.
-        alt="Leave-one-out MSE, during training, beside that of "
-        f"the best fixed bandwidth, {task.loss[0]:.4f}."
+        # A changed text redraws the chart, so it has no number that still changes.
+        alt="Leave-one-out MSE during training, with that of the best fixed bandwidth, "
+        f"{task.loss[0]:.4f}."
         + (f" It ended at {progress.losses[-1]:.4f}." if progress.step == _STEPS else ""),
         last_step=_STEPS,
         y_domain=(0.0, 4 * task.loss[0]),
@@ -139,11 +139,10 @@ def _draw_learned(state: JobState | None, *, task: _Task, start: float) -> None:
         _draw_plane(column, key, metric, task.sample, query - 1)
     _draw_weights(progress.metric)
     st.caption(
-        "Click a point to make it the query, or move the slider. How to read it: a point is as "
-        "large as the weight that the ringed query gives it, each chart relative to its largest; "
-        "colour is y, and a triangle points down where y is below 0. The fixed kernel gathers a "
-        "round neighbourhood, the learned one stretches along the direction in which nothing "
-        "changes."
+        "Click a point to make it the query, or move the slider. How to read it: the size of a "
+        "point is its weight for the ringed query, relative to the chart's largest. Colour is y; "
+        "triangles point down where y is below 0. The fixed kernel covers a round neighbourhood. "
+        "The learned one stretches along the direction in which nothing changes."
     )
 
 
@@ -156,7 +155,7 @@ def _draw_figures(progress: MetricProgress, task: _Task) -> None:
             (
                 "learned",
                 left_out,
-                "The mean squared error that is trained on; with its eight numbers the learned "
+                "The mean squared error that is minimised. With its eight numbers the learned "
                 "kernel may fit a little of the noise.",
             ),
         ),
@@ -191,10 +190,10 @@ def _draw_plane(place: Any, key: str, metric: Metric, sample: Sample, query: int
         plane_chart,
         plane_table(sample.x, sample.y, weights, query),
         name=f"Weights by the {key} kernel",
-        alt=f"The points of the plane, as large as their weights by the {key} kernel. The "
-        f"query is point {query + 1} of {len(weights)}, at {x:.2f} across and {y:.2f} up; the "
-        f"largest weight, {weights.max():.3f}, is that of the point at {near[0]:.2f} across and "
-        f"{near[1]:.2f} up. A triangle points down where y is below 0.",
+        alt=f"The points of the plane, sized by their weights under the {key} kernel. The query "
+        f"is point {query + 1} of {len(weights)}, at {x:.2f} across and {y:.2f} up. The "
+        f"largest weight, {weights.max():.3f}, is that of the point at {near[0]:.2f} across "
+        f"and {near[1]:.2f} up. A triangle points down where y is below 0.",
         on_click=_choose_point,
         height=_HEIGHT,
     )
@@ -216,7 +215,7 @@ def _draw_weights(metric: Metric) -> None:
     with st.container(key="metric_weights"):
         st.latex(rf"W_Q = {matrices[0]} \qquad W_K = {matrices[1]}")
         st.markdown(
-            "Bandwidth along feature 1 and feature 2, one over the length of their rows: queries "
-            f"{widths[0][0]:.3f} and {widths[0][1]:.3f}, keys {widths[1][0]:.3f} and "
+            "Bandwidth along feature 1 and feature 2 (one over the length of their rows): "
+            f"queries {widths[0][0]:.3f} and {widths[0][1]:.3f}, keys {widths[1][0]:.3f} and "
             f"{widths[1][1]:.3f}."
         )

@@ -1,4 +1,4 @@
-"""The settings of Train for every family, and the parameters that each has against the length."""
+"""The settings of Train for every family, and the number of parameters of each by length."""
 
 import functools
 from typing import NamedTuple
@@ -16,9 +16,9 @@ from attnlab.ui.lessons.kit import draw_figure
 
 
 class Settings(NamedTuple):
-    """The experiment of the form, and the options of every family by its name.
+    """The experiment of the form, and the options of every family by name.
 
-    `refused` are the families whose controls are not valid; their options are the defaults.
+    `refused` are the families whose controls are not valid; they have default options.
     """
 
     experiment: Experiment
@@ -49,9 +49,9 @@ def draw_parameters(settings: Settings) -> None:
     vocab, length = experiment.generator.vocabulary.size, experiment.length
     refused = ", ".join(settings.refused)
     st.caption(
-        f"Settings are those of Train: process {experiment.generator.name}, vocabulary of "
-        f"{vocab}, length {length}; each family has the options that its controls have there."
-        + (f" Not possible, and so by default: {refused}." if refused else "")
+        f"Settings come from Train: process {experiment.generator.name}, vocabulary of {vocab}, "
+        f"length {length}. Each family has the options of its controls there."
+        + (f" Not possible, so with defaults: {refused}." if refused else "")
     )
     left, right = st.columns(2, gap="medium")
     spec = options_of(Experiment)["length"]
@@ -84,7 +84,7 @@ def draw_parameters(settings: Settings) -> None:
         names = list(families)
         chosen = names.index(experiment.model.name)
         name = linked(st.selectbox, "family", names, chosen, key="cost_family", width=180)
-        # A list, since its lines break where a table would be cut.
+        # As a list, whose lines wrap; a table would be cut off.
         lines = [
             f"- `{part}`: {f'{formula} = ' if formula else ''}**{count:,}**"
             for part, count, formula in parameters_by_part(
@@ -96,9 +96,9 @@ def draw_parameters(settings: Settings) -> None:
             total = _count(families[name], vocab, length)
             st.markdown(f"**{total:,}** parameters in all at length {length}.")
     st.caption(
-        "How to read it: a line is the number of parameters of a family, with both axes "
-        "logarithmic; dashed is the length of Train. Parts have the names of the model's fields; "
-        "those of all layers are added."
+        "How to read it: each line is the number of parameters of a family, with both axes "
+        "logarithmic. The dashed line is the length set on Train. Parts have names as in the code, "
+        "summed over layers."
     )
 
 

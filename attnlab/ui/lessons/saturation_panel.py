@@ -1,4 +1,4 @@
-"""Dot products that grow with their width, and the softmax that they are put through."""
+"""Dot products grow with their width and saturate the softmax."""
 
 import itertools
 
@@ -59,7 +59,7 @@ def draw_dot_products() -> None:
         seed = linked(
             st.number_input, "seed of the draw", 0, 2**31 - 1, 0, 1, key="draw_seed", width=160
         )
-    # The components are scaled together, and a product of two by the square.
+    # Scaling all components scales a product of two by the square.
     products = _drawn(seed).products[:, :draws] * size**2
     place = WIDTHS.index(width)
     left, right = st.columns(2, gap="medium")
@@ -67,11 +67,11 @@ def draw_dot_products() -> None:
     _draw_variance(right, products, size)
     _draw_formula(products[place], width, size, draws)
     st.caption(
-        "How to read it: left, where the scores of random queries and keys fall; right, their "
-        "variance, measured over N independent draws for each width, the same for both series, "
-        "with bars of one standard error. Both scales are logarithmic: a straight line upwards "
-        "is growth in proportion to d, and 1/√d makes it level. About a third of the points "
-        "are expected to miss the theoretical value by more than their bar."
+        "How to read it: left, the scores of random queries and keys. Right, their variance over "
+        "N independent draws for each width, ± one standard error; both series use the same "
+        "draws. Both scales are logarithmic: a rising straight line is growth in proportion to "
+        "d, and 1/√d makes it level. About a third of the points should miss the theoretical "
+        "value by more than their bar."
     )
 
 
@@ -158,7 +158,7 @@ def _in_latex(value: float, stderr: float) -> str:
 
 @fragment
 def draw_saturation() -> None:
-    """Draw what a softmax over several keys makes of those scores, width by width."""
+    """Draw the softmax of those scores over several keys, width by width."""
     keys = linked(st.slider, "number of keys", 2, _MOST_KEYS, 16, 1, key="keys", width=300)
     size, width = st.session_state["component"], int(st.session_state["width"])
     drawn, unmasked = _drawn(st.session_state["draw_seed"]), np.arange(_MOST_KEYS) < keys
@@ -167,7 +167,7 @@ def draw_saturation() -> None:
         scores = drawn.scores * (factors * size**2)[:, None, None].astype(np.float32)
         found[name] = saturation(patterns(scores, unmasked), unmasked)
     _draw_verdicts(found, WIDTHS.index(width))
-    # By the figure: its title, its domain, and its value for a uniform pattern.
+    # For each result: its title, its domain, and its value for a uniform pattern.
     panels = {
         "entropy": ("entropy (nats)", (0, 1.15 * np.log(keys)), np.log(keys)),
         "largest": ("largest weight", (0, 1.05), 1 / keys),
@@ -195,17 +195,16 @@ def draw_saturation() -> None:
             height=260,
         )
     st.caption(
-        "How to read it: means over 120 random queries, with bars of one standard error. The "
-        "dashed level is a uniform pattern. Without 1/√d the patterns collapse onto a single "
-        "key as d grows, and the Jacobian goes to 0 with them: the factor that multiplies "
-        "every gradient on its way to queries and keys."
+        "How to read it: means over 120 random queries, ± one standard error. Dashed: a uniform "
+        "pattern. Without 1/√d the patterns collapse onto a single key as d grows. The Jacobian, "
+        "which multiplies every gradient on its way to queries and keys, then goes to 0."
     )
     st.caption(
-        "The criterion: p the weights of a query over n keys, J = diag(p) − p pᵀ the Jacobian "
-        "of its softmax, ‖J‖ = 1 − Σ p² its nuclear norm, the sum of its singular values, at "
-        f"most 1 − 1/n. By the mean of ‖J‖ / (1 − 1/n), a width is **healthy** from {HEALTHY:g} "
-        f"upwards, **saturated** below {SATURATED:g}, and **partly saturated** between the two. "
-        "The two bounds are a convention."
+        "The criterion: p are the weights of a query over n keys, J = diag(p) − p pᵀ the "
+        "Jacobian of its softmax. Its nuclear norm (the sum of its singular values) is ‖J‖ = 1 − "
+        "Σ p², at most 1 − 1/n. By the mean of ‖J‖ / (1 − 1/n), a width is **healthy** from "
+        f"{HEALTHY:g} upwards, **saturated** below {SATURATED:g}, and **partly saturated** "
+        "between. The two bounds are a convention."
     )
 
 

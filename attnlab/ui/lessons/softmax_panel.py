@@ -1,4 +1,4 @@
-"""A softmax of logits that can be edited, and scores that break a plain one."""
+"""A softmax of editable logits, and scores that break a plain one."""
 
 from functools import partial
 
@@ -17,7 +17,7 @@ _VECTOR = "0.1, -0.2, 0.3, -0.2, 0.5"
 _PRESETS = {
     "the vector": _VECTOR,
     "8 × the vector": "0.8, -1.6, 2.4, -1.6, 4.0",
-    "all alike": "1, 1, 1, 1, 1, 1, 1, 1",
+    "all equal": "1, 1, 1, 1, 1, 1, 1, 1",
     "one impossible": "2, 1, -inf, 0",
     "huge": "10000, 9999, 0, -10000",
 }
@@ -26,7 +26,7 @@ _MOST = 32
 
 @fragment
 def draw_temperature() -> None:
-    """Draw logits and temperature; their softmax as bars, and its figures."""
+    """Draw logits and temperature, their softmax as bars, and its numbers."""
     with st.container(horizontal=True, gap="small", key="logit_presets"):
         for number, (name, text) in enumerate(_PRESETS.items()):
             set_logits = partial(st.session_state.update, {"logits": text})
@@ -39,8 +39,8 @@ def draw_temperature() -> None:
             _VECTOR,
             key="logits",
             max_chars=400,
-            help=f"Up to {_MOST} numbers with spaces or commas between them. -inf is a key that "
-            "cannot be attended to.",
+            help=f"Up to {_MOST} numbers, separated by spaces or commas. -inf is a key that cannot "
+            "be attended to.",
         )
         logits = valid_or_last(read_logits, text, _VECTOR, key="last_logits", noun="logits")
     with right:
@@ -50,10 +50,10 @@ def draw_temperature() -> None:
 
 
 def read_logits(text: str) -> tuple[float, ...]:
-    """Read numbers, of which -inf is a key that cannot be attended to.
+    """Read numbers; -inf is a key that cannot be attended to.
 
     Raises:
-        OptionError: if there are more than 32 numbers, none is finite, or one is NaN, +inf or
+        OptionError: If there are more than 32 numbers, none is finite, or one is NaN, +inf or
             beyond a million.
 
     """
@@ -98,15 +98,16 @@ def _draw_softmax(logits: np.ndarray, temperature: float) -> None:
             metric(
                 "variance of the logits",
                 f"{variance:.4f}" if variance < 1e4 else f"{variance:.3e}",
-                help="Of the finite ones, divided by the temperature; with n - 1 in the divisor.",
+                help="Over the finite ones, divided by the temperature; with n - 1 in the "
+                "denominator.",
             )
             metric("nuclear norm of the softmax Jacobian", f"{figures.jacobian:.4f}")
             word = verdict(float(figures.surviving)) if finite.size > 1 else "one key"
             metric("this softmax is", word)
     st.caption(
-        "How to read it: each bar is a key's weight, softmax(logits / temperature); the grey "
+        "How to read it: each bar is a key's weight, softmax(logits / temperature). The grey "
         "tick is its weight at temperature 1. Effective keys, exp(entropy), is the number of "
-        "equally weighted keys that would have the same entropy."
+        "equally weighted keys with the same entropy."
     )
 
 
@@ -124,8 +125,8 @@ def draw_safety() -> None:
     with st.container(key="safety"):
         st.markdown("\n".join(lines))
     st.caption(
-        "How to read it: three scores, and what comes back, computed in float32 as you look. The "
-        "plain softmax is exp(s) / Σ exp(s) as it is written; `nan` is not a number. In "
+        "How to read it: three scores and the results, computed in float32 as you look. The "
+        "plain softmax is exp(s) / Σ exp(s), without precautions; `nan` is not a number. In "
         "[brackets]: a masked key."
     )
 

@@ -15,19 +15,19 @@ _ALL = "all"
 _KEY = "step_stage"
 _MOST_TERMS = 6
 _TEXTS = {
-    "queries": "Every input asks: its row times :blue[W query].",
-    "keys": "Every input answers: its row times :red[W key].",
-    "values": "What every input contributes: its row times :green[W value].",
+    "queries": "Each input times :blue[W query] is a query.",
+    "keys": "Each input times :red[W key] is a key.",
+    "values": "Each input times :green[W value] is a value: what it contributes.",
     "scores": "How well each :blue[query] matches each :red[key].",
     "scaled": "The scores times a factor, so that they do not grow with the width of the head.",
-    "masked": "Pairs that may not see each other get −∞, of which the softmax makes exactly 0.",
+    "masked": "Pairs that may not see each other get −∞, which the softmax turns into exactly 0.",
     "pattern": "The softmax of every row: shares between 0 and 1 that sum to 1.",
-    "weighted": "The values of all keys, each times the share that the chosen query gives it.",
+    "weighted": "The values of all keys, each times its share for the chosen query.",
     "output": "Their sum: the output for the query.",
 }
 STAGES = tuple(_TEXTS)
 _KINDS = {"queries": "query", "keys": "key", "values": "value"}
-# For each score: a term of its sum, and what is done with the sum.
+# For each score: a term of its sum, and the formula around the sum.
 _TERMS = {
     "dot": (r"({q})({k})", "{sum}"),
     "scaled": (r"({q})({k})", r"\frac{{{sum}}}{{\sqrt{{{d}}}}}"),
@@ -73,9 +73,9 @@ def draw_stages(bench: Bench) -> None:
         grids = enumerate(_grids(stage, bench, found, cell))
         draw_grids({f"step_{stage}_{place}": grid for place, grid in grids})
     st.caption(
-        "How to read it: the chosen query is framed in blue, the chosen key in red, "
-        "values in green; the number in both frames is written out below. A stronger colour is "
-        "further from 0, violet above it and orange below; hover for all digits."
+        "How to read it: the chosen query is framed in blue, the key in red, values in green. "
+        "The number in both frames is written out below. Stronger colours are further from 0, "
+        "violet above and orange below. Hover for all digits."
     )
     with st.container(key="step_arithmetic"):
         for name in STAGES if stage == _ALL else (stage,):
@@ -90,14 +90,14 @@ def _move(move: Callable[[int], int]) -> None:
 
 def _draw_index(name: str, most: int) -> int:
     key = f"step_at_{name}"
-    # The number may be outside a table that became smaller.
+    # The old number may be outside a table that became smaller.
     if st.session_state.get(key, 1) > most:
         st.session_state[key] = most
     return linked(st.number_input, name, 1, most, 1, key=key, width=140) - 1
 
 
 def _grids(stage: str, bench: Bench, found: Stages, cell: Cell) -> list[Grid]:
-    """Return the matrices of a stage, its result last."""
+    """Return the matrices of a stage, with its result last."""
     query, key = cell.query + 1, cell.key + 1
     if kind := _KINDS.get(stage):
         rows, row = (bench.asking, query) if kind == "query" else (bench.tables["inputs"], key)

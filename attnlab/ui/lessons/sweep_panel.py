@@ -1,4 +1,4 @@
-"""Matched runs with and without 1/√d: started, watched, stopped, read."""
+"""Matched runs with and without 1/√d: start, progress, stop, and results."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -69,10 +69,9 @@ def draw_sweep() -> None:
     if state is None:
         runs = 2 * len(sweep.widths) * len(sweep.gains) * seeds
         st.info(
-            f"Press **Train all**: {runs} runs of {steps} steps, {seeds} seeds for every "
-            f"width from {sweep.widths[0]} to {sweep.widths[-1]}, every init gain, with and "
-            "without 1/√d. Results appear as they come, with the time left, and the runs can be "
-            "stopped.",
+            f"Press **Train all** for {runs} runs of {steps} steps: {seeds} seeds for every width "
+            f"from {sweep.widths[0]} to {sweep.widths[-1]}, every init gain, with and without "
+            "1/√d. Results appear as they arrive, with the time left. You can stop at any time.",
             icon=":material/play_circle:",
         )
         return
@@ -111,7 +110,7 @@ def _sweep(process: str, steps: int, seeds: int) -> Sweep:
 
 
 def _refusal(sweep: Sweep) -> str:
-    """Return why this server does not train that many runs, or nothing."""
+    """Return why this server does not train that many runs, or ""."""
     try:
         check_sweep(sweep, limits())
     except OptionError as error:
@@ -190,18 +189,17 @@ def _draw_during(tracks: Sequence[Track], plan: Sweep, gain: int) -> None:
             height=_HEIGHT,
         )
     st.caption(
-        "How to read it: of the row that makes the prediction, means over test sequences and "
-        "seeds. The scores are those before the softmax. Below, a line "
-        "is a width over training, the widest drawn strongest. The gap is the mean of "
-        "KL(true ‖ model), the expected loss minus the floor; hover for its standard error "
-        "over seeds."
+        "How to read it: all is about the row that makes the prediction, as means over test "
+        "sequences and seeds. Scores are before the softmax. Below, each line is a width during "
+        "training, the widest drawn strongest. The gap is the mean of KL(true ‖ model), the "
+        "expected loss minus the floor. Hover for its standard error over seeds."
     )
 
 
 def _draw_results(
     tracks: Sequence[Track], plan: Sweep, gain: int, gap: float, share: float
 ) -> None:
-    """Draw steps to `gap` and final gaps, for the widths whose runs have ended."""
+    """Draw steps to `gap` and final gaps, for the widths whose runs have finished."""
     steps = plan.experiment.training.steps
     ready = tuple(track for track in tracks if track.steps[-1] == steps)
     if not ready:
@@ -236,25 +234,24 @@ def _draw_results(
             height=290,
         )
     said = [
-        f"**{_NAMES[track.scale]}** {np.isfinite(first).sum()} of {first.size} seeds "
-        f"reached {share:.0%}, and the gap ended at "
+        f"**{_NAMES[track.scale]}** {np.isfinite(first).sum()} of {first.size} seeds reached "
+        f"{share:.0%}, and the final gap was "
         f"{show_measured(*over_seeds(track.gap[gain, :, -1]), most_places=4)} nats"
         for track, first in _widest(ready, gain, gap)
     ]
     with st.container(key="sweep_result"):
         st.markdown(f"At d_attn = {max(track.d_attn for track in ready)}: {'; '.join(said)}.")
     st.caption(
-        f"How to read it: left, when each seed first came within {gap:.4f} nats of the floor, "
-        "at one of about twenty evaluation points, evenly spaced in the logarithm of the step; "
-        "triangles mark seeds that never did. Right, the mean gap at the end for every init "
-        f"gain; hover for its standard error over {plan.seeds} seeds, which is rough for few "
-        "seeds. The floor is that of all predictors: what no single head can express stays in "
-        "the gap."
+        f"How to read it: left, when each seed first came within {gap:.4f} nats of the floor; "
+        "triangles mark seeds that never did. The about twenty evaluation points are evenly "
+        "spaced in the logarithm of the step. Right, the mean final gap for every init gain. "
+        f"Hover for its standard error over {plan.seeds} seeds, which is rough for few seeds. The "
+        "floor is that of all predictors: what no single head can express stays in the gap."
     )
 
 
 def _at_widest(tracks: Sequence[Track], plan: Sweep, figure: str, gain: int, *, look: int) -> str:
-    """Return a figure of the widest heads, in words; nothing while their runs still change it."""
+    """Return a result of the widest heads as text; nothing while their runs still change it."""
     widest, last = max(plan.widths), plan.experiment.training.steps
     mine = [track for track in tracks if track.d_attn == widest and track.steps[-1] == last]
     if len(mine) < len(_NAMES):

@@ -1,1 +1,1 @@
-"""The library of runs: which one a session has, what is kept in it, and its page."""
+"""The library of runs: the library of a session, what it keeps, and its page."""

@@ -1,4 +1,4 @@
-"""What can be done with selected runs: open, describe, compare, delete and restore."""
+"""Actions on selected runs: open, describe, compare, delete and restore."""
 
 from collections.abc import Callable
 
@@ -27,9 +27,9 @@ from attnlab.ui.train.loss_panel import known_losses
 
 
 def open_run(run: LiveRun, library: Library, number: int) -> bool:
-    """Put a run of the library in the place of the present one, which is shelved; if it could be.
+    """Replace the current run, which is shelved, by a run of the library; return whether it worked.
 
-    For callbacks. Why it could not is told. The present run itself stays as it is.
+    For callbacks. Errors are shown. Opening the current run changes nothing.
     """
     if is_present(run, library, number):
         fill_form(run.experiment)
@@ -38,7 +38,7 @@ def open_run(run: LiveRun, library: Library, number: int) -> bool:
         entry = library.entry(number)
         stored = None if entry is None else library.run_of(number)
         if stored is None:
-            draw_toast("This run is gone, or it was kept without its model.")
+            draw_toast("This run was deleted, or saved without its model.")
             return False
         check_limits(stored.experiment, limits())
     except (LibraryError, RunFileError, OptionError) as error:
@@ -52,13 +52,13 @@ def open_run(run: LiveRun, library: Library, number: int) -> bool:
 
 
 def is_present(run: LiveRun, library: Library, number: int) -> bool:
-    """Whether the session's run is that of the library."""
+    """Return whether the session's run is this run of the library."""
     kept = run.autosave.kept
     return isinstance(kept, Kept) and kept.library is library and kept.number == number
 
 
 def load_settings(entry: Entry) -> bool:
-    """Set the controls to those of a run; whether this server allows them. For callbacks."""
+    """Set the controls to those of a run; return whether this server allows them. For callbacks."""
     experiment = entry.result.experiment
     try:
         check_limits(experiment, limits())
@@ -80,7 +80,7 @@ def follow_opening() -> None:
 
 
 def draw_actions(run: LiveRun, library: Library, chosen: tuple[Entry, ...]) -> None:
-    """Buttons for the ticked runs."""
+    """Draw buttons for the selected runs."""
     one = chosen[0] if len(chosen) == 1 else None
     with st.container(horizontal=True, vertical_alignment="center", key="library_actions"):
         st.markdown(_told(chosen), width="content")
@@ -115,13 +115,13 @@ def draw_actions(run: LiveRun, library: Library, chosen: tuple[Entry, ...]) -> N
                   on_click=set_ticked, args=((),))  # fmt: skip
     if one is not None and not one.has_model:
         st.caption(
-            "Only the figures and curves of this run were kept, not its model; the same settings "
-            "and seed train the same one again."
+            "Only the results and curves of this run were kept, not its model. Train with the "
+            "same settings and seed to get the same model."
         )
 
 
 def draw_undo(library: Library) -> None:
-    """After a deletion: that it can be undone."""
+    """Draw, after a deletion, a button that undoes it."""
     numbers: tuple[int, ...] = st.session_state.get(_DELETED, ())
     if not numbers:
         return
@@ -138,11 +138,11 @@ def draw_undo(library: Library) -> None:
 
 
 def draw_bin_actions(library: Library, chosen: tuple[Entry, ...]) -> None:
-    """Restore the ticked runs of the bin, and empty it."""
+    """Draw buttons that restore the selected runs of the bin, and empty it."""
     count = library.count(Query(deleted=True))
     with st.container(horizontal=True, vertical_alignment="center", key="library_bin_actions"):
         st.button(
-            f"Restore {len(chosen)}" if chosen else "Restore the ticked",
+            f"Restore {len(chosen)}" if chosen else "Restore selected",
             key="library_restore",
             icon=":material/restore_from_trash:",
             disabled=not chosen,
@@ -156,7 +156,7 @@ def draw_bin_actions(library: Library, chosen: tuple[Entry, ...]) -> None:
             disabled=not count,
         ):
             many = "1 run" if count == 1 else f"All {count:,} runs in the bin"
-            st.markdown(f"{many}: deleted for good, whatever is filtered above.")
+            st.markdown(f"{many} will be deleted permanently, whatever is filtered above.")
             st.button(
                 "Delete for good",
                 key="library_empty_sure",
@@ -167,7 +167,7 @@ def draw_bin_actions(library: Library, chosen: tuple[Entry, ...]) -> None:
 
 
 def attempt(change: Callable[..., None], *arguments: object) -> bool:
-    """Change the library, or tell why it could not be; whether it could. For callbacks."""
+    """Change the library or show why that failed; return whether it worked. For callbacks."""
     try:
         change(*arguments)
     except (LibraryError, ValueError) as error:
@@ -210,13 +210,13 @@ def _restore(library: Library, numbers: tuple[int, ...]) -> None:
     set_ticked(())
 
 
-# As long as a library takes them.
+# A library takes no longer ones.
 _MOST_NAME, _MOST_NOTE, _MOST_TAGS = 200, 10_000, 20
 
 
 def draw_details(library: Library, entry: Entry) -> None:
-    """Name, tags and note of one run to edit, and where it comes from."""
-    # A field keeps what is typed under its key; when the run has other words, it begins anew.
+    """Draw fields for name, tags and note of one run, and where it comes from."""
+    # A field keeps its text under its key, so new texts need a new key.
     part = f"{entry.number}_{hash((entry.name, entry.tags, entry.note))}"
     with st.container(horizontal=True, vertical_alignment="top", key="library_details"):
         _field(st.text_input, library, entry, "name", part, max_chars=_MOST_NAME, width=260)
@@ -258,7 +258,7 @@ def _origin(entry: Entry) -> str:
     parts = [f"run {entry.number}", f"{result.parameters:,} parameters"]
     if entry.changes:
         times = "once" if entry.changes == 1 else f"{entry.changes:,} times"
-        parts.append(f"went on with other settings {times}, the last of which stand above")
+        parts.append(f"its settings were changed {times}; the last ones are shown above")
     versions = zip(("attnlab", "JAX", "jaxlib", "on"), result.versions, strict=True)
     parts += [f"{name} {as_text(version)}" for name, version in versions if version]
     if result.reason:
@@ -266,12 +266,12 @@ def _origin(entry: Entry) -> str:
     return " · ".join(parts)
 
 
-# More lines cannot be told apart.
+# More lines could not be distinguished.
 _MOST_CURVES = 7
 
 
 def draw_comparison(entries: tuple[Entry, ...]) -> None:
-    """A table of what is not the same in all of them, their figures, and their test losses."""
+    """Draw a table of the differences between runs, their results, and their test losses."""
     names = _names(entries)
     differing = differing_settings([entry.result.experiment for entry in entries])
     st.dataframe(
@@ -288,7 +288,7 @@ def draw_comparison(entries: tuple[Entry, ...]) -> None:
         ),
         key="library_comparison",
         hide_index=True,
-        alt=f"What differs between {len(entries)} runs, and their figures.",
+        alt=f"Differences between {len(entries)} runs, and their results.",
     )
     _draw_curves(dict(zip(names, entries, strict=True)))
 
@@ -313,15 +313,15 @@ def _draw_curves(entries: dict[str, Entry]) -> None:
             name="Ticked runs",
             alt=f"Test loss against step, in nats. At the end: {', '.join(ends)}.",
         )
-    told = "How to read it: a line is the test loss of a run, in tests during its training. "
-    told += "Grey dashes: the floor and a uniform guess, where all have the same."
+    told = "How to read it: each line is the test loss of a run during training. "
+    told += "Grey dashes: the floor and a uniform guess, if all runs share them."
     if len(shown) < len(entries):
-        told += f" Shown are {len(shown)} of {len(entries)}, the first that were tested."
+        told += f" Shown are the first {len(shown)} of {len(entries)} runs that have tests."
     st.caption(told)
 
 
 def _names(entries: tuple[Entry, ...]) -> list[str]:
-    """One for each; those that several have with their numbers."""
+    """Return a name for each; equal names get the run's number."""
     plain = [name_of(entry) for entry in entries]
     return [
         f"{name} ({entry.number})" if plain.count(name) > 1 else name

@@ -1,4 +1,4 @@
-"""Where the library is, what is wrong with it, the run to resume, export and import."""
+"""The library's place and problems, the run to resume, export and import."""
 
 import functools
 from collections.abc import Iterator
@@ -22,19 +22,19 @@ from attnlab.ui.library.actions import attempt, open_run
 from attnlab.ui.library.session_library import Kept, SessionLibrary, session_library, try_again
 from attnlab.ui.library.table import ago, clear_filters
 
-# The newest of them that can be continued is looked for among so many.
+# How many of the newest runs are searched for one to continue.
 _MOST_LOOKED_AT = 5
 
 
 def draw_continue_offer(run: LiveRun) -> None:
-    """The newest to continue, on a machine of one's own, before the session has a run itself."""
+    """Offer to continue the newest unfinished run, on a private machine, before the first run."""
     place = session_library()
     if place.folder is None or run.snapshot().state != "idle":
         return
     try:
         entry = _newest(place.library)
     except LibraryError:
-        # The page Library says what is wrong with it.
+        # The page Library shows the error.
         return
     if entry is None:
         return
@@ -57,7 +57,7 @@ def draw_continue_offer(run: LiveRun) -> None:
             width="content",
         )
         st.button(
-            "Not this one",
+            "Discard",
             key="continue_dismiss",
             icon=":material/close:",
             type="tertiary",
@@ -66,13 +66,13 @@ def draw_continue_offer(run: LiveRun) -> None:
 
 
 def draw_library_problem() -> None:
-    """That runs are not kept where they should be, and why."""
+    """Draw why runs are not kept in the folder where they should be."""
     if problem := session_library().problem:
-        st.caption(f":material/report: {as_message(problem)} Runs are kept in memory alone.")
+        st.caption(f":material/report: {as_message(problem)} Runs are kept in memory only.")
 
 
 def tell_what_was_not_kept() -> None:
-    """Once for every reason: why a run is not in the library."""
+    """Show why a run is not in the library, once for every reason."""
     problem, kept = session_keeper().problem, session().kept
     if problem and kept.get("library_problem") != problem:
         draw_toast(f"This run continues, but it is not saved. {problem}")
@@ -99,7 +99,7 @@ def _go_on(run: LiveRun, library: Library, number: int) -> None:
 
 @st.cache_resource(show_spinner=False)
 def _dismissed() -> set[tuple[int, datetime]]:
-    """Of all tabs, until the server ends."""
+    """Return what was dismissed in any tab, until the server ends."""
     return set()
 
 
@@ -107,7 +107,7 @@ _MOST_PROBLEMS = 5
 
 
 def draw_place(place: SessionLibrary) -> None:
-    """What the library holds, how much it takes, and how long it stays."""
+    """Draw what the library contains, its size, and how long it is kept."""
     library = place.library
     count = library.count()
     parts = ["1 run" if count == 1 else f"{count:,} runs"]
@@ -121,7 +121,7 @@ def draw_place(place: SessionLibrary) -> None:
             "Use Export to download them and Import to restore them."
         )
     else:
-        where = "in memory, until the session ends: the library of this machine is not used."
+        where = "in memory, until the session ends: the library of this machine is not in use."
     st.caption(as_message(f"{told}, {where}"))
     if place.problem:
         with st.container(horizontal=True, vertical_alignment="center", key="library_problem"):
@@ -132,23 +132,23 @@ def draw_place(place: SessionLibrary) -> None:
 
 
 def draw_nothing(place: SessionLibrary, *, in_bin: bool) -> None:
-    """In the place of a table without rows: what to do."""
+    """Draw, instead of an empty table, what to do."""
     if place.library.count(Query(deleted=in_bin)):
-        st.info("No run fits.", icon=":material/filter_alt:")
+        st.info("No run matches.", icon=":material/filter_alt:")
         st.button("Show all", key="library_clear", on_click=clear_filters)
     elif in_bin:
         st.info("The bin is empty.", icon=":material/delete:")
     else:
         words = "done" if hosted() else "paused or done"
         st.info(
-            f"There are no runs yet. Press Start on the Train page: a run that is {words} comes "
-            "here by itself. Runs from another library can be brought in below.",
+            f"There are no runs yet. Press Start on the Train page: a run that is {words} is "
+            "added here automatically. You can import runs from another library below.",
             icon=":material/inventory_2:",
         )
 
 
 def draw_damaged(library: Library) -> None:
-    """Runs that were met and cannot be read, in a quiet line."""
+    """Draw how many runs cannot be read, in one line."""
     problems = library.problems()
     if not problems:
         return
@@ -169,7 +169,7 @@ def draw_damaged(library: Library) -> None:
 
 @contextmanager
 def told_calmly() -> Iterator[None]:
-    """What a library cannot do inside is said in the place of the rest."""
+    """Show an error of the library instead of the rest."""
     try:
         yield
     except LibraryError as error:
@@ -177,24 +177,24 @@ def told_calmly() -> Iterator[None]:
 
 
 def size_in_words(size: int) -> str:
-    """Bytes, as people say them."""
+    """Return a number of bytes as text."""
     return f"{size / 1e6:,.1f} MB" if size < 1e9 else f"{size / 1e9:,.1f} GB"
 
 
 _UPLOAD = "library_upload"
 _MOST_TOLD = 5
-# All runs of a file are in memory while it is made.
+# All runs of a file are in memory while it is written.
 _MOST_BYTES_WITH_MODELS = 500_000_000
 _AT_ONCE = 500
 
 
 def follow_upload(library: Library) -> None:
-    """Take in what was uploaded. Before the table is drawn."""
+    """Import what was uploaded. Call it before the table is drawn."""
     take_upload(_UPLOAD, functools.partial(_take_in, library))
 
 
 def draw_travel(library: Library, query: Query, chosen: tuple[Entry, ...]) -> None:
-    """Downloads of the ticked runs and of all that fit, and an upload."""
+    """Draw downloads of the selected runs and of all matching runs, and an upload."""
     panel = st.expander(
         "Export and import", key="library_travel", on_change="rerun", icon=":material/sync_alt:"
     )
@@ -205,8 +205,8 @@ def draw_travel(library: Library, query: Query, chosen: tuple[Entry, ...]) -> No
         draw_upload(
             "Import runs",
             key=_UPLOAD,
-            help="A file that a library exported, whose runs that are here already are left as "
-            "they are, or a run that was saved, which is added each time.",
+            help="A file that a library exported, or a saved run. Runs that are already in this "
+            "library are skipped. A saved run is added each time.",
         )
 
 
@@ -217,11 +217,11 @@ def _draw_export(library: Library, query: Query, numbers: tuple[int, ...]) -> No
         fits,
         key="library_with_models",
         disabled=not fits,
-        help="Without them a file has the figures and curves alone, and is far smaller.",
+        help="Without them the file has only results and curves, and is far smaller.",
     )
     with st.container(horizontal=True, gap="small"):
         st.download_button(
-            f"Export the {len(numbers):,} ticked" if numbers else "Export the ticked",
+            f"Export {len(numbers):,} selected" if numbers else "Export selected",
             data=lambda: library.export(numbers, models=models),
             file_name="attnlab.runs",
             mime="application/octet-stream",
@@ -231,7 +231,7 @@ def _draw_export(library: Library, query: Query, numbers: tuple[int, ...]) -> No
             icon=":material/download:",
         )
         st.download_button(
-            f"Export all that fit ({count:,})",
+            f"Export all matching ({count:,})",
             data=lambda: library.export(_numbers(library, query), models=models),
             file_name="attnlab.runs",
             mime="application/octet-stream",
@@ -241,9 +241,9 @@ def _draw_export(library: Library, query: Query, numbers: tuple[int, ...]) -> No
             icon=":material/download:",
         )
     st.caption(
-        f"One file, with names, tags and notes. This page takes files of at most "
-        f"{st.get_option('server.maxUploadSize')} MB; on a machine of your own "
-        "`python -m attnlab runs import` takes any."
+        "One file, with names, tags and notes. This page imports files of up to "
+        f"{st.get_option('server.maxUploadSize')} MB; `python -m attnlab runs import` has no "
+        "limit."
     )
 
 
@@ -259,13 +259,13 @@ def _take_in(library: Library, file: UploadedFile | None) -> Told:
         taken = _taken_in(library, file.getvalue())
     except (ArchiveError, RunFileError, LibraryError) as error:
         return functools.partial(draw_error, f"{quoted(file.name)}: {error} Nothing was added.")
-    # A file that the browser refuses as too large is not told to the server: the name says which
-    # file this is about.
+    # The server does not hear of a file that the browser rejects as too large, so the name says
+    # which file this is about.
     return functools.partial(_draw_taken, quoted(file.name), taken)
 
 
 def _taken_in(library: Library, data: bytes) -> TakenIn:
-    """The runs of a file of them, or the one of a run file."""
+    """Return the runs of a library file, or the one of a run file."""
     try:
         return library.take_in(data)
     except ArchiveError:
@@ -283,7 +283,7 @@ def _draw_taken(name: str, taken: TakenIn) -> None:
     added, known = len(taken.added), taken.known
     parts = [f"{added:,} run{'s' * (added != 1)} added"]
     if known:
-        parts.append(f"{known:,} left as they were, being here already")
+        parts.append(f"{known:,} skipped, being here already")
     if taken.refused:
         parts.append(f"{len(taken.refused):,} with a problem")
     told = "".join(f"\n- {as_message(line)}" for line in taken.refused[:_MOST_TOLD])

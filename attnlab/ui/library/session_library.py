@@ -1,4 +1,4 @@
-"""Which library a browser session has, and what keeps its runs in it."""
+"""The library of a browser session, and the autosave of its runs."""
 
 import os
 from datetime import datetime
@@ -12,17 +12,17 @@ from attnlab.runs.library import Entry, Library, LibraryError, Query, library_fo
 from attnlab.runs.result import Result
 from attnlab.ui.core.server import hosted
 
-# Of a stranger's session: a few runs of the largest models that a server allows, and hundreds of
-# small ones.
+# For a session of a shared server: a few runs of the largest allowed models, or hundreds of small
+# ones.
 _HOSTED_BYTES = 16_000_000
-# A page waits no longer for another program that writes.
+# A page waits this long for another program that writes.
 _PATIENCE = 3.0
 _OWN = "own_library"
 _MOST_MOVED = 1_000
 
 
 class SessionLibrary(NamedTuple):
-    """A library, and the folder that it is in; None for one that ends with the session.
+    """A library and its folder, or None for one in memory that ends with the session.
 
     `problem` says why it is not in the folder where it should be.
     """
@@ -33,7 +33,7 @@ class SessionLibrary(NamedTuple):
 
 
 def session_library() -> SessionLibrary:
-    """The user's library; one in memory on a shared server, where it is off or cannot be opened."""
+    """Return the user's library, or one in memory: if shared, off, or impossible to open."""
     try:
         folder = None if hosted() else library_folder(os.environ)
     except OptionError as error:
@@ -48,13 +48,13 @@ def session_library() -> SessionLibrary:
 
 
 def try_again() -> None:
-    """Open the user's library anew."""
+    """Open the user's library again."""
     _opened.clear()
 
 
 @st.cache_resource(show_spinner=False)
 def _opened(folder: Path) -> Library | str:
-    """That of the folder, for all sessions; or why there is none."""
+    """Return the library in the folder, shared by all sessions, or why there is none."""
     try:
         return Library(folder, patience=_PATIENCE)
     except LibraryError as error:
@@ -68,7 +68,7 @@ def _own_library() -> Library:
 
 
 def _move_own_runs(library: Library) -> None:
-    """What was kept in memory while the user's library could not be opened goes there."""
+    """Move runs kept in memory, while the user's library could not be opened, to that library."""
     own: Library | None = st.session_state.pop(_OWN, None)
     if own is None:
         return
@@ -80,7 +80,7 @@ def _move_own_runs(library: Library) -> None:
 
 
 class Kept(NamedTuple):
-    """A row of a library as it was left: whoever changed it since has another date."""
+    """A row of a library as it was written: any other change gives it another date."""
 
     library: Library
     number: int
@@ -88,16 +88,16 @@ class Kept(NamedTuple):
 
 
 def kept_as(library: Library, entry: Entry) -> Kept:
-    """What goes on with the run of an entry."""
+    """Return where to save the results of a run that continues an entry."""
     return Kept(library, entry.number, entry.date)
 
 
 class RunKeeper:
-    """Keeps results in a library: those of one run in one row, as long as nobody else writes it.
+    """Saves the results of a run in one row of a library, unless another program changed that row.
 
-    With `only_ended`, those that are not done nor failed are left out. `problem` is why the last
-    one was not kept, or empty. `is_watched` says whether somebody looks at the session, and `kept`
-    what it keeps at present; either may be set at any time.
+    With `only_ended`, runs that are neither done nor failed are left out. `problem` is why the last
+    one was not kept, or "". `is_watched` says whether the session has a viewer, and `kept` what it
+    currently keeps; either may be set at any time.
     """
 
     def __init__(self, library: Library, *, only_ended: bool):
@@ -106,7 +106,7 @@ class RunKeeper:
         self._only_ended = only_ended
 
     def __call__(self, result: Result, before: Kept | None) -> Kept | None:
-        """Keep it; what tells the next result of the same run where."""
+        """Save a result; return where the next result of the same run goes."""
         if self._only_ended and result.state == "interrupted":
             return before
         library = self.library
@@ -121,10 +121,10 @@ class RunKeeper:
 
     @staticmethod
     def _row(library: Library, before: Kept | None) -> int | None:
-        """The row to write again, or None for a new one."""
+        """Return the row to overwrite, or None for a new one."""
         if before is None or before.library is not library:
             return None
         entry = library.entry(before.number)
-        # Another tab or program may have gone on with it in another way.
+        # Another tab or program may have continued the run in a different way.
         is_own = entry is not None and entry.date == before.date
         return before.number if is_own else None

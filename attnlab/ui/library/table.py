@@ -1,4 +1,4 @@
-"""The runs of the library as a table: which are listed, their texts, and which are selected."""
+"""The runs of the library as a table: filters, cell texts and selection."""
 
 import functools
 import math
@@ -24,23 +24,23 @@ _TICKED, _TABLES = "library_ticked", "library_tables"
 
 
 def ticked() -> tuple[int, ...]:
-    """The numbers of the ticked runs, in the order in which they were ticked."""
+    """Return the numbers of the selected runs, in the order of selection."""
     return st.session_state.get(_TICKED, ())
 
 
 def set_ticked(numbers: Iterable[int]) -> None:
-    """Tick these, and no others, in a new table. For callbacks."""
+    """Select exactly these runs, in a new table. For callbacks."""
     _put(numbers)
     st.session_state[_TABLES] = table_number() + 1
 
 
 def table_number() -> int:
-    """How often ticks were set otherwise than by the table, which then begins anew with them."""
+    """Return how often the selection was set from outside; the table then starts again with it."""
     return st.session_state.get(_TABLES, 0)
 
 
 def tick_on_page(on_page: tuple[int, ...], chosen: Iterable[int]) -> None:
-    """Of the runs of a page tick those that are chosen; those of other pages stay. As above."""
+    """Select the chosen runs of a page; the selection on other pages stays. For callbacks."""
     new = set(chosen)
     stay = [number for number in ticked() if number in new or number not in on_page]
     _put([*stay, *(number for number in on_page if number in new)])
@@ -51,33 +51,33 @@ def _put(numbers: Iterable[int]) -> None:
 
 
 def ticked_entries(library: Library, *, in_bin: bool) -> tuple[Entry, ...]:
-    """The ticked runs; those that were deleted or restored since, here or elsewhere, are not."""
+    """Return the selected runs, without those deleted or restored since, here or elsewhere."""
     found = (library.entry(number) for number in ticked())
     return tuple(each for each in found if each and (each.deleted is not None) == in_bin)
 
 
-# As many as a thumbnail has room for.
+# A thumbnail has room for this many.
 _POINTS = 40
 _MOST_LETTERS = 60
-# Of the settings that stand in tables; to work one out takes as long as to read its run.
+# Computing the text of a setting takes as long as reading its run.
 _MOST_REMEMBERED = 1_000
 NOTHING = "–"
 
 
 def best_of(experiment: Experiment) -> Best | None:
-    """The optimum of its process, if that is known already; asked for in any case."""
+    """Return the optimum of the process if it is known; if not, start computing it."""
     known = figure(optimum, experiment.generator, experiment.length)
     return None if known is None else known.final
 
 
 def name_of(entry: Entry) -> str:
-    """The user's, or its number."""
+    """Return the user's name for the run, or its number."""
     return entry.name or f"run {entry.number}"
 
 
 @functools.lru_cache(_MOST_REMEMBERED)
 def own_settings(experiment: Experiment) -> str:
-    """What is not at the default of its process and model, other than length and seed."""
+    """Return the settings other than length and seed that differ from the defaults of the parts."""
     plain = Experiment(
         generator=type(experiment.generator)(),
         model=type(experiment.model)(),
@@ -93,7 +93,7 @@ def own_settings(experiment: Experiment) -> str:
 
 
 def figures_of(entry: Entry) -> dict[str, str]:
-    """Its test figures with their standard errors, by their names."""
+    """Return the test results with their standard errors, by name."""
     test, experiment = entry.result.evaluation, entry.result.experiment
     if test is None or not math.isfinite(test.nll):
         return dict.fromkeys(("loss (nats)", "accuracy", "learned"), NOTHING)
@@ -109,9 +109,9 @@ def figures_of(entry: Entry) -> dict[str, str]:
 
 
 def thumbnail_of(entry: Entry) -> list[float] | None:
-    """Its test loss at even distances of steps: 1 is a uniform guess, 0 the floor.
+    """Return the test loss at evenly spaced steps, from 1 (uniform guess) to 0 (floor).
 
-    None without two tests, and where the floor is not known yet or nothing can be learned.
+    None with fewer than two tests, if the floor is not known yet, or if nothing can be learned.
     """
     experiment, tests = entry.result.experiment, entry.result.tests
     best, uniform = best_of(experiment), np.log(experiment.generator.vocabulary.size)
@@ -121,7 +121,7 @@ def thumbnail_of(entry: Entry) -> list[float] | None:
     steps = [step for step, _ in tests]
     shares = [(test.nll - best.nll) / (uniform - best.nll) for _, test in tests]
     even = np.interp(np.linspace(0, steps[-1], _POINTS), steps, shares)
-    # The browser would stretch what reaches beyond the field to its height.
+    # Values outside this range would stretch the browser's axis.
     return even.clip(0, 1).round(3).tolist()
 
 
@@ -130,7 +130,7 @@ def _vocab(experiment: Experiment) -> int:
 
 
 def browser_zone() -> ZoneInfo | None:
-    """Return the time zone of the browser, or None if it names none that is known here."""
+    """Return the time zone of the browser, or None if it is unknown."""
     try:
         return ZoneInfo(st.context.timezone or "")
     except (ZoneInfoNotFoundError, ValueError):
@@ -138,7 +138,7 @@ def browser_zone() -> ZoneInfo | None:
 
 
 def ago(past: timedelta) -> str:
-    """How long ago that was, in its largest unit."""
+    """Return how long ago that was, in its largest unit."""
     seconds = max(0, past.total_seconds())
     for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= size:
@@ -153,7 +153,7 @@ _PAGE = "library_page"
 
 
 def draw_filters(choices: Choices) -> Query:
-    """The fields; what they ask for."""
+    """Draw the fields; return their query."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="filters"):
         text = st.text_input(
             "search",
@@ -214,17 +214,17 @@ def clear_filters() -> None:
 
 
 def draw_page_choice(pages: int) -> int:
-    """The buttons that turn pages; the chosen one, from 0."""
+    """Draw the buttons that turn pages; return the current page, from 0."""
     if pages <= 1:
         return 0
-    # There were more of them before.
+    # There may have been more of them before.
     st.session_state[_PAGE] = min(pages, st.session_state.get(_PAGE, 1))
     return st.pagination(pages, key=_PAGE, persist_state="session", max_visible_pages=5) - 1
 
 
 def _choice(label: str, name: str, values: tuple[str, ...]) -> str:
     key = f"library_{name}"
-    # One that is gone since it was chosen.
+    # It may have been deleted since it was chosen.
     if st.session_state.get(key, _ANY) not in (_ANY, *values):
         st.session_state[key] = _ANY
     return st.selectbox(
@@ -251,9 +251,9 @@ ROWS_ON_PAGE = 25
 
 
 def draw_table(entries: tuple[Entry, ...], *, first: int, count: int) -> None:
-    """These runs of `count`, from the `first`."""
+    """Draw these runs of `count`, starting at number `first`."""
     numbers = tuple(entry.number for entry in entries)
-    # Places of ticks in one table mean other runs in the next.
+    # Row positions in one table are other runs in the next.
     key = f"library_table_{table_number()}_{hash(numbers)}"
     table = pd.DataFrame([_row(entry) for entry in entries])
     before = ticked()
@@ -278,10 +278,10 @@ def draw_table(entries: tuple[Entry, ...], *, first: int, count: int) -> None:
         alt=f"Runs of the library, {len(table)} of them on this page.",
     )
     st.caption(
-        f"Runs {first + 1:,} to {min(first + ROWS_ON_PAGE, count):,} of {count:,}. Tick rows by "
-        "their boxes; a click on the head of a column sorts this page alone. Figures are of the "
-        "test set, ± one standard error; `learned` is of what can be learned. `loss curve`: the "
-        "test loss along the run, the head of its field a uniform guess, the foot the floor."
+        f"Runs {first + 1:,} to {min(first + ROWS_ON_PAGE, count):,} of {count:,}. Select rows to "
+        "open, compare or export them. Results are of the test set, ± one standard error. "
+        "`learned`: share of what can be learned. `loss curve`: test loss during training; top "
+        "is a uniform guess, bottom the best possible."
     )
 
 

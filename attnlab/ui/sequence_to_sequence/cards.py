@@ -1,4 +1,4 @@
-"""Hands of cards and sequences of letters as HTML, and the next token of one of them."""
+"""Hands of cards and sequences of letters as HTML, and the probabilities of the next token."""
 
 import html
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ from attnlab.generators import AbstractTask
 from attnlab.ui.core.page_theme import has_large_type, on_dark
 
 _RED = ("♥", "♦")
-# Of the heart and its like, browsers would draw a small picture in a colour of its own.
+# Without it, browsers would draw hearts and other symbols as coloured emoji.
 _AS_TEXT = "\N{VARIATION SELECTOR-15}"
-# Tokens of the model that are shown, besides the true one.
+# Tokens of the model to show, besides the true one.
 _MOST = 5
 
 
 class Hand(NamedTuple):
-    """A source, what was written of its target so far, and what is right.
+    """A source, what was written of its target so far, and the correct target.
 
-    `attention` is what the token that was written last gave to each token of the source, or None
-    where there is none. `told` are its source and target in words.
+    `attention` is what the last written token gave to each source token, or None. `told` are source
+    and target as text.
     """
 
     source: Sequence[str]
@@ -35,7 +35,7 @@ class Hand(NamedTuple):
 
 
 def table_html(hands: Sequence[Hand], *, chosen: int, dark: bool, large: bool) -> str:
-    """All hands, below each other; the `chosen` one is marked."""
+    """Return all hands, one below the other; the `chosen` one is marked."""
     kind = f"attnlab-table {'on-dark' if dark else ''} {'large' if large else ''}"
     rows = [_hand(hand, place, place == chosen) for place, hand in enumerate(hands)]
     return f'<div class="{kind}">{"".join(rows)}</div>'
@@ -84,7 +84,7 @@ def _card(symbol: str, *, kind: str = "", share: float | None = None, note: str 
 def next_html(
     rows: Sequence[tuple[str, float, float]], *, dark: bool, large: bool, columns: tuple[str, str]
 ) -> str:
-    """Tokens with their probability under the model and the true one, the `columns`, as bars."""
+    """Return tokens as bars, with probability under the model and the true one, the `columns`."""
     kind = f"attnlab-table {'on-dark' if dark else ''} {'large' if large else ''}"
     lines = [f"<tr><th></th><th>{columns[0]}</th><th>{columns[1]}</th></tr>"]
     for symbol, model, true in rows:
@@ -116,9 +116,9 @@ def draw_next(
     *,
     is_heated: bool,
 ) -> None:
-    """The most probable tokens for the place after the `laid` ones, or the last place.
+    """Draw the most probable tokens after the `laid` ones, or for the last place.
 
-    `probs` are those at temperature 1, which is said where the target `is_heated`.
+    `probs` are at temperature 1, which is stated if the target `is_heated`.
     """
     place = min(laid, task.given() - 1)
     true = true_probs(task, source, target[:place])
@@ -133,14 +133,14 @@ def draw_next(
     st.html(next_html(rows, dark=on_dark(), large=has_large_type(), columns=("model", "true")))
     heat = " at temperature 1" if is_heated else ""
     st.caption(
-        f"The {_MOST} most probable under the model{heat}, given the source and what was written "
-        "before; "
-        f"all others together {show_percent(max(rest, 0.0))}. Grey: the true probabilities."
+        f"The {_MOST} most probable tokens under the model{heat}, given the source and what was "
+        f"written before. All others together: {show_percent(max(rest, 0.0))}. Grey: the true "
+        "probabilities."
     )
 
 
 def true_probs(task: AbstractTask, source: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """The true distribution of the token after a source and what was written of its target."""
+    """Return the true distribution of the token after a source and a partial target."""
     belief = task.start()
     for token in (*source, *before):
         belief = task.update(belief, jnp.asarray(token))

@@ -1,4 +1,4 @@
-"""The sources on the table: those of watched sequences, or dealt, typed or changed ones."""
+"""The sources on the table: probe sequences, or dealt, typed or edited ones."""
 
 from collections.abc import Mapping
 
@@ -14,13 +14,13 @@ from attnlab.ui.controls.link_bar import OwnParameters
 from attnlab.ui.core.outside import as_text, draw_error
 
 MOST_HANDS = 5
-# The task, and the sources that somebody dealt or changed, by their places.
+# The task, and the sources that the user dealt or edited, by place.
 _OWN, _DEALT, _CHANGED = "hands_own", "hands_dealt", "hands_changed"
 _PARAMETER = "source"
 
 
 def hands_of(task: AbstractTask, probes: np.ndarray) -> np.ndarray:
-    """The sources on the table: own ones in their places, the others those of watched sequences."""
+    """Return the sources on the table: the user's own, and probe sequences elsewhere."""
     hands = np.array(probes[:MOST_HANDS, : task.given()])
     for place, tokens in _own(task).items():
         hands[place] = tokens
@@ -34,7 +34,7 @@ def change_hand(task: AbstractTask, place: int, tokens: np.ndarray) -> None:
 
 
 def deal(task: AbstractTask, seed: int) -> None:
-    """New sources in all places. For callbacks."""
+    """Put new sources in all places. For callbacks."""
     st.session_state[_DEALT] = number = st.session_state.get(_DEALT, 0) + 1
     keys = jr.split(jr.fold_in(jr.key(seed), number), MOST_HANDS)
     for place, tokens in enumerate(np.asarray(jax.vmap(task.draw_source)(keys))):
@@ -42,18 +42,18 @@ def deal(task: AbstractTask, seed: int) -> None:
 
 
 def put_back(task: AbstractTask) -> None:
-    """The sources of the watched sequences again. For callbacks."""
+    """Put the probe sequences back. For callbacks."""
     st.session_state[_OWN], st.session_state[_CHANGED] = (task, {}), True
 
 
 def heed_changes() -> None:
-    """Draw the whole page if a hand was changed within the table: the address has to hear of it."""
+    """Redraw the whole page if a hand was edited in the table, since the address must follow."""
     if st.session_state.pop(_CHANGED, False):
         st.rerun()
 
 
 def has_own(task: AbstractTask) -> bool:
-    """Whether a source on the table is somebody's own."""
+    """Return whether a source on the table is the user's own."""
     return bool(_own(task))
 
 
@@ -73,7 +73,7 @@ def _task() -> AbstractTask | None:
 
 
 def _read_own() -> dict[str, str]:
-    """The first source, if it is somebody's own."""
+    """Return the first source, if it is the user's own."""
     task = _task()
     own = {} if task is None else _own(task)
     return {_PARAMETER: write_source(task, own[0])} if 0 in own else {}
@@ -82,7 +82,7 @@ def _read_own() -> dict[str, str]:
 def _fill(query: Mapping[str, str]) -> tuple[str, ...]:
     task = _task()
     if task is None:
-        return (f"`{_PARAMETER}` is for a task, and the link's process is none.",)
+        return (f"`{_PARAMETER}` needs a task, but the link's process is not one.",)
     try:
         _put(task, 0, read_source(task, query[_PARAMETER]))
     except OptionError as error:
@@ -98,7 +98,7 @@ PARAMETERS = OwnParameters(lambda key: key == _PARAMETER, _read_own, _fill, _cle
 
 
 def draw_hand_editor(task: AbstractTask, hand: np.ndarray, place: int, seed: int) -> None:
-    """Buttons, a field and the tokens of the hand to click on."""
+    """Draw buttons, a field, and the tokens of the hand as buttons."""
     thing = task.token_name
     with st.container(horizontal=True, vertical_alignment="bottom", key="hand_editor"):
         st.button(
@@ -107,21 +107,21 @@ def draw_hand_editor(task: AbstractTask, hand: np.ndarray, place: int, seed: int
             icon=":material/shuffle:",
             on_click=deal,
             args=(task, seed),
-            help="New ones in all places, as the task draws them: all are equally likely.",
+            help="Draws new sources in all places; all are equally likely.",
         )
         st.button(
-            "Watched ones",
+            "Original hands",
             key="hands_back",
             icon=":material/undo:",
             disabled=not has_own(task),
             on_click=put_back,
             args=(task,),
-            help="Those of the first watched sequences of the run.",
+            help="The first probe sequences of the run.",
         )
     typed, problem = f"hand_text_{place}", f"hand_problem_{place}"
     text = write_source(task, hand)
-    # The field shows the hand; what is typed and refused stays until the hand changes.
-    # Streamlit forgets it while another hand or page is looked at.
+    # The field shows the hand; rejected text stays until the hand changes. Streamlit drops it while
+    # another hand or page is open.
     if typed not in st.session_state or st.session_state.get(f"{typed}_of") != (task, text):
         st.session_state[typed], st.session_state[f"{typed}_of"] = text, (task, text)
         st.session_state.pop(problem, None)
@@ -149,7 +149,7 @@ def draw_hand_editor(task: AbstractTask, hand: np.ndarray, place: int, seed: int
     free = [t for t in range(task.vocabulary.size) if task.may_repeat or t not in hand]
     picked = f"hand_pick_{place}_{chosen}"
     st.pills(
-        f"in the place of {as_text(symbols[hand[chosen]])}",
+        f"in place of {as_text(symbols[hand[chosen]])}",
         free,
         format_func=lambda token: as_text(symbols[token]),
         key=picked,

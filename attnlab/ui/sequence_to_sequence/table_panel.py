@@ -1,4 +1,4 @@
-"""The table: sources and what the model writes for them, one token after the other."""
+"""The table: sources and what the model writes for them, one token at a time."""
 
 import jax
 import jax.numpy as jnp
@@ -19,39 +19,39 @@ from attnlab.ui.sequence_to_sequence.hands import draw_hand_editor, hands_of, he
 from attnlab.ui.train.bench import Bench
 from attnlab.ui.train.cursor import shown_moment, with_starting_point
 
-# `_PLAYED` is how many there are while the table plays. The slider follows it: what a browser sends
-# of a slider that moves by itself is where it stood a moment ago.
+# `_PLAYED` is the count while the table plays, and the slider follows it: the browser reports a
+# moving slider's position too late.
 _LAID, _PLAYED = "table_laid", "table_played"
 _KEPT = "table_written"
-# Between two tokens of a table that plays.
+# Seconds between two tokens while the table plays.
 _SECONDS = 0.7
 _WIDTH = 5
 _TRUEST = "most on the truth"
 
 
 def is_playing() -> bool:
-    """Whether tokens are laid by themselves."""
+    """Return whether the table plays."""
     return _PLAYED in st.session_state
 
 
 def stop_playing() -> None:
-    """What lies on the table stays as it is."""
+    """Stop playing; what is on the table stays."""
     st.session_state.pop(_PLAYED, None)
 
 
 def draw_player(count: int) -> int:
-    """Play or Stop, and the slider; how many of `count` tokens are laid now.
+    """Draw Play or Stop, and the slider; return how many of `count` tokens are on the table.
 
-    Each drawing while it plays lays one more.
+    While it plays, each redraw adds one.
     """
     key = f"{_LAID}_{count}"
     if is_playing():
         played = st.session_state[_PLAYED] = st.session_state[_PLAYED] + 1
         st.session_state[key] = min(played, count)
-        # It has ended when the browser has heard of the last one.
+        # It ends once the browser has reported the last one.
         if played > count:
             del st.session_state[_PLAYED]
-    # Two buttons, as those of a replay: a click may come twice.
+    # Two buttons, as for a replay: a click may arrive twice.
     with st.container(key="table_play", width="content"), st.empty():
         if is_playing():
             st.button(
@@ -86,7 +86,7 @@ def _begin(key: str, count: int) -> None:
 
 
 def draw_table(bench: Bench) -> None:
-    """Everything below the run: drawn anew while it trains and while the table plays."""
+    """Draw everything below the run, and redraw it while it trains and while the table plays."""
     st.header("The table", anchor=False, divider="gray")
     draw_while(
         lambda: _changes(bench.run.snapshot()),
@@ -106,8 +106,8 @@ def _draw(snapshot: Snapshot) -> None:
     if not task.writes_target:
         stop_playing()
         st.caption(
-            "The current run is of a process without a source. Press **Start** to train on the "
-            "task that the controls describe."
+            "The current run has no source to read. Press **Start** to train on the task that "
+            "the controls describe."
         )
         return
     if snapshot.latest is None:
@@ -161,15 +161,16 @@ def _draw(snapshot: Snapshot) -> None:
 
 
 def _draw_way(task: AbstractTask) -> tuple[str, float, bool]:
-    """How the model writes: its way, the temperature, and whether no token comes twice."""
+    """Draw the choice of decoding, the temperature, and whether tokens may repeat."""
     way = st.selectbox(
         "written",
         (GREEDY, DRAWN, BEAM),
         key="table_way",
         persist_state="session",
         width=130,
-        help="greedy: the most probable token each time. temperature: drawn from softmax(logits / "
-        f"temperature). beam: the most probable whole target that a beam of {_WIDTH} finds.",
+        help="greedy: the most probable token each time. temperature: sampled from softmax(logits "
+        "/ temperature). beam: the most probable whole target found by beam search of width "
+        f"{_WIDTH}.",
     )
     temperature = 1.0
     if way == DRAWN:
@@ -181,13 +182,13 @@ def _draw_way(task: AbstractTask) -> tuple[str, float, bool]:
         f"unused {task.token_name}s only",
         key="table_unused",
         persist_state="session",
-        help=f"Leaves out what was written already: no {task.token_name} comes twice.",
+        help=f"Leaves out what was written already, so no {task.token_name} comes twice.",
     )
     return way, temperature, unused
 
 
 def _draw_lit(task: AbstractTask, hands: np.ndarray, attention: np.ndarray) -> np.ndarray | None:
-    """Choose whose attention is shown, of all layers and heads; None where there is none."""
+    """Draw the choice of the layer and head to show; return it, or None without attention."""
     _, layers, heads, *_ = attention.shape
     if not layers:
         return None
@@ -219,13 +220,13 @@ def _written(
     unused: bool,
     seed: int,
 ) -> tuple[np.ndarray, Beam, Written]:
-    """The targets, all that the beams found, and what the model makes of them.
+    """Return the targets, all results of the beam search, and the model's probabilities.
 
-    Worked out once for a model: while the table plays nothing else changes.
+    Computed once for a model: nothing else changes while the table plays.
     """
     asked = (hands.tobytes(), count, way, temperature, unused, seed)
     kept = st.session_state.get(_KEPT)
-    # The model itself is kept, since the identity of one that is gone may be given again.
+    # The model is kept because Python may reuse the id of a deleted one.
     if kept is not None and kept[0] is model and kept[1] == asked:
         return kept[2]
     how = {"way": way, "unused": unused, "count": count}
@@ -247,18 +248,18 @@ def _draw_caption(
     laid: int,
 ) -> None:
     right = int((targets[:, :laid] == rights[:, :laid]).all(axis=1).sum())
-    done = f" **{right} of {len(targets)} without a mistake so far.**" if laid else ""
+    done = f" **{right} of {len(targets)} correct.**" if laid else ""
     bars = (
-        f"Under each {task.token_name} of the source: the share of attention (%) that the "
-        f"{task.token_name} written last gave to it. "
+        f"Under each {task.token_name} of the source: its share of attention (%) from the "
+        f"{task.token_name} written last. "
         if has_attention
         else "This model has no attention to show. "
     )
-    st.caption(f"{bars}Crossed out: wrong, with the right one below.{done}")
+    st.caption(f"{bars}Crossed out: wrong; the correct one is below.{done}")
 
 
 def _draw_beam(task: AbstractTask, beam: Beam) -> None:
-    lines = [f"| the {_WIDTH} best that the beam found | log p (nats) |", "|---|---|"]
+    lines = [f"| the {_WIDTH} best found by beam search | log p (nats) |", "|---|---|"]
     for tokens, log_prob in zip(beam.continuations, beam.log_probs, strict=True):
         if np.isfinite(log_prob):
             lines.append(f"| {as_text(write_source(task, tokens))} | {log_prob:.2f} |")

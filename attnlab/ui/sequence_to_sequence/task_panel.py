@@ -1,4 +1,4 @@
-"""A task in numbers: what it asks for, and how many whole targets a model gets right."""
+"""A task in numbers: how hard it is, and how many whole targets a model gets right."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -26,15 +26,16 @@ _WORK = "target_test"
 
 
 def draw_task_choice() -> None:
-    """The named experiments that write a target, where the controls describe none."""
+    """Draw the tasks among the presets, if the controls describe no task."""
     form = read_form()
     if not isinstance(form, OptionError) and form.generator.writes_target:
         return
     named = {n: p for n, p in PRESETS.items() if p.experiment.generator.writes_target}
     with st.container(border=True, key="task_choice"):
         st.markdown(
-            "**The controls describe no task.** A task has a source to read and a target to write. "
-            "Choose one below or under **process**. The current run stays until you press Start."
+            "**The controls describe no task.** A task has a source to read and a target to "
+            "write. Choose one below or under **process**. The current run stays until you press "
+            "Start."
         )
         for name, preset in named.items():
             with st.container(horizontal=True, vertical_alignment="center"):
@@ -54,8 +55,8 @@ def draw_target_test(
     test: np.ndarray,
     draw: Callable[[TargetTest], None],
 ) -> None:
-    """`draw` of the figures when they are there; until then, that they are worked out."""
-    # The model itself is kept, since the identity of one that is gone may be given again.
+    """Draw the results with `draw`; until they are known, draw that they are being computed."""
+    # The model is kept because Python may reuse the id of a deleted one.
     job = job_of(_WORK)
     if job is None or job.of is not model:
         start_job(_WORK, partial(_checked, task, model, test), of=model)
@@ -74,16 +75,16 @@ def _draw_tested(state: JobState, *, draw: Callable[[TargetTest], None]) -> None
 
 
 def draw_task_figures(bench: Bench) -> None:
-    """The task in numbers; of a run that stands still its exact match over the test set."""
+    """Draw the task in numbers and, for a run at rest, its exact match over the test set."""
     snapshot, task = bench.snapshot, bench.snapshot.experiment.generator
     if not task.writes_target:
         return
     share = share_in_training(snapshot.experiment)
     floor, bits = task.floor(), math.log2(task.targets())
     st.caption(
-        f"{task.sources():,} sources, all equally likely. A code of fixed length needs {bits:.1f} "
-        f"bits for their targets. Training meets {show_percent(share)} of the sources; no test "
-        f"source is in a fixed training set. The floor is {floor:.3g} nats a target token"
+        f"{task.sources():,} sources, all equally likely. A fixed-length code for their targets "
+        f"needs {bits:.1f} bits. Training sees {show_percent(share)} of the sources; no test "
+        f"source is in a fixed training set. The floor is {floor:.3g} nats per target token"
         + ("." if floor else ": the target is a function of the source.")
     )
     test = bench.run.test_sequences()
@@ -100,8 +101,8 @@ def _draw_figures(found: TargetTest, *, task: AbstractTask, tested: int, step: i
             f"exact match (%), step {step:,}",
             show_measured(100 * found.exact_match, 100 * found.exact_match_stderr, most_places=2),
             width="content",
-            help=f"Share of {tested:,} test sources whose target is right from end to end, "
-            f"written greedily by the model alone; {OVER_TEST_SEQUENCES}; {OF_OTHER_SEEDS}.",
+            help=f"Share of {tested:,} test sources whose whole target is correct, decoded "
+            f"greedily; {OVER_TEST_SEQUENCES}; {OF_OTHER_SEEDS}.",
         )
         last = len(found.tokens.positions) - 1
         for name, place in (("first", 0), ("last", last)):

@@ -1,6 +1,6 @@
-"""What the pages that train have in common: controls, buttons, and the part that moves.
+"""What the Train and the Sequence to sequence page share: controls, buttons and live charts.
 
-The order on the screen is fixed, and all that comes and goes is below the charts.
+The order on screen is fixed: elements that come and go are below the charts.
 """
 
 from typing import NamedTuple
@@ -65,12 +65,12 @@ from attnlab.ui.train.transport import (
 
 
 def draw_live(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
-    """Draw everything that changes: four times a second while the run trains or is replayed.
+    """Draw everything that changes, four times a second while the run trains or is replayed.
 
     Args:
         run: The run.
-        form: What the controls describe.
-        snapshot: What the buttons were drawn by; if the run has ended since, they are drawn again.
+        form: The experiment that the controls describe, or what is wrong with it.
+        snapshot: The state that the buttons show; they are redrawn if the run has ended since.
     """
 
     def moves(now: Snapshot) -> tuple[bool, ...]:
@@ -83,7 +83,7 @@ def draw_live(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) 
         seconds=0.25,
         waited=moves(snapshot),
     )
-    # Drawn with the whole page, since the table of runs shows its results, too.
+    # The table of runs shows its results too, so the whole page is redrawn.
     draw_while(repeat_progress, lambda: None, key="repeated", waited=repeat_progress())
 
 
@@ -91,7 +91,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
     snapshot = run.snapshot()
     tell_what_was_not_kept()
     advance_replay(snapshot)
-    # Always there and without a height, so that nothing below moves.
+    # Always present and of height zero, so that nothing below moves.
     with st.container(key="building"), st.spinner("Building the untrained model …"):
         seen = with_starting_point(snapshot)
     moment = None if seen.latest is None else shown_moment(seen)
@@ -147,7 +147,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
             within = inside_of(moment.model, seen, sequence)
             choice = Choice(sequence, *draw_inside_choice(within))
     with sentence:
-        # The error beside the buttons says what is to be done first.
+        # The error beside the buttons says what to do first.
         if isinstance(form, Experiment) or snapshot.state != "idle":
             mean = within.trace if within and choice.sequence == MEAN else None
             _draw_words(snapshot, seen, moment, informative, mean)
@@ -194,7 +194,7 @@ def _draw_words(
     informative: np.ndarray | None,
     mean: Trace | None,
 ) -> None:
-    """Draw what the run has learned, in a sentence; `mean` is the mean trace if it is known."""
+    """Draw one sentence about what the run has learned; `mean` is the mean trace, if known."""
     if snapshot.state == "failed":
         draw_error(snapshot.message)
     elif snapshot.latest is None or snapshot.state == "idle":
@@ -235,7 +235,7 @@ def _happened(
 
 
 def _row(trace: Trace, experiment: Experiment) -> np.ndarray | None:
-    """The pattern of the query that predicts, by head of the last layer; several of a task do."""
+    """Return the row of the predicting query by last-layer head, None if several rows predict."""
     if not trace.attention or experiment.generator.given():
         return None
     return trace.attention[-1].pattern[:, experiment.read_position]
@@ -244,15 +244,11 @@ def _row(trace: Trace, experiment: Experiment) -> np.ndarray | None:
 def _instructions(snapshot: Snapshot) -> str:
     if snapshot.in_queue:
         return (
-            ":material/hourglass_top: Waiting in the queue: this server trains a limited "
-            "number of runs at a time. Yours starts by itself when its turn comes; keep this "
-            "page open."
+            ":material/hourglass_top: Waiting in the queue: this server trains a limited number "
+            "of runs at a time. Keep this page open; your run starts automatically."
         )
     if snapshot.state == "compiling":
-        return (
-            ":material/hourglass_top: Drawing the data and compiling the training program, "
-            "once per model shape."
-        )
+        return ":material/hourglass_top: Generating data and compiling, once per model shape."
     if snapshot.state == "paused":
         return ":material/pause_circle: Paused before the first step. Press **Continue**."
     return (
@@ -262,7 +258,7 @@ def _instructions(snapshot: Snapshot) -> str:
 
 
 class Bench(NamedTuple):
-    """The session's run, what the controls describe, and the run as the page is drawn by."""
+    """The session's run, the experiment of the controls, and the snapshot that the page shows."""
 
     run: LiveRun
     form: Experiment | OptionError
@@ -272,7 +268,7 @@ class Bench(NamedTuple):
 def draw_bench(title: str, *, about: str = "") -> Bench:
     """Draw controls, buttons and everything that changes while the run trains.
 
-    A page with an `about` has its title above the buttons, else beside them.
+    With an `about` the title is above the buttons, otherwise beside them.
     """
     run = session_run()
     with st.sidebar:
@@ -289,8 +285,7 @@ def draw_bench(title: str, *, about: str = "") -> Bench:
         if not about:
             st.title(title, anchor=False, width="content")
         draw_transport(run, form, snapshot)
-    # Places that are always there: what comes and goes in one must not move the fragments behind
-    # it.
+    # Permanent containers: what comes and goes inside one must not move the fragments after it.
     notices, live = st.container(), st.container()
     with notices:
         if isinstance(form, OptionError):
@@ -303,11 +298,11 @@ def draw_bench(title: str, *, about: str = "") -> Bench:
 
 
 def draw_bench_foot(bench: Bench) -> None:
-    """Past runs, the link, the files and the script."""
+    """Draw past runs, the link, the files and the script."""
     draw_runs(bench.run)
     draw_link_panel(bench.form)
     draw_files(bench.run)
     draw_in_code(
         to_script(bench.run.experiment, bench.snapshot.history.changes),
-        lead="The run above, from a script that prints its test figures:",
+        lead="This script repeats the run above and prints its test results:",
     )

@@ -1,4 +1,4 @@
-"""The step that all panels of the Train page show, and the untrained model before the first one."""
+"""The step that all panels of the Train page show, and the untrained model before training."""
 
 import bisect
 import dataclasses
@@ -33,9 +33,9 @@ _SHOWN = "shown_step"
 
 
 class Moment(NamedTuple):
-    """A run at one step: its test there, and the model that was kept at that step or before.
+    """A run at one step: its evaluation there, and the last checkpoint at or before that step.
 
-    `is_now` for the newest step, which moves while the run trains.
+    `is_now` is true of the newest step, which advances while the run trains.
     """
 
     step: int
@@ -51,8 +51,8 @@ def models_before(snapshot: Snapshot, moment: Moment) -> dict[int, AbstractModel
 
 
 def draw_scrubber(snapshot: Snapshot) -> None:
-    """Draw the slider through the run: a step that all panels show, or now."""
-    # All steps of the plan from the first moment on, so that the slider never jumps.
+    """Draw the slider that chooses the step that all panels show, or “now”."""
+    # All planned steps from the start, so that the slider never jumps.
     planned = schedule(snapshot.experiment.training.steps).checkpoints
     kept = {step for step, _ in snapshot.history.checkpoints}
     options = [*sorted(kept.union(s for s in planned if s > snapshot.step)), NOW]
@@ -76,7 +76,7 @@ def draw_scrubber(snapshot: Snapshot) -> None:
 def draw_replay(snapshot: Snapshot) -> None:
     """Draw the button that replays the run, or the one that stops it.
 
-    They are two: the browser may send a click twice, and one button would start and stop.
+    There are two, since a click that is sent twice would start and stop with one.
     """
     with st.container(key="run_replay", width="content"), st.empty():
         if is_replaying():
@@ -101,10 +101,10 @@ def is_replaying() -> bool:
 
 
 def advance_replay(snapshot: Snapshot) -> None:
-    """Take one step of a replay, from each kept model to the next, and then to now.
+    """Advance a replay to the next checkpoint, and from the last one to now.
 
-    The slider follows the session: the browser sends where a slider was a moment ago. So a replay
-    at `NOW` ends only when the browser has sent that.
+    The browser reports the slider's position late, so a replay at `NOW` ends only once the browser
+    has reported it.
     """
     current = session()
     at = current.replayed_step
@@ -156,14 +156,14 @@ _LOG = logging.getLogger(__name__)
 
 
 class StartingPoint(NamedTuple):
-    """The untrained model and its evaluation, and the sequences of its patterns."""
+    """The untrained model, its evaluation, and the sequences of its attention maps."""
 
     look: Look
     probes: Int[np.ndarray, "probes length"]
     parameters: int
 
 
-# Keyed by equality: options of two families with equal values have one hash.
+# Keyed by equality, since options of two classes with equal values have the same hash.
 @functools.lru_cache(8)
 def starting_point(experiment: Experiment) -> StartingPoint | None:
     """Return what a run of the experiment shows at step 0; None if it cannot be computed.
@@ -173,7 +173,7 @@ def starting_point(experiment: Experiment) -> StartingPoint | None:
     try:
         setup = prepare(experiment)
         look = look_at(setup.state, setup, experiment.training, NO_TESTS)
-    # Such as more memory than there is.
+    # For example, not enough memory.
     except Exception:
         _LOG.exception("The untrained model could not be built.")
         return None
@@ -181,7 +181,7 @@ def starting_point(experiment: Experiment) -> StartingPoint | None:
 
 
 def without_course(experiment: Experiment) -> Experiment:
-    """Return the experiment with defaults for all that its starting point does not depend on."""
+    """Return the experiment with defaults for the options that do not affect its starting point."""
     names = (*AMENDABLE, "schedule", "scheduled_sampling")
     course = {name: default_of(Training, name) for name in names}
     training = dataclasses.replace(experiment.training, **course)
@@ -189,7 +189,7 @@ def without_course(experiment: Experiment) -> Experiment:
 
 
 def with_starting_point(snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot; before the first evaluation, with the untrained model.
+    """Return the snapshot, with the untrained model before the first evaluation.
 
     It is built while the run is idle, and shown until the run has an evaluation.
     """
@@ -207,7 +207,7 @@ def with_starting_point(snapshot: Snapshot) -> Snapshot:
 
 
 def warm_up() -> None:
-    """Compute and compile what the first page shows and trains, before anyone asks for it."""
+    """Compute and compile in advance what the first page shows and trains."""
     if not environment_problem():
         first = PRESETS[FIRST_PRESET].experiment
         process = first.generator, first.length
@@ -217,6 +217,6 @@ def warm_up() -> None:
             (feasibility, first),
         )
         compile_steps(first)
-    # Modules and what they hold stay: later collections need not look at them.
+    # Spares later garbage collections the modules, which stay anyway.
     gc.collect()
     gc.freeze()

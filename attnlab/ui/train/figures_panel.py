@@ -20,18 +20,18 @@ from attnlab.ui.core.figures import accuracy_and_loss_text, accuracy_text, figur
 from attnlab.ui.core.outside import as_text, draw_warning
 from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
 
-# A loss this many times that of the start, or of a uniform guess, is no noise.
+# A loss this many times the initial one, or that of a uniform guess, is not noise.
 _DIVERGED = 1.5
-# As far above a uniform guess as the floor is below it: a percentage would say no more than this.
+# As far above a uniform guess as the floor is below: worse than this, no percentage is shown.
 _HOPELESS = -1.0
 
 
 def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
-    """Draw the share of what can be learned that one test shows; `whose` names the run."""
+    """Draw the share learned at one evaluation; `whose` names the run."""
     experiment = snapshot.experiment
     best = figure(optimum, experiment.generator, experiment.length)
     if best is None:
-        st.markdown(":material/hourglass_top: working out what can be learned …", width="content")
+        st.markdown(":material/hourglass_top: computing what can be learned …", width="content")
         return
     vocab = experiment.generator.vocabulary.size
     learned = learned_share(test, best.final, vocab)
@@ -39,7 +39,7 @@ def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
         if whose:
             st.markdown(f":orange-badge[{whose}]", width="content")
         if learned is None:
-            st.markdown("nothing to learn: a uniform guess is the best", width="content")
+            st.markdown("nothing to learn: a uniform guess is optimal", width="content")
         elif learned.share < _HOPELESS:
             st.markdown("worse than a uniform guess", width="content")
         else:
@@ -49,18 +49,18 @@ def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
                 f"learned **{share} %**",
                 width="content",
                 help=(
-                    "Of what can be learned: (uniform − loss) / (uniform − floor), where the "
-                    "floor is the Bayes loss, the least any predictor can expect; "
-                    f"{OVER_TEST_SEQUENCES}: {OF_OTHER_SEEDS}. An estimated floor adds its own "
-                    "error. A uniform guess has learned 0 %, the optimum 100 %."
+                    "Share learned: (uniform − loss) / (uniform − floor). A uniform guess has "
+                    "learned 0 %, the optimum 100 %. The floor is the Bayes loss, the lowest "
+                    f"expected loss of any predictor. {OVER_TEST_SEQUENCES}: {OF_OTHER_SEEDS}. An "
+                    "estimated floor adds its own error."
                 ),
             )
 
 
 def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
-    """Draw accuracy and loss of one test, and the size of the model, each with its error."""
+    """Draw accuracy and loss of one evaluation with their errors, and the number of parameters."""
     experiment = snapshot.experiment
-    # A run that a script saved need not have been tested at its start.
+    # A run that a script saved may have no evaluation at step 0.
     training, first = experiment.training, dict(snapshot.history.tests).get(0)
     vocab = experiment.generator.vocabulary.size
     best = figure(optimum, experiment.generator, experiment.length)
@@ -71,8 +71,8 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             show_measured(test.accuracy, test.accuracy_stderr),
             width="content",
             help=(
-                f"Share of {training.test_size:,} test sequences whose observed next token is "
-                f"the predicted one, the most probable under the model; {OVER_TEST_SEQUENCES}."
+                f"Share of {training.test_size:,} test sequences whose next token is the one the "
+                f"model finds most probable; {OVER_TEST_SEQUENCES}."
             ),
         )
         if best is not None:
@@ -109,7 +109,7 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
                 "test loss at step 0",
                 show_measured(first.nll, first.nll_stderr),
                 width="content",
-                help="The same seed always starts from the same weights, and so from this.",
+                help="The same seed always gives the same initial weights, and so this loss.",
             )
         st.metric(
             "parameters",
@@ -118,17 +118,17 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             help="Number of trained parameters.",
         )
     st.caption(f"{OVER_TEST_SEQUENCES}; {OF_OTHER_SEEDS}.")
-    # Nothing has diverged that was not trained, yet or at all, however large its loss.
+    # Without training nothing diverges, however large the loss.
     trained = first is not None and not experiment.tests_more_than_trained
     if trained and test.nll > max(first.nll, np.log(vocab)) * _DIVERGED:
         draw_warning(
-            f"The loss is far above where it began: the run diverges. Lower the learning rate, "
+            "The loss is far above its initial value: the run diverges. Lower the learning rate, "
             f"which is {training.learning_rate:g}, and reset.",
             icon=":material/trending_up:",
         )
 
 
-# There is one line for them.
+# They share one line.
 _MOST_NAMED = 3
 
 
@@ -147,7 +147,7 @@ def draw_prospect(form: Experiment | OptionError, whose: str) -> None:
         days = f"{form.length} {form.generator.position_word}s"
         best = f"Best possible from {days}: {accuracy_text(verdict.best)}"
         parts = [f":orange-badge[{whose}]"] if whose else []
-        # Not a caption, in which badges are too pale to read.
+        # Badges in a caption are too pale to read.
         parts.append(f":small[:gray[{best}]]")
         if controls := dict.fromkeys(_control(form, finding) for finding in _findings(verdict)):
             named = ", ".join(list(controls)[:_MOST_NAMED]) + " …" * (len(controls) > _MOST_NAMED)
@@ -156,7 +156,7 @@ def draw_prospect(form: Experiment | OptionError, whose: str) -> None:
 
 
 def draw_findings(form: Experiment | OptionError) -> None:
-    """Draw the problems of the settings, each with the control that it is about."""
+    """Draw the problems of the settings, each with its control."""
     verdict = None if isinstance(form, OptionError) else figure(feasibility, form)
     if verdict is None:
         return
@@ -170,7 +170,7 @@ def _findings(verdict: Verdict) -> list[Finding]:
     findings = list(verdict.findings)
     if verdict.reachable is not None and verdict.reachable.nll > verdict.best.nll + 1e-3:
         words = (
-            "With these settings no loss is below that of a predictor with "
+            "These settings cannot beat a predictor with "
             f"{accuracy_and_loss_text(verdict.reachable)}."
         )
         findings.append(Finding("model", words))
@@ -178,7 +178,7 @@ def _findings(verdict: Verdict) -> list[Finding]:
 
 
 def _control(form: Experiment, finding: Finding) -> str:
-    """What the control is called on screen."""
+    """Return the label of the control."""
     for part in (form, form.model, form.training):
         if (spec := options_of(part).get(finding.option)) is not None:
             return label_of(finding.option, spec, unit=False)
@@ -189,14 +189,14 @@ _ROWS = 6
 _DAYS = 10
 _LIKELIEST_DAYS = 4
 _LIKELIEST = 5
-# As wide a beam as there are tokens to the power of the days but one misses nothing.
+# A beam of vocab ** (days - 1) misses nothing.
 _WIDEST_BEAM = 1_000
 
 
 def draw_sequences(run: LiveRun) -> None:
     """Draw how the process and the model continue some sequences.
 
-    Nothing of a task: that ends with its target, which Inspect shows written.
+    A task has none: its sequence ends with the target, which Inspect shows.
     """
     if run.snapshot().experiment.generator.given():
         return
@@ -228,8 +228,9 @@ def draw_sequences(run: LiveRun) -> None:
         model = stored.state.model
         st.markdown(_side_by_side(snapshot.experiment, model, snapshot.probes, temperature))
         st.caption(
-            f"Each row starts from the same visible {snapshot.experiment.generator.position_word}s "
-            f"and continues for {_DAYS} more, drawn from the process and from the model of step "
+            "Each row starts from the same visible "
+            f"{snapshot.experiment.generator.position_word}s and continues for {_DAYS} more. "
+            "These are samples of the process and of the model at step "
             f"{int(stored.state.step):,}."
         )
         _draw_likeliest(snapshot.experiment, model, snapshot.probes[0])

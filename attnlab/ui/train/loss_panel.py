@@ -18,14 +18,14 @@ from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.page_theme import LOSS_HEIGHT
 from attnlab.ui.train.cursor import LOSS_CHART
 
-# How near to the floor is near enough to stop.
+# A loss within this factor of the floor is near enough to stop.
 TARGET = 1.01
-# A floor of nothing has no percent to come near by.
+# A percentage of a floor of zero would never be reached.
 _LEAST_TARGET = 0.01
 
 
 def draw_reference_choice(snapshot: Snapshot) -> Sequence[str]:
-    """Draw the choice of baselines on the chart, beside the uniform guess and the floor."""
+    """Draw the choice of baselines on the chart, in addition to the uniform guess and the floor."""
     rungs = figure(ladder, snapshot.experiment.generator, snapshot.experiment.length)
     if rungs is None:
         return ()
@@ -38,18 +38,18 @@ def draw_reference_choice(snapshot: Snapshot) -> Sequence[str]:
         key="rungs",
         persist_state="session",
         help=(
-            "Loss of the best predictor that knows less: unigram, the distribution of the "
-            f"final {word} alone; order-k, the last k {word}s; linear, the linear predictor of "
-            f"least loss from all {word}s."
+            "Losses of the best predictors with less information. unigram: the distribution of "
+            f"the final {word} alone. order-k: the last k {word}s. linear: the best linear "
+            f"predictor from all {word}s."
         ),
     )
 
 
 def target_of(snapshot: Snapshot) -> float | None:
-    """Return the test loss that is near enough to the floor, or None while that is not known.
+    """Return the test loss at which to stop, or None while the floor is not known.
 
-    The floor is that of the test sequences, the loss of the exact predictions on them: their luck
-    has no part in the distance from it.
+    The floor is the loss of the exact predictions on the same test sequences, so that sampling
+    noise cancels.
     """
     known = figure(optimum, snapshot.experiment.generator, snapshot.experiment.length)
     if known is None:
@@ -57,25 +57,25 @@ def target_of(snapshot: Snapshot) -> float | None:
     floor = of_test = known.final.nll
     test = None if snapshot.latest is None else snapshot.latest.evaluation
     if test is not None and test.excess is not None:
-        # The same at every test, but for rounding.
+        # Equal at every evaluation, up to rounding.
         of_test = round(test.nll - test.excess, 9)
     return of_test + max((TARGET - 1) * floor, _LEAST_TARGET - floor)
 
 
 def draw_target(run: LiveRun, snapshot: Snapshot) -> None:
-    """A switch that pauses the run near the floor."""
+    """Draw the switch that pauses the run near the floor."""
     wanted = st.toggle(
         "stop within 1 % of the floor",
         key="stop_at_target",
         persist_state="session",
-        help="Pauses the run at the first test whose loss is at most 1 % above that of the exact "
-        "predictions on the same sequences. A floor below 0.01 nats counts as that.",
+        help="Pauses the run when its test loss is at most 1 % above the loss of the exact "
+        "predictions. A floor below 0.01 nats counts as 0.01 nats.",
     )
     run.stop_at(target_of(snapshot) if wanted else None)
 
 
 def known_losses(experiment: Experiment, rungs: Sequence[str]) -> dict[str, Best]:
-    """Return the predictors that do not depend on the run, by name: the floor and others."""
+    """Return the predictors that do not depend on the run, by name."""
     vocab = experiment.generator.vocabulary.size
     known = {"uniform guess": Best(float(np.log(vocab)), 1 / vocab)}
     for rung in figure(ladder, experiment.generator, experiment.length) or ():
@@ -106,7 +106,7 @@ def draw_loss(
     *,
     logarithmic: bool = False,
 ) -> None:
-    """Training and test loss, between a uniform guess and the floor, and the runs before."""
+    """Draw training and test loss, between a uniform guess and the floor, and past runs."""
     curves = [_curve(run) for run in past if not run.hidden]
     with st.container(key="chart_loss"):
         draw_chart(
@@ -129,7 +129,7 @@ def loss_drawing(
     logarithmic: bool = False,
     height: int = LOSS_HEIGHT,
 ) -> Drawing:
-    """The chart of `draw_loss`."""
+    """Return the chart of `draw_loss`."""
     latest = snapshot.latest
     ends = (step for curve in past for step, _ in curve.tests)
     last_step = max([snapshot.experiment.training.steps, *ends])
@@ -154,9 +154,9 @@ def loss_drawing(
 
 
 def loss_in_words(snapshot: Snapshot, past: Sequence[PastCurve] = ()) -> str:
-    """The chart's text alternative.
+    """Return the chart's text alternative.
 
-    A changed text would draw a new chart, so it names no figure that still changes.
+    A changed text would redraw the chart, so it has no number that still changes.
     """
     if snapshot.active or snapshot.latest is None:
         return "Loss against step."

@@ -1,4 +1,4 @@
-"""The settings of a run repeated with other seeds, and what all of them came to."""
+"""Repeating a run's settings with other seeds, and the results over seeds."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ from attnlab.ui.library.session_library import session_library
 SEEDS = 5
 _WORK, _KNOWN = "repeat", "rows_over_seeds"
 _CURVE = "curve_over_seeds"
-# Of the runs of one setting that a library may hold.
+# How many runs of the same settings are read from the library.
 _MOST_RUNS = 100
 
 
@@ -45,7 +45,7 @@ def repeat_progress() -> str:
 
 
 def draw_repeat(form: Experiment | OptionError, shown: Experiment) -> None:
-    """Draw the button or the progress, and the figures of the settings that are `shown`."""
+    """Draw the button or the progress, and the results over seeds of the `shown` settings."""
     if progress := repeat_progress():
         st.caption(f":material/repeat: {progress}", width="content")
         st.button("Stop", key="repeat_stop", type="tertiary", on_click=forget_job, args=(_WORK,))
@@ -64,7 +64,7 @@ def draw_repeat(form: Experiment | OptionError, shown: Experiment) -> None:
 
 
 def row_over_seeds(experiment: Experiment) -> Row | None:
-    """The finished runs of these settings that the library holds, if they have several seeds."""
+    """Return the library's finished runs of these settings, if they have several seeds."""
     library = session_library().library
     query = Query(settings=identity_of(experiment).settings, state="done", sort="seed")
     known: dict = session().kept.setdefault(_KNOWN, {})
@@ -76,7 +76,7 @@ def row_over_seeds(experiment: Experiment) -> Row | None:
 
 def _row(library: Library, query: Query) -> Row | None:
     entries = library.entries(query, most=_MOST_RUNS)
-    # Of a run that went on with other settings the first part is of other ones.
+    # A run whose settings were changed on the way began with other ones.
     results = [entry.result for entry in entries if not entry.changes]
     if len({result.experiment.seed for result in results}) < 2:
         return None
@@ -96,15 +96,15 @@ def draw_curve_choice(experiment: Experiment) -> CurveOverSeeds | None:
         "other seeds",
         key=_CURVE,
         persist_state="session",
-        help="Shows the test loss of runs with these settings and other seeds: each, their mean "
-        "and, of three or more, its 95 % interval.",
+        help="Shows the test loss of runs with these settings and other seeds, and their mean. "
+        "Three or more runs have a 95 % interval.",
     )
     curve = curve_over_seeds(row.finished) if is_on else None
     return curve if curve and len(curve.steps) > 1 else None
 
 
 def repeated(experiment: Experiment) -> list[Experiment]:
-    """The experiment with its seed and those that follow it."""
+    """Return the experiment with its seed and with the seeds that follow it."""
     most = int(options_of(Experiment)["seed"].high)
     first = min(experiment.seed, most - SEEDS + 1)
     return [dataclasses.replace(experiment, seed=first + number) for number in range(SEEDS)]
@@ -127,7 +127,7 @@ def _carry_out(experiments: Sequence[Experiment], library: Library) -> Iterator[
 
 def _in_words(row: Row) -> str:
     accuracy = row.accuracy
-    # Beside it on this page a ± is a standard error.
+    # Elsewhere on this page ± is a standard error.
     meaning = "" if accuracy.low == accuracy.high else f" ({LEVEL:.0%} interval)"
     return f"over {accuracy.n} seeds accuracy **{interval_text(accuracy)}**{meaning}"
 

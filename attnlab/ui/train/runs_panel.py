@@ -54,8 +54,7 @@ def draw_runs(run: LiveRun) -> None:
     with panel:
         if not past:
             st.info(
-                "Runs are compared here. Change a setting and train with it: the run before stays "
-                "on the chart.",
+                "Change a setting and train again: earlier runs stay here for comparison.",
                 icon=":material/stacked_line_chart:",
             )
             return
@@ -69,13 +68,13 @@ def draw_runs(run: LiveRun) -> None:
             alt=f"Runs so far, {len(table)}; the newest last.",
         )
         st.caption(
-            f"Loss and accuracy on the test set, ± one standard error; `to target`: steps until "
-            f"the test loss was within {TARGET - 1:.0%} of the floor; `over seeds`: the mean loss "
-            "of runs with these settings, with its 95 % confidence interval and their number. "
-            "Choose a row by its box. The first pinned run is the baseline of the differences. "
-            "Where both settings were run with the same seeds, a difference is the mean over "
-            "these with its interval; else that of the two runs, ± the error of independent test "
-            "sets, which is as a rule larger than that of runs which share one."
+            "Loss and accuracy on the test set, ± one standard error. `to target`: steps until "
+            f"the test loss was within {TARGET - 1:.0%} of the floor. `over seeds`: mean loss of "
+            "runs with these settings, with its 95 % confidence interval and their number. The "
+            "first pinned run is the baseline of the differences. A difference of settings with "
+            "the same seeds is a mean over these seeds, with its interval. Other differences "
+            "have the error of independent test sets, which is usually larger. Select a row with "
+            "its checkbox."
         )
         rows = chosen["selection"]["rows"]
         if rows and rows[0] < len(past):
@@ -83,7 +82,7 @@ def draw_runs(run: LiveRun) -> None:
 
 
 def _table(past: tuple[PastRun, ...], current: Snapshot) -> pd.DataFrame:
-    """A row a run: its name, what it changed, its figures, and all settings that differ."""
+    """Return one row per run: name, changes, results, and all settings that differ."""
     entries = [(_marked(run), run.label, run.snapshot) for run in past]
     label = label_of_change(past[-1].stored.experiment, current.experiment)
     entries.append((_CURRENT, label, current))
@@ -129,7 +128,7 @@ def _figures(snapshot: Snapshot, baseline: PastRun | None) -> dict[str, str]:
 
 
 def _difference(snapshot: Snapshot, baseline: PastRun) -> str:
-    """How much the loss is above that of the baseline."""
+    """Return the run's loss minus the baseline's."""
     if snapshot is baseline.snapshot:
         return "baseline"
     rows = [row_over_seeds(each.experiment) for each in (baseline.snapshot, snapshot)]
@@ -224,7 +223,7 @@ _UPLOAD = "run_file"
 
 
 def follow_run_file(run: LiveRun) -> None:
-    """Put the run of a file that was uploaded in the place of `run`. Before a control is drawn."""
+    """Replace `run` by the run of an uploaded file. Call it before any control is drawn."""
     take_upload(_UPLOAD, functools.partial(_load, run))
 
 
@@ -236,7 +235,7 @@ def draw_files(run: LiveRun) -> None:
     if not panel.open:
         return
     with panel:
-        # Nothing else draws this panel again when the first figures come.
+        # Nothing else redraws this panel when the first results arrive.
         draw_while(lambda: run.snapshot().preparing, lambda: _draw_downloads(run), key="take_away")
         draw_upload(
             "Load a run",
@@ -246,7 +245,7 @@ def draw_files(run: LiveRun) -> None:
 
 
 class _Download(NamedTuple):
-    """A file to download: its button, and what makes it."""
+    """A file to download: its button and the function that makes it."""
 
     key: str
     label: str
@@ -256,9 +255,9 @@ class _Download(NamedTuple):
 
 
 def _draw_downloads(run: LiveRun) -> None:
-    """Draw a button for every file, which is made when it is clicked."""
+    """Draw a button for every file; a click makes the file."""
     if run.snapshot().latest is None:
-        st.caption("There is nothing to export before the first Start.")
+        st.caption("Start a run first: there is nothing to export yet.")
         return
     experiment = run.experiment
     parts = experiment.generator.name, experiment.model.name, f"seed{experiment.seed}"
@@ -275,9 +274,8 @@ def _draw_downloads(run: LiveRun) -> None:
                 icon=":material/download:",
             )
     st.caption(
-        "The run file holds everything and can be loaded again; the script repeats the run with "
-        "attnlab alone and prints its figures; the CSV has a row for every step that was "
-        "measured."
+        "The run file contains everything and can be loaded again. The script repeats the run "
+        "with attnlab alone and prints its results. The CSV has one row per measured step."
     )
 
 
@@ -301,7 +299,7 @@ def _load(run: LiveRun, file: UploadedFile | None) -> Told:
     except (RunFileError, OptionError) as error:
         message = f"{quoted(file.name)}: {error} Your current run is kept."
         return functools.partial(draw_error, message)
-    # First, since it alone may be ended half-way, and done again.
+    # First, because only this step can safely be interrupted and repeated.
     fill_form(stored.experiment)
     shelve_run(run)
     run.resume(stored)

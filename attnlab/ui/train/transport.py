@@ -16,7 +16,7 @@ from attnlab.ui.core.outside import as_text, draw_toast
 from attnlab.ui.core.session import session, shelve_run
 
 _FASTEST = "full speed"
-# Steps a second at most, by the words of the menu.
+# Maximum number of steps per second, by menu label.
 _SPEEDS = {
     _FASTEST: None,
     "100 steps/s": 100.0,
@@ -25,7 +25,7 @@ _SPEEDS = {
     "3 steps/s": 3.0,
     "1 step/s": 1.0,
 }
-# Of the words on the button that starts, which keeps its width.
+# Longest text on Start, whose width is fixed.
 _MOST_LETTERS = 22
 _START_WIDTH = 298
 
@@ -38,8 +38,8 @@ def settings_differ(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
 def apply_commands(run: LiveRun, form: Experiment | OptionError) -> None:
     """Run the commands queued since the last rerun, after the controls are drawn.
 
-    Not in the callbacks of the buttons: those see the controls of the last rerun, and would miss a
-    number typed just before the click. A run that was not started follows the controls.
+    The callbacks of the buttons see the controls of the last rerun, and would miss a number typed
+    just before the click. A run that was not started follows the controls.
     """
     run.set_speed(_SPEEDS[st.session_state.get("run_speed", _FASTEST)])
     commands = session().commands
@@ -54,7 +54,7 @@ def apply_commands(run: LiveRun, form: Experiment | OptionError) -> None:
 
 def _apply(command: str, run: LiveRun, form: Experiment | OptionError) -> None:
     if isinstance(form, OptionError):
-        # The current run continues whatever the controls say.
+        # The current run continues whatever the controls describe.
         if command not in ("reset", "amend") and run.snapshot().state != "idle":
             getattr(run, command)()
         return
@@ -97,7 +97,7 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
     state, broken = snapshot.state, isinstance(form, OptionError)
     ended = state in ("done", "failed")
     differs = settings_differ(form, snapshot) and not broken
-    # No help texts here: Streamlit draws a button with one twice, for the mouse and for touch.
+    # No help texts: Streamlit draws a button with help twice, for the mouse and for touch.
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="transport"):
         _button(
             _start_label(form, snapshot) if differs else start_word(state),
@@ -138,7 +138,7 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
 
 
 def start_word(state: str) -> str:
-    """Return what the button is called that starts a run, or continues a paused one."""
+    """Return the label of the button that starts a run or continues a paused one."""
     return "Continue" if state == "paused" else "Start"
 
 
@@ -155,7 +155,7 @@ def _button(label: str, name: str, icon: str, shortcut: str, **more: object) -> 
 
 
 def _start_label(form: Experiment, snapshot: Snapshot) -> str:
-    """Return what pressing Start would change, as far as there is room for it."""
+    """Return the label of Start, with the changes that it would apply if they fit."""
     changes = changes_between(snapshot.experiment, form)
     words = str(changes[0]) if len(changes) == 1 else f"{len(changes)} settings"
     if len(words) > _MOST_LETTERS:
@@ -168,7 +168,7 @@ def _queue(command: str) -> None:
 
 
 def _draw_seed() -> None:
-    # The one number in the app that need not be repeatable: the run it starts is.
+    # The only number that need not be reproducible: the run that it seeds is.
     st.session_state["seed"] = random.SystemRandom().randrange(10_000)
     _queue("reset")
 
@@ -195,10 +195,7 @@ def draw_amend(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
 
 
 def whose_figures(form: Experiment | OptionError, snapshot: Snapshot) -> tuple[str, str]:
-    """Return what differs between run and controls, in Markdown: of the run, of the controls.
-
-    Empty where they agree.
-    """
+    """Return in Markdown how the run, and how the controls, differ from the other; "" if equal."""
     if isinstance(form, OptionError) or not settings_differ(form, snapshot):
         return "", ""
     change, *rest = changes_between(snapshot.experiment, form)
@@ -210,14 +207,14 @@ def whose_figures(form: Experiment | OptionError, snapshot: Snapshot) -> tuple[s
 
 
 def draw_status(snapshot: Snapshot, shown_step: int | None = None) -> None:
-    """Draw state, step, speed and time left, in digits that keep their places.
+    """Draw state, step, speed and time left, in digits of equal width.
 
     `shown_step` is the earlier step that all panels show, if they do not show the newest.
     """
     total, step, word = snapshot.experiment.training.steps, snapshot.step, "step"
     if shown_step is not None:
         step, word = shown_step, "showing step"
-    # One that waits for its turn compiles nothing yet.
+    # A run in the queue is not compiling yet.
     named = "waiting" if snapshot.in_queue else snapshot.state
     parts = [
         f":{_COLOURS[snapshot.state]}-badge[{_ICONS[snapshot.state]} {named}]",
@@ -255,7 +252,7 @@ _COLOURS = {
 
 
 def _two_digits(value: float) -> str:
-    """A speed as it is known: two significant digits."""
+    """Return a speed with two significant digits."""
     return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
 
 

@@ -1,1 +1,1 @@
-"""Views of what is inside a model: what each draws of a trace, and how it is read."""
+"""Views of the inside of a model: the chart of each and how to read it."""

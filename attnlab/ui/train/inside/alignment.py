@@ -1,4 +1,4 @@
-"""Where a model that writes a target looks in its source, beside where the target comes from."""
+"""The cross-attention of a model that writes a target, with the true alignment."""
 
 from types import MappingProxyType
 
@@ -18,7 +18,7 @@ _SHARE = "share of attention"
 
 
 def cross_maps(trace: Trace) -> tuple[AttentionMap, ...]:
-    """The maps of a trace whose keys are the tokens of the source, first layer first."""
+    """Return the trace's maps whose keys are source tokens, first layer first."""
     return tuple(found for found in trace.attention if found.kind == "cross")
 
 
@@ -39,7 +39,7 @@ def _drawing(shown: Shown, **look: object) -> Drawing:
     count = task.given()
     heads = len(found.pattern)
     several = len(cross_maps(shown.trace)) > 1
-    # The token that begins the target stands in the place of the source's last one.
+    # The first target token is predicted at the source's last position.
     learned = found.pattern[:, count - 1 :, :count]
     names = tuple(
         head_name(found, head) if several else f"head {head + 1}" for head in range(heads)
@@ -58,7 +58,7 @@ def _drawing(shown: Shown, **look: object) -> Drawing:
 
 def _alternative(shown: Shown) -> str:
     count = shown.snapshot.experiment.generator.given()
-    alternative = f"Alignment of {count} target tokens to {count} source tokens, beside the true."
+    alternative = f"Alignment of {count} target tokens to {count} source tokens, with the true one."
     return alternative + (f" {_on_truth_in_words(shown)}" if shown.at_rest else "")
 
 
@@ -70,16 +70,16 @@ def _on_truth_in_words(shown: Shown) -> str:
         return f"On the true alignment: {show_percent(shares[0])} of the attention."
     best = int(shares.argmax())
     share = show_percent(shares[best])
-    return f"Most on the true alignment: head {best + 1} with {share} of its attention."
+    return f"Head {best + 1} puts most on the true alignment: {share} of its attention."
 
 
 def _how(shown: Shown) -> str:
     many = len(shown.snapshot.probes) if shown.choice.sequence == MEAN else 1
-    over = f"mean over {many} sequences" if many > 1 else "of this sequence"
+    over = f"means over {many} sequences" if many > 1 else "those of this sequence"
     return (
-        "Each row is a target token and sums to 1: how much of its attention goes to each token of "
-        "the source (numbers: %). Grey: the source tokens that it is taken from. "
-        f"{_on_truth_in_words(shown)} Shares of attention: {over}."
+        "Rows are target tokens, columns are source tokens; each row sums to 100 %. Grey: the "
+        f"source tokens that the target token comes from. {_on_truth_in_words(shown)} Shares are "
+        f"{over}."
     )
 
 

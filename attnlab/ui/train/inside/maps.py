@@ -26,11 +26,11 @@ from attnlab.ui.train.inside.shown import (
 
 _ATTENTION = "share of attention"
 _NAMES = " L2 H3 is the third head of the second layer."
-_CHIPS = " A chip shows its head alone, further ones add theirs; with none chosen all are shown."
-# Cells that a browser draws one by one in passing: those of eight heads on 24 days, each under a
-# causal mask. A single head is drawn so in any case.
+_CHIPS = " Click heads to show only those."
+# With more cells (eight heads on 24 days under a causal mask), heads are drawn as images, since
+# browsers draw single cells slowly. A single head always has cells.
 _MOST_CELLS = 2_400
-# Pictures of the heads of one layer that stand side by side.
+# Heads of one layer drawn side by side, at most.
 _MOST_COLUMNS = 8
 
 
@@ -62,7 +62,7 @@ def _heads_shown(shown: Shown) -> tuple[int, ...]:
 
 
 def _lines(shown: Shown) -> list[list[tuple[int, int]]]:
-    """The heads that are shown, as (place of the map, place in the map), in lines."""
+    """Return the heads to draw as rows of (index of the map, index of the head)."""
     if shown.choice.view == ALL_HEADS:
         places = range(len(shown.trace.attention))
         return [[head for head in heads_of(shown.trace) if head[0] == place] for place in places]
@@ -72,7 +72,7 @@ def _lines(shown: Shown) -> list[list[tuple[int, int]]]:
 
 
 def _as_pictures(shown: Shown) -> bool:
-    """Whether there are too many cells to draw them one by one."""
+    """Return whether there are too many cells to draw them one by one."""
     heads = [head for line in _lines(shown) for head in line]
     cells = sum(int(shown.trace.attention[place].mask.sum()) for place, _ in heads)
     return len(heads) > 1 and cells > _MOST_CELLS
@@ -95,7 +95,7 @@ def _attention_drawing(shown: Shown, **look: object) -> Drawing:
     )
     patterns = np.stack([attention[place].pattern[head] for place, head in heads])
     words = MapWords(names, _ATTENTION, f"{shown.word} attended to")
-    # Of earlier layers all rows are trained: the last one reads what they write.
+    # In earlier layers all rows are trained, since the last layer reads their output.
     last = len(attention) - 1
     trained = tuple(place < last or not shown.is_untrained for place, _ in heads)
     rows = {"heads": range(len(heads)), "marked": found.kind == "self", "trained": trained}
@@ -103,7 +103,7 @@ def _attention_drawing(shown: Shown, **look: object) -> Drawing:
 
 
 def head_picture(found: AttentionMap, head: int) -> HeadPicture:
-    """The picture of one head of a layer, under its name in short."""
+    """Return the image of one head of a layer, with its short name."""
     return HeadPicture(head_name(found, head), found.pattern[head], found.mask)
 
 
@@ -128,7 +128,7 @@ def _attention_alternative(shown: Shown) -> str:
                 f" In head {head + 1} {shown.word}" if several else f" {shown.word.capitalize()}"
             )
             alternative += (
-                f" {shown.read + 1}, which is read out, gives {show_percent(row[strongest])} of "
+                f" {shown.read + 1}, the predicting query, gives {show_percent(row[strongest])} of "
             )
             alternative += f"its attention to {shown.word} {strongest + 1}."
     return alternative
@@ -137,14 +137,14 @@ def _attention_alternative(shown: Shown) -> str:
 def _attention_how(shown: Shown) -> str:
     names = _NAMES if shown.choice.view == ALL_HEADS else ""
     if _as_pictures(shown):
-        how = "One pixel a cell, since there are many heads. Rows are queries, from "
-        how += f"{shown.word} 1 at the top; columns are keys. One head alone has names and numbers"
+        how = "One pixel per cell. Rows are queries, from "
+        how += f"{shown.word} 1 at the top; columns are keys. A single head has names and numbers"
         return how + (f": choose it under **attention**.{names}" if names else f".{_CHIPS}")
-    how = "Each row is a query and sums to 1 (numbers: %); the framed one "
+    how = "Rows are queries, columns are keys; each row sums to 100 %. The framed row "
     how += shown.framed
     if shown.is_untrained:
-        how += ", and the pale ones have no part in the loss `last`: they are not trained"
-    how += f". ▼ {shown.word}s that are truly informative."
+        how += "; faded rows are not trained (loss `last`)"
+    how += f". ▼ marks the {shown.word}s that matter."
     several = len(shown.choice.of(shown.trace)[0].pattern) > 1
     return how + (names or (_CHIPS if several else ""))
 
@@ -183,17 +183,17 @@ def _influence_alternative(shown: Shown) -> str:
 
 
 def _influence_how(shown: Shown) -> str:
-    how = "How far the prediction after the query moves when the key is drawn again: "
+    how = "How much the prediction after the query changes when the key is resampled: "
     how += "total variation (numbers: %)"
     if len(shown.inside.influence.mean) == shown.length:
-        how += f"; the framed row {shown.framed}"
+        how += f". The framed row {shown.framed}"
     if shown.is_untrained and len(shown.inside.influence.mean) == shown.length:
-        how += ", and the pale ones have no part in the loss `last`"
-    how += f". ▼ {shown.word}s that are truly informative. This model has no attention."
+        how += "; faded rows are not trained (loss `last`)"
+    how += f". ▼ marks the {shown.word}s that matter. This model has no attention."
     many = shown.inside.influence.sequences
     if shown.at_rest and many > 1:
         most = show_percent(shown.inside.influence.stderr[-1].max())
-        how += f" Mean of {many} sequences, ± {most} at most in the last row (standard error)."
+        how += f" Mean of {many} sequences; standard errors in the last row are at most {most}."
     return how
 
 
@@ -207,9 +207,9 @@ def _kernels_drawing(shown: Shown, **look: object) -> Drawing:
 
 def _kernels_how(shown: Shown) -> str:
     return (
-        "A convolution as attention by distance alone: each distance's share of the layer's "
-        "weights (Frobenius norm), equal for every sequence. From the second layer on, a "
-        f"{shown.word} stands for all that the layers below read into it."
+        "A convolution is attention by distance alone. Shown is each distance's share of the "
+        "layer's weights (Frobenius norm), equal for every sequence. From the second layer on, a "
+        f"{shown.word} stands for everything the layers below read into it."
     )
 
 

@@ -1,4 +1,4 @@
-"""The inside of the model, whatever its trace holds: attention, influence, weights, states."""
+"""The inside of a model, as its trace has it: attention, influence, weights, states."""
 
 from types import MappingProxyType
 from typing import Any
@@ -25,17 +25,17 @@ from attnlab.ui.train.inside.shown import (
 )
 from attnlab.ui.train.inside.values import VALUE_VIEWS
 
-# The order is the one in which they are offered.
+# The order in which they are offered.
 VIEWS = MappingProxyType({**ALIGNMENT_VIEWS, **MAP_VIEWS, **VALUE_VIEWS})
 
-# Of more heads than these there is no room for more than "H1" on a chip.
+# With more heads, a chip has only room for "H1".
 _NAMED_IN_FULL = 4
-# Every day of every one of these sequences is changed in every way at every drawing.
+# Every redraw changes every day of each of these sequences in every way.
 _SEQUENCES, _LONG_SEQUENCES, _LONG = 32, 4, 24
 
 
 def draw_sequence_choice(snapshot: Snapshot) -> int | str:
-    """One of the probe sequences, or their mean."""
+    """Draw the choice of a probe sequence, or the mean over all of them."""
     process, count = snapshot.experiment.generator, len(snapshot.probes)
     vocabulary, is_task = process.vocabulary, process.writes_target
 
@@ -48,18 +48,18 @@ def draw_sequence_choice(snapshot: Snapshot) -> int | str:
         "sequence",
         [MEAN, *range(count)],
         format_func=name,
-        # Of most tasks every sequence has an alignment of its own, which a mean would blur.
+        # In most tasks each sequence has its own alignment, which a mean would blur.
         index=int(is_task),
         key="task_probe" if is_task else "probe",
         persist_state="session",
         label_visibility="collapsed",
         width=215,
-        help="One of a fixed set: what changes is the model, not the data.",
+        help="One of a fixed set, so only the model changes, not the data.",
     )
 
 
 def draw_head_choice(trace: Trace, key: str) -> tuple[int, tuple[int, ...]]:
-    """Layer and head, as places in the trace, where there are several; `key` begins their keys."""
+    """Draw the choice of layer and head; return their indices in the trace. `key` prefixes keys."""
     maps = trace.attention
     with st.container(horizontal=True):
         place = _choose("layer", key, [map_name(found) for found in maps])
@@ -71,12 +71,12 @@ def draw_head_choice(trace: Trace, key: str) -> tuple[int, tuple[int, ...]]:
 
 
 def layer_key(trace: Trace, key: str) -> str:
-    """The key of the control that chooses a layer, where `draw_head_choice` has one."""
+    """Return the key of the control for the layer in `draw_head_choice`."""
     return f"{key}_layer_{len(trace.attention)}"
 
 
 def draw_inside_choice(inside: Inside) -> tuple[int, tuple[int, ...], str]:
-    """Layer, heads and view: of heads all of a layer side by side at first, or some of them."""
+    """Draw the choice of view, layer and heads; at first all heads of a layer are shown."""
     views, trace = views_of(inside), inside.trace
     view = views[_choose("view", "inside", list(views))] if views else ""
     if view == ALIGNMENT:
@@ -96,12 +96,12 @@ def draw_inside_choice(inside: Inside) -> tuple[int, tuple[int, ...], str]:
 
 
 def _draw_chips(label: str, key: str, name: str, heads: int, **how: Any) -> Any:
-    """A chip for every head; of several that may be chosen, none is the same as all."""
+    """Draw a chip for every head; with several choices, none means all."""
     return st.pills(
         label,
         range(heads),
         format_func=lambda head: name.format(head + 1),
-        # Of another number of them, another control.
+        # The key includes the count, so a new count makes a new control.
         key=f"{key}_head_{heads}",
         persist_state="session",
         **how,
@@ -115,7 +115,6 @@ def _choose(label: str, key: str, names: list[str]) -> int:
         label,
         range(len(names)),
         format_func=names.__getitem__,
-        # Of another number of them, another control.
         key=f"{key}_{label}_{len(names)}",
         persist_state="session",
         label_visibility="collapsed" if key == "inside" else "visible",
@@ -126,8 +125,8 @@ def _choose(label: str, key: str, names: list[str]) -> int:
 def inside_of(model: AbstractModel, snapshot: Snapshot, sequence: int | str) -> Inside:
     """Return the inside of a model on the chosen probe sequence, or the mean over all of them.
 
-    The influence of a model without attention needs the distribution of the days, and is left
-    out until that is known.
+    The influence of a model without attention needs the distribution of the tokens; it is left out
+    until that is known.
     """
     if sequence == MEAN:
         trace = mean_trace(model, snapshot.probes)
@@ -154,7 +153,7 @@ def views_of(inside: Inside) -> tuple[str, ...]:
 
 
 def draw_inside(shown: Shown) -> str:
-    """What the trace holds, in the chosen view; returns how to read it."""
+    """Draw the trace in the chosen view; return how to read the chart."""
     with st.container(key="chart_attention"):
         if shown.choice.view not in views_of(shown.inside):
             st.caption(":material/hourglass_top: Computing …")

@@ -1,4 +1,4 @@
-"""What a view of a model's inside draws from, and what a view is."""
+"""The data that views of a model's inside draw, and the interface of a view."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ MEAN, ALL_HEADS, ALIGNMENT = "mean", "all heads", "alignment"
 
 
 class Choice(NamedTuple):
-    """Which part of a trace is drawn: of which sequence, the place of its map and heads, the view.
+    """Which part of a trace is drawn: the sequence, the index of the map, its heads, the view.
 
     `view` is one of `VIEWS`.
     """
@@ -24,13 +24,13 @@ class Choice(NamedTuple):
     view: str = "attention"
 
     def of(self, trace: Trace) -> tuple[AttentionMap, np.ndarray]:
-        """The map and the pattern of the first of the heads, or of the last there is."""
+        """Return the map and the pattern of the first chosen head, or of the last that exists."""
         found = trace.attention[min(self.place, len(trace.attention) - 1)]
         return found, found.pattern[min(self.heads[0], len(found.pattern) - 1)]
 
 
 class Influence(NamedTuple):
-    """What predictions depend on: mean and standard error over a number of sequences."""
+    """Influence of each position on predictions: mean and standard error over sequences."""
 
     mean: np.ndarray
     stderr: np.ndarray
@@ -38,7 +38,7 @@ class Influence(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """The trace of a model, and what the page computes beside it.
+    """The trace of a model, and what the page computes in addition.
 
     `on_truth` is the share of cross-attention on the true alignment, by layer and head.
     """
@@ -49,10 +49,10 @@ class Inside(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What a view draws from: a run, the inside of its model, and what is chosen of it.
+    """The input of a view: a run, the inside of its model, and the user's choice.
 
-    `informative` are positions from 1. `at_rest` is whether nothing moves: a text alternative that
-    changes makes the browser draw the chart again, so it has numbers only then.
+    `informative` are positions from 1. `at_rest` means that nothing changes: only then has the text
+    alternative numbers, since each new text redraws the chart.
     """
 
     snapshot: Snapshot
@@ -74,27 +74,25 @@ class Shown(NamedTuple):
 
     @property
     def length(self) -> int:
-        """How many positions are visible."""
+        """The number of visible positions."""
         return self.snapshot.experiment.length
 
     @property
     def read(self) -> int:
-        """The place of the query that makes the prediction; the last of those of a task."""
+        """The index of the query that predicts; in a task, of the last one that does."""
         return self.snapshot.experiment.read_position
 
     @property
     def framed(self) -> str:
-        """What the framed row is, that of this query, in words that go on from “the framed one”."""
+        """What the framed row does, to complete “The framed row …”."""
         given = self.snapshot.experiment.generator.given()
         if not given:
             return "makes the prediction"
-        return (
-            f"predicts the last target token, as those from {self.word} {given} on predict one each"
-        )
+        return f"predicts the last target token; each row from {self.word} {given} on predicts one"
 
     @property
     def symbols(self) -> tuple[str, ...] | None:
-        """Those of the chosen sequence, or None of a mean."""
+        """The symbols of the chosen sequence, or None for the mean."""
         if self.choice.sequence == MEAN:
             return None
         vocabulary = self.snapshot.experiment.generator.vocabulary
@@ -104,9 +102,9 @@ class Shown(NamedTuple):
 
     @property
     def is_untrained(self) -> bool:
-        """Whether maps that are shown have rows without a part in the loss.
+        """Whether the map has rows that do not enter the loss.
 
-        They are those of the last layer beside the one that predicts.
+        These are the rows of the last layer that do not predict.
         """
         if self.snapshot.experiment.training.loss != "last":
             return False
@@ -117,7 +115,7 @@ class Shown(NamedTuple):
 
 
 class InsideView(NamedTuple):
-    """Whether an inside has it, its title, its chart, its text alternative, and how to read it."""
+    """A view: when it applies, its title, its chart, its text alternative, and how to read it."""
 
     holds: Callable[[Inside], bool]
     title: Callable[[Shown], str]

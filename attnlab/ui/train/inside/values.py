@@ -1,4 +1,4 @@
-"""Other values that a trace holds: weights, hidden states and time scales."""
+"""Views of the other values of a trace: weights, hidden states and time scales."""
 
 from types import MappingProxyType
 
@@ -32,7 +32,7 @@ def _weights_alternative(shown: Shown) -> str:
         vocabulary = shown.snapshot.experiment.generator.vocabulary
         table = weight_table(shown.trace.values[WEIGHTS_BY_POSITION], vocabulary)
         largest = table.loc[table["weight"].abs().idxmax()]
-        alternative += f" The largest, {largest['weight']:+.2f} nats, is that of {largest['seen']} "
+        alternative += f" The largest, {largest['weight']:+.2f} nats, belongs to {largest['seen']} "
         alternative += f"on {shown.word} {largest['day']} for {largest['outcome']}."
     return alternative
 
@@ -40,8 +40,8 @@ def _weights_alternative(shown: Shown) -> str:
 def _weights_how(shown: Shown) -> str:
     return (
         f"The weight of each token on each {shown.word} for an outcome, relative to the mean over "
-        f"outcomes. Only differences between the tokens of one {shown.word} have a meaning: the "
-        "bias takes up a constant added to all of them. This model has no attention."
+        f"outcomes. Compare only the tokens of one {shown.word}: a constant added to all of them "
+        "goes into the bias. This model has no attention."
     )
 
 
@@ -54,7 +54,7 @@ def _states_how(shown: Shown) -> str:
     is_task = shown.snapshot.experiment.generator.given() > 0
     predicted = "last target token is predicted" if is_task else "prediction is made"
     return (
-        f"Each column is the model's state after a {shown.word}, each row a component; the "
+        f"Columns are the model's states after each {shown.word}, rows are components. The "
         f"{predicted} from column {shown.read + 1}. This model has no attention."
     )
 
@@ -74,9 +74,9 @@ def _scales_alternative(shown: Shown) -> str:
 
 def _scales_how(shown: Shown) -> str:
     return (
-        f"In how many {shown.word}s each component of the state falls to 1/e: -1/log of the "
-        f"eigenvalue. The line is the {shown.length} {shown.word}s that the model sees; what fades "
-        "much faster is gone before the prediction."
+        f"How many {shown.word}s each component of the state takes to fall to 1/e: -1/log of the "
+        f"eigenvalue. The line marks the {shown.length} visible {shown.word}s: components that "
+        "fade much faster are gone before the prediction."
     )
 
 
@@ -95,13 +95,13 @@ def _up_to_the_query(shown: Shown) -> list[np.ndarray]:
 
 def _lags_alternative(shown: Shown) -> str:
     alternative = (
-        f"By lag: influence of a {shown.word} on the prediction, by how long before it the "
-        f"{shown.word} is."
+        f"By lag: influence of a {shown.word} on the prediction, by its distance before the "
+        "prediction."
     )
     if shown.at_rest:
         influence, _ = _up_to_the_query(shown)
         alternative += (
-            f" The last {shown.word} moves it by {show_percent(influence[-1])}, the first by "
+            f" The last {shown.word} changes it by {show_percent(influence[-1])}, the first by "
         )
         alternative += f"{show_percent(influence[0])}."
     return alternative
@@ -109,9 +109,9 @@ def _lags_alternative(shown: Shown) -> str:
 
 def _lags_how(shown: Shown) -> str:
     return (
-        f"How far the prediction moves when a {shown.word} is drawn again (total variation, ± one "
-        f"standard error), by its distance from the query. At 0 the {shown.word} is forgotten, or "
-        "carries no information."
+        f"How much the prediction changes when a {shown.word} is resampled (total variation, ± "
+        f"one standard error), by its distance from the query. At 0 the {shown.word} is "
+        "forgotten, or carries no information."
     )
 
 
