@@ -243,7 +243,7 @@ def curve_over_seeds(results: Sequence[Result], figure: str = "nll") -> CurveOve
 
     Args:
         results: Runs of one setting, each with another seed.
-        figure: a field of `Evaluation` that has a standard error, or a metric of the runs. Tests
+        figure: A field of `Evaluation` that has a standard error, or a metric of the runs. Tests
             whose loss is not finite are left out.
     """
     runs = {result.experiment.seed: _tests(result, figure) for result in results}

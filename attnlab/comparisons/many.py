@@ -43,15 +43,15 @@ from attnlab.training.steps import Training
 
 
 def carry_out(experiment: Experiment, recording: Recording = NOTHING) -> Result:
-    """Train to the last step, with the tests and metrics of the recording on the way.
+    """Train to the last step, with the tests and metrics of the recording.
 
     The result of a run that diverges has the state "failed" and its reason; if a number is not
     finite, it has the last good weights. Its seconds start with the first step, when only the steps
     themselves are not yet compiled.
 
     Raises:
-        AttnlabError: if a metric fails or is not a finite number.
-        OptionError: if its checkpoints are more than a run file holds.
+        AttnlabError: If a metric fails or is not a finite number.
+        OptionError: If it has more checkpoints than a run file can hold.
     """
     setup = prepare(experiment)
     plan = recording.plan(setup.state.model, experiment.training.steps)
@@ -103,7 +103,7 @@ def by_program(experiments: Sequence[Experiment]) -> list[Experiment]:
     return [experiment for group in groups.values() for experiment in group]
 
 
-# What a worker sends back of a result, besides the bytes of its run.
+# The part of a result that a worker returns, besides the bytes of its run.
 _SENT = ("state", "evaluation", "seconds", "reason", "exact_match", "metrics")
 Answer = tuple[bytes, dict[str, Any]]
 
@@ -128,7 +128,7 @@ def carry_out_text(
 
 
 def result_from(answer: Answer) -> Result:
-    """Return the result that a worker gave."""
+    """Return the result of a worker's answer."""
     run, rest = answer
     return result_of(from_bytes(run), **rest)
 
@@ -161,19 +161,20 @@ def run_all(
     follow each other, so that a process compiles it once.
 
     `metrics` are functions of a model and its setup, `prepare(experiment)`, that return a finite
-    number. `result.metrics[name]` has pairs of step and value, at every test; or, with
-    `checkpoints`, at these steps and the last one. The models of these steps are then kept in
-    `result.run.history.checkpoints`, which run files and the pages have too. A run of the library
-    is measured instead of trained if it has a model of every step at which something is measured.
-    Workers import metrics by module and name: define them at the top level of a module or script.
+    number. `result.metrics[name]` has pairs of step and value at every test or, with `checkpoints`,
+    at these steps and the last one. The models of these steps are then in
+    `result.run.history.checkpoints`, and so in run files and on pages. A run of the library is
+    measured instead of trained if it has a model of every step to measure. Workers import metrics
+    by module and name: define them at the top level of a module or script.
 
-    Runs that diverge, are refused by `limits`, lose their worker or have a metric that fails are
+    Runs that diverge, are rejected by `limits`, lose their worker or have a failing metric become
     results with a `reason`. A run whose worker process was killed is tried once more, alone.
-    Closing the iterator cancels what has not begun.
+    Closing the iterator cancels what has not started.
 
     Raises:
-        OptionError: at once, if a class is not registered and there is an executor or a library,
-            if `metrics` or `checkpoints` are not as said, or if workers cannot import a metric.
+        OptionError: Immediately, if a class is not registered and there is an executor or a
+            library, if `metrics` or `checkpoints` are invalid, or if workers cannot import a
+            metric.
         WorkersError: Before any run, if the processes of `Processes` cannot start.
         LibraryError: After the last result, if some could not be kept.
 
@@ -236,13 +237,13 @@ def _run_all(
 
 
 def _kept(entry: Entry, library: Library, recording: Recording) -> Result | None:
-    """Return the result of an entry, with what its row lacks, or None if models are missing."""
+    """Return the result of an entry, completed, or None if models are missing."""
     result, experiment = entry.result, entry.result.experiment
     lacks_match = result.exact_match is None and experiment.generator.writes_target
     if result.state != "done" or (recording == NOTHING and not lacks_match):
         return result
     run = None
-    # A file that is missing or damaged is reported where the run is opened.
+    # A file that is missing or damaged is reported when the run is opened.
     with suppress(RunFileError):
         run = library.run_of(entry.number)
     if run is None:

@@ -1,4 +1,4 @@
-"""What the caller of `run_all` measures and keeps of every run, besides its tests and its end."""
+"""Additional metrics and checkpoints of every run, requested by the caller of `run_all`."""
 
 import dataclasses
 import math
@@ -20,12 +20,12 @@ from attnlab.training.registering import at_path, path_of
 Metric = Callable[[AbstractModel, Setup], float]
 
 _TESTS = 24
-# Of the message of an error that is not ours.
+# For messages of errors that are not attnlab's.
 _MOST_CHARACTERS = 200
 
 
 def sparse_schedule(steps: int) -> Schedule:
-    """Return about 24 log-spaced tests from step 0 to the last, where alone the model is kept."""
+    """Return about 24 log-spaced tests from step 0 to the last; only the last model is kept."""
     spaced = np.rint(np.geomspace(1, steps, min(_TESTS - 1, steps))).astype(int).tolist()
     return Schedule(tests=tuple(sorted({0, *spaced, steps})), checkpoints=(steps,))
 
@@ -36,12 +36,12 @@ class Recording:
 
     Attributes:
         metrics: Functions of a model and `prepare(experiment)`, by name.
-        checkpoints: Steps at which metrics are measured and the model is kept, besides the last
-            one; steps after it do not count. None: metrics are measured at every test, and the
-            last model alone is kept.
+        checkpoints: Steps, besides the last one, at which metrics are measured and the model is
+            kept; steps after the last one are ignored. None: metrics are measured at every test,
+            and only the last model is kept.
 
     Raises:
-        OptionError: for what is not such a function or step, or has the name of a figure.
+        OptionError: For anything that is not such a function or step, or has the name of a result.
     """
 
     metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
@@ -55,7 +55,7 @@ class Recording:
         if self.checkpoints is not None:
             steps = tuple(sorted(set(self.checkpoints)))
             whole = all(isinstance(step, int | np.integer) and step >= 0 for step in steps)
-            # The last step may be one more.
+            # The last step may be added.
             if not whole or len(steps) >= MOST_CHECKPOINTS:
                 problem = f"not up to {MOST_CHECKPOINTS - 1} whole numbers from 0"
                 raise OptionError("checkpoints", steps, problem, "Try (0, 10, 100)")
@@ -65,14 +65,14 @@ class Recording:
         """Return when a run of this many steps is tested, and when its model is kept.
 
         Raises:
-            OptionError: if a run file does not hold as many models of this size.
+            OptionError: If a run file cannot hold that many models of this size.
         """
         usual, size = sparse_schedule(steps), parameter_count(model)
         if self.checkpoints is None:
             return usual
         kept = tuple(sorted({*(step for step in self.checkpoints if step < steps), steps}))
         if len(kept) > 1 and len(kept) * size > MOST_NUMBERS:
-            problem = f"a run file does not hold as many models of {size:,} parameters"
+            problem = f"a run file cannot hold that many models of {size:,} parameters"
             remedy = f"Choose at most {max(0, MOST_NUMBERS // size - 1)} steps, or a smaller model"
             raise OptionError("checkpoints", len(kept) - 1, problem, remedy)
         return Schedule(tuple(sorted({*usual.tests, *kept})), kept)
@@ -89,10 +89,10 @@ NOTHING = Recording()
 def measure(
     metrics: Mapping[str, Metric], model: AbstractModel, setup: Setup, step: int
 ) -> dict[str, float]:
-    """Return every metric of the model, which has made `step` steps.
+    """Return every metric of the model after `step` steps.
 
     Raises:
-        AttnlabError: if a metric fails or is not a finite number.
+        AttnlabError: If a metric fails or is not a finite number.
     """
     return {name: _measure(name, metric, model, setup, step) for name, metric in metrics.items()}
 
@@ -102,7 +102,7 @@ def _measure(name: str, metric: Metric, model: AbstractModel, setup: Setup, step
         value = float(metric(model, setup))
     except Stopped:
         raise
-    # A function of the user's may raise anything; it becomes the reason of this run's row.
+    # A user's function may raise anything; the error becomes the reason of this run's row.
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"[:_MOST_CHARACTERS]
         raise AttnlabError(
@@ -116,7 +116,7 @@ def _measure(name: str, metric: Metric, model: AbstractModel, setup: Setup, step
 
 
 def series_of(measured: Mapping[int, Mapping[str, float]]) -> dict[str, tuple]:
-    """Return the pairs of step and value of every metric, from what `measure` gave by step."""
+    """Return the pairs of step and value of every metric, given `measure` by step."""
     names = next(iter(measured.values()), {})
     return {name: tuple((step, of[name]) for step, of in measured.items()) for name in names}
 
@@ -125,13 +125,13 @@ def paths_of(metrics: Mapping[str, Metric]) -> dict[str, tuple[str, str]]:
     """Return module and name of every metric, by which worker processes import it.
 
     Raises:
-        OptionError: if they cannot.
+        OptionError: If they cannot.
     """
     paths = {name: path_of(metric) for name, metric in metrics.items()}
     for name, (module, attribute) in paths.items():
         if getattr(sys.modules.get(module), attribute or "", None) is not metrics[name]:
             problem = "worker processes cannot import this function"
-            remedy = "Define it by `def` at the top level of a module, or leave out the executor"
+            remedy = "Define it with `def` at the top level of a module, or leave out the executor"
             raise OptionError("metrics", name, problem, remedy)
     return paths
 
@@ -140,7 +140,7 @@ def metrics_at(paths: Mapping[str, tuple[str, str]]) -> dict[str, Metric]:
     """Return the metrics of `paths_of` in a worker process.
 
     Raises:
-        AttnlabError: if one of them cannot be imported here.
+        AttnlabError: If one of them cannot be imported here.
     """
     try:
         return {name: at_path(*path) for name, path in paths.items()}

@@ -14,15 +14,15 @@ from attnlab.optimum import Best
 def to_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Return every row as a JSON object.
 
-    First come the options that are not the same in all rows, null where the row has no such option.
-    `seeds` runs were tried and `finished` of them have figures; `unfinished` says why the others
-    have none. `test_accuracy`, `test_nll`, `learned` and, where any row is of a task, `exact_match`
-    have the `mean` over seeds and its interval from `low` to `high`, null if unknown. `by_seed` has
-    the same figures of every seed, `doubts` the reasons why an interval may not hold (keys of
+    First come the options that differ between rows, null if a row has no such option. `seeds` runs
+    were tried and `finished` of them have results; `unfinished` says why the others have none.
+    `test_accuracy`, `test_nll`, `learned` and, if any row is of a task, `exact_match` have the
+    `mean` over seeds and its interval from `low` to `high`, null if unknown. `by_seed` has the same
+    results of every seed, `doubts` the reasons why an interval may be unreliable (keys of
     `intervals.DOUBTS`). `reached`: how many `runs` reached that `share` of what can be learned, or
-    of the targets of a task, and Wilson's interval of their share of all. `floor` and the loss of
-    the references are in nats, `seconds` are those of training a run. `metrics`, where any row has
-    some, are those of the caller of `run_all` at the last step: `mean`, `low`, `high`, `by_seed`.
+    of the targets of a task, and the Wilson interval of their share. `floor` and the loss of the
+    references are in nats, `seconds` is the training time of a run. `metrics`, if any row has some,
+    are the caller's at the last step: `mean`, `low`, `high`, `by_seed`.
     """
     names, has_targets = differing_options(rows), any(row.exact_match is not None for row in rows)
     metrics = tuple(dict.fromkeys(name for row in rows for name in row.metrics))

@@ -105,15 +105,14 @@ class Reached:
 class Row:
     """The results of a setting.
 
-    `results` are in the order of seeds, one for each seed. Numbers are those of finished runs
-    alone, so `unfinished` belongs beside them: a setting whose runs diverge looks better by those
-    that do not. `accuracy`, `nll` (nats) and `learned` are means over seeds, None without a
-    finished run; `learned` is None, too, where there is nothing to learn, and `exact_match` unless
-    all finished runs have one, as those of a task do. `seconds` is the mean of the seconds of
-    training. `references` are None if the setting is refused or they are not known yet, and with
-    them `learned`, `to_target` and `reached`. `reached` counts by the exact match of a task, else
-    by what was learned. `metrics` are the means of those that the caller of `run_all` measured, at
-    the last step.
+    `results` are ordered by seed, one for each. Numbers are over finished runs only, so show
+    `unfinished` with them: without it, a setting whose runs diverge looks better than it is.
+    `accuracy`, `nll` (nats) and `learned` are means over seeds, None without a finished run;
+    `learned` is also None if there is nothing to learn, and `exact_match` unless all finished runs
+    have one, as those of a task do. `seconds` is the mean training time. `references` are None if
+    the setting is rejected or they are not known yet, and so are `learned`, `to_target` and
+    `reached`. `reached` uses the exact match for a task, otherwise the share learned. `metrics` are
+    means of the caller's metrics at the last step.
     """
 
     setting: Setting
@@ -195,7 +194,7 @@ def summarise(
 
 
 def figures_of(row: Row, figure: str) -> dict[int, float]:
-    """Return a figure of `FIGURES`, or a metric at the last step, of every finished run, by seed.
+    """Return a result in `FIGURES`, or a metric at the last step, of every finished run, by seed.
 
     Raises:
         OptionError: If it is not in `FIGURES`, if nothing can be learned but the share learned is

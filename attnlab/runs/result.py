@@ -20,7 +20,7 @@ STATES = MappingProxyType(
         "refused": "not begun",
     }
 )
-# What a run is judged by.
+# The measures of a run.
 FIGURES = MappingProxyType(
     {
         "accuracy": "share of right predictions in the test",
@@ -37,12 +37,12 @@ _NOTHING = Curve(np.zeros(0, dtype=int), np.zeros(0))
 class Result:
     """A run's results, or the `reason` why there are none or not all.
 
-    `evaluation` is the test after `steps` steps, None if there was none; `tests` are those on the
-    way, and `curve` is the training loss. `seconds` are those of training. `run` holds the model
-    and can be continued; it is None where it was not kept, or is kept elsewhere. `exact_match` is
-    the share of test targets that are right from end to end, None where that was not looked at, as
-    of a process that is no task. `versions` made it; None stands for those of this process.
-    `metrics` has pairs of step and value of every metric that the caller of `run_all` measured.
+    `evaluation` is the test after `steps` steps, or None; `tests` are the earlier ones, and `curve`
+    is the training loss. `seconds` is the training time. `run` is the run with its model, which can
+    be continued; None if it was not kept, or is elsewhere. `exact_match` is the share of entirely
+    correct test targets, None if not measured or not a task. `versions` made it; None means those
+    of this process. `metrics` has pairs of step and value of every metric of the caller of
+    `run_all`.
     """
 
     experiment: Experiment
@@ -79,7 +79,7 @@ def result_of(
     exact_match: float | None = None,
     metrics: dict[str, tuple[tuple[int, float], ...]] | None = None,
 ) -> Result:
-    """Return the result of a run, with the figures that follow from it."""
+    """Return the result of a run, with the values that follow from it."""
     return Result(
         experiment=run.experiment,
         state=state,
