@@ -1,7 +1,7 @@
 """attnlab in the browser: `streamlit run app.py`."""
 
 if __name__ == "__main__":
-    from attnlab.ui.core.shell import run_shell
+    from attnlab.ui.shell import run_shell
 
     run_shell()
 else:

@@ -6,7 +6,7 @@ if __name__ == "__main__":
 
     began = time.perf_counter()
     try:
-        from attnlab.ui.core.shell import run_shell
+        from attnlab.ui.shell import run_shell
 
         run_shell()
     finally:

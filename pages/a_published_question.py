@@ -4,7 +4,7 @@ import streamlit as st
 
 from attnlab.ui.compare.published import draw_ladder_part, draw_table_part, draw_zoo_part
 from attnlab.ui.core.fragments import draw_in_code
-from attnlab.ui.core.shell import ensure_shell
+from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
 st.title("A published question", anchor=False)

@@ -12,7 +12,7 @@ from attnlab.ui.compare.work import draw_start
 from attnlab.ui.controls.form import draw_form, draw_form_problem
 from attnlab.ui.controls.link_bar import draw_notices
 from attnlab.ui.core.fragments import draw_in_code, fragment
-from attnlab.ui.core.shell import ensure_shell
+from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
 with st.sidebar:

@@ -5,7 +5,6 @@ import streamlit as st
 from attnlab.optimum import agreement, counted, dependence, frequencies, ladder, optimum
 from attnlab.ui.core.figures import draw_figures_status, figure
 from attnlab.ui.core.fragments import draw_in_code
-from attnlab.ui.core.shell import ensure_shell
 from attnlab.ui.generators.optimum_panel import (
     draw_dependence,
     draw_enumeration,
@@ -19,6 +18,7 @@ from attnlab.ui.generators.sample_panel import (
     draw_sample,
     sample_seed,
 )
+from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
 st.title("Generators", anchor=False)

@@ -8,7 +8,6 @@ import streamlit as st
 from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.core.session import session_run
-from attnlab.ui.core.shell import ensure_shell
 from attnlab.ui.inspect.cell_panel import draw_cell, draw_contributions
 from attnlab.ui.inspect.edits_panel import draw_edits
 from attnlab.ui.inspect.maps_panel import draw_maps, draw_two_runs
@@ -23,6 +22,7 @@ from attnlab.ui.inspect.training_panel import (
     edited_days,
 )
 from attnlab.ui.inspect.view import draw_view
+from attnlab.ui.shell import ensure_shell
 from attnlab.ui.train.cursor import draw_scrubber, models_before, shown_moment
 from attnlab.ui.train.runs_panel import draw_files, follow_run_file
 

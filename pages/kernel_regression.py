@@ -3,9 +3,9 @@
 import streamlit as st
 
 from attnlab.ui.core.fragments import draw_in_code
-from attnlab.ui.core.shell import ensure_shell
 from attnlab.ui.lessons.curve_panel import draw_controls, draw_equalities, draw_fit
 from attnlab.ui.lessons.metric_panel import draw_metric
+from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
 st.title("Kernel regression", anchor=False)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.core.session import session_run
-from attnlab.ui.core.shell import ensure_shell
+from attnlab.ui.core.session_library import session_library
 from attnlab.ui.library.actions import (
     draw_actions,
     draw_bin_actions,
@@ -21,7 +21,6 @@ from attnlab.ui.library.place import (
     follow_upload,
     told_calmly,
 )
-from attnlab.ui.library.session_library import session_library
 from attnlab.ui.library.table import (
     ROWS_ON_PAGE,
     draw_filters,
@@ -29,6 +28,7 @@ from attnlab.ui.library.table import (
     draw_table,
     ticked_entries,
 )
+from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
 follow_opening()

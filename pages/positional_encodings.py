@@ -3,9 +3,9 @@
 import streamlit as st
 
 from attnlab.ui.core.fragments import draw_in_code
-from attnlab.ui.core.shell import ensure_shell
 from attnlab.ui.lessons.encoding_limits_panel import draw_lengths, draw_scores, draw_waves
 from attnlab.ui.lessons.encoding_panel import draw_encodings, draw_shifts, draw_views
+from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
 st.title("Positional encodings", anchor=False)

@@ -1,9 +1,9 @@
 """Sequence to sequence: a source in, a target out; where the model looks, and the truth."""
 
 from attnlab.ui.core.session import session_run
-from attnlab.ui.core.shell import ensure_shell
 from attnlab.ui.sequence_to_sequence.table_panel import draw_table
 from attnlab.ui.sequence_to_sequence.task_panel import draw_task_choice, draw_task_figures
+from attnlab.ui.shell import ensure_shell
 from attnlab.ui.train.bench import draw_bench, draw_bench_foot
 from attnlab.ui.train.runs_panel import follow_run_file
 

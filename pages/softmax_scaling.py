@@ -3,10 +3,10 @@
 import streamlit as st
 
 from attnlab.ui.core.fragments import draw_in_code
-from attnlab.ui.core.shell import ensure_shell
 from attnlab.ui.lessons.saturation_panel import draw_dot_products, draw_saturation
 from attnlab.ui.lessons.softmax_panel import draw_safety, draw_temperature
 from attnlab.ui.lessons.sweep_panel import draw_sweep
+from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
 st.title("Softmax scaling", anchor=False)

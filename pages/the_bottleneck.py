@@ -3,10 +3,10 @@
 import streamlit as st
 
 from attnlab.ui.core.fragments import draw_in_code, fragment
-from attnlab.ui.core.shell import ensure_shell
 from attnlab.ui.lessons.alignment_panel import draw_alignments, draw_maps
 from attnlab.ui.lessons.bottleneck_panel import draw_bits, draw_reversed, draw_sweep
 from attnlab.ui.lessons.decoder_step_panel import draw_step
+from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
 st.title("The bottleneck", anchor=False)

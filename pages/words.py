@@ -8,7 +8,7 @@ from attnlab.models import ALL_MODELS
 from attnlab.models.base import READOUTS
 from attnlab.positions import POSITIONS
 from attnlab.training.losses import LOSSES
-from attnlab.ui.core.shell import ensure_shell
+from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
 st.title("Glossary", anchor=False)

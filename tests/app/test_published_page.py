@@ -7,7 +7,7 @@ import pytest
 from attnlab.comparisons.published import PUBLISHED, part_named, runs_of, shipped
 from attnlab.runs.library import Library
 from attnlab.ui.compare.work import ComparisonProgress
-from attnlab.ui.library.session_library import SessionLibrary
+from attnlab.ui.core.session_library import SessionLibrary
 from tests.app.lessons import STOP_PATIENCE, charts, code, endless, first_item, open_page
 from tests.unit.made_up_results import finished
 

@@ -1,7 +1,7 @@
 """The app on a server that is always behind: it takes milliseconds over every message."""
 
 if __name__ == "__main__":
-    from attnlab.ui.core.shell import run_shell
+    from attnlab.ui.shell import run_shell
 
     run_shell()
 else:

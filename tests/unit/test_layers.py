@@ -34,6 +34,19 @@ LAYERS = (
     "command_line",
     "ui",
 )
+# The same inside `ui`. The pages and app.py may import all of it.
+UI_LAYERS = (
+    "core",
+    "controls",
+    "library",
+    "generators",
+    "lessons",
+    "train",
+    "sequence_to_sequence",
+    "inspect",
+    "compare",
+    "shell",
+)
 # Beside the packages; nothing below imports it.
 ENTRANCES = {"__main__"}
 # What only some files may import: packages, or single modules of them.
@@ -165,6 +178,22 @@ def test_imports_point_down():
         }
 
     assert_nothing(wrong)
+
+
+def test_imports_inside_ui_point_down():
+    files = [path for path in FILES if layer_of(path) == "ui" and path != ROOT / "ui/__init__.py"]
+    layers = {path: path.relative_to(ROOT).parts[1].removesuffix(".py") for path in files}
+    assert set(layers.values()) == set(UI_LAYERS)
+
+    def wrong(path):
+        behind = [f"attnlab.ui.{each}" for each in UI_LAYERS[UI_LAYERS.index(layers[path]) + 1 :]]
+        return {
+            name
+            for name in imported(path)
+            if name == "attnlab.ui" or any(f"{name}.".startswith(f"{each}.") for each in behind)
+        }
+
+    assert_nothing(wrong, files)
 
 
 def test_nothing_imports_the_parts_that_read_everything():

@@ -3,7 +3,7 @@
 import pytest
 
 from attnlab.runs.library import Library, LibraryError
-from attnlab.ui.library.session_library import RunKeeper
+from attnlab.ui.core.session_library import RunKeeper
 from tests.unit.kept_results import Clock, result_of, run_of
 
 

@@ -17,7 +17,7 @@ from attnlab.ui.compare.work import ComparisonProgress, Plan, compare, draw_prog
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.jobs import draw_job_buttons, forget_job, job_of, start_job
 from attnlab.ui.core.server import limits
-from attnlab.ui.library.session_library import session_library
+from attnlab.ui.core.session_library import session_library
 
 _IN_LIBRARY = "published_in_library"
 

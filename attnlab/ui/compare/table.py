@@ -13,8 +13,9 @@ from attnlab.runs.result import Result
 from attnlab.ui.compare.choice import option_label
 from attnlab.ui.controls.link_bar import go_to
 from attnlab.ui.core.outside import as_message, draw_toast
+from attnlab.ui.core.page import INSPECT_PAGE
 from attnlab.ui.core.session import session_run
-from attnlab.ui.core.shell import INSPECT_PAGE
+from attnlab.ui.core.session_library import session_library
 from attnlab.ui.core.uncertainty import (
     OF_SEEDS,
     caution_text,
@@ -25,7 +26,6 @@ from attnlab.ui.core.uncertainty import (
     unseen_text,
 )
 from attnlab.ui.library.actions import open_run
-from attnlab.ui.library.session_library import session_library
 
 _OPENED = "compare_opened"
 

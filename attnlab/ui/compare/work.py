@@ -27,7 +27,7 @@ from attnlab.ui.core.jobs import draw_job_buttons, job_of, start_job
 from attnlab.ui.core.outside import draw_error, draw_warning
 from attnlab.ui.core.server import limits
 from attnlab.ui.core.session import session
-from attnlab.ui.library.session_library import session_library
+from attnlab.ui.core.session_library import session_library
 
 # More runs would make the page slow; the command line has no such limit.
 _MOST_RUNS = 2_000

@@ -5,10 +5,11 @@ import dataclasses
 import threading
 import time
 import weakref
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from attnlab.configuration.number_text import show_measured
@@ -134,6 +135,19 @@ def figure(function: Callable[..., Any], *arguments: Hashable) -> Any:
 def is_known(function: Callable[..., Any], *arguments: Hashable) -> bool:
     """Return whether `figure` has a result; if not, start computing it."""
     return _ask(_key_of(function, *arguments))
+
+
+def known_losses(experiment: Experiment, rungs: Sequence[str]) -> dict[str, Best]:
+    """Return the predictors that do not depend on the run, by name: the floor and others."""
+    vocab = experiment.generator.vocabulary.size
+    known = {"uniform guess": Best(float(np.log(vocab)), 1 / vocab)}
+    for rung in figure(ladder, experiment.generator, experiment.length) or ():
+        if rung.name in rungs:
+            known[rung.name] = rung.best
+    best = figure(optimum, experiment.generator, experiment.length)
+    if best is not None:
+        known["floor"] = best.final
+    return {n if each.exact else f"{n} (estimated)": each for n, each in known.items()}
 
 
 def _ask(key: Key) -> bool:

@@ -14,7 +14,7 @@ from attnlab.live.progress import Autosave
 from attnlab.runs.past_runs import PastRun, with_run, without_run
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.core.server import hosted, memory, work_queue
-from attnlab.ui.library.session_library import RunKeeper, session_library
+from attnlab.ui.core.session_library import RunKeeper, session_library
 
 if TYPE_CHECKING:
     from attnlab.ui.core.page_charts import DrawnChart

@@ -15,15 +15,14 @@ from attnlab.runs.run_file_header import RunFileError
 from attnlab.training.limits import check_limits
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.link_bar import go_to
+from attnlab.ui.core.figures import known_losses
 from attnlab.ui.core.outside import as_text, draw_toast
+from attnlab.ui.core.page import CHART_HEIGHT, INSPECT_PAGE, TRAIN_PAGE
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.page_theme import CHART_HEIGHT
 from attnlab.ui.core.server import limits
 from attnlab.ui.core.session import session_keeper, shelve_run
-from attnlab.ui.core.shell import INSPECT_PAGE, TRAIN_PAGE
-from attnlab.ui.library.session_library import Kept, kept_as
+from attnlab.ui.core.session_library import Kept, kept_as
 from attnlab.ui.library.table import figures_of, name_of, set_ticked, ticked
-from attnlab.ui.train.loss_panel import known_losses
 
 
 def open_run(run: LiveRun, library: Library, number: int) -> bool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import streamlit as st
 
 from attnlab.charts import HOVER, Drawing, PastCurve, loss_chart, loss_table, past_hue
@@ -12,10 +11,9 @@ from attnlab.live.live_run import LiveRun
 from attnlab.optimum import Best, ladder, optimum
 from attnlab.runs.past_runs import PastRun
 from attnlab.runs.snapshot import Snapshot
-from attnlab.training.experiment import Experiment
-from attnlab.ui.core.figures import figure
+from attnlab.ui.core.figures import figure, known_losses
+from attnlab.ui.core.page import LOSS_HEIGHT
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.core.page_theme import LOSS_HEIGHT
 from attnlab.ui.train.cursor import LOSS_CHART
 
 # A loss within this factor of the floor is near enough to stop.
@@ -72,19 +70,6 @@ def draw_target(run: LiveRun, snapshot: Snapshot) -> None:
         "predictions. A floor below 0.01 nats counts as 0.01 nats.",
     )
     run.stop_at(target_of(snapshot) if wanted else None)
-
-
-def known_losses(experiment: Experiment, rungs: Sequence[str]) -> dict[str, Best]:
-    """Return the predictors that do not depend on the run, by name."""
-    vocab = experiment.generator.vocabulary.size
-    known = {"uniform guess": Best(float(np.log(vocab)), 1 / vocab)}
-    for rung in figure(ladder, experiment.generator, experiment.length) or ():
-        if rung.name in rungs:
-            known[rung.name] = rung.best
-    best = figure(optimum, experiment.generator, experiment.length)
-    if best is not None:
-        known["floor"] = best.final
-    return {n if each.exact else f"{n} (estimated)": each for n, each in known.items()}
 
 
 def draw_axis_choice() -> bool:

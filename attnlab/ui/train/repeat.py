@@ -19,6 +19,7 @@ from attnlab.ui.core.jobs import forget_job, job_of, start_job
 from attnlab.ui.core.outside import draw_toast
 from attnlab.ui.core.server import limits
 from attnlab.ui.core.session import session
+from attnlab.ui.core.session_library import session_library
 from attnlab.ui.core.uncertainty import (
     OF_SEEDS,
     caution_text,
@@ -26,7 +27,6 @@ from attnlab.ui.core.uncertainty import (
     reached_text,
     unseen_text,
 )
-from attnlab.ui.library.session_library import session_library
 
 SEEDS = 5
 _WORK, _KNOWN = "repeat", "rows_over_seeds"

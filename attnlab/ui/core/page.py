@@ -1,9 +1,14 @@
-"""Heights, colours and type size of the charts on a page.
+"""Where the pages are, and the height, colours and type size of their charts.
 
 Charts take the theme's colours at the next rerun: Streamlit runs no script when the theme changes.
 """
 
+from pathlib import Path
+
 import streamlit as st
+
+PAGES = Path(__file__).parents[3] / "pages"
+TRAIN_PAGE, INSPECT_PAGE = PAGES / "train.py", PAGES / "inspect.py"
 
 CHART_HEIGHT = 350
 # With these heights the Train page fits a screen of 1280 × 720, with cells of 24 pixels for three

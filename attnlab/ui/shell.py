@@ -15,13 +15,12 @@ from attnlab.ui.controls.link_bar import complete_address, draw_lesson, follow_a
 from attnlab.ui.core.figures import begin_figures, end_figures
 from attnlab.ui.core.fragments import delivered
 from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.page import INSPECT_PAGE, PAGES, TRAIN_PAGE, draw_type_switch
 from attnlab.ui.core.page_charts import draw_export, forget_charts
-from attnlab.ui.core.page_theme import draw_type_switch
 from attnlab.ui.core.server import environment_problem
 from attnlab.ui.core.session import session, watch_session
 from attnlab.ui.sequence_to_sequence import hands
 
-_PAGES = Path(__file__).parents[3] / "pages"
 _STYLE = Path(__file__).with_name("style.css")
 # Per script thread: an older one of the same session may still be ending.
 _IN_SHELL = ContextVar("in_shell", default=False)
@@ -29,7 +28,6 @@ _IN_SHELL = ContextVar("in_shell", default=False)
 # In pixels; closed at first on a phone. The charts need the rest.
 _SIDEBAR_WIDTH = 256
 
-TRAIN_PAGE, INSPECT_PAGE = _PAGES / "train.py", _PAGES / "inspect.py"
 # How each page handles its own parameters of the address, by path.
 _OF_ADDRESS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -116,43 +114,43 @@ def _navigation():
     laboratory = [
         st.Page(TRAIN_PAGE, title="Train", icon=":material/model_training:", default=True),
         st.Page(INSPECT_PAGE, title="Inspect", icon=":material/search:"),
-        st.Page(_PAGES / "generators.py", title="Generators", icon=":material/casino:"),
+        st.Page(PAGES / "generators.py", title="Generators", icon=":material/casino:"),
         st.Page(
-            _PAGES / "sequence_to_sequence.py",
+            PAGES / "sequence_to_sequence.py",
             title="Sequence to sequence",
             icon=":material/playing_cards:",
         ),
-        st.Page(_PAGES / "compare.py", title="Compare", icon=":material/compare:"),
-        st.Page(_PAGES / "library.py", title="Library", icon=":material/inventory_2:"),
+        st.Page(PAGES / "compare.py", title="Compare", icon=":material/compare:"),
+        st.Page(PAGES / "library.py", title="Library", icon=":material/inventory_2:"),
     ]
     lessons = [
-        st.Page(_PAGES / "step_by_step.py", title="Step by step", icon=":material/steps:"),
+        st.Page(PAGES / "step_by_step.py", title="Step by step", icon=":material/steps:"),
         st.Page(
-            _PAGES / "positional_encodings.py",
+            PAGES / "positional_encodings.py",
             title="Positional encodings",
             icon=":material/waves:",
         ),
-        st.Page(_PAGES / "softmax_scaling.py", title="Softmax scaling", icon=":material/tune:"),
+        st.Page(PAGES / "softmax_scaling.py", title="Softmax scaling", icon=":material/tune:"),
         st.Page(
-            _PAGES / "kernel_regression.py",
+            PAGES / "kernel_regression.py",
             title="Kernel regression",
             icon=":material/show_chart:",
         ),
         st.Page(
-            _PAGES / "the_bottleneck.py",
+            PAGES / "the_bottleneck.py",
             title="The bottleneck",
             icon=":material/filter_alt:",
         ),
         st.Page(
-            _PAGES / "what_attention_costs.py",
+            PAGES / "what_attention_costs.py",
             title="What attention costs",
             icon=":material/timer:",
         ),
-        st.Page(_PAGES / "words.py", title="Glossary", icon=":material/menu_book:"),
+        st.Page(PAGES / "words.py", title="Glossary", icon=":material/menu_book:"),
     ]
     results = [
         st.Page(
-            _PAGES / "a_published_question.py",
+            PAGES / "a_published_question.py",
             title="A published question",
             icon=":material/help_center:",
         ),
