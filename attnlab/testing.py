@@ -13,11 +13,16 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from attnlab.configuration.options import quoted
 from attnlab.configuration.records import from_record, to_record
-from attnlab.generators import AbstractGenerator, continue_sequence, log_predictives, sample
+from attnlab.generators import (
+    AbstractGenerator,
+    continue_sequence,
+    log_predictives,
+    sample,
+)
 from attnlab.models import AbstractModel, AbstractModelOptions, parameter_count, parameters_by_part
 
 _MOST_SEQUENCES = 60_000
@@ -42,7 +47,8 @@ def check_process(
 
     Predictions are distributions, do not see later tokens, are equal with and without compilation,
     and are -inf for impossible tokens. Sequences and continuations are sampled with these
-    frequencies. All vocab^length sequences are enumerated.
+    frequencies. Which tokens are asked depends only on the tokens before them, and all sequences
+    have equally many. All vocab^length sequences are enumerated.
 
     Args:
         process: A process whose options fit this length.
@@ -81,6 +87,9 @@ def check_process(
     _check_predictions(table, law)
     _check_compiled(process, table, law)
     _check_draws(process, law, draws, seed)
+    if process.asks_several():
+        asked = np.asarray(jax.vmap(process.asked)(jnp.asarray(sequences)))
+        _check_asked(asked.reshape(*law.shape, length), law)
 
 
 def _require(holds: bool | np.bool_, message: str) -> None:
@@ -125,6 +134,22 @@ def _check_sees_the_past_alone(table: np.ndarray, law: np.ndarray) -> None:
             rows, np.broadcast_to(same_past, rows.shape),
             err_msg=f"the prediction of token {t} depends on that token or later ones",
         )  # fmt: skip
+
+
+def _check_asked(asked: Bool[np.ndarray, "..."], law: np.ndarray) -> None:
+    possible = law > 0
+    for t in range(law.ndim):
+        same_past = (slice(None),) * t
+        before, after = asked[..., t], possible.any(axis=tuple(range(t, law.ndim)))
+        first = before[same_past + (0,) * (law.ndim - t)]
+        differs = (before != first.reshape(first.shape + (1,) * (law.ndim - t))) & possible
+        _require(
+            not (differs.any(axis=tuple(range(t, law.ndim))) & after).any(),
+            f"whether token {t} is asked depends on that token or later ones",
+        )
+    _require(not asked[possible, 0].any(), "the first token, which nothing predicts, is asked")
+    counts = asked[possible].sum(axis=-1)
+    _require(counts.min() == counts.max() > 0, "sequences differ in how many tokens are asked")
 
 
 def _check_predictions(table: np.ndarray, law: np.ndarray) -> None:

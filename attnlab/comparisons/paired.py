@@ -21,6 +21,7 @@ from attnlab.comparisons.intervals import (
 from attnlab.comparisons.records import differing_options
 from attnlab.comparisons.summary import Row, errors_of, figures_of
 from attnlab.configuration.options import OptionError
+from attnlab.generators import asked_count
 from attnlab.training.experiment import Experiment
 
 _FEWEST = 2
@@ -207,9 +208,9 @@ def _least_on_same_data(
     if figure in ("nll", "learned"):
         # Losses share the noise of their test, unless they differ only by rounding.
         return 0.0 if differences.std(ddof=1) > _ROUNDING else math.inf
-    given, size = experiment.generator.given(), experiment.training.test_size
-    if figure == "accuracy" and given:
-        size *= experiment.length + 1 - given
+    generator, size = experiment.generator, experiment.training.test_size
+    if figure == "accuracy":
+        size *= asked_count(generator, experiment.length)
     return float(least_spread_of_shares(differences, size))
 
 

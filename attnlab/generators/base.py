@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
-from attnlab.configuration.numerics import fixed_numerics
+from attnlab.configuration.numerics import fixed_numerics, key_of
 from attnlab.configuration.options import Finding, Options
 from attnlab.generators.vocabulary import Outline, RuleTable, Vocabulary
 
@@ -75,6 +75,23 @@ class AbstractGenerator(Options, abc.ABC):
     def given(self) -> int:
         """Return the length of the prompt: leading tokens that are given, not predicted."""
         return 0
+
+    def asked(self, tokens: Int[Array, " positions"]) -> Bool[Array, " positions"] | None:
+        """Return which tokens of a sequence count in loss, test and floor.
+
+        By default those after the prompt. None, without a prompt: the final token is tested, and
+        the option `loss` decides what is trained.
+
+        Whether a token counts must depend only on the tokens before it. The first token never
+        counts, and all sequences of one length have equally many that do. For use inside compiled
+        programs.
+        """
+        given = self.given()
+        return jnp.arange(tokens.size) >= given if given else None
+
+    def asks_several(self) -> bool:
+        """Return whether the process says which tokens count, by a prompt or by `asked`."""
+        return self.given() > 0 or type(self).asked is not AbstractGenerator.asked
 
     def sources(self) -> int | None:
         """Return the number of different prompts, all equally likely; None without prompts.
@@ -152,6 +169,36 @@ def continue_sequence(
 
 
 @fixed_numerics()
+def asked_of(
+    generator: AbstractGenerator, sequences: Int[Array | np.ndarray, "size positions"]
+) -> Bool[Array, "size positions"] | None:
+    """Return which tokens of each sequence count; None if only the final ones are tested.
+
+    Raises:
+        ValueError: If sequences differ in how many tokens count, or none does.
+
+    """
+    if not generator.asks_several():
+        return None
+    asked = _asked(generator, jnp.asarray(sequences))
+    counts = np.unique(np.asarray(asked.sum(axis=1)))
+    if counts.size > 1 or not counts.all():
+        raise ValueError(
+            f"`asked` of '{generator.name}' names {counts[0]} to {counts[-1]} tokens a sequence. "
+            "Name the same number of tokens in every sequence, at least one."
+        )
+    return asked
+
+
+def asked_count(generator: AbstractGenerator, length: int) -> int:
+    """Return how many tokens count in a sequence of `length` visible ones."""
+    if not generator.asks_several():
+        return 1
+    some = sample(generator, key=key_of(0), size=1, length=length + 1)
+    return int(asked_of(generator, some).sum())
+
+
+@fixed_numerics()
 def log_predictives(
     generator: AbstractGenerator, tokens: Int[Array, " length"]
 ) -> Float[Array, "length vocab"]:
@@ -173,6 +220,11 @@ def beliefs(generator: AbstractGenerator, tokens: Int[Array, " length"]) -> PyTr
 
     """
     return _beliefs(generator, generator.start(), jnp.asarray(tokens))
+
+
+@partial(jax.jit, static_argnames="generator")
+def _asked(generator, sequences):
+    return jax.vmap(generator.asked)(sequences)
 
 
 # The start belief may contain large tables. As an argument it stays one buffer; as a constant it

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.generators import AbstractTask
+from attnlab.generators import AbstractTask, asked_of
 from attnlab.generators.interruption import check_in
 from attnlab.models import AbstractModel, AttentionMap, Edit, TrueAlignment, edited
 from attnlab.models.inside import heads_of, in_proportion, mean_trace, removed, uniform
@@ -97,14 +97,17 @@ def effect_of(
     test: Int[np.ndarray, "size positions"],
     readout: str,
     given: int = 0,
+    asked: Bool[Array | np.ndarray, "size positions"] | None = None,
 ) -> Effect:
     """Return the effect of all edits together on the final token of the test sequences.
 
-    If the first `given` tokens are a prompt, as in a task, on all tokens after them.
+    If tokens are `asked`, or all but the first `given` ones, their mean counts instead.
     """
+    if given:
+        asked = np.broadcast_to(np.arange(test.shape[1]) >= given, test.shape)
     sequences = jnp.asarray(test)
-    before = outcomes(model, sequences, readout=readout, given=given)
-    after = outcomes(edited(model, *edits), sequences, readout=readout, given=given)
+    before = outcomes(model, sequences, readout=readout, asked=asked)
+    after = outcomes(edited(model, *edits), sequences, readout=readout, asked=asked)
     return _effect(before, after)
 
 
@@ -116,22 +119,23 @@ def ablations(
     *,
     earlier: AbstractModel | None = None,
     task: AbstractTask | None = None,
+    asked: Bool[Array | np.ndarray, "size positions"] | None = None,
 ) -> Iterator[tuple[Ablation, ...]]:
     """Apply each of `REPLACEMENTS` to every head in turn; yield the results so far after each.
 
     `truth` is the true dependence by query and key, such as `Dependence.replacement`; the mean
     pattern is over test sequences. `earlier` is the model at an earlier training step, whose mean
-    patterns are the frozen ones; without it there are none. With a `task`, all tokens of its target
-    are tested, and its true alignment, which differs for every sequence, replaces the `truth` for
-    heads that `can_align`.
+    patterns are the frozen ones; without it there are none. `asked` are the tokens that count
+    instead of the final ones. With a `task` they are those of its target, and its true alignment,
+    which differs for every sequence, replaces the `truth` for heads that `can_align`.
     """
     if task is None and truth is None:
         raise ValueError("`truth` is None, and there is no `task`. Give one of them.")
     trace = mean_trace(model, test[:_SEQUENCES, :-1])
     before_it = None if earlier is None else mean_trace(earlier, test[:_SEQUENCES, :-1])
     sequences, found = jnp.asarray(test), []
-    given = 0 if task is None else task.given()
-    before = outcomes(model, sequences, readout=readout, given=given)
+    asked = asked if task is None else asked_of(task, test)
+    before = outcomes(model, sequences, readout=readout, asked=asked)
     for place, head in heads_of(trace):
         attention = trace.attention[place]
         mask = jnp.asarray(attention.mask)
@@ -154,7 +158,7 @@ def ablations(
                 pattern if callable(pattern) else jnp.asarray(pattern, jnp.float32),
                 attention.kind,
             )
-            after = outcomes(edited(model, edit), sequences, readout=readout, given=given)
+            after = outcomes(edited(model, edit), sequences, readout=readout, asked=asked)
             effect = _effect(before, after)
             found.append(Ablation(attention.layer, head, name, effect, attention.kind))
             yield tuple(found)

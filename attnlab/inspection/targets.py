@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.generators import AbstractGenerator, AbstractTask, is_source, true_dependence
+from attnlab.generators import AbstractGenerator, AbstractTask, asked_of, is_source, true_dependence
 from attnlab.inspection.decoding import write_target
 from attnlab.models import AbstractModel
 from attnlab.training.evaluation import EvaluationByPosition, evaluate_by_position
@@ -98,7 +98,9 @@ def check_targets(
     return TargetTest(
         exact_match=float(share),
         exact_match_stderr=float(np.sqrt(safe * (1 - safe) / size)),
-        tokens=evaluate_by_position(model, as_examples(jnp.asarray(sequences), given=task.given())),
+        tokens=evaluate_by_position(
+            model, as_examples(jnp.asarray(sequences), asked_of(task, sequences))
+        ),
     )
 
 

@@ -14,6 +14,7 @@ from attnlab.optimum.levels import TooManyBeliefsError, levels
 from attnlab.optimum.sequences import (
     SAMPLES,
     mean_and_error,
+    over_asked,
     predictives,
     sampled_sequences,
     weighted_sequences,
@@ -138,8 +139,8 @@ def ladder(generator: AbstractGenerator, length: int, most: int | None = None) -
     multinomial logistic predictor with the lowest expected loss on all visible tokens. `optimal`:
     p(final | all visible tokens). Exact with at most `most` beliefs, by default 3^12; otherwise
     from a sample, with standard errors, and without orders that have more contexts than a sample
-    can fill. For a task, in which all target tokens are predicted, `unigram` is their common,
-    uniform distribution, and the only other baseline is `optimal`.
+    can fill. If the process says which tokens count, `unigram` is their common distribution, and
+    the only other baseline is `optimal`.
     """
     generator = generator.at_length(length)
     vocab = generator.vocabulary.size
@@ -147,6 +148,9 @@ def ladder(generator: AbstractGenerator, length: int, most: int | None = None) -
     if generator.next_laws() is not None:
         best = optimum(generator, length, most).final
         return (*rungs, Rung("unigram", rungs[0].best), Rung("optimal", best))
+    if generator.asks_several():
+        unigram = Rung("unigram", _unigram_of_asked(generator, length))
+        return (*rungs, unigram, Rung("optimal", optimum(generator, length, most).final))
     recent = min(_MOST_RECENT, length)
     try:
         known = _exact_rungs(generator, length, recent, most)
@@ -157,6 +161,17 @@ def ladder(generator: AbstractGenerator, length: int, most: int | None = None) -
     rungs.append(Rung("linear", best_linear(generator, length)))
     rungs.append(Rung("optimal", optimum(generator, length, most).final))
     return tuple(rungs)
+
+
+def _unigram_of_asked(generator: AbstractGenerator, length: int) -> Best:
+    """Return the best prediction of the asked tokens without any context."""
+    sequences = weighted_sequences(generator, length, sampled=SAMPLES)
+    possible = sequences.weight > 0
+    asked = over_asked(generator, sequences.tokens[possible], sequences.probs[possible])
+    group = np.zeros(len(asked), int)
+    if not sequences.exact:
+        return best_from_sampled_groups(group, asked)
+    return best_from_groups(group, asked, sequences.weight[possible])
 
 
 def _exact_rungs(

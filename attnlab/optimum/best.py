@@ -13,7 +13,9 @@ from attnlab.configuration.options import quoted
 from attnlab.generators import AbstractGenerator, log_predictives
 from attnlab.optimum.levels import TooManyBeliefsError, levels
 from attnlab.optimum.sequences import (
+    SAMPLES,
     mean_and_error,
+    over_asked,
     predictives,
     sampled_sequences,
     weighted_sequences,
@@ -44,10 +46,12 @@ class Best:
 class Optimum:
     """`by_position[t]` is the best prediction of the token at position t from the t before it.
 
-    The last one, `final`, is that of the token after all visible ones.
+    `asked` is the best prediction of the tokens that count, if the process says which these are.
+    None if it does not, and for a task, whose target tokens are equally hard.
     """
 
     by_position: tuple[Best, ...]
+    asked: Best | None = None
 
     @property
     def per_day(self) -> tuple[Best, ...]:
@@ -56,13 +60,16 @@ class Optimum:
 
     @property
     def final(self) -> Best:
-        """The best prediction of the token after the visible ones: floor and ceiling of a run."""
-        return self.by_position[-1]
+        """Floor and ceiling of a run: the best prediction of what is tested.
+
+        That is the token after the visible ones, or the mean over the `asked` ones.
+        """
+        return self.by_position[-1] if self.asked is None else self.asked
 
     @property
     def exact(self) -> bool:
         """Whether all numbers are enumerated."""
-        return all(best.exact for best in self.by_position)
+        return self.final.exact and all(best.exact for best in self.by_position)
 
 
 # A pure function of a frozen value and a number, needed at every rerun of a page.
@@ -74,16 +81,18 @@ def optimum(generator: AbstractGenerator, length: int, most: int | None = None) 
     floor = E[H(p(· | past))], ceiling = E[max p(· | past)], where p is the exact prediction from
     the visible tokens. Exact by enumerating beliefs. With more than `most` of them, by default
     3^12, estimated from sampled sequences, with standard errors. For a task, whose target tokens
-    are equally hard, exact at any size; the final one then represents all target tokens.
+    are equally hard, exact at any size.
     """
     generator = generator.at_length(length)
     if (laws := generator.next_laws()) is not None:
         return Optimum(tuple(_exact(np.ones(1), law[None]) for law in laws))
+    asked = _at_asked(generator, length) if generator.asks_several() else None
     try:
         found = levels(generator, length, most=most)
-        return Optimum(tuple(_exact(level.probability, level.next_probs) for level in found))
+        by_position = tuple(_exact(level.probability, level.next_probs) for level in found)
     except TooManyBeliefsError:
-        return _sampled(generator, length)
+        by_position = _sampled(generator, length)
+    return Optimum(by_position, asked)
 
 
 def _exact(
@@ -95,14 +104,27 @@ def _exact(
     )
 
 
-def _sampled(generator: AbstractGenerator, length: int) -> Optimum:
+def _at_asked(generator: AbstractGenerator, length: int) -> Best:
+    """Return the best prediction of the asked tokens, over all sequences or a sample."""
+    sequences = weighted_sequences(generator, length, sampled=SAMPLES)
+    possible = sequences.weight > 0
+    tokens, weight, probs = (part[possible] for part in sequences[:3])
+    losses = over_asked(generator, tokens, entropy(probs))
+    shares = over_asked(generator, tokens, probs.max(axis=2))
+    if sequences.exact:
+        return Best(float(weight @ losses), float(weight @ shares))
+    (nll, nll_stderr), (accuracy, accuracy_stderr) = map(mean_and_error, (losses, shares))
+    return Best(nll, accuracy, nll_stderr, accuracy_stderr)
+
+
+def _sampled(generator: AbstractGenerator, length: int) -> tuple[Best, ...]:
     found = []
     # The entropy of each prediction varies less than the surprise of one sampled token.
     for probs in predictives(generator, sampled_sequences(generator, length)).swapaxes(0, 1):
         nll, nll_stderr = mean_and_error(entropy(probs))
         accuracy, accuracy_stderr = mean_and_error(probs.max(axis=1))
         found.append(Best(nll, accuracy, nll_stderr, accuracy_stderr))
-    return Optimum(tuple(found))
+    return tuple(found)
 
 
 def entropy(probs: Float[np.ndarray, "*many vocab"]) -> Float[np.ndarray, "*many"]:

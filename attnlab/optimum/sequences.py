@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
-from attnlab.generators import AbstractGenerator, predictions_from, sample
+from attnlab.generators import AbstractGenerator, asked_of, predictions_from, sample
 from attnlab.optimum.levels import advance_beliefs, first_belief
 
 # The standard error of a loss is then a few thousandths of a nat.
@@ -65,7 +65,8 @@ class Weighted(NamedTuple):
     """Visible tokens of many sequences, their weights, and the prediction after each beginning.
 
     `probs[s, t]` is p(token t | the tokens before it in sequence s). Weights sum to 1: exact
-    probabilities if `exact`, otherwise one over the number of sampled sequences.
+    probabilities if `exact`, otherwise one over the number of sampled sequences. Rows after an
+    impossible token are NaN.
     """
 
     tokens: Int[np.ndarray, "sequences length"]
@@ -89,6 +90,18 @@ def weighted_sequences(generator: AbstractGenerator, length: int, *, sampled: in
         next_probs, beliefs = advance_beliefs(generator, beliefs)
         probs[:, seen] = np.repeat(next_probs, vocab ** (length - seen), axis=0)
     return Weighted(tokens, np.exp(log_weights(tokens, probs)[:, -1]), probs, exact=True)
+
+
+def over_asked(
+    generator: AbstractGenerator,
+    tokens: Int[np.ndarray, "sequences length"],
+    values: Float[np.ndarray, "sequences queries ..."],
+) -> Float[np.ndarray, "sequences ..."]:
+    """Return each possible sequence's mean of the values over queries whose next token is asked."""
+    # The token to predict is not looked at.
+    longer = np.concatenate([tokens, np.zeros_like(tokens[:, :1])], axis=1)
+    asked = np.asarray(asked_of(generator, longer))
+    return values[asked].reshape(len(tokens), -1, *values.shape[2:]).mean(axis=1)
 
 
 def log_weights(

@@ -46,7 +46,7 @@ def to_script(experiment: Experiment, changes: Sequence[Change] = ()) -> str:
         f"from {module} import {', '.join(sorted(names))}\n"
         for module, names in sorted(imports.items())
     ]
-    asked = ", given=setup.given" if experiment.generator.given() else ""
+    asked = ", asked=setup.asked" if experiment.generator.asks_several() else ""
     run = _RUN % ("experiment, setup" + ", changes=changes" * bool(changes), asked)
     return f"{_heading(experiment)}\n{''.join(lines)}\n{made}{run}"
 

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractGenerator, predictions_from
@@ -61,20 +61,23 @@ def evaluate(
     *,
     readout: str,
     given: int = 0,
+    asked: Bool[Array | np.ndarray, "size positions"] | None = None,
     exact: Float[np.ndarray, " size"] | None = None,
 ) -> Evaluation:
     """Return loss and accuracy of predicting the final token, at the readout, on test sequences.
 
-    If the first `given` tokens are a prompt, such as the source of a task, all later tokens count
-    instead, each predicted from those before it. The results are then means over tokens, and their
-    errors are over sequences. `exact` are the `exact_losses` of the sequences; with them there is
-    an `excess`.
+    If tokens are `asked`, as in `Setup.asked`, these count instead, each predicted from those
+    before it. The results are then means over tokens, and their errors are over sequences. `given`
+    is short for all tokens after the first `given` ones. `exact` are the `exact_losses` of the
+    sequences; with them there is an `excess`.
 
     The standard error of an accuracy p over n sequences is √(p(1-p)/n) with p moved half a sequence
     away from 0 and 1, so that it is never zero.
     """
-    nll, right = outcomes(model, sequences, readout=readout, given=given)
-    found = _mean_figures(nll, right) if given else _figures(nll, right)
+    if given:
+        asked = np.broadcast_to(np.arange(sequences.shape[1]) >= given, sequences.shape)
+    nll, right = outcomes(model, sequences, readout=readout, asked=asked)
+    found = _figures(nll, right) if asked is None else _mean_figures(nll, right)
     if exact is None:
         return found
     excess, stderr = _mean_and_error(nll - exact)
@@ -87,7 +90,7 @@ def exact_losses(
 ) -> Float[np.ndarray, " size"]:
     """Return the loss, in nats, that the exact predictions have on each sequence of a test.
 
-    It is -log p(final token | all before it); for a task the mean of that over its target.
+    It is -log p(final token | all before it), or the mean of that over the tokens that are asked.
     """
     losses = _exact_losses(generator, generator.start(), jnp.asarray(sequences))
     return np.asarray(losses, dtype=np.float64)
@@ -99,15 +102,17 @@ def outcomes(
     sequences: Int[Array, "size positions"],
     *,
     readout: str,
-    given: int = 0,
+    asked: Bool[Array | np.ndarray, "size positions"] | None = None,
 ) -> tuple[Float[np.ndarray, " size"], Float[np.ndarray, " size"]]:
     """Return each test sequence's loss, and 1.0 if its prediction was right, else 0.0.
 
-    With `given` tokens, the mean loss and the share of right predictions: see `evaluate`.
+    If tokens are `asked`, their mean loss and the share of right predictions; see `evaluate`.
     """
-    if given:
-        found = _tested(_test_all, model, as_examples(sequences, given=given))
-        return tuple(np.asarray(part, dtype=np.float64)[:, given - 1 :].mean(1) for part in found)
+    if asked is not None:
+        found = _tested(_test_all, model, as_examples(sequences, jnp.asarray(asked)))
+        counted = np.asarray(asked)[:, 1:]
+        each = (np.asarray(part, np.float64)[counted] for part in found)
+        return tuple(part.reshape(len(counted), -1).mean(axis=1) for part in each)
     found = _tested(_test, model, sequences, readout)
     nll, right = (np.asarray(part, dtype=np.float64) for part in found)
     return nll, right
@@ -182,12 +187,11 @@ def _tested(test, *arguments):
 
 
 def _exact_losses_of(generator, start, sequences):
-    given = generator.given()
-
     def one(tokens):
         log_probs = predictions_from(generator, start, tokens)
         of_token = jnp.take_along_axis(log_probs, tokens[:, None], axis=1)[:, 0]
-        return -(of_token[given:].mean() if given else of_token[-1])
+        asked = generator.asked(tokens)
+        return -(of_token[-1] if asked is None else of_token.mean(where=asked))
 
     return jax.lax.map(one, sequences, batch_size=_EVALUATION_BLOCK)
 

@@ -10,12 +10,12 @@ import equinox as eqx
 import jax
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
 from attnlab.configuration.options import OptionError, Options, option, options_of
 from attnlab.configuration.records import check_own_name, from_record, to_record
-from attnlab.generators import PROCESSES, TASKS, AbstractGenerator, Markov
+from attnlab.generators import PROCESSES, TASKS, AbstractGenerator, Markov, asked_of
 from attnlab.models import ALL_MODELS, AbstractModel, AbstractModelOptions, AttentionOptions
 from attnlab.models.base import readout_position
 from attnlab.training.evaluation import exact_losses
@@ -90,29 +90,27 @@ class Experiment(Options):
             value, choices = self.training.scheduled_sampling, ", ".join(map(repr, TASKS))
             remedy = f"Choose 0, or one of the processes {choices}"
             raise OptionError("scheduled_sampling", value, problem, remedy)
-        if has_prompt:
-            _check_writes(self.model)
+        if self.generator.asks_several():
+            _check_predicts_each(self.model)
         if self.generator.sources() is not None:
             _check_sources(self.generator, self.training)
 
     @property
     def read_position(self) -> int:
-        """The position, from 0, whose prediction is tested; in a task, the last one."""
-        readout = "last" if self.generator.given() else self.training.readout
+        """The position, from 0, whose prediction is tested; the last one if several are."""
+        readout = "last" if self.generator.asks_several() else self.training.readout
         return readout_position(readout, self.length)
 
     @property
     def tests_more_than_trained(self) -> bool:
-        """Whether tokens outside the loss are tested: a task's, unless the loss is `next`."""
-        return self.generator.given() > 0 and self.training.loss != "next"
+        """Whether tokens outside the loss are tested."""
+        return self.generator.asks_several() and self.training.loss != "next"
 
 
-def _check_writes(model: AbstractModelOptions) -> None:
+def _check_predicts_each(model: AbstractModelOptions) -> None:
     if model.every_position and model.causal:
         return
-    problem = (
-        "a task is written one token at a time, but this mask shows the tokens to be predicted"
-    )
+    problem = "several tokens are tested, and it predicts only one, or sees the others"
     remedy = "Choose the mask 'causal'" if hasattr(model, "mask") else "Choose another model"
     raise OptionError("model", model.name, problem, remedy)
 
@@ -203,7 +201,7 @@ class Setup(NamedTuple):
     Sequences of `test` are visible tokens and the one to predict; `probes` are visible ones only, a
     small fixed set whose patterns are shown. `given` is the length of the prompt, which is not
     predicted. No two sequences of a task's data have the same source. `exact` are the
-    `exact_losses` of the test.
+    `exact_losses` of the test, and `asked` its tokens that count, None if only the final ones do.
     """
 
     state: TrainState
@@ -213,6 +211,7 @@ class Setup(NamedTuple):
     key: Key[Array, ""]
     given: int = 0
     exact: Float[np.ndarray, " test"] | None = None
+    asked: Bool[Array, "test positions"] | None = None
 
 
 @fixed_numerics()
@@ -227,6 +226,7 @@ def prepare(experiment: Experiment) -> Setup:
         key=jr.fold_in(_root(experiment), 2),
         given=generator.given(),
         exact=exact_losses(generator, test),
+        asked=asked_of(generator, test),
     )
 
 
@@ -353,6 +353,9 @@ def source_of(experiment: Experiment, sequences: Int[Array, "size positions"]) -
     generator, training = experiment.generator, experiment.training
     if training.data == "fresh":
         return FreshSource(generator, generator.start(), training.batch, experiment.length + 1)
+    given = generator.given()
+    # A mask that is known when the program is compiled makes it faster.
+    asked = None if given else asked_of(generator, sequences)
     if training.batch_mode == "full":
-        return FullSource(sequences, generator.given())
-    return MinibatchSource(sequences, training.batch, generator.given())
+        return FullSource(sequences, given, asked)
+    return MinibatchSource(sequences, training.batch, given, asked)

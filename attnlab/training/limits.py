@@ -187,8 +187,8 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
         *_about_process(experiment, best, most),
         *model.findings(loss=experiment.training.loss, length=length),
     ]
-    # A task is tested at all tokens of its target, wherever the readout is.
-    if not generator.given():
+    # Where several tokens are tested, the readout has no part in it.
+    if not generator.asks_several():
         findings += _about_overlap(experiment, best)
         findings += _about_sight(experiment, best, reachable)
     return Verdict(best, reachable, tuple(findings))
@@ -198,9 +198,9 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
 def reachable_by(experiment: Experiment) -> Best | None:
     """Return `Verdict.reachable`.
 
-    Unknown for a task: many of its tokens count, and a bound for one does not bound their mean.
+    Unknown if several tokens count: a bound for one does not bound their mean.
     """
-    if experiment.generator.given():
+    if experiment.generator.asks_several():
         return None
     return experiment.model.reachable(
         experiment.generator, experiment.length, experiment.read_position

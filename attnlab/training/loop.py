@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from attnlab.configuration.options import AttnlabError
+from attnlab.generators import asked_of
 from attnlab.models import AbstractModel
 from attnlab.training.changes import Change, after_change
 from attnlab.training.evaluation import Evaluation, evaluate
@@ -102,7 +103,8 @@ def divergence(experiment: Experiment, setup: Setup, state: TrainState, test: Ev
         return found.nll - 2 * found.nll_stderr > 2 * uniform
 
     def tested(model: AbstractModel, sequences: Int[Array, "size positions"]) -> Evaluation:
-        return evaluate(model, sequences, readout=training.readout, given=setup.given)
+        asked = asked_of(experiment.generator, sequences)
+        return evaluate(model, sequences, readout=training.readout, asked=asked)
 
     if not is_far(test) or test.nll <= tested(setup.state.model, setup.test).nll:
         return ""
@@ -211,7 +213,7 @@ def look_at(state: TrainState, setup: Setup, training: Training, plan: Schedule)
     """Evaluate a state. Weights may be finite and yet too large for that."""
     step = int(state.step)
     evaluation = evaluate(
-        state.model, setup.test, readout=training.readout, given=setup.given, exact=setup.exact
+        state.model, setup.test, readout=training.readout, asked=setup.asked, exact=setup.exact
     )
     return Look(step, evaluation, state.model, step in plan.tests, step in plan.checkpoints)
 

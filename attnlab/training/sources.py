@@ -68,12 +68,16 @@ class Example(NamedTuple):
     asked: Bool[Array, "*batch time"]
 
 
-def as_examples(tokens: Int[Array, "batch time"], *, given: int = 0) -> Example:
-    """Return a batch in which all tokens count except the first `given` ones."""
-    return Example(
-        tokens=tokens,
-        asked=jnp.broadcast_to(jnp.arange(tokens.shape[1]) >= given, tokens.shape),
-    )
+def as_examples(
+    tokens: Int[Array, "batch time"],
+    asked: Bool[Array, "batch time"] | None = None,
+    *,
+    given: int = 0,
+) -> Example:
+    """Return a batch in which the `asked` tokens count; by default all after the `given` ones."""
+    if asked is None:
+        asked = jnp.broadcast_to(jnp.arange(tokens.shape[1]) >= given, tokens.shape)
+    return Example(tokens, asked)
 
 
 class AbstractSource(eqx.Module):
@@ -89,28 +93,31 @@ class AbstractSource(eqx.Module):
 
 
 class MinibatchSource(AbstractSource):
-    """Random rows of a fixed training set, with replacement."""
+    """Random rows of a fixed training set, with replacement; the rest as in `as_examples`."""
 
     sequences: Int[Array, "size positions"]
     batch: int = eqx.field(static=True)
     given: int = eqx.field(static=True, default=0)
+    asked: Bool[Array, "size positions"] | None = None
 
     def draw(self, key: Key[Array, ""]) -> Example:
         rows = jr.randint(key, (self.batch,), 0, self.sequences.shape[0])
-        return as_examples(self.sequences[rows], given=self.given)
+        asked = None if self.asked is None else self.asked[rows]
+        return as_examples(self.sequences[rows], asked, given=self.given)
 
     def with_batch(self, batch: int) -> "MinibatchSource":
         return dataclasses.replace(self, batch=batch)
 
 
 class FullSource(AbstractSource):
-    """The whole training set every step."""
+    """The whole training set every step; the rest as in `as_examples`."""
 
     sequences: Int[Array, "size positions"]
     given: int = eqx.field(static=True, default=0)
+    asked: Bool[Array, "size positions"] | None = None
 
     def draw(self, key: Key[Array, ""]) -> Example:
-        return as_examples(self.sequences, given=self.given)
+        return as_examples(self.sequences, self.asked, given=self.given)
 
     def with_batch(self, batch: int) -> "FullSource":
         return self
@@ -127,7 +134,8 @@ class FreshSource(AbstractSource):
     def draw(self, key: Key[Array, ""]) -> Example:
         draw = partial(self.generator.draw, self.start, length=self.length)
         tokens = jax.vmap(draw)(jr.split(key, self.batch)).tokens
-        return as_examples(tokens, given=self.generator.given())
+        asks = self.generator.asks_several()
+        return as_examples(tokens, jax.vmap(self.generator.asked)(tokens) if asks else None)
 
     def with_batch(self, batch: int) -> "FreshSource":
         return dataclasses.replace(self, batch=batch)

@@ -117,7 +117,7 @@ def test_a_batch_asks_for_everything_today():
     setup = prepare(SMALL)
     drawn = setup.source.draw(jr.key(0))
     assert bool(drawn.asked.all())
-    examples = as_examples(setup.test, given=1)
+    examples = as_examples(setup.test, jnp.broadcast_to(jnp.arange(5) >= 1, setup.test.shape))
     found = evaluate_by_position(setup.state.model, examples)
     np.testing.assert_array_equal(found.positions, [1, 2, 3, 4])
 

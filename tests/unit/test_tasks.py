@@ -304,8 +304,8 @@ def test_the_command_line_trains_on_a_task(capsys):
 def test_a_script_tests_every_target_token():
     script = to_script(Experiment(generator=Cards(hand=3), model=EncoderDecoderOptions()))
     assert "evaluate(state.model, setup.test, " in script
-    assert "readout=experiment.training.readout, given=setup.given)" in script
+    assert "readout=experiment.training.readout, asked=setup.asked)" in script
     names = {}
     exec(script.split("setup = ")[0], names)
     assert names["experiment"].generator == Cards(hand=3)
-    assert "given" not in to_script(Experiment())
+    assert "asked" not in to_script(Experiment())

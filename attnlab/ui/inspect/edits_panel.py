@@ -9,6 +9,7 @@ import streamlit as st
 
 from attnlab.charts import overview_chart, overview_table
 from attnlab.configuration.number_text import show_measured
+from attnlab.generators import asked_of
 from attnlab.inspection import Ablation, Effect, ablations, can_align, removals, replacements
 from attnlab.live.jobs import JobState
 from attnlab.models import AbstractModel, Trace
@@ -147,6 +148,7 @@ def draw_edits(
                 experiment.training.readout,
                 earlier=frozen,
                 task=task,
+                asked=asked_of(experiment.generator, test),
             )
             draw_job_buttons(
                 _WORK,
@@ -158,6 +160,7 @@ def draw_edits(
         ways = replacements(has_earlier=frozen is not None, is_task=task is not None)
         trace = mean_patterns(model, test[:_SEQUENCES, :-1])
         shown = {"trace": trace, "ways": ways, "size": len(test), "is_task": task is not None}
+        shown["asked"] = ", all tokens that count" * experiment.generator.asks_several()
         count = len(heads_of(trace)) * len(ways)
         if task is not None:
             count -= sum(not can_align(trace.attention[place]) for place, _ in heads_of(trace))
@@ -170,7 +173,13 @@ def draw_edits(
 
 
 def _draw(
-    state: JobState | None, *, trace: Trace, ways: Sequence[str], size: int, is_task: bool
+    state: JobState | None,
+    *,
+    trace: Trace,
+    ways: Sequence[str],
+    size: int,
+    is_task: bool,
+    asked: str,
 ) -> None:
     found: tuple[Ablation, ...] = (state and state.latest) or ()
     draw_heads(trace, removals_of_all(found), of=min(size, _SEQUENCES))
@@ -183,7 +192,7 @@ def _draw(
     word = "token" if is_task else "day"
     st.caption(
         "How to read it: after minus before, ± one standard error of the difference over "
-        f"{size:,} test sequences{', all target tokens' if is_task else ''}. “unchanged”: equal "
+        f"{size:,} test sequences{asked}. “unchanged”: equal "
         "for every sequence. The head whose removal costs most comes first. **Removed**: its "
         f"output is 0. **Uniform**: equal attention to every unmasked {word}. **Mean**: its mean "
         f"pattern over test sequences. No change means that the head looks at fixed {word}s, or "

@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.configuration.options import OptionError
+from attnlab.generators import asked_count
 from attnlab.inspection import in_words, what_happened
 from attnlab.live.live_run import LiveRun
 from attnlab.models import Trace
@@ -211,7 +212,7 @@ def _happened(
     if rungs is None or informative is None:
         return ""
     tests = [test for test in seen.history.tests if test[0] < moment.step]
-    training, given = experiment.training, experiment.generator.given()
+    training = experiment.training
     trace = mean or mean_trace(moment.model, seen.probes)
     happened = what_happened(
         [*tests, (moment.step, moment.evaluation)],
@@ -220,7 +221,7 @@ def _happened(
         informative=informative,
         row=_row(trace, experiment),
         layer=trace.attention[-1].layer + 1 if len(trace.attention) > 1 else None,
-        tokens=training.test_size * (experiment.length + 1 - given if given else 1),
+        tokens=training.test_size * asked_count(experiment.generator, experiment.length),
         losses=seen.history.losses,
         last_step=training.steps,
     )
@@ -236,7 +237,7 @@ def _happened(
 
 def _row(trace: Trace, experiment: Experiment) -> np.ndarray | None:
     """Return the row of the predicting query by last-layer head, None if several rows predict."""
-    if not trace.attention or experiment.generator.given():
+    if not trace.attention or experiment.generator.asks_several():
         return None
     return trace.attention[-1].pattern[:, experiment.read_position]
 

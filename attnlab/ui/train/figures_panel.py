@@ -63,6 +63,9 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
     # A run that a script saved may have no evaluation at step 0.
     training, first = experiment.training, dict(snapshot.history.tests).get(0)
     vocab = experiment.generator.vocabulary.size
+    asked = f"{training.test_size:,} test sequences"
+    if experiment.generator.asks_several():
+        asked = f"the tokens that count in {asked},"
     best = figure(optimum, experiment.generator, experiment.length)
     rungs = figure(ladder, experiment.generator, experiment.length)
     with st.container(horizontal=True, gap="medium", key="figures"):
@@ -71,8 +74,8 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             show_measured(test.accuracy, test.accuracy_stderr),
             width="content",
             help=(
-                f"Share of {training.test_size:,} test sequences whose next token is the one the "
-                f"model finds most probable; {OVER_TEST_SEQUENCES}."
+                f"Share of {asked} whose next token is the one the model finds most probable; "
+                f"{OVER_TEST_SEQUENCES}."
             ),
         )
         if best is not None:

@@ -85,9 +85,9 @@ class Shown(NamedTuple):
     @property
     def framed(self) -> str:
         """What the framed row does, to complete “The framed row …”."""
-        given = self.snapshot.experiment.generator.given()
-        if not given:
-            return "makes the prediction"
+        process = self.snapshot.experiment.generator
+        if not (given := process.given()):
+            return f"makes the {'last ' if process.asks_several() else ''}prediction"
         return f"predicts the last target token; each row from {self.word} {given} on predicts one"
 
     @property
