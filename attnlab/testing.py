@@ -23,7 +23,14 @@ from attnlab.generators import (
     log_predictives,
     sample,
 )
-from attnlab.models import AbstractModel, AbstractModelOptions, parameter_count, parameters_by_part
+from attnlab.models import (
+    AbstractModel,
+    AbstractModelOptions,
+    Edit,
+    edited,
+    parameter_count,
+    parameters_by_part,
+)
 
 _MOST_SEQUENCES = 60_000
 # A correct sampler exceeds it in one of several thousand cells for about one key in a hundred.
@@ -220,7 +227,9 @@ def check_model(
 
     Logits at some queries equal those rows of all logits. Rows of patterns sum to 1 within their
     mask. A prediction has a gradient to the tokens that it `sees` and to no others. Batching or
-    compiling changes nothing. Parameter formulas count the parameters.
+    compiling changes nothing. Parameter formulas count the parameters. Activations of the `sites`
+    can be captured at every position and edited: replaced by themselves they change nothing;
+    replaced by those of another sequence they change the logits, and at the last site give its.
 
     Args:
         options: A small member of the family.
@@ -259,6 +268,9 @@ def check_model(
         )
         _require((pattern[:, ~mask] == 0).all(), "a pattern has shares outside of its mask")
     _check_batch(model, tokens, queries, logits)
+    _require(not trace.residual, "a trace keeps activations that no `capture` asked for")
+    if model.sites:
+        _check_sites(model, options, tokens, some, logits[some - queries[0]])
     if not options.reads_source:
         _check_sight(model, options, tokens, queries)
     _check_parameters(model, options, vocab=vocab, length=length, build=build)
@@ -287,6 +299,48 @@ def _check_batch(
     with jax.disable_jit():
         plain = model(tokens, queries)[0]
     np.testing.assert_allclose(plain, logits, atol=1e-5, err_msg="compiled, it gives other logits")
+
+
+def _check_sites(
+    model: AbstractModel,
+    options: AbstractModelOptions,
+    tokens: Array,
+    queries: Array,
+    logits: Float[Array, "query vocab"],
+) -> None:
+    sites = model.sites
+    _require(len(set(sites)) == len(sites), "two sites have the same name")
+
+    @eqx.filter_jit
+    def read(model, tokens, *edits):
+        logits, trace = edited(model, *edits)(tokens, queries, capture=sites)
+        return logits, trace.residual
+
+    def read_with(values, site):
+        # All sites have an edit, so that all programs are one; only one of them replaces anything.
+        edits = (Edit(site=each, value=value, where=jnp.full(len(value), each == site))
+                 for each, value in values.items())  # fmt: skip
+        return read(model, tokens, *edits)
+
+    captured_logits, own = read(model, tokens)
+    np.testing.assert_allclose(captured_logits, logits, atol=1e-5, err_msg="`capture` changes them")
+    other_logits, others = read(model, (tokens + 1) % model.vocab)
+    for site in sites:
+        _require(site in own, f"the site {quoted(site)} is not captured")
+        rows = own[site].shape[0]
+        _require(rows == tokens.size or options.reads_source, f"{quoted(site)} has {rows} rows")
+        same, _ = read_with(own, site)
+        np.testing.assert_allclose(
+            same, logits, atol=1e-5, err_msg=f"{quoted(site)} in its own place changes the logits"
+        )
+        changed, kept = read_with(others, site)
+        np.testing.assert_array_equal(
+            kept[site], others[site], err_msg=f"{quoted(site)} is captured without its edit"
+        )
+        _require(bool((changed != same).any()), f"an edit at {quoted(site)} changes no logits")
+    np.testing.assert_allclose(
+        changed, other_logits, atol=1e-5, err_msg="the last site does not decide the logits"
+    )
 
 
 def _check_sight(

@@ -20,7 +20,7 @@ from attnlab.models.conv import Conv, ConvOptions
 from attnlab.models.encoder_decoder import EncoderDecoderOptions
 from attnlab.models.encoder_decoder_model import EncoderDecoder
 from attnlab.models.feedforward import MLP, Linear, LinearOptions, MLPOptions
-from attnlab.models.inside import Edit, TrueAlignment, edited
+from attnlab.models.inside import TrueAlignment, edited
 from attnlab.models.recurrent import GRU, LSTM, RNN, GRUOptions, LSTMOptions, RNNOptions
 from attnlab.models.recurrent_seq2seq import (
     EncodedRNN,
@@ -28,6 +28,7 @@ from attnlab.models.recurrent_seq2seq import (
     RNNBottleneckOptions,
 )
 from attnlab.models.seq2seq import AbstractSourceModel, alignment_of
+from attnlab.models.sites import Edit
 from attnlab.models.ssm import SSM, SSMOptions
 from attnlab.models.transformer import Transformer, TransformerOptions
 

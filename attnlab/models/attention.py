@@ -20,7 +20,6 @@ from attnlab.models.base import (
     CellArithmetic,
     Trace,
 )
-from attnlab.models.inside import Edit, with_edits
 from attnlab.models.parts import (
     INITIALISATION_HELP,
     INITIALISATIONS,
@@ -32,11 +31,14 @@ from attnlab.models.parts import (
     embedding_of,
     initial_projection,
     positions_in_words,
+    project,
+    project_side_by_side,
     project_tokens,
     seen_through,
     side_by_side,
     width_in_words,
 )
+from attnlab.models.sites import Activations, Edit, with_edits
 from attnlab.positions import POSITIONS, AbstractPosition, Learned, position_table
 
 
@@ -165,13 +167,24 @@ class Attention(AbstractModel):
         queries: Int[Array, " query"],
         *,
         edits: Sequence[Edit] = (),
+        capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        parts = self.parts(one_hot, queries)
+        inner, rows = Activations(edits, capture), None
+        if inner.are_asked:
+            embedding = self.embedding()
+            rows = inner.at("embedding", one_hot @ embedding.tokens + embedding.positions)
+        parts = self.parts(one_hot, queries, rows)
         logits, pattern = parts.attended(self.options.score)
-        if edits:
-            pattern = with_edits(pattern[None], edits, layer=0, queries=queries)[0]
+        if inner.patterns():
+            pattern = with_edits(pattern[None], inner.patterns(), layer=0, queries=queries)[0]
             logits = pattern @ parts.value
-        return logits, Trace((AttentionMap(pattern[None], parts.mask, layer=0),))
+        maps = (AttentionMap(pattern[None], parts.mask, layer=0),)
+        return logits, Trace(maps, residual=inner.kept)
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        # What follows the attention are the logits.
+        return ("embedding",)
 
     def cell(
         self,
@@ -187,13 +200,23 @@ class Attention(AbstractModel):
         return parts.cell(key, self.options.score)
 
     def parts(
-        self, one_hot: Float[Array, "length vocab"], queries: Int[Array, " query"]
+        self,
+        one_hot: Float[Array, "length vocab"],
+        queries: Int[Array, " query"],
+        rows: Float[Array, "length features"] | None = None,
     ) -> HeadParts:
-        """Return the arguments of `attend` for these one-hot tokens, at the positions `queries`."""
+        """Return the arguments of `attend` for these one-hot tokens, at the positions `queries`.
+
+        `rows`, if given, take the place of the embedded tokens.
+        """
         options, embedding = self.options, self.embedding()
-        asking = embedding._replace(positions=embedding.positions[queries])
-        (query,) = project_tokens((self.query,), asking, one_hot[queries])
-        key, value = project_tokens((self.key, self.value), embedding, one_hot)
+        if rows is None:
+            asking = embedding._replace(positions=embedding.positions[queries])
+            (query,) = project_tokens((self.query,), asking, one_hot[queries])
+            key, value = project_tokens((self.key, self.value), embedding, one_hot)
+        else:
+            query = project(self.query, rows[queries])
+            key, value = project_side_by_side((self.key, self.value), rows)
         return HeadParts.of(
             query,
             key,
@@ -240,10 +263,8 @@ class PaddedHead(Attention):
 
     factor: Float[Array, ""]
 
-    def parts(
-        self, one_hot: Float[Array, "length vocab"], queries: Int[Array, " query"]
-    ) -> HeadParts:
-        return super().parts(one_hot, queries)._replace(scale=jax.lax.stop_gradient(self.factor))
+    def parts(self, *given: Array | None) -> HeadParts:
+        return super().parts(*given)._replace(scale=jax.lax.stop_gradient(self.factor))
 
 
 def padded(model: Attention, width: int, *, scale: str, gain: float) -> PaddedHead:

@@ -1,7 +1,7 @@
 """The interface of model families and models, and what models expose to the pages."""
 
 import abc
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
@@ -14,7 +14,7 @@ import numpy as np
 from jax.tree_util import GetAttrKey, KeyPath
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from attnlab.configuration.options import Finding, Options, options_of
+from attnlab.configuration.options import Finding, OptionError, Options, options_of, quoted
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Best
 from attnlab.optimum.best import best_when_told
@@ -40,16 +40,21 @@ class AttentionMap(eqx.Module):
 
 
 class Trace(eqx.Module):
-    """The inside of a model on one sequence, as far as the model has it.
+    """What a model computes on one sequence besides its logits; a family fills what it has.
 
-    `values` are other arrays by name: `WEIGHTS_BY_POSITION` (length × vocab × outcomes) of a model
-    with a weight for each; `HIDDEN_STATES` (length × width) of a model that reads one token at a
-    time; `TIME_SCALES` (width), in tokens, if each component of the state decays at its own rate;
-    `KERNELS` (layers × query × key) if each layer weighs by distance: rows sum to 1.
+    Args:
+        attention: A map for each layer and kind of heads.
+        values: Other arrays by name: `WEIGHTS_BY_POSITION` (length × vocab × outcomes) of a model
+            that is one weight for each; `HIDDEN_STATES` (length × width) of a recurrent model;
+            `TIME_SCALES` (width), in tokens, in which the components of a state fade; `KERNELS`
+            (layers × query × key), the weights by distance of each layer, whose rows sum to 1.
+        residual: Activations (length × width) by site: the sites that the call named in `capture`.
+
     """
 
     attention: tuple[AttentionMap, ...] = ()
     values: Mapping[str, Array | np.ndarray] = field(default_factory=dict)
+    residual: Mapping[str, Array | np.ndarray] = field(default_factory=dict)
 
 
 class CellArithmetic(NamedTuple):
@@ -77,8 +82,9 @@ class CellArithmetic(NamedTuple):
 class AbstractModel(eqx.Module):
     """A trainable map from the visible tokens to logits; all its arrays are parameters.
 
-    A model that `has_heads` has an argument `edits` of `read`, a tuple of `Edit`s of the kinds
-    `edited_kinds` (see `AttentionMap`).
+    If a model `has_heads`, its `read` also takes `edits`, a sequence of `Edit`s of patterns; their
+    kinds are among `edited_kinds`. If it has `sites`, its `read` also takes edits of these, and
+    `capture`, the names of the sites whose activations the trace keeps.
     """
 
     vocab: eqx.AbstractVar[int]
@@ -89,9 +95,42 @@ class AbstractModel(eqx.Module):
         self,
         tokens: Int[Array, " length"],
         queries: Int[Array, " query"],
+        *,
+        capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        """Return the logits at the positions `queries`, and the trace. Nothing else is computed."""
-        return self.read(jax.nn.one_hot(tokens, self.vocab), queries)
+        """Return the logits at the positions `queries`, and the trace. Nothing else is computed.
+
+        Args:
+            tokens: The visible tokens.
+            queries: Positions whose next token is predicted.
+            capture: Sites of `sites` whose activations, at every position, the trace keeps.
+
+        Raises:
+            OptionError: If the model has no such site.
+
+        """
+        for site in capture:
+            self.check_site(site)
+        more = {"capture": tuple(capture)} if capture else {}
+        return self.read(jax.nn.one_hot(tokens, self.vocab), queries, **more)
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """Names of the activations that can be captured or edited, in the order of computation.
+
+        The logits are a function of the last one alone. Names are "embedding"; after part k of the
+        stack, counted from 0, "attention.k", "cross.k", "mlp.k" or "conv.k"; "final" before the
+        unembedding; "state" of a recurrent model. Those of an encoder begin with "source.", and
+        have a row for each source token; those of its decoder have one for each target token.
+        """
+        return ()
+
+    def check_site(self, site: str) -> None:
+        """Raise `OptionError` if the model has no such site."""
+        if site not in self.sites:
+            known = ", ".join(quoted(name) for name in self.sites)
+            remedy = f"Choose one of {known}" if known else "Choose another model"
+            raise OptionError("site", site, "the model has no such site", remedy)
 
     @abc.abstractmethod
     def read(

@@ -1,7 +1,7 @@
 """`conv`: causal convolutions over the tokens; attention that looks by distance only."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import equinox as eqx
@@ -19,6 +19,7 @@ from attnlab.models.parts import (
     initial_projection,
     project,
 )
+from attnlab.models.sites import Activations, Edit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,13 +123,23 @@ class Conv(AbstractModel):
         self,
         one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
+        *,
+        edits: Sequence[Edit] = (),
+        capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        activation, rows = ACTIVATIONS[self.options.activation], one_hot @ self.tokens
-        for layer, stride in zip(self.layers, self.options.strides(), strict=True):
+        inner, activation = Activations(edits, capture), ACTIVATIONS[self.options.activation]
+        rows = inner.at("embedding", one_hot @ self.tokens)
+        strides = self.options.strides()
+        for number, (layer, stride) in enumerate(zip(self.layers, strides, strict=True)):
             taps = [_later(rows, tap * stride) for tap in range(self.options.kernel_size)]
             rows = rows + activation(project(layer, jnp.concatenate(taps, axis=1)))
+            rows = inner.at(f"conv.{number}", rows)
         values = {KERNELS: self._shares(len(one_hot))}
-        return project(self.unembedding, rows[queries]), Trace(values=values)
+        return project(self.unembedding, rows[queries]), Trace(values=values, residual=inner.kept)
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        return "embedding", *(f"conv.{number}" for number in range(len(self.layers)))
 
     def _shares(self, length: int) -> Float[Array, "layers query key"]:
         """Return each key's share of a layer's weights (Frobenius norm of Wⱼ), by query."""

@@ -12,7 +12,6 @@ from jaxtyping import Array, Float, Int, Key
 from attnlab.configuration.options import OptionError
 from attnlab.models.base import AttentionMap, CellArithmetic, Trace
 from attnlab.models.generation import Cache, after_layer, nothing_seen
-from attnlab.models.inside import Edit, with_edits
 from attnlab.models.parts import (
     Embedding,
     HeadParts,
@@ -30,6 +29,7 @@ from attnlab.models.seq2seq import (
     among_visible,
     place_of,
 )
+from attnlab.models.sites import Activations, At, Edit, sites_of_layers, unchanged, with_edits
 from attnlab.models.transformer_layer import KeysAndValues, TransformerLayer
 from attnlab.positions import position_table
 
@@ -61,11 +61,20 @@ class EncoderDecoder(AbstractSourceModel):
         source: Float[Array, "source vocab"],
         written: Float[Array, "written vocab"],
         edits: Sequence[Edit] = (),
+        capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "target vocab"], Trace]:
-        logits, asked = self._written(source, written, edits)
+        inner = Activations(edits, capture)
+        logits, asked = self._written(source, written, inner)
         maps = (AttentionMap(each.pattern, each.parts.mask[0], each.layer, each.kind)
                 for each in asked)  # fmt: skip
-        return logits, Trace(tuple(maps))
+        return logits, Trace(tuple(maps), residual=inner.kept)
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        mlp, layers = ("mlp",) if self.options.mlp_width else (), len(self.encoder)
+        encoder = ("embedding", *sites_of_layers(layers, "attention", *mlp), "final")
+        decoder = sites_of_layers(layers, "attention", "cross", *mlp)
+        return *(f"source.{site}" for site in encoder), "embedding", *decoder, "final"
 
     def cell(
         self,
@@ -94,20 +103,21 @@ class EncoderDecoder(AbstractSourceModel):
         self,
         source: Float[Array, "source vocab"],
         written: Float[Array, "written vocab"],
-        edits: Sequence[Edit] = (),
+        inner: Activations,
     ) -> tuple[Float[Array, "target vocab"], "list[_Asked]"]:
-        encoded, asked = self._encoded(source, edits)
+        encoded, asked = self._encoded(source, inner)
         begun = jnp.pad(written, ((1, 0), (0, 1))).at[0, -1].set(1.0)
-        rows = _rows(begun, embedding_of(self.tokens, self._tables()[1]))
+        rows = inner.at("embedding", _rows(begun, embedding_of(self.tokens, self._tables()[1])))
         places, options = jnp.arange(len(rows)), self.options.part("self")
         for number, (layer, cross) in enumerate(zip(self.decoder, self.crossing, strict=True)):
-            own = _of_kind(edits, "self")
-            rows, parts, pattern = layer(rows, places, options, number, own)
+            own, at = inner.patterns("self"), inner.of_layer(number)
+            rows, parts, pattern = layer(rows, places, options, number, own, at)
             asked.append(_Asked(number, "self", parts, pattern))
-            offered, own = self._offered(cross, encoded), _of_kind(edits, "cross")
-            rows, parts, pattern = self._crossed(cross, rows, offered, number, own)
+            own, at = inner.patterns("cross"), inner.of_layer(number, attention="cross")
+            offered = self._offered(cross, encoded)
+            rows, parts, pattern = self._crossed(cross, rows, offered, number, own, at)
             asked.append(_Asked(number, "cross", parts, pattern))
-        return project(self.unembedding, self._normalised(rows, 1)), asked
+        return project(self.unembedding, inner.at("final", self._normalised(rows, 1))), asked
 
     def begin(self, source: Float[Array, "source vocab"], count: int) -> Memory:
         """Return the keys and values of the source by layer, and room for those of the target."""
@@ -118,7 +128,7 @@ class EncoderDecoder(AbstractSourceModel):
             if long > most:
                 problem = f"longer than the {most} tokens that the model was made for"
                 raise OptionError(name, long, problem, f"Choose {most} or fewer")
-        encoded, _ = self._encoded(source)
+        encoded, _ = self._encoded(source, Activations())
         nothing = nothing_seen(self.options.part("self"), count)
         return Memory(
             tuple(self._offered(cross, encoded) for cross in self.crossing),
@@ -145,16 +155,17 @@ class EncoderDecoder(AbstractSourceModel):
         return logits, Memory(memory.read, Cache(position + 1, tuple(layers)))
 
     def _encoded(
-        self, source: Float[Array, "source vocab"], edits: Sequence[Edit] = ()
+        self, source: Float[Array, "source vocab"], inner: Activations
     ) -> tuple[Float[Array, "source width"], "list[_Asked]"]:
         embedding = embedding_of(self.tokens, self._tables()[0])
-        rows = _rows(jnp.pad(source, ((0, 0), (0, 1))), embedding)
+        rows = inner.at("source.embedding", _rows(jnp.pad(source, ((0, 0), (0, 1))), embedding))
         options, asked = self.options.part("source"), []
-        places, own = jnp.arange(len(rows)), _of_kind(edits, "source")
+        places, own = jnp.arange(len(rows)), inner.patterns("source")
         for number, layer in enumerate(self.encoder):
-            rows, parts, pattern = layer(rows, places, options, number, own)
+            at = inner.of_layer(number, attention="source.attention", mlp="source.mlp")
+            rows, parts, pattern = layer(rows, places, options, number, own, at)
             asked.append(_Asked(number, "source", parts, pattern))
-        return self._normalised(rows, 0), asked
+        return inner.at("source.final", self._normalised(rows, 0)), asked
 
     def _offered(
         self, cross: TransformerLayer, encoded: Float[Array, "source width"]
@@ -168,6 +179,7 @@ class EncoderDecoder(AbstractSourceModel):
         seen: KeysAndValues,
         number: int = 0,
         edits: Sequence[Edit] = (),
+        at: At = unchanged,
     ) -> tuple[Float[Array, "some width"], HeadParts, Float[Array, "heads some source"]]:
         """Return rows after a layer's cross-attention, its heads' outputs, and their patterns."""
         options = self.options.part("cross")
@@ -177,7 +189,7 @@ class EncoderDecoder(AbstractSourceModel):
         if edits:
             pattern = with_edits(pattern, edits, layer=number, queries=places)
             outputs = pattern @ parts.value
-        return cross.finished(rows, outputs, options), parts, pattern
+        return cross.finished(rows, outputs, options, at), parts, pattern
 
     def _normalised(self, rows: Float[Array, "some width"], which: int):
         if self.normalisations is None:
@@ -203,11 +215,7 @@ class _Asked(eqx.Module):
 @eqx.filter_jit
 def _asked(model, tokens):
     one_hot = jax.nn.one_hot(tokens, model.vocab)
-    return model._written(*jnp.split(one_hot, [model.source_length]))[1]
-
-
-def _of_kind(edits: Sequence[Edit], kind: str) -> list[Edit]:
-    return [edit for edit in edits if edit.kind == kind]
+    return model._written(*jnp.split(one_hot, [model.source_length]), Activations())[1]
 
 
 def positions_of(

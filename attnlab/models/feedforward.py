@@ -1,7 +1,7 @@
 """`linear` and `mlp`: models of all tokens at once, without attention."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import equinox as eqx
@@ -21,6 +21,7 @@ from attnlab.models.parts import (
     initial_projection,
     project,
 )
+from attnlab.models.sites import Activations, Edit
 from attnlab.optimum import Best
 from attnlab.optimum.baselines import best_linear
 
@@ -135,9 +136,21 @@ class MLP(AbstractModel):
         self,
         one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
+        *,
+        edits: Sequence[Edit] = (),
+        capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        """Return the same logits at every query, since they depend on the whole sequence."""
-        rows = one_hot.reshape(1, -1)
-        for layer in self.layers:
-            rows = ACTIVATIONS[self.activation](project(layer, rows))
-        return jnp.tile(project(self.unembedding, rows), (queries.size, 1)), Trace()
+        """Return the same logits at every query: they come from the whole sequence."""
+        inner, rows = Activations(edits, capture), one_hot.reshape(1, -1)
+        if inner.are_asked:
+            # Every position computes the same, unless an edit changes some.
+            rows = jnp.tile(rows, (len(one_hot), 1))
+        for number, layer in enumerate(self.layers):
+            rows = inner.at(f"mlp.{number}", ACTIVATIONS[self.activation](project(layer, rows)))
+        logits = project(self.unembedding, rows)
+        logits = logits[queries] if inner.are_asked else jnp.tile(logits, (queries.size, 1))
+        return logits, Trace(residual=inner.kept)
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        return tuple(f"mlp.{number}" for number in range(len(self.layers)))

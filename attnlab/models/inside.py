@@ -1,6 +1,6 @@
-"""The inside of a trained model: its traces, and its forward pass with other patterns."""
+"""The inside of a trained model: its traces, and edits of its forward pass."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import equinox as eqx
 import jax
@@ -12,6 +12,7 @@ from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import quoted
 from attnlab.generators import AbstractTask
 from attnlab.models.base import AbstractModel, AttentionMap, Trace
+from attnlab.models.sites import Edit, Given
 
 # Number of sequences traced together. It bounds the memory, since a trace has a pattern for every
 # head.
@@ -19,17 +20,25 @@ _BLOCK = 8
 
 
 @fixed_numerics()
-def trace_of(model: AbstractModel, tokens: Int[Array | np.ndarray, " length"]) -> Trace:
+def trace_of(
+    model: AbstractModel,
+    tokens: Int[Array | np.ndarray, " length"],
+    *,
+    capture: Sequence[str] = (),
+) -> Trace:
     """Return the trace at every position of one sequence, as NumPy arrays."""
-    return _in_numpy(_trace(model, jnp.asarray(tokens)))
+    return _in_numpy(_trace(model, jnp.asarray(tokens), tuple(capture)))
 
 
 @fixed_numerics()
 def mean_trace(
-    model: AbstractModel, sequences: Int[Array | np.ndarray, "sequences length"]
+    model: AbstractModel,
+    sequences: Int[Array | np.ndarray, "sequences length"],
+    *,
+    capture: Sequence[str] = (),
 ) -> Trace:
     """Return the mean over sequences of their traces at every position."""
-    return _in_numpy(_mean_trace(model, jnp.asarray(sequences)))
+    return _in_numpy(_mean_trace(model, jnp.asarray(sequences), tuple(capture)))
 
 
 def _in_numpy(trace: Trace) -> Trace:
@@ -37,14 +46,18 @@ def _in_numpy(trace: Trace) -> Trace:
 
 
 @eqx.filter_jit
-def _trace(model, tokens):
-    return model(tokens, jnp.arange(tokens.size))[1]
+def _trace(model, tokens, capture):
+    return model(tokens, jnp.arange(tokens.size), capture=capture)[1]
 
 
 @eqx.filter_jit
-def _mean_trace(model, sequences):
+def _mean_trace(model, sequences, capture):
     queries = jnp.arange(sequences.shape[1])
-    traces = jax.lax.map(lambda tokens: model(tokens, queries)[1], sequences, batch_size=_BLOCK)
+
+    def of_one(tokens):
+        return model(tokens, queries, capture=capture)[1]
+
+    traces = jax.lax.map(of_one, sequences, batch_size=_BLOCK)
 
     def mean(leaf):
         # All sequences have the same mask.
@@ -81,30 +94,6 @@ def head_name(found: AttentionMap, head: int) -> str:
 
 
 Mask = Bool[Array | np.ndarray, "query key"]
-Given = Float[Array | np.ndarray, "length length"]
-PatternOf = Callable[[Float[Array, "length vocab"]], Given]
-
-
-class Edit(eqx.Module):
-    """The pattern that replaces one head's own, for every sequence.
-
-    Layers and heads count from 0, and `kind` is that of their `AttentionMap`: rows and columns are
-    those of this map in a trace. A row is what a query gives to each key; zeros remove the head,
-    since its output is then 0. The rest of the model uses the result.
-
-    A pattern that depends on the sequence is a function of its one-hot rows, such as
-    `TrueAlignment`.
-    """
-
-    layer: int | Int[Array, ""]
-    head: int | Int[Array, ""]
-    pattern: Given | PatternOf
-    kind: str = eqx.field(static=True, default="self")
-
-    def on(self, one_hot: Float[Array, "length vocab"]) -> "Edit":
-        """Return the edit for one sequence, with its pattern as numbers."""
-        pattern = self.pattern(one_hot) if callable(self.pattern) else self.pattern
-        return Edit(self.layer, self.head, pattern, self.kind)
 
 
 class TrueAlignment(eqx.Module):
@@ -125,23 +114,6 @@ class TrueAlignment(eqx.Module):
         return in_proportion(self.mask, whole)
 
 
-def with_edits(
-    pattern: Float[Array, "heads query key"],
-    edits: Sequence[Edit],
-    *,
-    layer: int,
-    queries: Int[Array, " query"],
-) -> Float[Array, "heads query key"]:
-    """Return the patterns of a layer after the edits, applied in order."""
-    heads = jnp.arange(len(pattern))
-    for edit in edits:
-        here = (heads == edit.head) & (edit.layer == layer)
-        # A replaced pattern is a constant, also if the model is trained with it.
-        given = jax.lax.stop_gradient(jnp.asarray(edit.pattern))[queries]
-        pattern = jnp.where(here[:, None, None], given[None], pattern)
-    return pattern
-
-
 class Edited(AbstractModel):
     """A model with edits: it predicts, is tested and is traced like any other."""
 
@@ -149,27 +121,38 @@ class Edited(AbstractModel):
     model: AbstractModel
     edits: tuple[Edit, ...]
 
+    @property
+    def sites(self) -> tuple[str, ...]:
+        return self.model.sites
+
     def read(
         self,
         one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
+        **capture: Sequence[str],
     ) -> tuple[Float[Array, "query vocab"], Trace]:
         edits = tuple(edit.on(one_hot) for edit in self.edits)
-        return self.model.read(one_hot, queries, edits=edits)
+        return self.model.read(one_hot, queries, edits=edits, **capture)
 
 
 def edited(model: AbstractModel, *edits: Edit) -> Edited:
-    """Return the model with the edits.
+    """Return the model with the edits, which are made after those that it has already.
 
-    Raises `ValueError` for a model without heads, and for a kind of heads that it lacks.
+    Raises:
+        ValueError: If the model has no heads, no heads of that kind, or no such site.
+
     """
-    if not model.has_heads:
-        raise ValueError(
-            "This model has no attention heads to edit. Choose the model `attention` or "
-            "`transformer`, or for a task `encoder-decoder` or `rnn-attention`."
-        )
+    if isinstance(model, Edited):
+        return edited(model.model, *model.edits, *edits)
     for edit in edits:
-        if edit.kind not in model.edited_kinds:
+        if edit.site is not None:
+            model.check_site(edit.site)
+        elif not model.has_heads:
+            raise ValueError(
+                "This model has no attention heads to edit. Choose the model `attention` or "
+                "`transformer`, or for a task `encoder-decoder` or `rnn-attention`."
+            )
+        elif edit.kind not in model.edited_kinds:
             kinds = ", ".join(quoted(kind) for kind in model.edited_kinds)
             raise ValueError(
                 f"`kind` is {quoted(edit.kind)}: the model has no such heads. Choose one of "

@@ -2,7 +2,7 @@
 
 import abc
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -15,9 +15,7 @@ from jaxtyping import Array, Float, Int, Key
 from attnlab.configuration.options import option
 from attnlab.models.base import HIDDEN_STATES, AbstractModel, AbstractModelOptions, Trace
 from attnlab.models.parts import Projection, initial_projection, project
-
-# The carried arrays: the state that is read out, then whatever else a cell remembers.
-Carried = tuple[Float[Array, " size"], ...]
+from attnlab.models.sites import Activations, Carried, Edit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,13 +53,23 @@ class AbstractRecurrent(AbstractModel):
         self,
         one_hot: Float[Array, "length vocab"],
         queries: Int[Array, " query"],
+        *,
+        edits: Sequence[Edit] = (),
+        capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        def after_token(carried, token):
-            carried = self.after(carried, token)
-            return carried, carried[0]
+        """Return the logits and the states; the site "state" holds all that is carried."""
+        inner = Activations(edits, capture)
 
-        _, states = jax.lax.scan(after_token, self.start(), one_hot)
-        return self.logits(states[queries]), Trace(values={HIDDEN_STATES: states, **self.inside()})
+        def after_token(carried, token):
+            return self.after(carried, token), None
+
+        _, states, _ = inner.scan("state", after_token, self.start(), one_hot)
+        values = {HIDDEN_STATES: states, **self.inside()}
+        return self.logits(states[queries]), Trace(values=values, residual=inner.kept)
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        return ("state",)
 
 
 def gated(cell: type, *, vocab: int, size: int, key: Key[Array, ""]) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from jaxtyping import Array, Float, Int, Key
 from attnlab.attention import SCORES, masked_softmax
 from attnlab.configuration.options import option
 from attnlab.models.base import HIDDEN_STATES, AttentionMap, CellArithmetic, Trace
-from attnlab.models.inside import Edit, with_edits
 from attnlab.models.parts import Projection, initial_projection, project
-from attnlab.models.recurrent import CELLS, Carried, Cell, build_cell, cell_formula
+from attnlab.models.recurrent import CELLS, Cell, build_cell, cell_formula
 from attnlab.models.seq2seq import AbstractSourceModel, AbstractSourceOptions, Memory, among_visible
+from attnlab.models.sites import Activations, Carried, Edit, with_edits
 
 _CELL_HELP = "; ".join(f"{name}: {text}" for name, text in CELLS.items()) + "."
 
@@ -150,26 +150,32 @@ class EncodedRNN(AbstractSourceModel):
         source: Float[Array, "source vocab"],
         written: Float[Array, "written vocab"],
         edits: Sequence[Edit] = (),
+        capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "target vocab"], Trace]:
-        memory, encoded = self._begun(source)
+        inner = Activations(edits, capture)
+        memory, encoded = self._begun(source, inner)
+        patterns = inner.patterns("cross")
 
         def writing(carried, numbered):
             place, token = numbered
-            carried, pattern = self._after(Memory(memory.read, carried), token, place, edits)
-            return carried, (carried[0], pattern)
+            return self._after(Memory(memory.read, carried), token, place, patterns)
 
         begun = jnp.pad(written, ((1, 0), (0, 0)))
         numbered = (jnp.arange(len(begun)), begun)
-        _, (states, pattern) = jax.lax.scan(writing, memory.carried, numbered)
+        _, states, pattern = inner.scan("state", writing, memory.carried, numbered)
         maps = ()
         if self.heads is not None:
             maps = (AttentionMap(pattern[None], jnp.ones(pattern.shape, bool), 0, "cross"),)
         # One state per visible token: the state of the source's last token is the decoder's first.
         inside = {HIDDEN_STATES: jnp.concatenate([encoded[:-1], states])}
-        return project(self.unembedding, states), Trace(maps, inside)
+        return project(self.unembedding, states), Trace(maps, inside, inner.kept)
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        return "source.state", "state"
 
     def begin(self, source: Float[Array, "source vocab"], count: int) -> Memory:
-        return self._begun(source)[0]
+        return self._begun(source, Activations())[0]
 
     def next(
         self, memory: Memory, token: Float[Array, " vocab"]
@@ -178,16 +184,15 @@ class EncodedRNN(AbstractSourceModel):
         return project(self.unembedding, carried[0][None])[0], Memory(memory.read, carried)
 
     def _begun(
-        self, source: Float[Array, "source vocab"]
+        self, source: Float[Array, "source vocab"], inner: Activations
     ) -> tuple[Memory, Float[Array, "source size"]]:
-        """Return the memory of a source, and the encoder's states, which it has if attended to."""
+        """Return the memory of a source, and the encoder's states, which attention reads."""
 
         def reading(carried, token):
-            carried = self.encoder.after(carried, token)
-            return carried, carried[0]
+            return self.encoder.after(carried, token), None
 
         start = self.encoder.start(self.options.hidden_size)
-        carried, encoded = jax.lax.scan(reading, start, source)
+        carried, encoded, _ = inner.scan("source.state", reading, start, source)
         read = () if self.heads is None else (encoded, project(self.heads.key, encoded))
         return Memory(read, carried), encoded
 
@@ -253,7 +258,7 @@ def _asked(model, tokens, place):
     """Return query, keys, scores, pattern and previous state for the target token at `place`."""
     one_hot = jax.nn.one_hot(tokens, model.vocab)
     source, written = jnp.split(one_hot, [model.source_length])
-    memory, _ = model._begun(source)
+    memory, _ = model._begun(source, Activations())
 
     def writing(carried, token):
         return model._after(Memory(memory.read, carried), token)[0], carried[0]

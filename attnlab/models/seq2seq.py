@@ -19,7 +19,7 @@ from attnlab.models.base import (
     CellArithmetic,
     Trace,
 )
-from attnlab.models.inside import Edit
+from attnlab.models.sites import Edit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,11 +77,13 @@ class AbstractSourceModel(AbstractModel):
         source: Float[Array, "source vocab"],
         written: Float[Array, "written vocab"],
         edits: Sequence[Edit] = (),
+        capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "target vocab"], Trace]:
         """Return logits of each target token given those `written` before it, one more than these.
 
         All are one-hot rows. In the trace, `cross` maps are target × source, and so are patterns of
-        `edits` of that kind; all patterns have the shapes of these maps.
+        `edits` of that kind; all patterns have the shapes of these maps. Activations of the encoder
+        have a row for each source token, those of the decoder one for each target token.
         """
 
     @abc.abstractmethod
@@ -106,16 +108,18 @@ class AbstractSourceModel(AbstractModel):
         queries: Int[Array, " query"],
         *,
         edits: Sequence[Edit] = (),
+        capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        """Maps of the trace are those of `write`, each at its position among all visible tokens.
+        """Return what `write` does, with the maps at their positions among all visible tokens.
 
         The token that begins a target takes the position of the source's last one.
         """
         count = self.source_length
         own = [_cut_out(edit, count, len(one_hot)) for edit in edits]
-        logits, trace = self.write(one_hot[:count], one_hot[count:], own)
-        maps = [_in_place(found, count, len(one_hot), queries) for found in trace.attention]
-        return logits[jnp.maximum(queries - (count - 1), 0)], Trace(tuple(maps), trace.values)
+        logits, trace = self.write(one_hot[:count], one_hot[count:], own, capture)
+        maps = tuple(_in_place(found, count, len(one_hot), queries) for found in trace.attention)
+        logits = logits[jnp.maximum(queries - (count - 1), 0)]
+        return logits, dataclasses.replace(trace, attention=maps)
 
 
 def alignment_of(
@@ -143,6 +147,8 @@ def among_visible(cell: CellArithmetic, column: int, length: int) -> CellArithme
 
 
 def _cut_out(edit: Edit, source: int, length: int) -> Edit:
+    if edit.site is not None:
+        return edit
     (row, column), target = place_of(edit.kind, source), length - source + 1
     rows = source if edit.kind == "source" else target
     columns = target if edit.kind == "self" else source

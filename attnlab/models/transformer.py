@@ -21,7 +21,6 @@ from attnlab.models.base import (
     CellArithmetic,
     Trace,
 )
-from attnlab.models.inside import Edit
 from attnlab.models.parts import (
     ACTIVATION_HELP,
     ACTIVATIONS,
@@ -41,6 +40,7 @@ from attnlab.models.parts import (
     seen_through,
     width_in_words,
 )
+from attnlab.models.sites import Activations, Edit, sites_of_layers
 from attnlab.models.transformer_layer import (
     TransformerLayer,
     build_layer,
@@ -199,21 +199,35 @@ class Transformer(AbstractModel):
         queries: Int[Array, " query"],
         *,
         edits: Sequence[Edit] = (),
+        capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        """Only the rows of `queries` are computed in the last layer."""
-        rows, maps = self._embedded(one_hot), []
+        """Return the logits and the trace. Without sites, the last layer has rows of `queries`."""
+        inner, everywhere = Activations(edits, capture), jnp.arange(one_hot.shape[0])
+        rows, maps = inner.at("embedding", self._embedded(one_hot)), []
         for number, layer in enumerate(self.layers):
             is_last = number == len(self.layers) - 1
-            asking = queries if is_last else jnp.arange(one_hot.shape[0])
-            rows, parts, pattern = layer(rows, asking, self.options, number, edits)
+            asking = queries if is_last and not inner.are_asked else everywhere
+            rows, parts, pattern = layer(
+                rows, asking, self.options, number, inner.patterns(), inner.of_layer(number)
+            )
             maps.append(AttentionMap(pattern, parts.mask[0], layer=number))
-        return self.logits(rows), Trace(tuple(maps))
+        rows = inner.at("final", self._final(rows))
+        if inner.are_asked:
+            rows, last = rows[queries], maps.pop()
+            maps.append(AttentionMap(last.pattern[:, queries], last.mask[queries], last.layer))
+        return self._logits(rows), Trace(tuple(maps), residual=inner.kept)
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        parts = ("attention", "mlp") if self.options.mlp_width else ("attention",)
+        return "embedding", *sites_of_layers(len(self.layers), *parts), "final"
 
     def logits(self, rows: Float[Array, "query width"]) -> Float[Array, "query vocab"]:
         """Return the logits of rows after the last layer."""
-        if self.normalisation is not None:
-            rows = normalised(self.normalisation, rows)
-        return self._logits(rows)
+        return self._logits(self._final(rows))
+
+    def _final(self, rows: Float[Array, "query width"]) -> Float[Array, "query width"]:
+        return rows if self.normalisation is None else normalised(self.normalisation, rows)
 
     def _logits(self, rows: Float[Array, "query width"]) -> Float[Array, "query vocab"]:
         if isinstance(self.unembedding, Projection):

@@ -11,7 +11,6 @@ from jaxtyping import Array, Float, Int, Key
 
 from attnlab.attention import MASKS, SCORES, chunked_attend, scale_factor
 from attnlab.models.base import AbstractModelOptions
-from attnlab.models.inside import Edit, with_edits
 from attnlab.models.parts import (
     ACTIVATIONS,
     NORMALISERS,
@@ -23,6 +22,7 @@ from attnlab.models.parts import (
     project,
     project_side_by_side,
 )
+from attnlab.models.sites import At, Edit, unchanged, with_edits
 from attnlab.positions import AbstractScorePosition
 
 
@@ -105,10 +105,12 @@ class TransformerLayer(eqx.Module):
         options: AbstractModelOptions,
         number: int = 0,
         edits: Sequence[Edit] = (),
+        at: At = unchanged,
     ) -> tuple[Float[Array, "query width"], HeadParts, Float[Array, "heads query key"]]:
         """Return the rows of `queries` after this layer, its parts, and its patterns.
 
-        `number` is its index in the stack, from 0, for its `edits`.
+        `number` is its index in the stack, from 0, for its `edits`. `at` takes the rows after the
+        "attention" and after the "mlp", and returns those to continue with.
         """
         parts = self.parts(rows, queries, options)
         outputs, pattern = jax.vmap(lambda head: head.attended(options.score))(parts)
@@ -118,22 +120,23 @@ class TransformerLayer(eqx.Module):
         elif options.attention == "chunked":
             # The patterns above are only needed for a trace; otherwise XLA removes them.
             outputs = _outputs_in_chunks(parts, queries, options)
-        return self.finished(rows[queries], outputs, options), parts, pattern
+        return self.finished(rows[queries], outputs, options, at), parts, pattern
 
     def finished(
         self,
         rows: Float[Array, "query width"],
         outputs: Float[Array, "heads query d_value"],
         options: AbstractModelOptions,
+        at: At = unchanged,
     ) -> Float[Array, "query width"]:
         """Return rows after this layer, from the rows before it and the outputs of its heads."""
         mixed = project(self.output, outputs.swapaxes(0, 1).reshape(len(rows), -1))
-        rows = self._joined(rows, mixed, 0, options)
+        rows = at("attention", self._joined(rows, mixed, 0, options))
         if self.mlp is not None:
             wide, narrow = self.mlp
             activation = ACTIVATIONS[options.activation]
             hidden = activation(project(wide, self.as_read(rows, 1, options)))
-            rows = self._joined(rows, project(narrow, hidden), 1, options)
+            rows = at("mlp", self._joined(rows, project(narrow, hidden), 1, options))
         return rows
 
     def written(

@@ -29,6 +29,7 @@ from attnlab.models import (
 )
 from attnlab.models.inside import mean_trace, trace_of
 from attnlab.positions import Rotary, Scalar
+from attnlab.testing import check_model
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import Experiment, prepare, to_json
 from attnlab.training.loop import train
@@ -98,6 +99,12 @@ def test_a_model_agrees_with_a_forward_pass_in_float64(setting):
     np.testing.assert_allclose(whole, expected[[0, -1]], atol=5e-5)
     for found, pattern in zip(alignment_of(model, jnp.array(TOKENS)), patterns[-1:], strict=False):
         assert found.shape[1:] == np.shape(pattern)[1:]
+
+
+@pytest.mark.slow
+@every_setting
+def test_a_model_holds_the_laws(setting):
+    check_model(SETTINGS[setting], vocab=VOCAB, tokens=TOKENS, source=SOURCE)
 
 
 OTHER_POSITIONS = {

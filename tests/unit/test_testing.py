@@ -14,6 +14,7 @@ from attnlab.configuration.options import option
 from attnlab.generators import AbstractGenerator, Cards, Draw
 from attnlab.generators.vocabulary import WEATHER, Vocabulary
 from attnlab.models import AbstractModel, AbstractModelOptions, AttentionMap, Trace
+from attnlab.models.sites import Activations
 from attnlab.testing import check_model, check_process
 
 RISING = np.array([0.2, 0.3, 0.5])
@@ -114,7 +115,24 @@ class Reader(AbstractModel):
     fault: str = eqx.field(static=True)
     rows: Array
 
-    def read(self, one_hot, queries):
+    @property
+    def sites(self):
+        return ("embedding", "nowhere") if self.fault == "not captured" else ("embedding",)
+
+    def read(self, one_hot, queries, *, edits=(), capture=()):
+        inner, tokens = Activations(edits, capture), one_hot
+        if self.fault == "some positions":
+            inner.at("embedding", one_hot[:2])
+        else:
+            one_hot = inner.at("embedding", one_hot)
+        if self.fault == "changed by capture" and capture:
+            one_hot = 2 * one_hot
+        if self.fault == "changed by an edit" and edits:
+            one_hot = 2 * one_hot
+        if self.fault == "before its edit" and capture:
+            inner.kept["embedding"] = tokens
+        if self.fault == "unasked":
+            inner.kept["embedding"] = one_hot
         places = jnp.arange(len(one_hot))
         distance = queries[:, None] - places[None, :]
         if self.fault == "looks ahead":
@@ -124,12 +142,14 @@ class Reader(AbstractModel):
         pattern = mask * weight
         if self.fault == "outside":
             mask = mask & (distance < 1)
-        logits = (pattern @ one_hot) @ self.rows[0] + jnp.tanh(one_hot[queries] @ self.rows[1])
+        own = tokens if self.fault in ("not the last", "ignored") else one_hot
+        seen = tokens if self.fault == "ignored" else one_hot
+        logits = (pattern @ seen) @ self.rows[0] + jnp.tanh(own[queries] @ self.rows[1])
         if self.fault == "asked for others":
             logits = logits + queries.sum()
         if self.fault == "shape":
             logits = logits[:, 1:]
-        return logits, Trace((AttentionMap(pattern[None], mask, 0),))
+        return logits, Trace((AttentionMap(pattern[None], mask, 0),), residual=inner.kept)
 
 
 def test_a_right_model_passes():
@@ -152,6 +172,14 @@ def test_a_right_model_passes():
         ("outside", "outside of its mask"),
         ("asked for others", "which others are asked for"),
         ("shape", "the shape"),
+        ("unasked", "no `capture` asked for"),
+        ("not captured", "'nowhere' is not captured"),
+        ("some positions", "'embedding' has 2 rows"),
+        ("changed by capture", "`capture` changes them"),
+        ("changed by an edit", "in its own place changes the logits"),
+        ("before its edit", "captured without its edit"),
+        ("ignored", "an edit at 'embedding' changes no logits"),
+        ("not the last", "last site does not decide"),
     ],
 )
 def test_a_wrong_model_is_found(fault, message):
