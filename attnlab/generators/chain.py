@@ -96,7 +96,7 @@ def is_stationary_chain(
 
 
 def _reaches(one_step: Bool[np.ndarray, "states states"]) -> Bool[np.ndarray, "states states"]:
-    """Return whether each state leads to each other in any number of steps, including none."""
+    """Return for each pair of states whether one leads to the other in any number of steps."""
     reaches = one_step | np.eye(len(one_step), dtype=bool)
     # Repeated squaring turns one step into any number of steps.
     for _ in range(len(one_step).bit_length()):

@@ -140,7 +140,7 @@ class Library:
     def entries(
         self, query: Query = Query(), *, first: int = 0, most: int = 50
     ) -> tuple[Entry, ...]:
-        """Return the matching runs in order, from number `first` (from 0), at most this many.
+        """Return at most `most` matching runs in order, starting at number `first` (from 0).
 
         Runs that cannot be read are left out and added to the `problems`.
         """

@@ -206,8 +206,8 @@ def _draw_targets(found: TargetTest, *, task: AbstractTask, size: int) -> None:
     exact = show_measured(found.exact_match, found.exact_match_stderr)
     with st.container(key="target_figures"):
         st.markdown(
-            f"Correct targets: **{exact}** of {size:,} test sources, decoded greedily. Single "
-            "tokens after the true ones: accuracy "
+            f"Correct targets: **{exact}** of {size:,} test sources, decoded greedily. With "
+            "teacher forcing: accuracy "
             f"**{show_measured(mean.accuracy, mean.accuracy_stderr)}**, loss "
             f"**{show_measured(mean.nll, mean.nll_stderr)}** nats (floor {floor:.3f})."
         )
