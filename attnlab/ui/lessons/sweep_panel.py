@@ -189,8 +189,8 @@ def _draw_during(tracks: Sequence[Track], plan: Sweep, gain: int) -> None:
             height=_HEIGHT,
         )
     st.caption(
-        "How to read it: all is about the row that makes the prediction, as means over test "
-        "sequences and seeds. Scores are before the softmax. Below, each line is a width during "
+        "How to read it: means over test sequences and seeds, for the row that makes the "
+        "prediction. Scores are before the softmax. Below, each line is a width during "
         "training, the widest drawn strongest. The gap is the mean of KL(true ‖ model), the "
         "expected loss minus the floor. Hover for its standard error over seeds."
     )
