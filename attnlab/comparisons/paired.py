@@ -175,7 +175,7 @@ def _paired(first: Row, second: Row, figure: str, level: float) -> Comparison:
     before, after = figures_of(first, figure), figures_of(second, figure)
     seeds = common_seeds(first, second)
     if len(seeds) < _FEWEST:
-        problem = "so many seeds are finished in both settings, and a difference takes two"
+        problem = "only this many seeds are finished in both settings, and a difference needs two"
         raise OptionError("seeds", len(seeds), problem, "Run both with the same seeds")
     differences = np.array([after[seed] - before[seed] for seed in seeds])
     same_data = meet_same_data(first.setting.experiment, second.setting.experiment)
@@ -269,8 +269,8 @@ def shares_of(rows: Sequence[Row], figure: str = "nll") -> tuple[Share, ...]:
     for cell, figures in cells.items():
         if len(figures) != most:
             problem = (
-                f"so many runs of {_in_words(dict(zip(names, cell, strict=True)))} are finished, "
-                f"and {most} of another setting, so {_NOT_FULL}"
+                f"only this many runs of {_in_words(dict(zip(names, cell, strict=True)))} are "
+                f"finished, but {most} of another setting, so {_NOT_FULL}"
             )
             raise OptionError("seeds", len(figures), problem, "Run every setting as often")
     counts = tuple(map(len, levels))

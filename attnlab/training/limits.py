@@ -187,7 +187,7 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
         *_about_process(experiment, best, most),
         *model.findings(loss=experiment.training.loss, length=length),
     ]
-    # Where several tokens are tested, the readout has no part in it.
+    # With several tested tokens the readout is not used.
     if not generator.asks_several():
         findings += _about_overlap(experiment, best)
         findings += _about_sight(experiment, best, reachable)

@@ -161,7 +161,7 @@ def test_an_option_that_is_the_same_everywhere_is_none():
     ("cells", "losses", "words"),
     [
         (CELLS[:5], LOSSES[:5], "`settings` is 'a y, b 3': not there, so the grid is not full"),
-        (CELLS, [*LOSSES[:5], (1,)], "`seeds` is 1: so many runs of a y, b 3 are finished, and 2"),
+        (CELLS, [*LOSSES[:5], (1,)], "`seeds` is 1: only this many runs of a y, b 3 are"),
         ([*CELLS[:5], ("y",)], LOSSES, "`b` is None: the setting a y has no such option"),
         ([*CELLS, CELLS[0]], [*LOSSES, (1, 2)], "`settings` is 7: only 6 of them differ"),
         (CELLS, [(1,)] * 6, "`seeds` is 1: the share of the seed cannot be computed"),
