@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from attnlab.runs.links import Lesson, to_query
 from attnlab.training.experiment import Experiment
+from attnlab.training.steps import Training
 from tests.e2e.compare_page import address, compare
 from tests.e2e.server import AppServer
 from tests.e2e.train_page import QUICK, TrainPage, go_to, wait_until_it_fits
@@ -187,7 +188,9 @@ def _findings(page: Page, ground: str) -> list[str]:
 
 def _whole_page(name: str, page: Page, server: AppServer) -> Page:
     """The page in a lesson, after a run where it shows one, with all that it hides opened."""
-    query = to_query(Experiment(), Lesson("Which mask?", "Find it."))
+    # Panels that resample the test set take a tenth of the time.
+    experiment = Experiment(training=Training(test_size=1_000))
+    query = to_query(experiment, Lesson("Which mask?", "Find it."))
     if name in ("train", "inspect"):
         train = TrainPage(page)
         page.goto(f"{server.url}/?{urlencode(query)}")

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.e2e
 _TRANSFORMER = (
     "v=2&generator=recall&length=6&recall_days=1,3&model=transformer&transformer_layers=2"
     "&transformer_heads=3&transformer_d_attn=2&transformer_d_model=6&transformer_mlp_width=8"
-    "&loss=next&steps=40"
+    "&loss=next&steps=40&train_size=1000&test_size=1000"
 )
 _PATIENCE = 120_000
 # Two families without attention, and their views of the inside, the first one first.
@@ -91,7 +91,7 @@ def test_a_family_without_attention_is_trained_and_inspected(new_page, server, f
     """On a desktop, and what comes of it in a window as narrow as a phone's."""
     train = TrainPage(new_page(viewport={"width": 1280, "height": 720}))
     page = train.page
-    page.goto(f"{server.url}/?v=2&length=5&model={family}&steps=20")
+    page.goto(f"{server.url}/?v=2&length=5&model={family}&steps=20&train_size=1000&test_size=1000")
     train.wait_for("idle")
     train.press("start")
     train.wait_for("done")
