@@ -7,7 +7,7 @@ import streamlit as st
 # the package that the warm-up imports.
 from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.core.fragments import draw_in_code
-from attnlab.ui.core.session import session_run
+from attnlab.ui.core.session_library import session_run
 from attnlab.ui.inspect.cell_panel import draw_cell, draw_contributions
 from attnlab.ui.inspect.edits_panel import draw_edits
 from attnlab.ui.inspect.maps_panel import draw_maps, draw_two_runs

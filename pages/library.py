@@ -3,8 +3,7 @@
 import streamlit as st
 
 from attnlab.ui.core.fragments import draw_in_code
-from attnlab.ui.core.session import session_run
-from attnlab.ui.core.session_library import session_library
+from attnlab.ui.core.session_library import session_library, session_run
 from attnlab.ui.library.actions import (
     draw_actions,
     draw_bin_actions,

@@ -1,6 +1,6 @@
 """Sequence to sequence: a source in, a target out; where the model looks, and the truth."""
 
-from attnlab.ui.core.session import session_run
+from attnlab.ui.core.session_library import session_run
 from attnlab.ui.sequence_to_sequence.table_panel import draw_table
 from attnlab.ui.sequence_to_sequence.task_panel import draw_task_choice, draw_task_figures
 from attnlab.ui.shell import ensure_shell

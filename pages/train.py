@@ -1,6 +1,6 @@
 """Train: choose, press Start, watch the model learn, see what it attends to."""
 
-from attnlab.ui.core.session import session_run
+from attnlab.ui.core.session_library import session_run
 from attnlab.ui.shell import ensure_shell
 from attnlab.ui.train.bench import draw_bench, draw_bench_foot
 from attnlab.ui.train.figures_panel import draw_sequences

@@ -274,14 +274,14 @@ class TestHosted:
     def test_it_ends_with_the_session_and_says_so(self, page):
         app, other = page(), page()
         assert "until you close or reload the page" in _words(app)
-        library = app.session_state["own_library"]
+        library = app.session_state["session"].library
         library.keep(result_of(run=run_of()), name="mine")
         assert _names(app.run()) == ["mine"]
         assert _names(other.run()) == []
 
     def test_it_has_a_bound(self, page):
         app = page()
-        library = app.session_state["own_library"]
+        library = app.session_state["session"].library
         assert library.take_in(_archive(result_of())).added == (1,)
         run = run_of()
         huge = run.history.with_losses(np.full(9_000_000, 0.5, np.float32))

@@ -6,7 +6,9 @@ import weakref
 import pytest
 
 from attnlab.live.jobs import WorkQueue
+from attnlab.runs.library import Library
 from attnlab.ui.core.server import Memory, bytes_of_server, give_memory_back
+from attnlab.ui.core.session import OpenSessions, Session
 
 MEGA = 1_000_000
 
@@ -16,6 +18,7 @@ class Server:
 
     def __init__(self, held, spare=0):
         self.now, self.held, self.spare, self.times = 0.0, held * MEGA, spare * MEGA, 0
+        self.forgotten = []
         self.memory = Memory(
             most=2_000 * MEGA,
             used=lambda: self.held + self.spare,
@@ -25,6 +28,9 @@ class Server:
 
     def free(self):
         self.spare, self.times = 0, self.times + 1
+
+    def ends(self):
+        self.memory.session_ended(lambda: self.forgotten.append(self.now))
 
     def looks(self, *, seconds):
         for _ in range(seconds):
@@ -36,30 +42,49 @@ def test_a_session_is_collected_once_it_is_forgotten():
     server = Server(600, spare=50)
     server.looks(seconds=300)
     assert server.times == 0
-    server.memory.session_ended()
+    server.ends()
     server.looks(seconds=120)
     assert server.times == 0
+    assert server.forgotten == []
     server.looks(seconds=10)
-    assert server.times == 1
+    assert (server.times, len(server.forgotten)) == (1, 1)
     server.looks(seconds=600)
     assert server.times == 1
 
 
 def test_sessions_that_end_one_after_another_are_all_collected():
     server = Server(600)
-    server.memory.session_ended()
+    server.ends()
     server.looks(seconds=10)
-    server.memory.session_ended()
+    server.ends()
     server.looks(seconds=120)
     server.spare = 50 * MEGA
     server.looks(seconds=10)
-    assert (server.times, server.spare) == (2, 0)
+    assert (server.times, server.spare, len(server.forgotten)) == (2, 0, 2)
+
+
+def test_a_closed_session_holds_nothing_unless_it_returns(monkeypatch):
+    server, sessions = Server(600), OpenSessions()
+    monkeypatch.setattr("attnlab.ui.core.session.hosted", lambda: True)
+    monkeypatch.setattr("attnlab.ui.core.session.memory", lambda: server.memory)
+    closed, back = Session(page="train"), Session(page="train")
+    library = closed.library = Library(None)
+    held = weakref.ref(library)
+    del library
+    for each in (closed, back):
+        sessions.add(each)
+        sessions.leave(each)
+    sessions.add(back)
+    server.looks(seconds=130)
+    gc.collect()
+    assert held() is None
+    assert (closed.page, back.page) == (None, "train")
 
 
 def test_visitors_who_come_and_go_do_not_put_it_off():
     server = Server(600)
     for _ in range(100):
-        server.memory.session_ended()
+        server.ends()
         server.looks(seconds=10)
     assert server.times in (7, 8)
 

@@ -20,7 +20,7 @@ from attnlab.ui.controls.form_state import (
 )
 from attnlab.ui.controls.link_panel import fill_builder
 from attnlab.ui.core.outside import draw_lesson_words, draw_warning
-from attnlab.ui.core.session import session_run
+from attnlab.ui.core.session_library import session_run
 
 _WRITTEN, _NOTICES = "link_written", "link_notices"
 _MOST_NOTICES = 10

@@ -5,6 +5,7 @@ once; by default a hosted server leaves one core to the pages, and other servers
 `ATTNLAB_CACHE=off` keeps no compiled programs; other values name their folder.
 """
 
+import collections
 import ctypes
 import gc
 import logging
@@ -26,7 +27,7 @@ from attnlab.configuration.options import OptionError
 from attnlab.live.jobs import WorkQueue
 from attnlab.training.limits import HOSTED, OPEN, Limits
 
-# Streamlit forgets a session two minutes after its tab was closed.
+# A session can return for two minutes after its tab was closed.
 _SECONDS_UNTIL_FORGOTTEN = 125.0
 _SECONDS = 5.0
 # Shares of the allowed memory. Above the first, memory is freed; above the second, long
@@ -65,22 +66,26 @@ class Memory:
     ):
         self._used, self._give_back = used or _resident_bytes, give_back or give_memory_back
         self._most, self._clock = most, clock
-        # When to collect next, and when the state of the latest session to end is forgotten.
+        # The sessions that have ended, by when they are forgotten. `_due` is when to collect next.
+        self._ended: collections.deque[tuple[float, Callable[[], None]]] = collections.deque()
         self._due, self._latest = math.inf, -math.inf
         self._held = 0
         self.is_full = False
 
-    def session_ended(self) -> None:
-        """Schedule freeing the state of a session, for when Streamlit has dropped it."""
+    def session_ended(self, forget: Callable[[], None]) -> None:
+        """Schedule freeing a session, by `forget`, for when it can no longer return."""
         self._latest = self._clock() + _SECONDS_UNTIL_FORGOTTEN
+        self._ended.append((self._latest, forget))
         self._due = min(self._due, self._latest)
 
     def look(self) -> None:
         """Free memory if it is due, or if the process holds much."""
         now = self._clock()
+        while self._ended and self._ended[0][0] <= now:
+            self._ended.popleft()[1]()
         is_due = now >= self._due
         if is_due:
-            # Sessions that ended later are also dropped later.
+            # Sessions that ended later are also forgotten later.
             self._due = self._latest if self._latest > now else math.inf
         if is_due or self._used() > max(_PLENTY * self._most, self._held + _GROWTH):
             self._give_back()

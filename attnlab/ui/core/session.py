@@ -4,6 +4,7 @@ import dataclasses
 import threading
 import weakref
 from collections.abc import Hashable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -11,13 +12,13 @@ import streamlit as st
 from attnlab.live.jobs import Job
 from attnlab.live.live_run import LiveRun
 from attnlab.live.progress import Autosave
-from attnlab.runs.past_runs import PastRun, with_run, without_run
-from attnlab.training.presets import FIRST_PRESET, PRESETS
-from attnlab.ui.core.server import hosted, memory, work_queue
-from attnlab.ui.core.session_library import RunKeeper, session_library
+from attnlab.runs.library import Library
+from attnlab.runs.past_runs import PastRun
+from attnlab.ui.core.server import hosted, memory
 
 if TYPE_CHECKING:
     from attnlab.ui.core.page_charts import DrawnChart
+    from attnlab.ui.core.session_library import RunKeeper
 
 _KEY = "session"
 
@@ -33,6 +34,7 @@ class Session:
     Attributes:
         run: The current run.
         keeper: Saves the runs of this session in its library.
+        library: Its own library in memory, if it does not use the user's.
         past_runs: The runs before the current one, oldest first.
         runs_shelved: Number of runs that became past runs.
         autosaves: Autosaves of past runs, by run number.
@@ -50,7 +52,8 @@ class Session:
     """
 
     run: LiveRun | None = None
-    keeper: RunKeeper | None = None
+    keeper: "RunKeeper | None" = None
+    library: Library | None = None
     past_runs: tuple[PastRun, ...] = ()
     runs_shelved: int = 0
     autosaves: dict[int, Autosave] = dataclasses.field(default_factory=dict)
@@ -73,6 +76,13 @@ class Session:
             self.run.pause()
         for job in tuple(self.jobs.values()):
             job.pause()
+
+    def forget(self) -> None:
+        """Drop everything that the session holds.
+
+        Streamlit keeps the state of a closed session, out of reach, until another one is closed.
+        """
+        vars(self).update(vars(Session()))
 
 
 def session() -> Session:
@@ -118,7 +128,12 @@ class OpenSessions:
             self._sessions.discard(closed)
         closed.pause()
         if hosted():
-            memory().session_ended()
+            memory().session_ended(partial(self._forget, closed))
+
+    def _forget(self, closed: Session) -> None:
+        with self._lock:
+            if closed not in self._sessions:
+                closed.forget()
 
     def runs(self) -> tuple[LiveRun, ...]:
         """Return the current runs of these sessions."""
@@ -130,48 +145,3 @@ class OpenSessions:
 def open_sessions() -> OpenSessions:
     """Return the sessions with an open page."""
     return OpenSessions()
-
-
-def session_run() -> LiveRun:
-    """Return the current run of this session, created on first use."""
-    keeper, current = session_keeper(), session()
-    if current.run is None:
-        first = PRESETS[FIRST_PRESET].experiment
-        current.run = LiveRun(first, queue=work_queue(), keep=keeper)
-    return current.run
-
-
-def session_keeper() -> RunKeeper:
-    """Return the autosave of this session's runs."""
-    current, library = session(), session_library().library
-    if current.keeper is None:
-        current.keeper = RunKeeper(library, only_ended=hosted())
-    # The library may have been opened since.
-    current.keeper.library = library
-    return current.keeper
-
-
-def shelve_run(run: LiveRun) -> None:
-    """Make the current run a past run, before another one replaces it.
-
-    A run without a step is dropped: there is nothing to compare.
-    """
-    run.pause()
-    snapshot, stored, current = run.snapshot(), run.stored(), session()
-    if stored is None or snapshot.step == 0 or snapshot.latest is None:
-        return
-    current.runs_shelved += 1
-    number = current.runs_shelved
-    current.past_runs = with_run(current.past_runs, snapshot, stored, number=number)
-    current.autosaves[number] = run.autosave
-    there = {past.number for past in current.past_runs}
-    current.autosaves = {past: current.autosaves[past] for past in there & set(current.autosaves)}
-
-
-def return_to(run: LiveRun, chosen: PastRun) -> None:
-    """Shelve the current run and resume a past one, with its former autosave."""
-    shelve_run(run)
-    current = session()
-    autosave = current.autosaves.get(chosen.number)
-    current.past_runs = without_run(current.past_runs, chosen.number)
-    run.resume(chosen.stored, autosave=autosave, seconds=chosen.snapshot.seconds)

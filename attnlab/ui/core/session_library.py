@@ -1,6 +1,7 @@
 """The library of a browser session, and the autosave of its runs."""
 
 import os
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -8,16 +9,19 @@ from typing import NamedTuple
 import streamlit as st
 
 from attnlab.configuration.options import OptionError
+from attnlab.live.live_run import LiveRun
 from attnlab.runs.library import Entry, Library, LibraryError, Query, library_folder
+from attnlab.runs.past_runs import PastRun, with_run, without_run
 from attnlab.runs.result import Result
-from attnlab.ui.core.server import hosted
+from attnlab.training.presets import FIRST_PRESET, PRESETS
+from attnlab.ui.core.server import hosted, work_queue
+from attnlab.ui.core.session import session
 
 # For a session of a shared server: a few runs of the largest allowed models, or hundreds of small
 # ones.
 _HOSTED_BYTES = 16_000_000
 # A page waits this long for another program that writes.
 _PATIENCE = 3.0
-_OWN = "own_library"
 _MOST_MOVED = 1_000
 
 
@@ -62,21 +66,22 @@ def _opened(folder: Path) -> Library | str:
 
 
 def _own_library() -> Library:
-    if _OWN not in st.session_state:
-        st.session_state[_OWN] = Library(None, most_bytes=_HOSTED_BYTES if hosted() else None)
-    return st.session_state[_OWN]
+    current = session()
+    if current.library is None:
+        current.library = Library(None, most_bytes=_HOSTED_BYTES if hosted() else None)
+    return current.library
 
 
 def _move_own_runs(library: Library) -> None:
     """Move runs kept in memory, while the user's library could not be opened, to that library."""
-    own: Library | None = st.session_state.pop(_OWN, None)
+    own = session().library
     if own is None:
         return
     runs = [entry.number for entry in own.entries(Query(), most=_MOST_MOVED)]
-    try:
+    # If it fails, they stay where they are.
+    with suppress(LibraryError):
         library.take_in(own.export(runs))
-    except LibraryError:
-        st.session_state[_OWN] = own
+        session().library = None
 
 
 class Kept(NamedTuple):
@@ -128,3 +133,48 @@ class RunKeeper:
         # Another tab or program may have continued the run in a different way.
         is_own = entry is not None and entry.date == before.date
         return before.number if is_own else None
+
+
+def session_run() -> LiveRun:
+    """Return the current run of this session, created on first use."""
+    keeper, current = session_keeper(), session()
+    if current.run is None:
+        first = PRESETS[FIRST_PRESET].experiment
+        current.run = LiveRun(first, queue=work_queue(), keep=keeper)
+    return current.run
+
+
+def session_keeper() -> RunKeeper:
+    """Return the autosave of this session's runs."""
+    current, library = session(), session_library().library
+    if current.keeper is None:
+        current.keeper = RunKeeper(library, only_ended=hosted())
+    # The library may have been opened since.
+    current.keeper.library = library
+    return current.keeper
+
+
+def shelve_run(run: LiveRun) -> None:
+    """Make the current run a past run, before another one replaces it.
+
+    A run without a step is dropped: there is nothing to compare.
+    """
+    run.pause()
+    snapshot, stored, current = run.snapshot(), run.stored(), session()
+    if stored is None or snapshot.step == 0 or snapshot.latest is None:
+        return
+    current.runs_shelved += 1
+    number = current.runs_shelved
+    current.past_runs = with_run(current.past_runs, snapshot, stored, number=number)
+    current.autosaves[number] = run.autosave
+    there = {past.number for past in current.past_runs}
+    current.autosaves = {past: current.autosaves[past] for past in there & set(current.autosaves)}
+
+
+def return_to(run: LiveRun, chosen: PastRun) -> None:
+    """Shelve the current run and resume a past one, with its former autosave."""
+    shelve_run(run)
+    current = session()
+    autosave = current.autosaves.get(chosen.number)
+    current.past_runs = without_run(current.past_runs, chosen.number)
+    run.resume(chosen.stored, autosave=autosave, seconds=chosen.snapshot.seconds)

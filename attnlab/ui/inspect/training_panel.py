@@ -13,7 +13,7 @@ from attnlab.ui.controls.form import draw_form_problem
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import as_text, draw_error
 from attnlab.ui.core.page import TRAIN_PAGE
-from attnlab.ui.core.session import shelve_run
+from attnlab.ui.core.session_library import shelve_run
 from attnlab.ui.train.cursor import NOW
 from attnlab.ui.train.transport import draw_status
 

@@ -20,8 +20,7 @@ from attnlab.ui.core.outside import as_text, draw_toast
 from attnlab.ui.core.page import CHART_HEIGHT, INSPECT_PAGE, TRAIN_PAGE
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
-from attnlab.ui.core.session import session_keeper, shelve_run
-from attnlab.ui.core.session_library import Kept, kept_as
+from attnlab.ui.core.session_library import Kept, kept_as, session_keeper, shelve_run
 from attnlab.ui.library.table import figures_of, name_of, set_ticked, ticked
 
 

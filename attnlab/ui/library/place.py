@@ -17,8 +17,14 @@ from attnlab.runs.storage import RunFileError, from_bytes, is_run_file
 from attnlab.ui.controls.uploads import Told, draw_upload, take_upload
 from attnlab.ui.core.outside import as_message, as_text, draw_error, draw_toast
 from attnlab.ui.core.server import hosted
-from attnlab.ui.core.session import open_sessions, session, session_keeper
-from attnlab.ui.core.session_library import Kept, SessionLibrary, session_library, try_again
+from attnlab.ui.core.session import open_sessions, session
+from attnlab.ui.core.session_library import (
+    Kept,
+    SessionLibrary,
+    session_keeper,
+    session_library,
+    try_again,
+)
 from attnlab.ui.library.actions import attempt, open_run
 from attnlab.ui.library.table import ago, clear_filters
 

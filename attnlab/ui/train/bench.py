@@ -25,7 +25,8 @@ from attnlab.ui.core.figures import figure
 from attnlab.ui.core.fragments import draw_in_code, draw_while
 from attnlab.ui.core.outside import as_message, draw_error
 from attnlab.ui.core.page import INSIDE_HEIGHT, LOSS_HEIGHT, on_dark
-from attnlab.ui.core.session import session, session_run
+from attnlab.ui.core.session import session
+from attnlab.ui.core.session_library import session_run
 from attnlab.ui.library.place import (
     draw_continue_offer,
     draw_library_problem,

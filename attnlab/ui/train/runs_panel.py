@@ -33,7 +33,8 @@ from attnlab.ui.controls.uploads import Told, draw_upload, take_upload
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import draw_error, draw_toast
 from attnlab.ui.core.server import limits
-from attnlab.ui.core.session import return_to, session, shelve_run
+from attnlab.ui.core.session import session
+from attnlab.ui.core.session_library import return_to, shelve_run
 from attnlab.ui.train.loss_panel import TARGET, target_of
 from attnlab.ui.train.repeat import row_over_seeds
 

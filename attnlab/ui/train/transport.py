@@ -13,7 +13,8 @@ from attnlab.training.changes import rescheduled
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import AMENDABLE
 from attnlab.ui.core.outside import as_text, draw_toast
-from attnlab.ui.core.session import session, shelve_run
+from attnlab.ui.core.session import session
+from attnlab.ui.core.session_library import shelve_run
 
 _FASTEST = "full speed"
 # Maximum number of steps per second, by menu label.
