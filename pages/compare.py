@@ -40,8 +40,8 @@ if any(row.finished for row in rows):
     draw_gaps(rows, labels)
     st.markdown(
         "**Try this.** Take more seeds: five give intervals about half as wide as three, eight "
-        "about two thirds of those of five. Vary `data`, fixed and fresh: is the training the "
-        "limit, or the training set?"
+        "about two thirds of those of five. Compare fixed and fresh `data`: does the fixed "
+        "training set limit the result?"
     )
 draw_export(grid, rows)
 draw_in_code(

@@ -33,7 +33,7 @@ class AbstractFiles(abc.ABC):
 
     @abc.abstractmethod
     def write(self, data: bytes) -> str:
-        """Write it, complete or not at all; return its new name. A full disk raises `OSError`."""
+        """Write a run file, whole or not at all; return its name. Raises `OSError` if full."""
 
     @abc.abstractmethod
     def read(self, name: str) -> bytes:

@@ -72,7 +72,7 @@ def draw_source(task: AbstractTask, probes: np.ndarray, tokens: np.ndarray) -> N
         on_change=_read_typed,
         args=(task,),
         width=260,
-        help=f"Edit it: {task.source_length} of {task.spelling}. Its true target follows.",
+        help=f"Type {task.source_length} of {task.spelling}; the true target is shown below.",
     )
     if message := st.session_state.get(_MESSAGE):
         draw_error(message)
