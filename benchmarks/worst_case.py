@@ -137,7 +137,7 @@ def _asks() -> Iterator[Ask]:
     }
     for what, generator in processes.items():
         query = to_query(Experiment(generator=generator, length=HOSTED.caps["length"]))
-        yield Ask("Generators", f"{what}, 32 days", "generators", query)
+        yield Ask("Generators", f"{what}, {HOSTED.caps['length']} days", "generators", query)
     for what, generator in processes.items():
         query = to_query(_slowest_experiment(generator))
         yield Ask("Train", f"{what}, all sizes at their caps", "", query, _press("run_start"))

@@ -13,6 +13,8 @@ from jaxtyping import Bool, Float
 from attnlab.charts.drawing import Rows, drawn_once
 from attnlab.charts.style import GROUND, HUES, INK, SHARES, Ramp
 
+# Longer sides are drawn as blocks: a browser takes seconds for tens of thousands of cells.
+_MOST_A_SIDE = 72
 # More labels than this would overlap at the width of a phone.
 _MOST_LABELS = 20
 # Pixels between labels side by side. With less, as on a phone, every other label is dropped.
@@ -182,6 +184,33 @@ def top_of_scale(*values: Float[np.ndarray, "..."]) -> float:
     return round(next(end for end in ends if most <= end * (1 + 1e-6)), 2)
 
 
+def block_of(side: int, most: int = _MOST_A_SIDE) -> int:
+    """Return how many neighbours are drawn as one, so that there are at most so many."""
+    return -(-side // most)
+
+
+def strongest_of_blocks(
+    values: Float[np.ndarray, "query key"],
+    seen: Bool[np.ndarray, "query key"],
+    *more: Float[np.ndarray, "query key"],
+    most: int = _MOST_A_SIDE,
+) -> list[np.ndarray]:
+    """Return the arrays with one entry for each block: that of the largest of the `seen` values.
+
+    A block is of `block_of` each side.
+    """
+    rows, columns = (block_of(side, most) for side in values.shape)
+    size = -(-values.shape[0] // rows), rows, -(-values.shape[1] // columns), columns
+    space = [(0, size[0] * rows - values.shape[0]), (0, size[2] * columns - values.shape[1])]
+
+    def in_blocks(array: np.ndarray) -> np.ndarray:
+        return np.pad(array, space).reshape(size).swapaxes(1, 2).reshape(*size[::2], -1)
+
+    largest = in_blocks(np.where(seen, np.abs(values), -1.0) + 1).argmax(axis=2)[..., None]
+    each = (in_blocks(array) for array in (values, seen, *more))
+    return [np.take_along_axis(array, largest, axis=2)[..., 0] for array in each]
+
+
 def map_table(
     values: Float[np.ndarray, "query key"],
     *,
@@ -192,6 +221,8 @@ def map_table(
 ) -> pd.DataFrame:
     """Return a row for each cell of `seen`, by default the keys up to the query; both count from 1.
 
+    Of many positions it is a row for each block, named by its first ones.
+
     Args:
         values: The value of each query and key.
         seen: The cells that exist.
@@ -201,21 +232,34 @@ def map_table(
     """
     if seen is None:
         seen = np.tri(*values.shape, first_query - 1, dtype=bool)
-    query, key = np.nonzero(seen)
+    rows, columns = map(block_of, values.shape)
     days = range(1, first_query + max(values.shape))
     names = np.array([str(day) for day in days])
     if symbols is not None:
         names = np.array([f"{day} {symbol}" for day, symbol in zip(days, symbols, strict=False)])
-    errors = {} if stderr is None else {"error": stderr[query, key]}
+    # Without errors, values are in their place.
+    errors = values if stderr is None else stderr
+    values, seen, errors = strongest_of_blocks(values, seen, errors)
+    query, key = np.nonzero(seen)
+    first_row, first_column = rows * query + first_query - 1, columns * key
     return pd.DataFrame(
         {
-            "query": query + first_query,
-            "key": key + 1,
+            "query": first_row + 1,
+            "key": first_column + 1,
             "value": values[query, key].astype(float),
-            "query_name": names[query + first_query - 1],
-            "key_name": names[key],
-            **errors,
+            "query_name": _names_of_blocks(names, first_row, rows),
+            "key_name": _names_of_blocks(names, first_column, columns),
+            **({} if stderr is None else {"error": errors[query, key]}),
         }
+    )
+
+
+def _names_of_blocks(names: np.ndarray, first: np.ndarray, block: int) -> np.ndarray:
+    if block == 1:
+        return names[first]
+    last = np.minimum(first + block, len(names)) - 1
+    return np.array(
+        [f"{names[one]} to {names[other]}" for one, other in zip(first, last, strict=True)]
     )
 
 
@@ -254,7 +298,7 @@ def map_chart(
         clicked: The name of the selection of a clicked cell.
     """
     days = range(1, length + 1)
-    keys, queries = keys or days, queries or days
+    keys, queries = (each[:: block_of(len(each))] for each in (keys or days, queries or days))
     tooltip = [
         tip("query_name:N", f"query {word}"),
         tip("key_name:N", f"key {word}"),

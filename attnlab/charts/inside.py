@@ -9,7 +9,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from attnlab.charts.drawing import Rows, drawn_once
-from attnlab.charts.heatmap import days_side, heatmap, shade, side, tip
+from attnlab.charts.heatmap import block_of, days_side, heatmap, shade, side, tip
 from attnlab.charts.lines import by_name, measured, top_legend
 from attnlab.charts.style import HUES, KNOWN_LINE, SHARES, SIGNED, TRUTHS
 from attnlab.generators.vocabulary import Vocabulary
@@ -241,17 +241,23 @@ def calibration_chart(table: Rows) -> alt.LayerChart:
 
 
 def state_table(states: Float[np.ndarray, "length width"]) -> pd.DataFrame:
-    """Return a row for each component of the state after each position; both count from 1."""
+    """Return a row for each component of the state after each position; both count from 1.
+
+    Of many positions it is every second one, or fewer.
+    """
+    every = block_of(len(states))
+    states = states[every - 1 :: every].astype(float)
     day, component = (index.ravel() + 1 for index in np.indices(states.shape))
-    return pd.DataFrame({"day": day, "component": component, "state": states.astype(float).ravel()})
+    return pd.DataFrame({"day": every * day, "component": component, "state": states.ravel()})
 
 
 @drawn_once
 def state_chart(
     table: Rows, *, length: int, symbols: tuple[str, ...] | None, word: str = "day"
 ) -> alt.Chart:
-    """Draw each component of the hidden state after each position."""
-    days = range(1, length + 1)
+    """Draw each component of the hidden state after each position of `state_table`."""
+    every = block_of(length)
+    days = range(every, length + 1, every)
     return heatmap(
         table,
         x=days_side(alt.X, "day", f"after {word}", days, symbols, colour=HUES.truth),

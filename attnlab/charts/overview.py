@@ -13,11 +13,12 @@ from PIL import Image
 
 from attnlab.charts.drawing import Rows, drawn_once
 from attnlab.charts.heads import PADDING, Grid, cell_text
-from attnlab.charts.heatmap import tip
+from attnlab.charts.heatmap import strongest_of_blocks, tip
 from attnlab.charts.style import INK, SHARES, on_dark
 
-# Pixels of the largest image, of the name above it and the text below it, and their widths.
-_MOST_PICTURE, _LINE, _NAME_WIDTH, _TEXT_WIDTH, _GAP = 150, 16, 38, 92, 6
+# Pixels of the largest image and of a single one, of the name above it and the text below it, and
+# their widths.
+_MOST_PICTURE, _ALONE, _LINE, _NAME_WIDTH, _TEXT_WIDTH, _GAP = 150, 280, 16, 38, 92, 6
 # The last of an image's 256 colours marks masked cells.
 _STEPS = 255
 
@@ -35,26 +36,32 @@ def overview_table(lines: Sequence[Sequence[HeadPicture]], *, dark: bool) -> pd.
     """Return a row for each head, with its pattern as an image whose pixels are cells.
 
     One mark for each cell would be too many: 64 heads on 64 positions have a quarter of a million,
-    which take a browser many seconds.
+    which take a browser many seconds. If a map has more cells than its image has pixels, a pixel is
+    the strongest cell of a block.
     """
-    wide = max(map(len, lines))
+    wide, most = max(map(len, lines)), _size_of(sum(map(len, lines)))
     rows = [
-        (line * wide + column, head.name, _address(head, dark=dark), head.text)
+        (line * wide + column, head.name, _address(head, most, dark=dark), head.text)
         for line, heads in enumerate(lines)
         for column, head in enumerate(heads)
     ]
     return pd.DataFrame(rows, columns=["place", "head", "picture", "text"])
 
 
-def _address(head: HeadPicture, *, dark: bool) -> str:
+def _size_of(images: int) -> int:
+    return _ALONE if images == 1 else _MOST_PICTURE
+
+
+def _address(head: HeadPicture, most: int, *, dark: bool) -> str:
     """Return an image as a `data:` address."""
     ramp = [on_dark(colour) if dark else colour for colour in SHARES]
     stops = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in ramp])
     steps, places = np.linspace(0, 1, _STEPS), np.linspace(0, 1, len(stops))
     channels = [np.interp(steps, places, channel) for channel in stops.T]
     palette = np.stack(channels, axis=1).round().astype(int).ravel().tolist()
-    shares = (np.clip(head.pattern, 0, 1) * (_STEPS - 1)).round()
-    picture = Image.fromarray(np.where(head.unmasked, shares, _STEPS).astype(np.uint8))
+    pattern, unmasked = strongest_of_blocks(head.pattern, head.unmasked, most=most)
+    shares = (np.clip(pattern, 0, 1) * (_STEPS - 1)).round()
+    picture = Image.fromarray(np.where(unmasked, shares, _STEPS).astype(np.uint8))
     picture.putpalette([*palette, 0, 0, 0])
     file = io.BytesIO()
     picture.save(file, "PNG", transparency=_STEPS)
@@ -97,7 +104,7 @@ def overview_chart(
         )
         .add_params(
             *grid.sizes(
-                most=_MOST_PICTURE,
+                most=_size_of(lines * columns),
                 columns=columns,
                 apart=(_TEXT_WIDTH if texts else _NAME_WIDTH) + _GAP,
             )

@@ -126,13 +126,6 @@ def run_optimum(parsed: dict[str, Any], doing: Doing) -> int:
     return 0
 
 
-def __show_estimate(value: float, stderr: float, *, bounded: bool = False) -> str:
-    """Return a number with its standard error, or how it was found."""
-    if bounded:
-        return f"{known_value(value, stderr)} (search stopped early)"
-    return known_value(value, stderr) if stderr else f"{value:.4f} (exact)"
-
-
 def _show_estimate(value: float, stderr: float, *, bounded: bool = False) -> str:
     """Return a number with its standard error, or how it was computed."""
     if bounded:

@@ -12,6 +12,8 @@ import numpy as np
 
 from attnlab.command_line.parser import Doing
 from attnlab.command_line.runs_command import keep
+from attnlab.comparisons.grid import show_prospect
+from attnlab.configuration.environment import bytes_of_machine
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError
 from attnlab.inspection.targets import check_targets
@@ -24,7 +26,7 @@ from attnlab.runs.whole_file import target_of
 from attnlab.training.changes import change_between, rescheduled
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, Setup, prepare, to_json
-from attnlab.training.limits import steps_at_once
+from attnlab.training.limits import check_memory, steps_at_once
 from attnlab.training.loop import Look, Progress, Schedule, divergence, run, schedule
 from attnlab.training.presets import PRESETS
 from attnlab.training.shares import share_in_training
@@ -106,7 +108,15 @@ def _from_options(parsed: dict[str, Any]) -> _Begun:
     preset = parsed.pop("preset", None)
     base = usual_experiment(preset, parsed.get("model"), parsed.get("generator"))
     experiment = read_experiment(base, parsed)
+    _look_ahead(experiment)
     return _Begun(experiment, prepare(experiment), None, empty_history())
+
+
+def _look_ahead(experiment: Experiment) -> None:
+    """Refuse, with an `OptionError`, what does not fit into memory, and say what takes long."""
+    check_memory(experiment, bytes_of_machine())
+    if prospect := show_prospect(experiment):
+        print(f"attnlab: {prospect}", file=sys.stderr)
 
 
 def _from_file(file: str, parsed: dict[str, Any]) -> _Begun:
@@ -126,6 +136,7 @@ def _from_file(file: str, parsed: dict[str, Any]) -> _Begun:
     if after.steps <= step:
         problem = f"the run of the file has made {step:,}"
         raise OptionError("steps", after.steps, problem, "Choose more with `--steps`")
+    _look_ahead(experiment)
     history, setup = stored.history, prepare(experiment)
     if after != before:
         history = history.after(change_between(before, after, step=step))

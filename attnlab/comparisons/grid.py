@@ -9,13 +9,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from attnlab.comparisons.many import shared_program
-from attnlab.configuration.number_text import read_value
+from attnlab.configuration.number_text import read_value, show_duration
 from attnlab.configuration.options import OptionError, default_of, options_of, quoted
 from attnlab.generators import DotMod, Recall
 from attnlab.models import AttentionOptions, TransformerOptions
 from attnlab.runs.option_texts import parts_with, read_what_applies, usual_experiment
 from attnlab.training.experiment import Experiment
-from attnlab.training.limits import work
+from attnlab.training.limits import bytes_of, work
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
 
@@ -326,6 +326,8 @@ COMPARISONS = MappingProxyType(
 _SECONDS_A_PROGRAM = 3.0
 _SECONDS_A_RUN = 0.2
 _MULTIPLICATIONS_A_SECOND = 2e9
+# Seconds and bytes that need no warning.
+_SOON, _LITTLE = 20.0, 5e8
 
 
 def seconds_of(experiments: Iterable[Experiment]) -> float:
@@ -340,6 +342,15 @@ def seconds_of(experiments: Iterable[Experiment]) -> float:
         programs.add(shared_program(experiment))
         seconds += _SECONDS_A_RUN + _work_of(shared_program(experiment)) / _MULTIPLICATIONS_A_SECOND
     return seconds + _SECONDS_A_PROGRAM * len(programs)
+
+
+def show_prospect(experiment: Experiment) -> str:
+    """Return how long training takes and how much memory, or "" where both are small."""
+    seconds, size = seconds_of([experiment]), bytes_of(experiment)
+    if seconds < _SOON and size < _LITTLE:
+        return ""
+    memory = f"{float(f'{size / 1e6:.1g}'):,.0f} MB"
+    return f"Training takes about {show_duration(seconds)} and {memory} of memory."
 
 
 # Tracing the size of a model takes a hundredth of a second.

@@ -1,5 +1,6 @@
 """Environment variables, all read here, so that each accepts the same values."""
 
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,6 +9,11 @@ import jax
 
 from attnlab.configuration.options import OptionError
 
+# The memory of a container, by versions of Linux's control groups.
+_CONTAINER_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
 _YES = ("on", "true", "yes", "1")
 _NO = ("off", "false", "no", "0")
 
@@ -45,6 +51,21 @@ def read_count(name: str, environment: Mapping[str, str] = os.environ) -> int | 
     if not text.isdecimal() or not int(text[:9]) >= 1 or len(text) > 9:
         raise OptionError(name, text, "not a whole number from 1", "Set it to one")
     return int(text)
+
+
+def bytes_of_machine() -> float:
+    """Return `ATTNLAB_MEMORY`, or what the container or machine has; infinite if unknown.
+
+    Raises:
+        OptionError: if the variable is not a whole number of megabytes from 1.
+    """
+    if megabytes := read_count("ATTNLAB_MEMORY"):
+        return megabytes * 1e6
+    found = [math.inf]
+    if hasattr(os, "sysconf"):
+        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    limits = [limit.read_text().strip() for limit in _CONTAINER_LIMITS if limit.exists()]
+    return min(*found, *(int(text) for text in limits if text.isdecimal()), math.inf)
 
 
 def check_devices() -> None:

@@ -157,6 +157,24 @@ def show_range(low: float, high: float, *, places: int = 3) -> str:
     return f"{low:.{places}f} to {high:.{places}f}".replace("-", "−")
 
 
+def show_duration(seconds: float) -> str:
+    """Return seconds to one figure, in words.
+
+    >>> show_duration(83), show_duration(4.2), show_duration(0.2), show_duration(7300)
+    ('1 min', '4 s', 'less than a second', '2 h')
+    """
+    if seconds < 1:
+        return "less than a second"
+    for size, unit in ((3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{_one_figure(seconds / size)} {unit}"
+    return f"{_one_figure(seconds)} s"
+
+
+def _one_figure(value: float) -> str:
+    return f"{round(value) if value < 10 else round(value, -1 if value < 100 else -2):,.0f}"
+
+
 def read_value(name: str, spec: Option, text: str, default: Any) -> Any:
     """Return what a flag's text means for an option of this default."""
     check_typed(name, text)

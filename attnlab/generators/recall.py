@@ -61,8 +61,8 @@ class Recall(AbstractGenerator):
     of the process, so that early recalled days are hidden. The default `horizon` is 10, or the last
     recalled day if that is later.
 
-    Raises `OptionError` if days repeat, are not from 1 to 64, or are more than four; if the horizon
-    is before the last of them; and if no day is visible.
+    Raises `OptionError` if days repeat, are not from 1 to 256, or are more than four; if the
+    horizon is before the last of them; and if no day is visible.
     """
 
     name: ClassVar[str] = "recall"
@@ -86,8 +86,8 @@ class Recall(AbstractGenerator):
         if not isinstance(self.days, tuple):
             raise OptionError("days", self.days, "not a row of days", "Try 1, 4, 8")
         whole = all(isinstance(day, int) and not isinstance(day, bool) for day in self.days)
-        if not whole or not all(1 <= day <= 64 for day in self.days):
-            raise OptionError("days", self.days, "not whole numbers from 1 to 64", "Try 1, 4, 8")
+        if not whole or not all(1 <= day <= 256 for day in self.days):
+            raise OptionError("days", self.days, "not whole numbers from 1 to 256", "Try 1, 4, 8")
         if not 1 <= len(self.days) <= _MOST_DAYS or sorted(set(self.days)) != list(self.days):
             problem = f"not 1 to {_MOST_DAYS} different days in order"
             raise OptionError("days", self.days, problem, "Try 1, 4, 8")

@@ -13,6 +13,8 @@ from attnlab.configuration.visible_text import invisible_letters, normal
 
 # U+FE0F asks for the emoji form of the character before it; keyboards often omit it.
 _EMOJI_FORM = "\N{VARIATION SELECTOR-16}"
+# The tokens of a sequence that are shown, and those of each end of a longer one.
+_MOST_SHOWN, _AT_AN_END = 64, 20
 # Three letters in a row.
 _WORD = re.compile(r"[^\W\d_]{3}")
 
@@ -60,6 +62,17 @@ class Vocabulary:
         'a b ab'
         """
         return self._separator.join(self.symbols[int(token)] for token in tokens)
+
+    def shorten(self, tokens: Iterable[SupportsInt]) -> str:
+        """Return the text of the tokens; of more than 64, of the first and the last ones.
+
+        >>> WEATHER.shorten([0] * 65).count("🌧️")
+        40
+        """
+        tokens = tuple(tokens)
+        if len(tokens) <= _MOST_SHOWN:
+            return self.render(tokens)
+        return f"{self.render(tokens[:_AT_AN_END])} … {self.render(tokens[-_AT_AN_END:])}"
 
     @functools.cached_property
     def _plain_symbols(self) -> tuple[str, ...]:

@@ -13,9 +13,8 @@ from attnlab.models import AbstractModel, AttentionMap
 from attnlab.models.base import final_logits
 from attnlab.models.inside import mean_trace
 from attnlab.optimum import influence, possible_pasts
+from attnlab.training.evaluation import evaluation_block
 from attnlab.training.experiment import Experiment
-
-_BLOCK = 1_000
 
 
 @fixed_numerics()
@@ -31,7 +30,7 @@ def _final_probs(model, sequences, readout):
     def one(tokens):
         return jax.nn.softmax(final_logits(model, tokens, readout))
 
-    return jax.lax.map(one, sequences, batch_size=_BLOCK)
+    return jax.lax.map(one, sequences, batch_size=evaluation_block(sequences.shape[1]))
 
 
 @fixed_numerics()
@@ -49,7 +48,7 @@ def _probs_by_query(model, sequences):
     def one(tokens):
         return jax.nn.softmax(model(tokens, queries)[0])
 
-    return jax.lax.map(one, sequences, batch_size=_BLOCK)
+    return jax.lax.map(one, sequences, batch_size=evaluation_block(sequences.shape[1]))
 
 
 def confusion(

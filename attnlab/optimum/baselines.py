@@ -24,6 +24,8 @@ _MOST_ROUNDS = 2_000
 # Where tokens are impossible, weights grow without bound and each round gains less. Others converge
 # in about this many rounds, after which the loss was within 2e-4 nats of its limit.
 _MOST_TO_INFINITY = 60
+# Longer sequences have so many features that the fit would take minutes.
+_LONG = 64
 # SciPy's status of an optimisation that was stopped before it converged.
 _OUT_OF_ROUNDS = 1
 # The minimum of the convex loss counts as found when a round gains less than this share of it.
@@ -45,7 +47,8 @@ def best_linear(generator: AbstractGenerator, length: int) -> Best:
     result is `bounded` if it had not converged.
     """
     generator = generator.at_length(length)
-    sequences = weighted_sequences(generator, length, sampled=2 * SAMPLES)
+    sampled = 2 * SAMPLES if length <= _LONG else SAMPLES
+    sequences = weighted_sequences(generator, length, sampled=sampled)
     features = _features(sequences.tokens, generator.vocabulary.size)
     target = sequences.probs[:, -1]
     if sequences.exact:
@@ -192,6 +195,6 @@ def _sampled_rungs(generator: AbstractGenerator, length: int, recent: int) -> li
     final = predictives(generator, sequences)[:, -1]
     vocab = generator.vocabulary.size
     orders = range(recent + 1)
-    filled = [order for order in orders if vocab**order * _FEWEST_IN_A_CONTEXT <= SAMPLES]
+    filled = [o for o in orders if vocab**o * _FEWEST_IN_A_CONTEXT <= len(sequences)]
     code = sequences[:, -recent:] @ vocab ** np.arange(recent)[::-1]
     return [best_from_sampled_groups(code % vocab**order, final) for order in filled]

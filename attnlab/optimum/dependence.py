@@ -15,8 +15,8 @@ from attnlab.optimum.sequences import Weighted, log_weights, predictives, weight
 
 # Each sampled sequence is evaluated once more for every position and replacement token.
 _SAMPLED = 1_000
-# With many tokens there are fewer sequences: the work grows with the square of the vocabulary.
-_MOST_REPLACED = 300_000
+# With many tokens or positions there are fewer sequences: the work grows with the square of both.
+_MOST_REPLACED, _SHORT = 300_000, 64
 # A position is informative if its token changes the prediction by a thousandth of total variation,
 # far above float32 rounding, and by a twentieth of the strongest one's change: dependence that
 # decays with distance never ends by itself.
@@ -57,6 +57,7 @@ def dependence(generator: AbstractGenerator, length: int) -> Dependence:
     generator = generator.at_length(length)
     vocab = generator.vocabulary.size
     sampled = min(_SAMPLED, _MOST_REPLACED // vocab**2)
+    sampled = max(2, sampled * _SHORT**2 // max(_SHORT, length) ** 2)
     sequences = weighted_sequences(generator, length, sampled=sampled)
     marginals = _token_marginals(sequences, vocab)
     contexts = _all_contexts if sequences.exact else _sampled_contexts

@@ -15,6 +15,8 @@ from attnlab.optimum.levels import advance_beliefs, first_belief
 # The standard error of a loss is then a few thousandths of a nat.
 SAMPLES = 20_000
 _BLOCK = 1_000
+# In all predictions of a sample: a quarter of a gigabyte.
+_MOST_NUMBERS = 35_000_000
 # Sampled numbers are reproducible: equal arguments give equal results.
 _SEED = 0
 # The sample must not overlap with a run's own draws. Larger than any number of sequences, since the
@@ -25,7 +27,11 @@ _REFERENCE = 2**31 + 1
 def sampled_sequences(
     generator: AbstractGenerator, length: int, size: int = SAMPLES
 ) -> Int[np.ndarray, "size length"]:
-    """Return a fixed sample of sequences, independent of those that any run draws."""
+    """Return a fixed sample of sequences, independent of those that any run draws.
+
+    There are fewer than `size` if their predictions would not fit into memory.
+    """
+    size = min(size, _MOST_NUMBERS // ((length + 1) * generator.vocabulary.size))
     key = jr.fold_in(key_of(_SEED), _REFERENCE)
     return np.asarray(sample(generator, key=key, size=size, length=length))
 
@@ -80,9 +86,8 @@ def weighted_sequences(generator: AbstractGenerator, length: int, *, sampled: in
     vocab = generator.vocabulary.size
     if vocab**length > MOST_SEQUENCES:
         tokens = sampled_sequences(generator, length, sampled)
-        return Weighted(
-            tokens, np.full(sampled, 1 / sampled), predictives(generator, tokens), exact=False
-        )
+        weight = np.full(len(tokens), 1 / len(tokens))
+        return Weighted(tokens, weight, predictives(generator, tokens), exact=False)
     tokens = np.indices((vocab,) * length).reshape(length, -1).T
     beliefs, probs = first_belief(generator), np.empty((len(tokens), length + 1, vocab))
     for seen in range(length + 1):

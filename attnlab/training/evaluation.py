@@ -15,8 +15,8 @@ from attnlab.models import AbstractModel
 from attnlab.models.base import final_logits
 from attnlab.training.sources import QUICKLY, Example, as_examples
 
-# Number of sequences evaluated together. It bounds the memory of a test at any length and width.
-_EVALUATION_BLOCK = 1_000
+# Number of sequences evaluated together, up to this many positions.
+_EVALUATION_BLOCK, _SHORT = 1_000, 65
 
 
 class Evaluation(NamedTuple):
@@ -140,6 +140,14 @@ def evaluate_by_position(
     return EvaluationByPosition(positions + 1, *np.transpose(each), mean=mean)
 
 
+def evaluation_block(positions: int) -> int:
+    """Return how many sequences are evaluated together.
+
+    It bounds the memory of a test, in which attention grows with the square of the length.
+    """
+    return max(1, min(_EVALUATION_BLOCK, _EVALUATION_BLOCK * _SHORT**2 // positions**2))
+
+
 def _mean_figures(nll: Float[np.ndarray, " size"], share: Float[np.ndarray, " size"]) -> Evaluation:
     """Return mean losses and shares of right predictions per sequence, for several predictions."""
     # A share of several predictions varies less than a single one.
@@ -193,7 +201,7 @@ def _exact_losses_of(generator, start, sequences):
         asked = generator.asked(tokens)
         return -(of_token[-1] if asked is None else of_token.mean(where=asked))
 
-    return jax.lax.map(one, sequences, batch_size=_EVALUATION_BLOCK)
+    return jax.lax.map(one, sequences, batch_size=evaluation_block(sequences.shape[1]))
 
 
 _exact_losses = eqx.filter_jit(_exact_losses_of, compiler_options=dict(QUICKLY))
@@ -205,7 +213,7 @@ def _test(model, sequences, readout):
         log_probs = jax.nn.log_softmax(final_logits(model, tokens[:-1], readout))
         return -log_probs[tokens[-1]], jnp.argmax(log_probs) == tokens[-1]
 
-    return jax.lax.map(one, sequences, batch_size=_EVALUATION_BLOCK)
+    return jax.lax.map(one, sequences, batch_size=evaluation_block(sequences.shape[1]))
 
 
 @eqx.filter_jit
@@ -216,4 +224,4 @@ def _test_all(model, examples):
         of_next = jnp.take_along_axis(log_probs, following[:, None], axis=1)[:, 0]
         return -of_next, jnp.argmax(log_probs, axis=1) == following
 
-    return jax.lax.map(one, examples, batch_size=_EVALUATION_BLOCK)
+    return jax.lax.map(one, examples, batch_size=evaluation_block(examples.tokens.shape[1]))

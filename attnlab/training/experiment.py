@@ -53,7 +53,7 @@ class Experiment(Options):
         Markov(), "Makes the sequences.", registry=PROCESSES, label="process"
     )
     length: int = option(
-        10, "Visible days; the day after them is predicted.", low=2, high=64, unit="days"
+        10, "Visible days; the day after them is predicted.", low=2, high=256, unit="days"
     )
     model: AbstractModelOptions = option(
         AttentionOptions(), "What is trained on them.", registry=ALL_MODELS

@@ -1,22 +1,31 @@
 """What a machine allows, and what a setting of options cannot learn."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import Finding, OptionError, fields, options_of
-from attnlab.models import parameter_count
+from attnlab.models import AbstractModelOptions, parameter_count
 from attnlab.optimum.baselines import ladder
 from attnlab.optimum.best import Best, optimum
 from attnlab.training.experiment import Experiment, draw_data, starting_form
-from attnlab.training.sources import share_also_in
+from attnlab.training.losses import sequence_loss
+from attnlab.training.sources import as_examples, share_also_in
 
 # Multiplications of forward passes, with their gradients, that a core computes in a second.
 _WORK_A_SECOND, _MOST_AT_ONCE = 1e9, 100
+# Batches with fewer pairs of positions fit in any case; tracing a model takes time.
+_FEW_PAIRS = 2**20
 _ELSEWHERE = "or run attnlab on your own machine, where the cap is higher"
 
 
@@ -25,14 +34,16 @@ class Limits:
     """The most that a run may use, besides the bounds of the options themselves.
 
     `caps` are the maxima of options by name, anywhere in an experiment. `work` is the maximum of
-    `work(experiment)`, and `step_work` that of a single step, whose memory grows with it. `runs` is
-    the maximum of compared runs. `seconds` is how long a run trains before it makes way for others,
-    and `patience` how many seconds it continues without a viewer.
+    `work(experiment)`, `step_work` that of a single step, and `memory` that of
+    `bytes_of(experiment)`. `runs` is the maximum of compared runs. `seconds` is how long a run
+    trains before it makes way for others, and `patience` how many seconds it continues without a
+    viewer.
     """
 
     caps: Mapping[str, int] = dataclasses.field(default_factory=dict)
     work: float = math.inf
     step_work: float = math.inf
+    memory: float = math.inf
     runs: float = math.inf
     seconds: float = math.inf
     patience: float = math.inf
@@ -44,7 +55,7 @@ OPEN = Limits()
 HOSTED = Limits(
     caps=MappingProxyType(
         {
-            "length": 32,
+            "length": 64,
             "d_attn": 64,
             "d_model": 64,
             "layers": 4,
@@ -59,6 +70,7 @@ HOSTED = Limits(
     ),
     work=5e11,
     step_work=4e9,
+    memory=1e9,
     runs=100,
     seconds=120.0,
     patience=60.0,
@@ -70,6 +82,7 @@ def check_limits(experiment: Experiment, limits: Limits) -> None:
     for _, name, _, value in fields(experiment):
         check_limit(name, value, limits)
     check_work(experiment, limits)
+    check_memory(experiment, limits.memory)
 
 
 def check_work(experiment: Experiment, limits: Limits, *, runs: int = 1) -> None:
@@ -100,6 +113,19 @@ def check_work(experiment: Experiment, limits: Limits, *, runs: int = 1) -> None
             f"Choose {fewer}{'fewer runs, ' if runs > 1 else ''}a smaller model or batch, "
             f"{_ELSEWHERE}",
         )
+
+
+def check_memory(experiment: Experiment, most: float) -> None:
+    """Raise `OptionError` if training takes more than `most` bytes."""
+    if most < math.inf and (asked := bytes_of(experiment)) > most:
+        name, batch = _batch_of(experiment)
+        fewer = int(batch - (asked - most) / _bytes_of_a_sequence(experiment))
+        problem = (
+            f"at these sizes training takes about {asked / 1e9:.2g} GB of memory, more than the "
+            f"{most / 1e9:.2g} GB there are"
+        )
+        at_most = f"at most {fewer:,}, " if fewer > 0 else ""
+        raise OptionError(name, batch, problem, f"Choose {at_most}a smaller model or length")
 
 
 def check_comparison(experiments: Sequence[Experiment], limits: Limits, *, seeds: int) -> None:
@@ -136,7 +162,7 @@ def check_limit(name: str, value: Any, limits: Limits) -> None:
 def work(experiment: Experiment) -> float:
     """Return about how many multiplications the forward passes take: steps × batch × sequence."""
     training = experiment.training
-    batch = training.train_size if training.batch_mode == "full" else training.batch
+    _, batch = _batch_of(experiment)
     of_a_sequence = experiment.model.work(
         vocab=experiment.generator.vocabulary.size,
         length=experiment.length,
@@ -145,6 +171,56 @@ def work(experiment: Experiment) -> float:
     # The model's own predictions take an additional pass.
     passes = 2 if training.scheduled_sampling else 1
     return training.steps * batch * passes * of_a_sequence
+
+
+def bytes_of(experiment: Experiment) -> float:
+    """About how many bytes training takes: data, and what a step keeps for its gradient.
+
+    Attention keeps batch × heads × length² numbers and more a layer. Compiled steps took 0.6 to
+    1.2 times as much. A test is computed in parts, whose size falls with the length. It is 0 where
+    batch × length² is so small that it need not be known.
+    """
+    training, length, (_, batch) = experiment.training, experiment.length, _batch_of(experiment)
+    if batch * length**2 < _FEW_PAIRS:
+        return 0.0
+    drawn = training.test_size + (training.train_size if training.data == "fixed" else 0)
+    return batch * _bytes_of_a_sequence(experiment) + 8.0 * drawn * (length + 1)
+
+
+def _batch_of(experiment: Experiment) -> tuple[str, int]:
+    """Return the option that says how many sequences a step has, and how many these are."""
+    training = experiment.training
+    name = "train_size" if training.batch_mode == "full" else "batch"
+    return name, getattr(training, name)
+
+
+def _bytes_of_a_sequence(experiment: Experiment) -> float:
+    generator, training = experiment.generator, experiment.training
+    sizes = generator.vocabulary.size, experiment.length, generator.given()
+    return 4.0 * _numbers_kept(experiment.model, *sizes, training.loss, training.readout)
+
+
+@functools.lru_cache(maxsize=64)
+@fixed_numerics()
+def _numbers_kept(
+    options: AbstractModelOptions, vocab: int, length: int, given: int, loss: str, readout: str
+) -> int:
+    """Return how many numbers of a forward pass the gradient of one sequence needs."""
+    source = {"source": given} if options.reads_source else {}
+
+    def gradient(key):
+        model = options.build(vocab=vocab, length=length, key=key, **source)
+        parameters, rest = eqx.partition(model, eqx.is_array)
+        examples = as_examples(jnp.zeros((1, length + 1), int), given=given)
+        example = jax.tree.map(lambda leaf: leaf[0], examples)
+
+        def loss_of(parameters):
+            whole = eqx.combine(parameters, rest)
+            return sequence_loss(whole, example, loss=loss, readout=readout).objective
+
+        return jax.vjp(loss_of, parameters)[1]
+
+    return sum(leaf.size for leaf in jax.tree.leaves(jax.eval_shape(gradient, jr.key(0))))
 
 
 def steps_at_once(experiment: Experiment) -> int:

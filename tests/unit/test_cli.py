@@ -183,7 +183,7 @@ BAD = {
     "sample: unknown generator": (("sample", "snow"), "snow"),
     "sample: no size": (("sample", "markov", "--size", "0"), "`size` is 0"),
     "sample: size a word": (("sample", "markov", "--size", "x"), "`size` is 'x'"),
-    "sample: too long": (("sample", "markov", "--length", "65"), "`length` is 65"),
+    "sample: too long": (("sample", "markov", "--length", "257"), "`length` is 257"),
     "sample: too short": (("sample", "recall", "--length", "1"), "`length` is 1"),
     "sample: seed negative": (("sample", "markov", "--seed=-1"), "`seed` is -1"),
     "sample: n = 99": (("sample", "ndays", "--n", "99"), "`n` is 99"),

@@ -191,8 +191,8 @@ def test_missing_options_take_their_defaults():
         ({"model": "linear"}, r"`model` is 'linear': not an object"),
         ({"generator": {"name": "markov", "n": 3}}, r"`n` is 3: 'markov' has no such option"),
         ({"version": 9}, r"`version` is 9: this attnlab reads version 1\. .*update"),
-        ({"length": 10.5}, r"`length` is 10\.5: not a whole number\. .* from 2 to 64"),
-        ({"length": 1}, r"`length` is 1: .* from 2 to 64"),
+        ({"length": 10.5}, r"`length` is 10\.5: not a whole number\. .* from 2 to 256"),
+        ({"length": 1}, r"`length` is 1: .* from 2 to 256"),
     ],
 )
 @pytest.mark.usefixtures("as_users_run")

@@ -30,7 +30,7 @@ from attnlab.training.steps import Training
 OWNERS = (Experiment, AttentionOptions, TransformerOptions, GRUOptions, Training)
 # Each option at the most that it can be on a machine of one's own.
 LARGEST = {
-    "length": Experiment(length=64),
+    "length": Experiment(length=256),
     "d_attn": Experiment(model=AttentionOptions(d_attn=128)),
     "d_model": Experiment(model=AttentionOptions(d_model=128)),
     "layers": Experiment(model=TransformerOptions(layers=8)),

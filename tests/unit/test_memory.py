@@ -5,9 +5,10 @@ import weakref
 
 import pytest
 
+from attnlab.configuration.environment import bytes_of_machine
 from attnlab.live.jobs import WorkQueue
 from attnlab.runs.library import Library
-from attnlab.ui.core.server import Memory, bytes_of_server, give_memory_back
+from attnlab.ui.core.server import Memory, give_memory_back
 from attnlab.ui.core.session import OpenSessions, Session
 
 MEGA = 1_000_000
@@ -119,14 +120,14 @@ def test_a_server_that_has_nothing_to_free_begins_no_long_work():
 
 def test_the_operator_may_say_how_much_a_server_holds(monkeypatch):
     monkeypatch.delenv("ATTNLAB_MEMORY", raising=False)
-    of_the_machine = bytes_of_server()
+    of_the_machine = bytes_of_machine()
     assert of_the_machine > 500 * MEGA
     monkeypatch.setenv("ATTNLAB_MEMORY", "2000")
-    assert bytes_of_server() == 2_000 * MEGA
+    assert bytes_of_machine() == 2_000 * MEGA
     for text in ("0", "-1", "2g"):
         monkeypatch.setenv("ATTNLAB_MEMORY", text)
         with pytest.raises(ValueError, match="`ATTNLAB_MEMORY`"):
-            bytes_of_server()
+            bytes_of_machine()
 
 
 class _Cycle:

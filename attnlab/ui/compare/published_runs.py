@@ -8,12 +8,13 @@ import streamlit as st
 from attnlab.comparisons.grid import Grid, seconds_of
 from attnlab.comparisons.published import Part, runs_of, shipped, shipped_results
 from attnlab.comparisons.verdicts import PublishedRow, rows_of
+from attnlab.configuration.number_text import show_duration
 from attnlab.configuration.options import OptionError
 from attnlab.live.jobs import Job
 from attnlab.runs.library import LibraryError
 from attnlab.runs.result import Result
 from attnlab.training.limits import check_comparison
-from attnlab.ui.compare.work import ComparisonProgress, Plan, compare, draw_progress, duration
+from attnlab.ui.compare.work import ComparisonProgress, Plan, compare, draw_progress
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.jobs import draw_job_buttons, forget_job, job_of, start_job
 from attnlab.ui.core.server import limits
@@ -59,9 +60,10 @@ def draw_start(part: Part) -> None:
             )
         size = f"{len(plan.settings)} settings × {seeds} seeds = {len(plan.experiments):,} runs"
         with st.container(key=f"{name}_size"):
+            about = show_duration(seconds_of(plan.experiments))
             st.markdown(
-                f"**{size}** · about {duration(seconds_of(plan.experiments))} of two processor "
-                "cores (a rough guess); runs in the library are reused"
+                f"**{size}** · about {about} of two processor cores (a rough guess); runs in the "
+                "library are reused"
             )
     if problem:
         # Not an error of the user.

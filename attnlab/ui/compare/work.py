@@ -12,6 +12,7 @@ import streamlit as st
 from attnlab.comparisons.grid import PRESET, Grid, Setting, experiments_of, seconds_of, settings_of
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.summary import References, Row, references_of, summarise
+from attnlab.configuration.number_text import show_duration
 from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractGenerator
 from attnlab.live.jobs import Job
@@ -244,7 +245,7 @@ def _size(plan: Plan) -> str:
         slower = session().kept.get(_SLOWER)
         seconds = seconds_of(new) * (slower or 1.0)
         basis = "at the speed of the last ones" if slower else "a rough guess for this machine"
-        told.append(f"about {duration(seconds)} ({basis})")
+        told.append(f"about {show_duration(seconds)} ({basis})")
     if has_own_base(plan.grid):
         told.append("what is not varied comes from the presets, not from the sidebar")
     return " · ".join(told)
@@ -275,24 +276,6 @@ def _found_in_words(runs: Mapping[Identity, Experiment]) -> set[Identity]:
     return found & runs.keys()
 
 
-def duration(seconds: float) -> str:
-    """Return a duration with one significant digit.
-
-    >>> duration(83), duration(4.2), duration(0.2), duration(7300)
-    ('1 min', '4 s', 'less than a second', '2 h')
-    """
-    if seconds < 1:
-        return "less than a second"
-    for size, unit in ((3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{_one_figure(seconds / size)} {unit}"
-    return f"{_one_figure(seconds)} s"
-
-
-def _one_figure(value: float) -> str:
-    return f"{round(value) if value < 10 else round(value, -1 if value < 100 else -2):,.0f}"
-
-
 def draw_progress(work: Job, *, total: int, key: str) -> ComparisonProgress:
     """Draw how many of `total` runs are known, in a container of that `key`; return the runs."""
     state = work.state()
@@ -311,7 +294,7 @@ def draw_progress(work: Job, *, total: int, key: str) -> ComparisonProgress:
             told.append(state.message)
         elif state.running:
             left = progress.seconds_left
-            told.append("compiling" if left is None else f"about {duration(left)} left")
+            told.append("compiling" if left is None else f"about {show_duration(left)} left")
         if progress.problem:
             draw_warning(
                 f"{progress.problem} Further runs have results but no model.",

@@ -35,7 +35,7 @@ from attnlab.ui.controls.form_state import (
 from attnlab.ui.core.outside import draw_error
 
 # Wider ranges are number fields: a slider could not hit one of thousands of values.
-_MOST_SLIDER_VALUES = 200
+_MOST_SLIDER_VALUES = 256
 # The look of a control whose value is rejected.
 _MARKED = "{ border-left: 3px solid #d9364f; padding-left: 0.5rem; }"
 

@@ -7,6 +7,7 @@ once; by default a hosted server leaves one core to the pages, and other servers
 
 import collections
 import ctypes
+import dataclasses
 import gc
 import logging
 import math
@@ -21,7 +22,12 @@ import jax
 import streamlit as st
 from platformdirs import user_cache_path
 
-from attnlab.configuration.environment import check_devices, read_count, read_folder
+from attnlab.configuration.environment import (
+    bytes_of_machine,
+    check_devices,
+    read_count,
+    read_folder,
+)
 from attnlab.configuration.numerics import fix_numerics
 from attnlab.configuration.options import OptionError
 from attnlab.live.jobs import WorkQueue
@@ -33,11 +39,6 @@ _SECONDS = 5.0
 # Shares of the allowed memory. Above the first, memory is freed; above the second, long
 # computations pause.
 _PLENTY, _FULL = 0.6, 0.85
-# The memory limit of a container, for both versions of Linux control groups.
-_CONTAINER_LIMITS = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
 # Memory is freed again only when the process holds this many bytes more than after the last time.
 _GROWTH = 100_000_000
 
@@ -112,17 +113,6 @@ def give_memory_back() -> None:
             trim(0)
 
 
-def bytes_of_server() -> float:
-    """Return `ATTNLAB_MEMORY`, or the memory of the container or machine; infinite if unknown."""
-    if megabytes := read_count("ATTNLAB_MEMORY"):
-        return megabytes * 1e6
-    found = [math.inf]
-    if hasattr(os, "sysconf"):
-        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    limits = [limit.read_text().strip() for limit in _CONTAINER_LIMITS if limit.exists()]
-    return min(*found, *(int(text) for text in limits if text.isdecimal()), math.inf)
-
-
 def _resident_bytes() -> int:
     """Return the resident memory of the process; 0 where the system does not report it."""
     try:
@@ -150,7 +140,7 @@ def environment_problem() -> str:
     """Return the problem with the server's environment variables, or ""."""
     try:
         _places()
-        bytes_of_server()
+        bytes_of_machine()
         check_devices()
     except ValueError as error:
         return str(error)
@@ -159,7 +149,7 @@ def environment_problem() -> str:
 
 def limits() -> Limits:
     """Return the limits of every run on this server."""
-    return HOSTED if hosted() else OPEN
+    return HOSTED if hosted() else dataclasses.replace(OPEN, memory=bytes_of_machine())
 
 
 @st.cache_resource(show_spinner=False)
@@ -181,7 +171,7 @@ def _places() -> float:
 @st.cache_resource(show_spinner=False)
 def memory() -> Memory:
     """Return the memory monitor of this server; its thread runs as long as the process."""
-    most = bytes_of_server() if hosted() else min(bytes_of_server(), _DESKTOP_BYTES)
+    most = bytes_of_machine() if hosted() else min(bytes_of_machine(), _DESKTOP_BYTES)
     made = Memory(most=most)
     threading.Thread(target=made.watch, name="attnlab-memory", daemon=True).start()
     return made

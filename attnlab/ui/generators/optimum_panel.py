@@ -219,7 +219,7 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
             name=f"True dependence by {measure}",
             alt=alternative,
         )
-    source = "Exact." if dependence.exact else "Estimated from 1,000 sequences."
+    source = "Exact." if dependence.exact else "Estimated from sampled sequences."
     st.caption(
         f"How to read it: each row is the prediction of the {word} after its query {word}. Each "
         f"cell is {meaning}. The colour scale ends at the number beside it. The layout is that of "

@@ -43,7 +43,7 @@ def draw_sample(generator: AbstractGenerator, counted: Counted | None) -> None:
     word = generator.position_word
     lines = [f"| {word}s 1 to {length} | {word} {length + 1} |", "|:---|:---:|"]
     for row in counted.sequences:
-        seen, final = vocabulary.render(row[:-1]), vocabulary.render(row[-1:])
+        seen, final = vocabulary.shorten(row[:-1]), vocabulary.render(row[-1:])
         lines.append(f"| {as_text(seen)} | {as_text(final)} |")
     with st.container(key="sample"):
         st.markdown("\n".join(lines))

@@ -8,7 +8,16 @@ import streamlit as st
 from jaxtyping import Bool, Float
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from attnlab.charts import SHARES, SIGNED, TRUTHS, Ramp, map_chart, map_table, top_of_scale
+from attnlab.charts import (
+    SHARES,
+    SIGNED,
+    TRUTHS,
+    Ramp,
+    block_of,
+    map_chart,
+    map_table,
+    top_of_scale,
+)
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.inspection import Comparison
 from attnlab.models import AbstractModel, Trace
@@ -34,8 +43,10 @@ from attnlab.ui.train.inside.panel import draw_head_choice
 from attnlab.ui.train.inside.shown import Choice
 
 _HEIGHT, _LONG_HEIGHT, _ROW_HEIGHT = 300, 420, 150
-# Enough for a stable map, few enough to replace every day of each sequence quickly.
-_SEQUENCES, _LONG_SEQUENCES, _LONG = 256, 48, 24
+# Enough for a stable map, few enough to replace every day of each sequence quickly. The time for a
+# sequence grows with the square of the length, or faster.
+_SEQUENCES, _LONG_SEQUENCES, _FEWEST = 256, 48, 4
+_LONG, _VERY_LONG = 24, 32
 _MEANING = {
     "attends": "the model attends to",
     "depends": "its prediction depends on",
@@ -71,7 +82,7 @@ def draw_maps(
         )
         return
     true, marginals = known
-    size = min(len(test), _SEQUENCES if experiment.length <= _LONG else _LONG_SEQUENCES)
+    size = min(len(test), _sequences(experiment.length))
     mean = f"mean of {size}"
     over = st.segmented_control(
         "sequences",
@@ -131,6 +142,13 @@ def draw_maps(
                 alt=chosen,
             )
         st.caption(f"How to read it: above 0 “{first}” is larger, below 0 “{second}”.")
+
+
+def _sequences(length: int) -> int:
+    """Return how many sequences the maps are means over."""
+    if length <= _LONG:
+        return _SEQUENCES
+    return max(_FEWEST, _LONG_SEQUENCES * _VERY_LONG**2 // max(_VERY_LONG, length) ** 2)
 
 
 def _past(experiment: Experiment, found: Comparison) -> Bool[np.ndarray, "query day"]:
@@ -213,6 +231,8 @@ def _draw_difference(one: _Map, other: _Map, title: str, *, name: str, alt: str)
 
 def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependence) -> None:
     words = ["How to read it: rows are queries, columns are days."]
+    if (block := block_of(experiment.length)) > 1:
+        words.append(f"Each cell is the strongest of {block} × {block}.")
     if found.attention:
         words.append(
             "High in “attends” but near 0 in “depends”: attended to but not used. A day near 0 "

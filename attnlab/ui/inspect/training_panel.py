@@ -18,6 +18,8 @@ from attnlab.ui.train.cursor import NOW
 from attnlab.ui.train.transport import draw_status
 
 _DAYS = "edited_days"
+# More buttons would fill the screen.
+_MOST_BUTTONS = 64
 
 
 def draw_training(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
@@ -107,7 +109,7 @@ def draw_sequence_choice(vocabulary: Vocabulary, probes: np.ndarray) -> None:
         "begin with sequence",
         range(len(probes)),
         key="edited_from",
-        format_func=lambda i: f"{i + 1}: {vocabulary.render(probes[i])}",
+        format_func=lambda i: f"{i + 1}: {vocabulary.shorten(probes[i])}",
         width=300,
         on_change=_take,
         args=(probes,),
@@ -115,19 +117,34 @@ def draw_sequence_choice(vocabulary: Vocabulary, probes: np.ndarray) -> None:
 
 
 def draw_days(vocabulary: Vocabulary, tokens: np.ndarray) -> None:
-    """Draw one button per day; a click puts the next token of the vocabulary there."""
+    """Draw one button per day; a click puts the next token of the vocabulary there.
+
+    For long sequences, draw the buttons of the part that is chosen.
+    """
     st.caption(
         "**The sequence.** Click a day to change its token "
         f"({as_text(' '.join(vocabulary.symbols))}). The oldest day is at the left."
     )
+    parts = range(0, len(tokens), _MOST_BUTTONS)
+    first = parts[-1]
+    if len(parts) > 1:
+        first = st.segmented_control(
+            "days shown",
+            parts,
+            format_func=lambda at: f"{at + 1} to {min(at + _MOST_BUTTONS, len(tokens))}",
+            default=first,
+            required=True,
+            key=f"edited_part_{len(tokens)}",
+            label_visibility="collapsed",
+        )
     with st.container(horizontal=True, gap="xxsmall", key="day_editor"):
-        for day, token in enumerate(tokens):
+        for day in range(first, min(first + _MOST_BUTTONS, len(tokens))):
             st.button(
-                f"{as_text(vocabulary.symbols[token])} {day + 1}",
+                f"{as_text(vocabulary.symbols[tokens[day]])} {day + 1}",
                 key=f"edit_day_{day + 1}",
                 on_click=_turn,
                 # The new token, not a step from the current one: a click may arrive twice.
-                args=(day, (int(token) + 1) % vocabulary.size),
+                args=(day, (int(tokens[day]) + 1) % vocabulary.size),
             )
 
 

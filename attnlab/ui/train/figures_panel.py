@@ -4,6 +4,7 @@ import jax.random as jr
 import numpy as np
 import streamlit as st
 
+from attnlab.comparisons.grid import show_prospect
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import Finding, OptionError, label_of, options_of
 from attnlab.generators import continue_sequence
@@ -151,7 +152,8 @@ def draw_prospect(form: Experiment | OptionError, whose: str) -> None:
         best = f"Best possible from {days}: {accuracy_text(verdict.best)}"
         parts = [f":orange-badge[{whose}]"] if whose else []
         # Badges in a caption are too pale to read.
-        parts.append(f":small[:gray[{best}]]")
+        prospect = figure(show_prospect, form)
+        parts.append(f":small[:gray[{best}{f'. {prospect}' if prospect else ''}]]")
         if controls := dict.fromkeys(_control(form, finding) for finding in _findings(verdict)):
             named = ", ".join(list(controls)[:_MOST_NAMED]) + " …" * (len(controls) > _MOST_NAMED)
             parts.append(f":orange-badge[:material/report: {named}: see below]")
@@ -243,7 +245,7 @@ def _side_by_side(
     experiment: Experiment, model: AbstractModel, probes: np.ndarray, temperature: float
 ) -> str:
     def render(days: np.ndarray) -> str:
-        return as_text(experiment.generator.vocabulary.render(days))
+        return as_text(experiment.generator.vocabulary.shorten(days))
 
     word = experiment.generator.position_word
     lines = [
@@ -267,7 +269,7 @@ def _side_by_side(
 
 def _draw_likeliest(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
     def render(days: np.ndarray) -> str:
-        return as_text(experiment.generator.vocabulary.render(days))
+        return as_text(experiment.generator.vocabulary.shorten(days))
 
     width = experiment.generator.vocabulary.size ** (_LIKELIEST_DAYS - 1)
     beam = beam_search(

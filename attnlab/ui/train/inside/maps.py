@@ -28,8 +28,8 @@ _ATTENTION = "share of attention"
 _NAMES = " L2 H3 is the third head of the second layer."
 _CHIPS = " Click heads to show only those."
 # With more cells (eight heads on 24 days under a causal mask), heads are drawn as images, since
-# browsers draw single cells slowly. A single head always has cells.
-_MOST_CELLS = 2_400
+# browsers draw single cells slowly. A single head has cells up to 64 days without a mask.
+_MOST_CELLS, _MOST_ALONE = 2_400, 4_096
 # Heads of one layer drawn side by side, at most.
 _MOST_COLUMNS = 8
 
@@ -45,6 +45,10 @@ def _maps(
     trained: bool | tuple[bool, ...] | None = None,
     **look: object,
 ) -> Drawing:
+    if _are_many(int(mask.sum()), len(heads)):
+        named = zip(heads, words.names, strict=True)
+        line = [HeadPicture(name, patterns[head], mask) for head, name in named]
+        return _pictures(shown, [line], words.cell, **look)
     trained = not shown.is_untrained if trained is None else trained
     rows = {"words": words, "read": shown.read, "symbols": shown.symbols}
     return heads_chart(
@@ -75,7 +79,19 @@ def _as_pictures(shown: Shown) -> bool:
     """Return whether there are too many cells to draw them one by one."""
     heads = [head for line in _lines(shown) for head in line]
     cells = sum(int(shown.trace.attention[place].mask.sum()) for place, _ in heads)
-    return len(heads) > 1 and cells > _MOST_CELLS
+    return _are_many(cells, len(heads))
+
+
+def _are_many(cells: int, heads: int) -> bool:
+    return cells > (_MOST_CELLS if heads > 1 else _MOST_ALONE)
+
+
+def _pictures(
+    shown: Shown, lines: Sequence[Sequence[HeadPicture]], cell: str, **look: object
+) -> Drawing:
+    shape = {"lines": len(lines), "columns": max(map(len, lines))}
+    table = overview_table(lines, dark=shown.dark)
+    return overview_chart(table, texts=False, cell=cell, **shape, **look)
 
 
 def _attention_drawing(shown: Shown, **look: object) -> Drawing:
@@ -84,9 +100,7 @@ def _attention_drawing(shown: Shown, **look: object) -> Drawing:
         pictures = [
             [head_picture(attention[place], head) for place, head in line] for line in lines
         ]
-        table = overview_table(pictures, dark=shown.dark)
-        shape = {"lines": len(lines), "columns": max(map(len, lines))}
-        return overview_chart(table, texts=False, cell=_ATTENTION, **shape, **look)
+        return _pictures(shown, pictures, _ATTENTION, **look)
     heads = [head for line in lines for head in line]
     found = attention[heads[0][0]]
     names = tuple(
@@ -137,8 +151,11 @@ def _attention_alternative(shown: Shown) -> str:
 def _attention_how(shown: Shown) -> str:
     names = _NAMES if shown.choice.view == ALL_HEADS else ""
     if _as_pictures(shown):
-        how = "One pixel per cell. Rows are queries, from "
-        how += f"{shown.word} 1 at the top; columns are keys. A single head has names and numbers"
+        how = "One pixel per cell, or for a few of them. Rows are queries, from "
+        how += f"{shown.word} 1 at the top; columns are keys."
+        if shown.length**2 > _MOST_ALONE:
+            return how + names
+        how += " A single head has names and numbers"
         return how + (f": choose it under **attention**.{names}" if names else f".{_CHIPS}")
     how = "Rows are queries, columns are keys; each row sums to 100 %. The framed row "
     how += shown.framed

@@ -31,7 +31,7 @@ VIEWS = MappingProxyType({**ALIGNMENT_VIEWS, **MAP_VIEWS, **VALUE_VIEWS})
 # With more heads, a chip has only room for "H1".
 _NAMED_IN_FULL = 4
 # Every redraw changes every day of each of these sequences in every way.
-_SEQUENCES, _LONG_SEQUENCES, _LONG = 32, 4, 24
+_SEQUENCES, _LONG_SEQUENCES, _LONG, _VERY_LONG = 32, 4, 24, 64
 
 
 def draw_sequence_choice(snapshot: Snapshot) -> int | str:
@@ -42,7 +42,7 @@ def draw_sequence_choice(snapshot: Snapshot) -> int | str:
     def name(choice: int | str) -> str:
         if choice == MEAN:
             return f"mean of {count} sequences"
-        return f"{choice + 1}: {vocabulary.render(snapshot.probes[choice])}"
+        return f"{choice + 1}: {vocabulary.shorten(snapshot.probes[choice])}"
 
     return st.selectbox(
         "sequence",
@@ -142,6 +142,7 @@ def inside_of(model: AbstractModel, snapshot: Snapshot, sequence: int | str) -> 
     if marginals is None:
         return Inside(trace)
     many = _SEQUENCES if experiment.length <= _LONG else _LONG_SEQUENCES
+    many = 1 if experiment.length > _VERY_LONG else many
     probes = snapshot.probes[:many] if sequence == MEAN else snapshot.probes[sequence][None]
     found = depends_on(experiment, model, probes, marginals)
     return Inside(trace, Influence(*found, len(probes)))
