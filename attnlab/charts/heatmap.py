@@ -1,4 +1,4 @@
-"""Heatmaps: all charts of coloured cells, and the maps of query and key made of them."""
+"""Heatmaps: the parts of all charts of coloured cells, and maps of query and key."""
 
 import itertools
 import json

@@ -26,7 +26,7 @@ _PART_OF_EMOJI = re.compile(
 
 
 def normal(text: str) -> str:
-    """Return the text in normal form C, in which characters that look equal are equal."""
+    """Return Unicode's normal form C: é is one character, however it was written."""
     return unicodedata.normalize("NFC", text)
 
 

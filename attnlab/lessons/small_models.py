@@ -175,7 +175,7 @@ def truth_of(task: AbstractTask, source: tuple[int, ...]) -> Truth:
 def write_known(
     model: AbstractSourceModel, source: tuple[int, ...], target: Int[np.ndarray, " target"]
 ) -> Writing:
-    """Return what the model writes at each position, given the source and the true target."""
+    """Return what the model writes at each position after the true target tokens before it."""
     tokens = np.concatenate([np.asarray(source, np.int32), target[:-1].astype(np.int32)])
     written, maps = jax.device_get(_write_program(model, tokens))
     return Writing(written, {kind: Map(*each) for kind, each in maps.items()})

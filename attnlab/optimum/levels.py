@@ -1,4 +1,4 @@
-"""All beliefs after each token, with probabilities: exact by merging equal beliefs."""
+"""All possible beliefs after each token, with exact probabilities; equal ones are merged."""
 
 from collections.abc import Iterator
 from functools import partial

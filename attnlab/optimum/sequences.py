@@ -82,7 +82,7 @@ class Weighted(NamedTuple):
 
 
 def weighted_sequences(generator: AbstractGenerator, length: int, *, sampled: int) -> Weighted:
-    """Return all sequences, coded with the oldest token leading, if they are few; or a sample."""
+    """Return all sequences in lexicographic order if there are few; otherwise a sample."""
     vocab = generator.vocabulary.size
     if vocab**length > MOST_SEQUENCES:
         tokens = sampled_sequences(generator, length, sampled)
@@ -102,7 +102,7 @@ def over_asked(
     tokens: Int[np.ndarray, "sequences length"],
     values: Float[np.ndarray, "sequences queries ..."],
 ) -> Float[np.ndarray, "sequences ..."]:
-    """Return each possible sequence's mean of the values over queries whose next token is asked."""
+    """Return each possible sequence's mean of the values over queries that predict asked tokens."""
     # The token to predict is not looked at.
     longer = np.concatenate([tokens, np.zeros_like(tokens[:, :1])], axis=1)
     asked = np.asarray(asked_of(generator, longer))

@@ -1,4 +1,4 @@
-"""Whether experiments are the same run, and the differences between them."""
+"""Whether two experiments describe the same run, and how they differ."""
 
 import dataclasses
 import hashlib

@@ -12,10 +12,10 @@ import streamlit as st
 from attnlab.ui.compare import choice as compared
 from attnlab.ui.controls.form_state import keep_form
 from attnlab.ui.controls.link_bar import complete_address, draw_lesson, follow_address
+from attnlab.ui.core.display import INSPECT_PAGE, PAGES, TRAIN_PAGE, draw_type_switch
 from attnlab.ui.core.figures import begin_figures, end_figures
 from attnlab.ui.core.fragments import delivered
 from attnlab.ui.core.outside import draw_error
-from attnlab.ui.core.page import INSPECT_PAGE, PAGES, TRAIN_PAGE, draw_type_switch
 from attnlab.ui.core.page_charts import draw_export, forget_charts
 from attnlab.ui.core.server import environment_problem
 from attnlab.ui.core.session import session, watch_session

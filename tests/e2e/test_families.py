@@ -61,7 +61,7 @@ def test_every_head_of_a_transformer_is_shown(new_page, server):
     assert "In the last row" in _said(page, "chart_attends")
     rows = _said(page, "chart_final_query")
     for head in (1, 2, 3):
-        assert f"attends, head {head} day " in rows
+        assert f"attends, head {head}: day " in rows
     train.choose("map_layer_2", "2")
     expect(page.locator(f'.st-key-chart_final_query div[aria-label="{rows}"]')).to_have_count(0)
     # All of it, before another head is chosen.

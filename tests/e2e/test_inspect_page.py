@@ -100,7 +100,7 @@ def test_the_prediction_comes_first_and_three_maps_are_side_by_side(inspected):
         box = _part(page, key).bounding_box()
         assert box["y"] + box["height"] <= 720, key
     words = _words(page, "chart_final_query")
-    assert re.search(r"attends day \d+ with .*depends day 10 with .*truth day 10 with 1\.00", words)
+    assert re.search(r"attends: day \d+, .*depends: day 10, .*truth: day 10, 1\.00", words)
     page.set_viewport_size(DESKTOP)
     inspected.settle()
     boxes = [_part(page, key).bounding_box() for key in _MAPS]

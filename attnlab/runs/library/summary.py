@@ -154,7 +154,7 @@ def row_of(result: Result, date: datetime) -> dict[str, Any]:
 
 
 def moment(date: datetime) -> str:
-    """Return a date as in a row; the texts sort by time."""
+    """Return a date as the database stores it, in UTC; these texts sort by time."""
     return date.astimezone(UTC).isoformat(timespec="microseconds")
 
 

@@ -30,7 +30,7 @@ _FROM_GUESS_TO_BEST = "a uniform guess to the best possible."
 
 
 def draw_maps(rows: Sequence[Row], labels: Sequence[str]) -> None:
-    """Draw the map of two options, and all options at once if there are enough."""
+    """Draw the map of two options and, with three settings or more, the chart of all options."""
     names = differing_options(rows)
     if len(names) >= 2:
         _draw_two_options(rows, names)

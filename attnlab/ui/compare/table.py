@@ -12,8 +12,8 @@ from attnlab.runs.library import Entry, LibraryError
 from attnlab.runs.result import Result
 from attnlab.ui.compare.choice import option_label
 from attnlab.ui.controls.link_bar import go_to
+from attnlab.ui.core.display import INSPECT_PAGE
 from attnlab.ui.core.outside import as_message, draw_toast
-from attnlab.ui.core.page import INSPECT_PAGE
 from attnlab.ui.core.session_library import session_library, session_run
 from attnlab.ui.core.uncertainty import (
     OF_SEEDS,

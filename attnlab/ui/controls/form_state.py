@@ -46,10 +46,11 @@ def fill_form(experiment: Experiment, *, preset: str = OWN_SETTINGS) -> None:
 
 
 def begin_form() -> None:
-    """Set the controls of a new session. In every script, before anything is drawn.
+    """Set the controls of a new session, and set them again after a late click.
 
-    A click directly after choosing a preset carries the old values of all controls, since the
-    browser has not yet received the new ones. They are then set again.
+    Call it in every script run, before anything is drawn. A click directly after choosing a preset
+    carries the old values of all controls, since the browser has not yet received the new ones.
+    The controls then get the preset's values again.
     """
     if "generator" not in st.session_state:
         fill_form(PRESETS[FIRST_PRESET].experiment, preset=FIRST_PRESET)

@@ -197,7 +197,7 @@ def begin_figures() -> set[Key]:
 
 
 def end_figures(before: set[Key]) -> None:
-    """Cancel what the page no longer needs, and draw it again when a missing result arrives.
+    """Cancel what the page no longer needs; redraw the page when a missing result arrives.
 
     Args:
         before: What `begin_figures` returned.

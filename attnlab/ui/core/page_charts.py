@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from attnlab.charts import Drawing, as_picture, to_png, to_svg
+from attnlab.ui.core.display import has_large_type, on_dark
 from attnlab.ui.core.fragments import fragment
-from attnlab.ui.core.page import has_large_type, on_dark
 from attnlab.ui.core.session import session
 
 # Of an exported chart: width in pixels, and characters per line of its text alternative.

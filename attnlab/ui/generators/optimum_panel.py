@@ -10,9 +10,9 @@ from attnlab.configuration.number_text import show_measured
 from attnlab.generators import AbstractGenerator
 from attnlab.live.jobs import JobState
 from attnlab.optimum import Best, Dependence, Optimum, Rung, informative_positions
+from attnlab.ui.core.display import CHART_HEIGHT
 from attnlab.ui.core.figures import draw_gap, enumerate_exactly
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, forget_job, job_of, start_job
-from attnlab.ui.core.page import CHART_HEIGHT
 from attnlab.ui.core.page_charts import draw_chart
 
 _WORK = "enumeration"

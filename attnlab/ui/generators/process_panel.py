@@ -12,8 +12,8 @@ from attnlab.ui.controls.address_controls import or_last_good
 from attnlab.ui.controls.form import draw_process_form, in_control_words, probability_options
 from attnlab.ui.controls.link_bar import go_to
 from attnlab.ui.controls.tables import draw_process_tables
+from attnlab.ui.core.display import TRAIN_PAGE
 from attnlab.ui.core.outside import draw_error
-from attnlab.ui.core.page import TRAIN_PAGE
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
 

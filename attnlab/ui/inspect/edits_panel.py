@@ -15,8 +15,8 @@ from attnlab.live.jobs import JobState
 from attnlab.models import AbstractModel, Trace
 from attnlab.models.inside import heads_of, layer_name
 from attnlab.training.experiment import Experiment
+from attnlab.ui.core.display import on_dark
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, forget_job, job_of, start_job
-from attnlab.ui.core.page import on_dark
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.inspect.view import known_truth, mean_patterns
 from attnlab.ui.train.inside.maps import head_picture

@@ -148,8 +148,8 @@ def _draw_rows(experiment, found, tokens: np.ndarray, view: View, *, at_rest: bo
     symbols = experiment.generator.vocabulary.symbols
     alt = "The prediction of the next day: " + ", ".join(rows) + ", by day."
     if at_rest:
-        most = (f"{name} day {row.argmax() + 1} with {row.max():.2f}" for name, row in rows.items())
-        alt = f"The prediction of the next day. Most: {'; '.join(most)}."
+        most = (f"{name}: day {row.argmax() + 1}, {row.max():.2f}" for name, row in rows.items())
+        alt = f"The prediction of the next day. Largest value of each row: {'; '.join(most)}."
     with st.container(key="chart_final_query"):
         draw_chart(
             final_query_chart(

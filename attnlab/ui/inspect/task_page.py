@@ -207,7 +207,8 @@ def _on_truth(heads: np.ndarray, found: SourceInfluence, titles: list[str]) -> s
     """Return how much attention is on the true alignment of one sequence, for the best head."""
     shares = (heads * (found.alignment > 0)).sum(axis=2).mean(axis=1)
     best = int(shares.argmax())
-    return f" {titles[best]} has {show_percent(shares[best])} of its attention there."
+    whose = "" if len(titles) == 1 else f" of {titles[best]}"
+    return f" {show_percent(shares[best])} of the attention{whose} is on it."
 
 
 def _draw_influence(found: SourceInfluence, names: dict) -> None:
@@ -248,7 +249,7 @@ def _draw_how_to_read(found: SourceInfluence, *, alone: bool, attends: bool) -> 
     if attends:
         words += (
             "At the left: the attention of the query that predicts the target token. Grey: the "
-            "source tokens that it comes from. "
+            "source tokens that the target token comes from. "
         )
     words += (
         "**Depends**: how much the model's prediction changes when the source token is replaced "
@@ -267,8 +268,8 @@ def _draw_how_to_read(found: SourceInfluence, *, alone: bool, attends: bool) -> 
         if errors.size:
             words += (
                 f" {_REPLACEMENTS} replacements of each source token are tried. Standard errors "
-                f"over sequences are at most {errors.max():.3f}, without cells that have one "
-                "sequence."
+                f"over sequences are at most {errors.max():.3f}, leaving out cells measured on "
+                "one sequence."
             )
     st.caption(words)
 

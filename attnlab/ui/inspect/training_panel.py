@@ -10,9 +10,9 @@ from attnlab.runs.differences import label_of_change
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.form import draw_form_problem
+from attnlab.ui.core.display import TRAIN_PAGE
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import as_text, draw_error
-from attnlab.ui.core.page import TRAIN_PAGE
 from attnlab.ui.core.session_library import shelve_run
 from attnlab.ui.train.cursor import NOW
 from attnlab.ui.train.transport import draw_status

@@ -91,8 +91,8 @@ def draw_averages() -> None:
         "How to read it: each row of the middle matrix is the weights that mix the inputs so far "
         "into one row at the right. It sums to 1. "
         + (
-            "Now each row is the softmax of a query's products with the keys of its past, so it "
-            "depends on the inputs. The weights of this head are random."
+            "Now each row is the softmax of a query's scaled products with the keys up to its own "
+            "position, so it depends on the inputs. The weights of this head are random."
             if content
             else "All weights of a row are equal, whatever the inputs are."
         )

@@ -32,8 +32,8 @@ from attnlab.positions import (
     Sinusoidal,
 )
 from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.core.display import TRAIN_PAGE
 from attnlab.ui.core.fragments import fragment
-from attnlab.ui.core.page import TRAIN_PAGE
 from attnlab.ui.core.session_library import session_run
 from attnlab.ui.lessons.kit import choose, draw_figure, draw_matrix, draw_options
 

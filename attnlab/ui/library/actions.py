@@ -15,9 +15,9 @@ from attnlab.runs.run_file_header import RunFileError
 from attnlab.training.limits import check_limits
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.link_bar import go_to
+from attnlab.ui.core.display import CHART_HEIGHT, INSPECT_PAGE, TRAIN_PAGE
 from attnlab.ui.core.figures import known_losses
 from attnlab.ui.core.outside import as_text, draw_toast
-from attnlab.ui.core.page import CHART_HEIGHT, INSPECT_PAGE, TRAIN_PAGE
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
 from attnlab.ui.core.session_library import Kept, kept_as, session_keeper, shelve_run

@@ -109,7 +109,7 @@ def figures_of(entry: Entry) -> dict[str, str]:
 
 
 def thumbnail_of(entry: Entry) -> list[float] | None:
-    """Return the test loss at evenly spaced steps, from 1 (uniform guess) to 0 (floor).
+    """Return the test loss at evenly spaced steps: 1 is a uniform guess, 0 the floor.
 
     None with fewer than two tests, if the floor is not known yet, or if nothing can be learned.
     """

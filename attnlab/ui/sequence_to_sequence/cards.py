@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from attnlab.configuration.number_text import show_percent
 from attnlab.generators import AbstractTask
-from attnlab.ui.core.page import has_large_type, on_dark
+from attnlab.ui.core.display import has_large_type, on_dark
 
 _RED = ("♥", "♦")
 # Without it, browsers would draw hearts and other symbols as coloured emoji.

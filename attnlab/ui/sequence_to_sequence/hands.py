@@ -110,13 +110,13 @@ def draw_hand_editor(task: AbstractTask, hand: np.ndarray, place: int, seed: int
             help="Draws new sources in all places; all are equally likely.",
         )
         st.button(
-            "Original hands",
+            f"Original {task.source_name}s",
             key="hands_back",
             icon=":material/undo:",
             disabled=not has_own(task),
             on_click=put_back,
             args=(task,),
-            help="The first probe sequences of the run.",
+            help="Puts back the sequences on which the run is shown.",
         )
     typed, problem = f"hand_text_{place}", f"hand_problem_{place}"
     text = write_source(task, hand)

@@ -11,9 +11,9 @@ from attnlab.inspection.decoding import BEAM, DRAWN, GREEDY, Written, write_all,
 from attnlab.models import AbstractModel
 from attnlab.models.generation import Beam
 from attnlab.runs.snapshot import Snapshot
+from attnlab.ui.core.display import has_large_type, on_dark
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import as_text
-from attnlab.ui.core.page import has_large_type, on_dark
 from attnlab.ui.sequence_to_sequence.cards import Hand, draw_next, table_html
 from attnlab.ui.sequence_to_sequence.hands import draw_hand_editor, hands_of, heed_changes
 from attnlab.ui.train.bench import Bench

@@ -21,10 +21,10 @@ from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.form import draw_form, draw_form_problem
 from attnlab.ui.controls.link_bar import draw_notices
 from attnlab.ui.controls.link_panel import draw_link_panel
+from attnlab.ui.core.display import INSIDE_HEIGHT, LOSS_HEIGHT, on_dark
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.fragments import draw_in_code, draw_while
 from attnlab.ui.core.outside import as_message, draw_error
-from attnlab.ui.core.page import INSIDE_HEIGHT, LOSS_HEIGHT, on_dark
 from attnlab.ui.core.session import session
 from attnlab.ui.core.session_library import session_run
 from attnlab.ui.library.place import (

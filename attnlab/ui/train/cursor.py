@@ -133,7 +133,7 @@ def _stop_replay() -> None:
 
 
 def shown_moment(snapshot: Snapshot) -> Moment:
-    """Return the step pointed at in the loss chart, else that of the slider, else now."""
+    """Return the moment pointed at in the loss chart, else that of the slider, else now."""
     tests, models = dict(snapshot.history.tests), snapshot.history.checkpoints
     step = None if is_replaying() else _hovered_step()
     if step not in tests:

@@ -11,8 +11,8 @@ from attnlab.live.live_run import LiveRun
 from attnlab.optimum import Best, ladder, optimum
 from attnlab.runs.past_runs import PastRun
 from attnlab.runs.snapshot import Snapshot
+from attnlab.ui.core.display import LOSS_HEIGHT
 from attnlab.ui.core.figures import figure, known_losses
-from attnlab.ui.core.page import LOSS_HEIGHT
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.train.cursor import LOSS_CHART
 

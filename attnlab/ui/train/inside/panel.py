@@ -11,8 +11,8 @@ from attnlab.models import AbstractModel, Trace
 from attnlab.models.inside import map_name, mean_trace, trace_of
 from attnlab.optimum import token_marginals
 from attnlab.runs.snapshot import Snapshot
+from attnlab.ui.core.display import INSIDE_HEIGHT
 from attnlab.ui.core.figures import figure
-from attnlab.ui.core.page import INSIDE_HEIGHT
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.train.inside.alignment import ALIGNMENT_VIEWS, cross_maps
 from attnlab.ui.train.inside.maps import MAP_VIEWS
