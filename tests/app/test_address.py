@@ -74,7 +74,7 @@ def test_a_preset_that_the_browser_has_heard_of_can_be_changed_back(app):
 
 def test_a_link_that_cannot_run_here_can_be_mended(app, monkeypatch):
     monkeypatch.setenv("ATTNLAB_HOSTED", "1")
-    _go_to(app, to_query(Experiment(length=60)))
+    _go_to(app, to_query(Experiment(length=100)))
     assert app.error
     app.slider(key="length").set_value(12).run()
     assert app.slider(key="length").value == 12
