@@ -15,8 +15,9 @@ from attnlab.models import AbstractModel
 from attnlab.models.base import final_logits
 from attnlab.training.sources import QUICKLY, Example, as_examples
 
-# Number of sequences evaluated together, up to this many positions.
-_EVALUATION_BLOCK, _SHORT = 1_000, 65
+# Number of sequences evaluated together, up to this many positions. At twice as many a test of the
+# largest hosted model took as much memory as its training.
+_EVALUATION_BLOCK, _SHORT = 1_000, 33
 
 
 class Evaluation(NamedTuple):
