@@ -185,7 +185,7 @@ def top_of_scale(*values: Float[np.ndarray, "..."]) -> float:
 
 
 def block_of(side: int, most: int = _MOST_A_SIDE) -> int:
-    """Return how many neighbours are drawn as one, so that there are at most so many."""
+    """Return how many neighbouring cells to merge so that at most `most` are drawn."""
     return -(-side // most)
 
 

@@ -24,7 +24,7 @@ _MOST_ROUNDS = 2_000
 # Where tokens are impossible, weights grow without bound and each round gains less. Others converge
 # in about this many rounds, after which the loss was within 2e-4 nats of its limit.
 _MOST_TO_INFINITY = 60
-# Longer sequences have so many features that the fit would take minutes.
+# Above this length the fit has so many features that it would take minutes.
 _LONG = 64
 # SciPy's status of an optimisation that was stopped before it converged.
 _OUT_OF_ROUNDS = 1

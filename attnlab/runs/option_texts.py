@@ -39,7 +39,7 @@ def read_generator(name: str, given: Mapping[str, Any]) -> Any:
 
 
 def read_experiment(base: Experiment, given: Mapping[str, Any]) -> Experiment:
-    """Return `base` with the given options instead of its own.
+    """Return `base` with the given options changed.
 
     Raises:
         OptionError: If none of the chosen parts has an option.

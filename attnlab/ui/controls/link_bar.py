@@ -139,7 +139,7 @@ def complete_address(page: str) -> None:
 
     Streamlit can only add to the browser's history: Back would lead from the new entry to the one
     without settings, which would add it again. A script of the previous page may run once more on
-    the next one, so it checks the path of its own `page`.
+    the next one, so it checks that it is still on `page`.
     """
     if st.session_state.get(_BARE):
         # Characters with a meaning in HTML are percent-encoded in an address.

@@ -252,7 +252,7 @@ def _stop(keys: list[Key]) -> None:
 
 
 def draw_gap() -> None:
-    """Draw a note in the place of a missing result: it is being computed, or was stopped."""
+    """Draw a note where a result is missing: it is being computed, or was stopped."""
     current = session()
     if current.stopped & current.asked:
         st.caption("Not computed: stopped above.")
