@@ -84,7 +84,8 @@ class TrainPage:
         expect(field).to_have_value(option)
 
     def choose_chip(self, key: str, name: str) -> None:
-        """Press one of a row of chips."""
+        """Press one of a row of chips, once the page is drawn: a click during that can be lost."""
+        self.settle()
         self.part(key).locator("button").filter(has_text=re.compile(f"^{name}$")).click()
 
     def choose_sequence(self, number: int) -> None:
