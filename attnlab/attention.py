@@ -49,9 +49,9 @@ def _weighted_sums_jvp(primals, tangents):
 
 
 class AbstractScore(eqx.Module):
-    """How a query is compared with a key; its fields are its options.
+    """A score of how well a key matches a query; its fields are its options.
 
-    A module, so that a compiled program accepts other values of an option.
+    It is a module, so that a compiled program accepts new values of an option.
     """
 
     name: ClassVar[str]
@@ -163,7 +163,7 @@ def attend(
     bias: Float[Array, "query key"] | float = 0.0,
     score: AbstractScore = _DOT_PRODUCT,
 ) -> Attended:
-    """Attention of one head: pattern = softmax(scale · query keyᵀ + bias), output = pattern value.
+    """Attend with one head: pattern = softmax(scale · query keyᵀ + bias), output = pattern value.
 
     Another `score` replaces query keyᵀ. The softmax runs over the keys that `mask` allows (True:
     may be attended to); the others get exactly 0, and so do their gradients. A query without any
@@ -189,17 +189,17 @@ def masked_softmax(
 
 
 def causal(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Array, "query key"]:
-    """A position sees itself and earlier positions."""
+    """Return the mask that lets each position see itself and earlier positions."""
     return keys[None, :] <= queries[:, None]
 
 
 def unmasked(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Array, "query key"]:
-    """A position sees every position."""
+    """Return the mask that lets each position see every position."""
     return jnp.ones((queries.size, keys.size), dtype=bool)
 
 
 def published(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Array, "query key"]:
-    """A position sees itself and later positions: the blog post's code masks the past."""
+    """Return the mask of the blog post's code: each position sees itself and later positions."""
     return keys[None, :] >= queries[:, None]
 
 
@@ -284,7 +284,7 @@ def _with_chunk(
     scores = jnp.where(unmasked, scores, -jnp.inf)
     # Any shift gives the same quotient of sums, so the shift has no gradient.
     largest = jax.lax.stop_gradient(jnp.maximum(sums.largest, scores.max(axis=1)))
-    # While nothing was unmasked, there is nothing to shift.
+    # Before the first unmasked key the largest score is -inf, which cannot be subtracted.
     shift = jnp.where(jnp.isfinite(largest), largest, 0.0)
     below = jnp.where(unmasked, scores - shift[:, None], -jnp.inf)
     # The compiler may round huge scores differently here and in the maximum; exp then overflows.

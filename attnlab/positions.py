@@ -51,7 +51,7 @@ class AbstractScorePosition(AbstractPosition):
     def turn(
         self, vectors: Float[Array, "some d_attn"], positions: Int[Array, " some"]
     ) -> Float[Array, "some d_attn"]:
-        """Return queries or keys as they are compared, given their positions."""
+        """Return queries or keys transformed by their positions, before they are compared."""
 
     @abc.abstractmethod
     def bias(
@@ -106,7 +106,7 @@ class Learned(AbstractInputPosition):
 
 @dataclasses.dataclass(frozen=True)
 class NoPosition(AbstractInputPosition):
-    """Adds nothing: only a causal mask, over two layers or more, still reveals the order."""
+    """No encoding: only a mask in a stack of two or more layers still reveals the order."""
 
     name: ClassVar[str] = "none"
     summary: ClassVar[str] = "No positional information: one layer sees the days as a set."
@@ -166,7 +166,7 @@ class Sinusoidal(AbstractInputPosition):
 class BlogDescribed(AbstractInputPosition):
     """Component 2i - 1 = sin(t / base^(2i/d)) and 2i = cos(t / base^(2i/d)), t and i from 1.
 
-    The formula in the text of the blog post that the published presets reproduce.
+    This is the formula in the text of the blog post that the published presets reproduce.
     """
 
     name: ClassVar[str] = "blog-described"
@@ -193,7 +193,7 @@ class BlogDescribed(AbstractInputPosition):
 class BlogPublished(AbstractInputPosition):
     """Component i = sin(t / base^(i/d)) for even i, cos(t / base^((i-1)/d)) for odd, from 1.
 
-    The formula in the code of the blog post that the published presets reproduce.
+    This is the formula in the code of the blog post that the published presets reproduce.
     """
 
     name: ClassVar[str] = "blog-published"
@@ -220,10 +220,9 @@ class BlogPublished(AbstractInputPosition):
 class Rotary(AbstractScorePosition):
     """Components 2i and 2i + 1 of a query or key at position t turn by t / base^(2i/d), i from 0.
 
-    d is `d_attn`, minus 1 if that is odd: the last component then has no partner and stays, and
-    with `d_attn` 1 nothing turns at all. A rotation keeps lengths, and the product of a query
-    turned by q angles and a key turned by k depends on q - k alone. Su et al. (2021), "RoFormer",
-    equations 14 and 15.
+    d is `d_attn`, minus 1 if that is odd: the last component then has no partner and does not turn.
+    A rotation keeps lengths, and the dot product of a query at position q and a key at position k
+    depends on q - k alone. Su et al. (2021), "RoFormer", equations 14 and 15.
     """
 
     name: ClassVar[str] = "rotary"

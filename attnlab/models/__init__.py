@@ -1,4 +1,4 @@
-"""Model families. Their options are in `MODELS`; the models expose their internals."""
+"""Model families: their options, in registries, and the models that the options build."""
 
 from attnlab.configuration.registry import Registry
 from attnlab.models.attention import Attention, AttentionOptions

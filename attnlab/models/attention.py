@@ -1,4 +1,4 @@
-"""`attention`: one head whose output is the logits, the blog's model."""
+"""`attention`: a single head whose output is the logits, as in the blog post of the presets."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,11 +44,11 @@ from attnlab.positions import POSITIONS, AbstractPosition, Learned, position_tab
 
 @dataclasses.dataclass(frozen=True)
 class AttentionOptions(AbstractModelOptions):
-    """One attention head with biases; its values have one component per token and are the logits.
+    """One attention head with biases; its values have width `vocab`, so its output is the logits.
 
-    With the `one-hot` embedding a token's features are its one-hot vector, followed by the features
-    of its position. With `learned` they are the token's vector of width `d_model` plus its
-    position's vector (followed by it if the widths differ).
+    With the `one-hot` embedding, the input at a position is the token's one-hot vector followed by
+    the position's features. With `learned`, it is the token's vector of width `d_model` plus the
+    position's vector (concatenated if the widths differ).
     """
 
     name: ClassVar[str] = "attention"
@@ -183,7 +183,7 @@ class Attention(AbstractModel):
 
     @property
     def sites(self) -> tuple[str, ...]:
-        # What follows the attention are the logits.
+        # The output of the head is the logits already.
         return ("embedding",)
 
     def cell(
@@ -207,7 +207,7 @@ class Attention(AbstractModel):
     ) -> HeadParts:
         """Return the arguments of `attend` for these one-hot tokens, at the positions `queries`.
 
-        `rows`, if given, take the place of the embedded tokens.
+        `rows`, if given, replace the embedded tokens.
         """
         options, embedding = self.options, self.embedding()
         if rows is None:
@@ -257,8 +257,8 @@ class PaddedHead(Attention):
     """An `Attention` whose queries and keys are widened by components that are always 0.
 
     If both a query's and a key's component are 0, so are the gradients of their weights. Adam
-    leaves them at 0, and the head computes and trains like the narrow one. The factor on the scores
-    is an array that no gradient reaches.
+    leaves them at 0, and the head computes and trains like the narrow one. `factor` multiplies the
+    scores: an array, so that heads of different widths share a program, but not a parameter.
     """
 
     factor: Float[Array, ""]
@@ -270,7 +270,7 @@ class PaddedHead(Attention):
 def padded(model: Attention, width: int, *, scale: str, gain: float) -> PaddedHead:
     """Return `model` widened to `width`, with queries and keys scaled by `gain`.
 
-    `scale` is a name of `SCALES`, computed for the original width.
+    `scale`, a name of `SCALES`, is the factor on the scores, computed for the original width.
     """
     options = model.options
     if not options.d_attn <= width:

@@ -19,7 +19,7 @@ from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Best
 from attnlab.optimum.best import best_when_told
 
-# Names of values of a `Trace`.
+# Keys of `Trace.values`.
 WEIGHTS_BY_POSITION, HIDDEN_STATES = "weights by position", "hidden states"
 TIME_SCALES, KERNELS = "time scales", "kernels"
 _LOSSES, _READOUTS = ("last", "next", "published"), ("last", "first")
@@ -29,8 +29,8 @@ class AttentionMap(eqx.Module):
     """The attention of one layer's heads: the share that each query gives to each key.
 
     Rows of `pattern` sum to 1; a query whose `mask` allows no key has zeros. Layers count from 0.
-    `kind` is "self" if the keys are the sequence's own tokens, "cross" if they are those of its
-    source, and "source" for self-attention of the source.
+    `kind` is "self" if the keys are the sequence's own tokens, "cross" if the keys are the tokens
+    of the source, and "source" for self-attention within the source.
     """
 
     pattern: Float[Array | np.ndarray, "heads query key"]
@@ -40,15 +40,15 @@ class AttentionMap(eqx.Module):
 
 
 class Trace(eqx.Module):
-    """What a model computes on one sequence besides its logits; a family fills what it has.
+    """Intermediate results of a model on one sequence; each family fills in what it has.
 
     Args:
         attention: A map for each layer and kind of heads.
-        values: Other arrays by name: `WEIGHTS_BY_POSITION` (length × vocab × outcomes) of a model
-            that is one weight for each; `HIDDEN_STATES` (length × width) of a recurrent model;
-            `TIME_SCALES` (width), in tokens, in which the components of a state fade; `KERNELS`
-            (layers × query × key), the weights by distance of each layer, whose rows sum to 1.
-        residual: Activations (length × width) by site: the sites that the call named in `capture`.
+        values: Other arrays by name: `WEIGHTS_BY_POSITION` (length × vocab × outcomes) of the
+            linear model; `HIDDEN_STATES` (length × width) of a recurrent model; `TIME_SCALES`
+            (width), the tokens in which each component of a state decays by the factor e;
+            `KERNELS` (layers × query × key), the size of convolution weights; rows sum to 1.
+        residual: Activations (length × width) of the sites named in `capture`, by site.
 
     """
 
@@ -58,11 +58,11 @@ class Trace(eqx.Module):
 
 
 class CellArithmetic(NamedTuple):
-    """The arithmetic of one query's share for one key.
+    """The steps from one query and one key to their attention weight.
 
-    score = query · key, or another one of `SCORES` as given by `kind`; scaled = scale · score +
-    bias; the pattern is the softmax of the scaled scores of the query's whole row, over the
-    unmasked keys. With `weights` v of the score `additive`, the score is Σᵢ vᵢ tanh(qᵢ + kᵢ).
+    score = query · key, or the score of `SCORES` named by `kind`; scaled = scale · score + bias;
+    the pattern is the softmax of the scaled scores of the query's whole row, over the unmasked
+    keys. If the score `additive` has `weights` v, it is Σᵢ vᵢ tanh(qᵢ + kᵢ).
     `state` is the recurrent state that the query is computed from, if there is one.
     """
 
@@ -82,9 +82,9 @@ class CellArithmetic(NamedTuple):
 class AbstractModel(eqx.Module):
     """A trainable map from the visible tokens to logits; all its arrays are parameters.
 
-    If a model `has_heads`, its `read` also takes `edits`, a sequence of `Edit`s of patterns; their
-    kinds are among `edited_kinds`. If it has `sites`, its `read` also takes edits of these, and
-    `capture`, the names of the sites whose activations the trace keeps.
+    If a model `has_heads`, its `read` also takes `edits`: `Edit`s of attention patterns whose kinds
+    are among `edited_kinds`. If a model has `sites`, its `read` also takes `Edit`s of these sites,
+    and `capture`, the names of sites whose activations are stored in the trace.
     """
 
     vocab: eqx.AbstractVar[int]
@@ -98,12 +98,12 @@ class AbstractModel(eqx.Module):
         *,
         capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        """Return the logits at the positions `queries`, and the trace. Nothing else is computed.
+        """Return the logits at the positions `queries`, and the trace.
 
         Args:
             tokens: The visible tokens.
             queries: Positions whose next token is predicted.
-            capture: Sites of `sites` whose activations, at every position, the trace keeps.
+            capture: Names from `sites`; the trace stores their activations at every position.
 
         Raises:
             OptionError: If the model has no such site.
@@ -118,10 +118,10 @@ class AbstractModel(eqx.Module):
     def sites(self) -> tuple[str, ...]:
         """Names of the activations that can be captured or edited, in the order of computation.
 
-        The logits are a function of the last one alone. Names are "embedding"; after part k of the
-        stack, counted from 0, "attention.k", "cross.k", "mlp.k" or "conv.k"; "final" before the
-        unembedding; "state" of a recurrent model. Those of an encoder begin with "source.", and
-        have a row for each source token; those of its decoder have one for each target token.
+        The names are "embedding"; "attention.k", "cross.k", "mlp.k" or "conv.k" after that part of
+        layer k, counted from 0; "final" before the unembedding; and "state" of a recurrent model.
+        Sites of an encoder begin with "source." and have a row for each source token; sites of its
+        decoder have a row for each target token. The logits depend on the last site alone.
         """
         return ()
 
@@ -150,7 +150,7 @@ class AbstractModel(eqx.Module):
         key: int,
         kind: str = "self",
     ) -> CellArithmetic | None:
-        """Return the arithmetic of one cell of a pattern, or None if there is none to show.
+        """Return the arithmetic of one cell of a pattern, or None if there is no such cell.
 
         Query and key are indices in the trace's map of that layer and kind.
         """
@@ -159,9 +159,9 @@ class AbstractModel(eqx.Module):
     def contributions(
         self, tokens: Int[Array, " length"], query: Int[Array, ""] | int
     ) -> Mapping[str, Float[Array, " vocab"]] | None:
-        """Return what each part adds directly to the logits at `query`, by name.
+        """Return the direct contribution of each named part to the logits at `query`.
 
-        They sum to the logits. None unless `logits_are_a_sum`.
+        The contributions sum to the logits. None unless `logits_are_a_sum`.
         """
         return None
 
@@ -174,12 +174,12 @@ class AbstractModel(eqx.Module):
 class AbstractModelOptions(Options, abc.ABC):
     """The options of a model family: a frozen dataclass that builds models.
 
-    What a family declares here, the pages show; None or empty values are not shown.
-    `every_position`: its models predict at each position, not once for the whole sequence.
-    `usual_training`: training options by name that suit its models, and that replace the general
-    defaults on the command line. `attains_reachable`: some of its models come arbitrarily close to
-    the loss of `reachable`, which for other families is only a lower bound. `reads_source`: its
-    models read the leading tokens as a source; their `build` gets the number of these as `source`.
+    The pages show what a family declares here, except values that are None or empty.
+    `every_position`: models predict at each position, not once for the whole sequence.
+    `usual_training`: training options by name that replace the general defaults on the command
+    line. `attains_reachable`: some models of the family come arbitrarily close to the loss of
+    `reachable`; for other families that loss is only a lower bound. `reads_source`: models read the
+    leading tokens as a source, whose length is the argument `source` of `build`.
     """
 
     name: ClassVar[str]
@@ -192,16 +192,16 @@ class AbstractModelOptions(Options, abc.ABC):
     @property
     @abc.abstractmethod
     def causal(self) -> bool:
-        """Return whether the prediction at a position depends only on it and earlier ones."""
+        """Return whether a prediction depends only on its own position and earlier ones."""
 
     @property
     def losses(self) -> tuple[str, ...]:
-        """Return the names of the losses that its models can be trained with."""
+        """Return the names of the losses that models of the family can be trained with."""
         return _LOSSES if self.every_position else ("last",)
 
     @property
     def readouts(self) -> tuple[str, ...]:
-        """Return the names of the positions where its models can be read out."""
+        """Return the names in `READOUTS` that models of the family can use."""
         return _READOUTS if self.every_position else ("last",)
 
     @abc.abstractmethod
@@ -209,17 +209,17 @@ class AbstractModelOptions(Options, abc.ABC):
         """Build an initialised model for `length` visible positions over `vocab` tokens."""
 
     def work(self, *, vocab: int, length: int, parameters: int) -> float:
-        """Return about how many multiplications a forward pass takes, as an upper estimate.
+        """Return an upper estimate of the multiplications in a forward pass.
 
         By default every token is multiplied by every parameter.
         """
         return float(length * parameters)
 
     def parameter_formulas(self) -> Mapping[str, str]:
-        """Return the parameter counts of its models' parts, as formulas of its options.
+        """Return the parameter count of each part of a model, as a formula in the options.
 
-        Formulas may also use `vocab` and `length`. Parts are named like the fields of the model,
-        with the layers of a stack together: see `parameters_by_part`.
+        Formulas may also use `vocab` and `length`. Parts are named like the fields of the model;
+        all layers of a stack together are one part: see `parameters_by_part`.
         """
         return {}
 
@@ -228,14 +228,14 @@ class AbstractModelOptions(Options, abc.ABC):
         return tuple(range(position + 1 if self.causal else length))
 
     def sees_order(self) -> bool:
-        """Return whether it can learn the order of the tokens that it sees, other than its own."""
+        """Return whether models can tell the order of the other tokens that a query sees."""
         return True
 
     def reachable(self, generator: AbstractGenerator, length: int, position: int) -> Best | None:
-        """Return a predictor whose loss no model of the family, read out there, can beat, if known.
+        """Return a predictor whose loss no model of the family can beat at `position`, if known.
 
-        By default this is the best prediction from the tokens visible at the position, if these are
-        not all; then no model of the family is more accurate either.
+        By default this is the best prediction from the tokens that the position sees, in order or
+        as a set; no model of the family is more accurate either. None if it sees all, in order.
         """
         seen = self.sees(position, length)
         if len(seen) == length and self.sees_order():
@@ -243,7 +243,7 @@ class AbstractModelOptions(Options, abc.ABC):
         return best_when_told(generator, length, position, seen, ordered=self.sees_order())
 
     def findings(self, *, loss: str, length: int) -> Iterator[Finding]:
-        """Return what prevents learning with that loss, as text."""
+        """Yield a finding for each setting that prevents learning with `loss`."""
         if loss == "next" and not self.causal:
             yield Finding(
                 "mask" if "mask" in options_of(self) else "loss",
@@ -261,12 +261,12 @@ class AbstractModelOptions(Options, abc.ABC):
 
 
 def parameter_count(model: AbstractModel) -> int:
-    """Return the number of trained parameters of a model, or of its shapes."""
+    """Return the number of trained parameters of a model, or of a model of abstract shapes."""
     return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, is_parameter)))
 
 
 def is_parameter(leaf: Any) -> bool:
-    """Return whether a leaf of a model is an array, or the shape of one."""
+    """Return whether a leaf of a model is an array or an abstract shape."""
     return eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)
 
 
@@ -292,7 +292,7 @@ def final_logits(
 
 
 class ParameterCount(NamedTuple):
-    """The parameters of a part, named like its field; `formula` is "" if unknown."""
+    """The number of parameters of one part of a model; `formula` is "" if unknown."""
 
     part: str
     count: int
@@ -302,10 +302,10 @@ class ParameterCount(NamedTuple):
 def parameters_by_part(
     options: AbstractModelOptions, *, vocab: int, length: int
 ) -> tuple[ParameterCount, ...]:
-    """Return the counts of a model's parts, which sum to `parameter_count`. No model is built.
+    """Return the parameter count of each part of a model, without building the model.
 
-    Parts are the fields of the model. If `parameter_formulas` names fields of fields, such as those
-    of all layers together, parts are these.
+    The counts sum to `parameter_count`. Parts are the fields of the model, or the nested fields
+    that `parameter_formulas` names, such as "layers.query" for the queries of all layers.
     """
     formulas = options.parameter_formulas()
     shapes = eqx.filter_eval_shape(options.build, vocab=vocab, length=length, key=jr.key(0))

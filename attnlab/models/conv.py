@@ -1,4 +1,4 @@
-"""`conv`: causal convolutions over the tokens; attention that looks by distance only."""
+"""`conv`: causal convolutions, which weigh tokens by their distance alone."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +48,10 @@ class ConvOptions(AbstractModelOptions):
         return tuple(self.dilation**layer for layer in range(self.layers))
 
     def distances(self, length: int) -> tuple[int, ...]:
-        """Return how far back a prediction sees: sums of one tap's distance from every layer."""
+        """Return the distances back to the tokens that a prediction sees, 0 included.
+
+        They are the sums of one tap's distance from each layer.
+        """
         reached = {0}
         for stride in self.strides():
             taps = range(0, min(self.kernel_size * stride, length), stride)
@@ -61,7 +64,7 @@ class ConvOptions(AbstractModelOptions):
         )
 
     def _remedies(self, length: int) -> Iterator[str]:
-        """Yield the changes of a single option that make every day visible."""
+        """Yield the changes of a single option that make every position visible."""
         for name, more in (("kernel_size", "a larger"), ("layers", "more")):
             values = range(getattr(self, name) + 1, options_of(self)[name].high + 1)
             changed = (dataclasses.replace(self, **{name: value}) for value in values)
@@ -109,8 +112,8 @@ class ConvOptions(AbstractModelOptions):
 class Conv(AbstractModel):
     """The stack that `ConvOptions` describes, with its weights.
 
-    Each layer is a projection of its taps side by side, the nearest first, which is several times
-    as fast on a CPU as XLA's convolution.
+    Each layer projects its concatenated taps, the nearest first. On a CPU this is several times as
+    fast as XLA's convolution.
     """
 
     options: ConvOptions = eqx.field(static=True)

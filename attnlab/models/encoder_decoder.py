@@ -29,13 +29,13 @@ from attnlab.positions import POSITIONS, AbstractPosition, Learned, NoPosition
 
 @dataclasses.dataclass(frozen=True)
 class EncoderDecoderOptions(AbstractSourceOptions):
-    """Layers over the source, in which all its tokens see each other, then layers over the target.
+    """Encoder layers over the source, without a mask, and decoder layers over the target.
 
-    A layer of the encoder is one of `transformer` without a mask. One of the decoder has causal
+    An encoder layer is a layer of `transformer` without a mask. A decoder layer has causal
     self-attention, then cross-attention: x ← x + Σ over heads of attend(N(x) W_Q, s W_K, s W_V)
-    W_O, where s are the encoder's rows, then the MLP. A special token begins the target; source and
-    target share the token embedding. Positions that act on scores are not used in cross-attention,
-    where distances mean nothing. Vaswani et al. (2017), section 3.
+    W_O, where s is the encoder's output, then the MLP. A special token begins the target; source
+    and target share the token embedding. Cross-attention uses no position encoding of scores, since
+    distances between the two sequences mean nothing. Vaswani et al. (2017), section 3.
     """
 
     name: ClassVar[str] = "encoder-decoder"
@@ -68,7 +68,7 @@ class EncoderDecoderOptions(AbstractSourceOptions):
     )
 
     def part(self, kind: str) -> TransformerOptions:
-        """Return the options of one kind of layer, by the name of its maps: see `AttentionMap`."""
+        """Return the options of the layers whose maps have this `kind`: see `AttentionMap`."""
         return TransformerOptions(
             layers=self.layers,
             heads=self.heads,

@@ -1,4 +1,4 @@
-"""The model of `encoder-decoder`, computed at once and token by token."""
+"""The model of `encoder-decoder`, for a whole target at once or token by token."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -37,8 +37,8 @@ from attnlab.positions import position_table
 class EncoderDecoder(AbstractSourceModel):
     """The two stacks that `EncoderDecoderOptions` describes, with their weights.
 
-    `decoder` contains the self-attention of its layers and `crossing` the rest of them. The last of
-    the `tokens` begins the target.
+    `decoder` is the self-attention of the decoder's layers; `crossing` is their cross-attention and
+    MLPs. The last row of `tokens` is the token that begins the target.
     """
 
     has_heads: ClassVar[bool] = True
@@ -86,7 +86,7 @@ class EncoderDecoder(AbstractSourceModel):
         key: int,
         kind: str = "self",
     ) -> CellArithmetic | None:
-        """Return None outside the map, which covers only some of the visible tokens."""
+        """Return the arithmetic of a cell, or None outside the map of its kind."""
         asked = {(each.layer, each.kind): each.parts for each in _asked(self, tokens)}
         if (layer, kind) not in asked:
             return None
@@ -120,7 +120,7 @@ class EncoderDecoder(AbstractSourceModel):
         return project(self.unembedding, inner.at("final", self._normalised(rows, 1))), asked
 
     def begin(self, source: Float[Array, "source vocab"], count: int) -> Memory:
-        """Return the keys and values of the source by layer, and room for those of the target."""
+        """Return each layer's keys and values of the source, and an empty cache for the target."""
         for name, long, most in (
             ("source", len(source), self.source_length),
             ("count", count, self.target_length),
@@ -181,7 +181,7 @@ class EncoderDecoder(AbstractSourceModel):
         edits: Sequence[Edit] = (),
         at: At = unchanged,
     ) -> tuple[Float[Array, "some width"], HeadParts, Float[Array, "heads some source"]]:
-        """Return rows after a layer's cross-attention, its heads' outputs, and their patterns."""
+        """Return rows after a layer's cross-attention and MLP, its heads' inputs, and patterns."""
         options = self.options.part("cross")
         places = jnp.arange(len(rows))
         parts = cross.asked(cross.as_read(rows, 0, options), places, seen, options)
@@ -204,7 +204,7 @@ class EncoderDecoder(AbstractSourceModel):
 
 
 class _Asked(eqx.Module):
-    """The heads of one layer: their inputs, and how they divided their attention."""
+    """The inputs and the attention patterns of one layer's heads."""
 
     layer: int = eqx.field(static=True)
     kind: str = eqx.field(static=True)
@@ -221,7 +221,7 @@ def _asked(model, tokens):
 def positions_of(
     options: AbstractSourceOptions, lengths: tuple[int, int], key: Key[Array, ""]
 ) -> tuple[Array, Array]:
-    """Return what each position of the source and of the target adds, for these lengths."""
+    """Return the position features of a source and a target of these lengths."""
     return tuple(
         position_table(options.position, length=length, width=options.d_model, key=part)
         for length, part in zip(lengths, jr.split(key), strict=True)

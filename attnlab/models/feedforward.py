@@ -30,8 +30,8 @@ from attnlab.optimum.baselines import best_linear
 class LinearOptions(AbstractModelOptions):
     """Multinomial logistic regression on the flattened one-hot sequence.
 
-    `day_feature` appends the day number over 20 to the one-hot token of every position, as in the
-    blog's input; these constants only add to the bias.
+    `day_feature` appends the position number (from 1) over 20 to each one-hot token, as the blog
+    post of the presets does; such constants only add to the bias.
     """
 
     name: ClassVar[str] = "linear"
@@ -49,7 +49,7 @@ class LinearOptions(AbstractModelOptions):
     )
 
     def reachable(self, generator: AbstractGenerator, length: int, position: int) -> Best:
-        """Return the linear predictor of lowest loss; others may be more accurate."""
+        """Return the linear predictor of lowest loss; another one may have a higher accuracy."""
         return best_linear(generator, length)
 
     def parameter_formulas(self) -> Mapping[str, str]:
@@ -89,7 +89,7 @@ class Linear(AbstractModel):
 
 @dataclasses.dataclass(frozen=True)
 class MLPOptions(AbstractModelOptions):
-    """x₁ = f(x₀ W₁ + b₁), and so on; logits = x W + b, of the flattened one-hot sequence x₀.
+    """logits = xₙ W + b with xᵢ = f(xᵢ₋₁ Wᵢ + bᵢ), where x₀ is the flattened one-hot sequence.
 
     Every position and token has separate weights, so what is learned at one position says nothing
     about another, and the number of parameters grows with the length.

@@ -137,7 +137,7 @@ def next_logits(
     """Return the logits after one more token, equal to those of calling the model with all tokens.
 
     A layer computes one row instead of all: its query, key and value, its scores with the keys of
-    earlier rows, and its MLP. There is no room after `model.length` tokens: results beyond are
+    earlier rows, and its MLP. The cache has room for `model.length` tokens; later results are
     meaningless. Pope et al. (2022), "Efficiently scaling transformer inference", section 2.1.
     """
     embedding = model.embedding()

@@ -76,15 +76,12 @@ def heads_of(trace: Trace) -> tuple[tuple[int, int], ...]:
 
 
 def map_name(found: AttentionMap) -> str:
-    """Return a layer's number from 1, with the kind of its keys if they are not its own tokens.
-
-    Self-attention of the source belongs to the encoder.
-    """
+    """Return the name of a map: the layer from 1, and its kind, such as "2" or "2 (source)"."""
     return layer_name(found.layer, found.kind)
 
 
 def layer_name(layer: int, kind: str) -> str:
-    """Return the `map_name` of a layer, counted from 0, for maps of a kind."""
+    """Return the `map_name` of the map of this kind in `layer`, counted from 0."""
     return f"{layer + 1}" + {"cross": " (source)", "source": " (encoder)"}.get(kind, "")
 
 
@@ -97,10 +94,10 @@ Mask = Bool[Array | np.ndarray, "query key"]
 
 
 class TrueAlignment(eqx.Module):
-    """The pattern that attends equally to the source tokens that each target token comes from.
+    """The attention pattern of a task's true alignment, as a function of one-hot visible tokens.
 
-    For visible tokens of a task; the query of a target token is at the position before it. Keys
-    that the mask does not allow get nothing, and queries within the source are uniform.
+    The query of a target token, one position before it, attends equally to the source tokens that
+    it comes from. Masked keys get no attention, and queries within the source are uniform.
     """
 
     task: AbstractTask = eqx.field(static=True)
@@ -136,7 +133,7 @@ class Edited(AbstractModel):
 
 
 def edited(model: AbstractModel, *edits: Edit) -> Edited:
-    """Return the model with the edits, which are made after those that it has already.
+    """Return the model with these edits, applied after any edits that it already has.
 
     Raises:
         ValueError: If the model has no heads, no heads of that kind, or no such site.
@@ -162,17 +159,17 @@ def edited(model: AbstractModel, *edits: Edit) -> Edited:
 
 
 def removed(mask: Mask) -> Float[Array, "query key"]:
-    """Return the pattern of a removed head."""
+    """Return a pattern of zeros, which removes a head."""
     return jnp.zeros(mask.shape)
 
 
 def uniform(mask: Mask) -> Float[Array, "query key"]:
-    """Return the same share for every key that the mask allows."""
+    """Return a pattern that attends equally to all keys that the mask allows."""
     return jnp.asarray(mask) / jnp.maximum(mask.sum(axis=1, keepdims=True), 1)
 
 
 def on_position(mask: Mask, key: int) -> Float[Array, "query key"]:
-    """Return all attention on one key, for queries that may attend to it; others are uniform."""
+    """Return a pattern with all attention on `key`; queries that cannot see it are uniform."""
     alone = jnp.zeros(mask.shape).at[:, key].set(1.0)
     return jnp.where(mask[:, key][:, None], alone, uniform(mask))
 
@@ -180,9 +177,9 @@ def on_position(mask: Mask, key: int) -> Float[Array, "query key"]:
 def in_proportion(
     mask: Mask, amounts: Float[Array | np.ndarray, "query key"]
 ) -> Float[Array, "query key"]:
-    """Return attention in proportion to `amounts`, such as the true dependence.
+    """Return a pattern in proportion to `amounts`, such as the true dependence.
 
-    Queries without an amount for any allowed key are uniform.
+    A query is uniform if the amounts of all keys that it sees are 0.
     """
     admitted = jnp.where(mask, amounts, 0.0)
     total = admitted.sum(axis=1, keepdims=True)

@@ -62,7 +62,7 @@ def project_side_by_side(
 
 
 def joined(projections: Sequence[Projection]) -> Projection:
-    """Return one projection to the outputs of all of them, side by side."""
+    """Return one projection to the concatenated outputs of `projections`."""
     return Projection(
         jnp.concatenate([projection.weight for projection in projections], axis=1),
         jnp.concatenate([projection.bias for projection in projections]),
@@ -72,7 +72,7 @@ def joined(projections: Sequence[Projection]) -> Projection:
 def parted(
     outputs: Float[Array, "rows outputs"], projections: Sequence[Projection]
 ) -> tuple[Float[Array, "rows _"], ...]:
-    """Return the outputs of each of several joined projections."""
+    """Split the outputs of joined `projections` into those of each projection."""
     edges = np.cumsum([projection.bias.size for projection in projections])[:-1]
     return tuple(jnp.split(outputs, edges, axis=1))
 
@@ -112,9 +112,10 @@ def normalised(
 def in_normalised(
     normaliser: Normaliser | None, parts: Float[Array, "parts width"]
 ) -> tuple[Float[Array, "parts width"], Float[Array, " width"]]:
-    """Return a row's parts as they are in the normalised row, and its bias: they sum to it.
+    """Return what each part of a row contributes to the normalised row, and the bias.
 
-    A normalisation divides by a statistic of the whole row, the sum of the parts.
+    The row is the sum of its parts; contributions and bias sum to the normalised row. All parts are
+    divided by one number, the size of the whole row.
     """
     if normaliser is None:
         return parts, jnp.zeros(parts.shape[1])
@@ -126,7 +127,7 @@ def in_normalised(
 
 
 class Embedding(NamedTuple):
-    """The features at a position are the sum of its token's row and its position's row."""
+    """Tables of features: the input at a position is its token's row plus its position's row."""
 
     tokens: Float[Array, "vocab inputs"]
     positions: Float[Array, "length inputs"]
@@ -136,7 +137,7 @@ def side_by_side(
     tokens: Float[Array, "vocab token_features"],
     positions: Float[Array, "length position_features"],
 ) -> Embedding:
-    """Return token features followed by position features; neither affects the other."""
+    """Return an embedding that concatenates token features and position features."""
     token_width, position_width = tokens.shape[1], positions.shape[1]
     return Embedding(
         tokens=jnp.pad(tokens, ((0, 0), (0, position_width))),
@@ -147,7 +148,7 @@ def side_by_side(
 def embedding_of(
     tokens: Float[Array, "vocab d_model"], positions: Float[Array, "length features"]
 ) -> Embedding:
-    """Return token and position vectors: added if they have one width, otherwise side by side."""
+    """Return an embedding that adds vectors of equal width, and concatenates others."""
     if tokens.shape[1] == positions.shape[1]:
         return Embedding(tokens, positions)
     return side_by_side(tokens, positions)
@@ -156,9 +157,9 @@ def embedding_of(
 def width_in_words(
     tokens: str, position: AbstractPosition, d_model: int, *, side_by_side: bool = False
 ) -> str:
-    """Return the width of an embedding with that many features per token, as a formula.
+    """Return the width of an embedding as a formula; `tokens` is the width of token vectors.
 
-    For `embedding_of` or `side_by_side`.
+    The embedding is made by the function `side_by_side` if that is True, else by `embedding_of`.
     """
     features = _features(position, d_model)
     if not features or (features == d_model and not side_by_side):
@@ -194,7 +195,7 @@ def project_tokens(
     return parted(one_hot @ of_tokens + of_positions, projections)
 
 
-# The scaled product is `dot` with the scale 1/√d.
+# `scaled` is missing, since it is `dot` with the scale 1/√d.
 SCORE_CHOICES = ("dot", "additive", "gaussian")
 SCORE_HELP = (
     "dot: query · key, scaled as below; additive: Σ tanh(query + key); gaussian: minus half the "
@@ -226,7 +227,7 @@ class HeadParts(NamedTuple):
         head: int | Int[Array, ""] = 0,
         heads: int = 1,
     ) -> "HeadParts":
-        """Return queries at positions `queries` and all keys, with `position` applied to them.
+        """Apply `position` to the queries, at positions `queries`, and to all keys.
 
         `head` counts from 0 among the `heads` of its layer.
         """
@@ -238,7 +239,7 @@ class HeadParts(NamedTuple):
         return cls(query, key, value, MASKS[mask](queries, positions), scale, bias)
 
     def attended(self, score: str = "dot") -> Attended:
-        """Return the output and the pattern of the head, with the score of that name."""
+        """Return the output and the pattern of the head, with a score of `SCORES`."""
         return attend(
             self.query,
             self.key,
@@ -266,6 +267,6 @@ class HeadParts(NamedTuple):
 
 
 def seen_through(mask: str, position: int, length: int) -> tuple[int, ...]:
-    """Return the positions that `position` may attend to through any number of equal layers."""
+    """Return the positions that `position` sees through any number of layers with this mask."""
     unmasked = MASKS[mask](jnp.array([position]), jnp.arange(length))
     return tuple(np.flatnonzero(np.asarray(unmasked)[0]).tolist())

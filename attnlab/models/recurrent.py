@@ -46,7 +46,7 @@ class AbstractRecurrent(AbstractModel):
         return project(self.unembedding, states)
 
     def inside(self) -> Mapping[str, Array]:
-        """Return what a trace has besides the states."""
+        """Return the values of the trace besides the states."""
         return {}
 
     def read(
@@ -57,7 +57,7 @@ class AbstractRecurrent(AbstractModel):
         edits: Sequence[Edit] = (),
         capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        """Return the logits and the states; the site "state" holds all that is carried."""
+        """Return the logits and the states; the site "state" is the whole carry, concatenated."""
         inner = Activations(edits, capture)
 
         def after_token(carried, token):
@@ -73,7 +73,7 @@ class AbstractRecurrent(AbstractModel):
 
 
 def gated(cell: type, *, vocab: int, size: int, key: Key[Array, ""]) -> dict[str, Any]:
-    """Return the fields of a model with a cell of Equinox followed by a matrix."""
+    """Return the fields of a model that consists of an Equinox cell and an unembedding."""
     cell_key, unembedding_key = jr.split(key)
     return {
         "vocab": vocab,
@@ -117,7 +117,7 @@ class TanhCell(eqx.Module):
 
 
 class Cell(eqx.Module):
-    """A recurrent cell of a name of `CELLS`; its carry begins with the state."""
+    """A recurrent cell of a kind in `CELLS`; the first array of its carry is the state."""
 
     kind: str = eqx.field(static=True)
     gates: TanhCell | eqx.nn.GRUCell | eqx.nn.LSTMCell

@@ -24,11 +24,11 @@ _CELL_HELP = "; ".join(f"{name}: {text}" for name, text in CELLS.items()) + "."
 
 @dataclasses.dataclass(frozen=True)
 class RNNBottleneckOptions(AbstractSourceOptions):
-    """The encoder reads the source; its final carry is all that the decoder starts from.
+    """An encoder that reads the source, and a decoder that starts from its final state.
 
     sᵢ = cell(xᵢ, sᵢ₋₁) from s₀ = 0; h₀ = sₙ and hₜ = cell′(yₜ₋₁, hₜ₋₁), where y₀ = 0 and all
-    others are one-hot vectors; logits of target token t = hₜ U + b. Sutskever et al. (2014),
-    "Sequence to sequence learning with neural networks", section 2.
+    other tokens x, y are one-hot vectors; logits of target token t = hₜ U + b. Sutskever et al.
+    (2014), "Sequence to sequence learning with neural networks", section 2.
     """
 
     name: ClassVar[str] = "rnn-bottleneck"
@@ -106,7 +106,7 @@ class RNNAttentionOptions(AbstractSourceOptions):
 
 
 class Alignment(eqx.Module):
-    """How a state of the decoder divides its attention among those of the encoder."""
+    """The attention of a decoder state over the encoder's states."""
 
     score: str = eqx.field(static=True)
     query: Projection
@@ -206,14 +206,14 @@ class EncodedRNN(AbstractSourceModel):
         key: int,
         kind: str = "self",
     ) -> CellArithmetic | None:
-        """Return the arithmetic of target token t, from the decoder's state before it, or None."""
+        """Return the arithmetic of a target token's attention to one source token, or None."""
         first = self.source_length - 1
         is_there = (layer, head, kind) == (0, 0, "cross") and first <= query < len(tokens)
         if self.heads is None or not is_there or key > first:
             return None
         parts = _asked(self, tokens, jnp.int32(query - first))
         query_, key_, scores, pattern, state = (np.asarray(part) for part in parts)
-        # The score `scaled` is the product, scaled.
+        # `Alignment.scores` includes the scale.
         scale = self.options.d_attn**-0.5 if self.heads.score == "scaled" else 1.0
         weights = self.heads.weights
         own = CellArithmetic(
@@ -238,7 +238,7 @@ class EncodedRNN(AbstractSourceModel):
         place: Int[Array, ""] | int = 0,
         edits: Sequence[Edit] = (),
     ) -> tuple[Carried, Float[Array, " source"]]:
-        """Return the carry after a token, and the attention (of length 0 without attention).
+        """Return the carry after a token, and the attention to the source (empty without heads).
 
         `place` is the index of the target token predicted next, for the edits.
         """

@@ -1,4 +1,4 @@
-"""Shared by the families that read a source before they write a target."""
+"""The interface of families that read a source before they write a target."""
 
 import abc
 import dataclasses
@@ -26,8 +26,8 @@ from attnlab.models.sites import Edit
 class AbstractSourceOptions(AbstractModelOptions):
     """A family that reads the leading tokens as a source, and writes the following ones.
 
-    It takes the whole sequence, source and target so far, like every other family, so data, tests
-    and pages are the same for all.
+    Like every family, it takes one sequence: the source, then the target so far. So it shares its
+    data, tests and pages with the other families.
     """
 
     causal: ClassVar[bool] = True
@@ -48,13 +48,13 @@ class AbstractSourceOptions(AbstractModelOptions):
     def build(
         self, *, vocab: int, length: int, key: Key[Array, ""], source: int = 1
     ) -> "AbstractSourceModel":
-        """Build a model for `length` tokens over `vocab`, the first `source` of them the source."""
+        """Build a model for `length` tokens over `vocab`; the first `source` are the source."""
 
 
 class Memory(NamedTuple):
-    """The decoder's memory: what was `read`, and what is `carried` from token to token.
+    """The decoder's memory: `read` from the source, and `carried` from token to token.
 
-    The first does not change from token to token, and is equal for all targets of a source.
+    `read` does not change while a target is written, and is the same for all targets of a source.
     """
 
     read: PyTree
@@ -64,8 +64,8 @@ class Memory(NamedTuple):
 class AbstractSourceModel(AbstractModel):
     """A model whose first `source_length` visible tokens are its source.
 
-    The prediction at a position is that of the next token from all before it, from the last
-    position of the source on. Earlier positions have no prediction: they show the first one.
+    From the last source position on, each position predicts the next token from all tokens so far.
+    Earlier positions have no prediction of their own: they repeat the first one.
     """
 
     vocab: eqx.AbstractVar[int]
@@ -79,11 +79,12 @@ class AbstractSourceModel(AbstractModel):
         edits: Sequence[Edit] = (),
         capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "target vocab"], Trace]:
-        """Return logits of each target token given those `written` before it, one more than these.
+        """Return the logits of each target token, given `source` and the `written` tokens before.
 
-        All are one-hot rows. In the trace, `cross` maps are target × source, and so are patterns of
-        `edits` of that kind; all patterns have the shapes of these maps. Activations of the encoder
-        have a row for each source token, those of the decoder one for each target token.
+        Both are one-hot rows; there is one row of logits more than of `written`. In the trace,
+        `cross` maps are target × source. Patterns of `edits` have the shapes of the maps that they
+        replace. Encoder activations have a row for each source token, decoder activations one for
+        each target token.
         """
 
     @abc.abstractmethod
@@ -97,7 +98,7 @@ class AbstractSourceModel(AbstractModel):
     def next(
         self, memory: Memory, token: Float[Array, " vocab"]
     ) -> tuple[Float[Array, " vocab"], Memory]:
-        """Return the logits of the next target token, as `write` has them, and the memory after it.
+        """Return the logits of the next target token, equal to those of `write`, and the memory.
 
         `token` is the one-hot row of the token before it; zeros for the first.
         """
@@ -110,9 +111,9 @@ class AbstractSourceModel(AbstractModel):
         edits: Sequence[Edit] = (),
         capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        """Return what `write` does, with the maps at their positions among all visible tokens.
+        """Return the result of `write`, with each map placed among all visible tokens.
 
-        The token that begins a target takes the position of the source's last one.
+        The token that begins the target takes the position of the last source token.
         """
         count = self.source_length
         own = [_cut_out(edit, count, len(one_hot)) for edit in edits]
@@ -132,12 +133,12 @@ def alignment_of(
 
 
 def place_of(kind: str, source: int) -> tuple[int, int]:
-    """Return where the rows and the columns of a kind of map begin among all visible tokens."""
+    """Return the positions among all visible tokens where a map's rows and columns begin."""
     return 0 if kind == "source" else source - 1, source - 1 if kind == "self" else 0
 
 
 def among_visible(cell: CellArithmetic, column: int, length: int) -> CellArithmetic:
-    """Return the arithmetic of a map whose keys begin at `column`, padded to all visible tokens."""
+    """Pad the arithmetic of a map whose keys begin at `column` to all visible tokens."""
     rest = length - column - cell.scaled.size
     parts = {
         name: np.pad(getattr(cell, name), (column, rest))

@@ -56,7 +56,7 @@ class Edit(eqx.Module):
             raise ValueError("Give an edit either a `pattern`, or a `site` and its `value`.")
 
     def on(self, one_hot: Float[Array, "length vocab"]) -> "Edit":
-        """Return the edit of one sequence, with arrays for functions."""
+        """Return the edit for one sequence, with its functions replaced by their arrays."""
         if self.site is None:
             pattern = self.pattern(one_hot) if callable(self.pattern) else self.pattern
             return Edit(self.layer, self.head, pattern, self.kind)
@@ -71,18 +71,18 @@ def with_edits(
     layer: int,
     queries: Int[Array, " query"],
 ) -> Float[Array, "heads query key"]:
-    """Return the patterns of a layer after the edits, made one after the other."""
+    """Return the patterns of a layer after the edits, applied in order."""
     heads = jnp.arange(len(pattern))
     for edit in edits:
         here = (heads == edit.head) & (edit.layer == layer)
-        # A constant, also where a model is trained with it.
+        # No gradient reaches an edit, even if a model is trained with it.
         given = jax.lax.stop_gradient(jnp.asarray(edit.pattern))[queries]
         pattern = jnp.where(here[:, None, None], given[None], pattern)
     return pattern
 
 
 def unchanged(part: str, rows: Float[Array, "some width"]) -> Float[Array, "some width"]:
-    """Return the rows after a part of a layer as they are."""
+    """Return the rows unchanged: an `At` that neither captures nor edits."""
     return rows
 
 
@@ -94,8 +94,8 @@ def sites_of_layers(layers: int, *parts: str) -> tuple[str, ...]:
 class Activations:
     """The edits of one forward pass, and the activations that it keeps.
 
-    A model makes one in its `read`, and passes the rows of every site to `at`, which returns the
-    rows to continue with. Unless sites `are_asked` for, these are the same rows.
+    A model creates an instance in `read` and passes the rows at every site through `at`, which
+    returns the rows to continue with. If no site is captured or edited, these are the same rows.
     """
 
     def __init__(self, edits: Sequence[Edit] = (), capture: Sequence[str] = ()):
@@ -120,16 +120,16 @@ class Activations:
         return rows
 
     def of_layer(self, number: int, **names: str) -> At:
-        """Return `at` for the parts of one layer; `names` has the parts with another name."""
+        """Return `at` for the parts of one layer; `names` maps parts to other site names."""
         return lambda part, rows: self.at(f"{names.get(part, part)}.{number}", rows)
 
     def scan(
         self, site: str, step: Callable, start: Carried, inputs: PyTree
     ) -> tuple[Carried, Float[Array, "length size"], PyTree]:
-        """Scan with `step`, where the site is all that is carried, side by side.
+        """Run `jax.lax.scan` with `step`; the activations of `site` are the concatenated carry.
 
         Returns:
-            What is carried at the end, the state at every position, and the outputs of `step`.
+            The final carry, the state at every position, and the outputs of `step`.
 
         """
 
@@ -154,7 +154,7 @@ class Activations:
         found = []
         for edit in self._edits:
             if edit.site == site:
-                # A constant, also where a model is trained with it.
+                # No gradient reaches an edit, even if a model is trained with it.
                 value = jax.lax.stop_gradient(jnp.asarray(edit.value))
                 where = jnp.ones(shape[:1], bool) if edit.where is None else jnp.asarray(edit.where)
                 for name, array, right in (("value", value, shape), ("where", where, shape[:1])):

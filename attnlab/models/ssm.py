@@ -30,7 +30,7 @@ class SSMOptions(AbstractRecurrentOptions):
 
     x is the token's one-hot vector and m(h) = f(h W₁ + b₁), or h itself with `mlp_width` 0. The
     eigenvalues a = exp(-exp r) are between 0 and 1 for all trained r; component i decays by the
-    factor e in exp(-rᵢ) days. Gu et al. (2022), "On the parameterization and initialization of
+    factor e in exp(-rᵢ) tokens. Gu et al. (2022), "On the parameterization and initialization of
     diagonal state space models", section 3; Orvieto et al. (2023), "Resurrecting recurrent neural
     networks for long sequences", equations 6 and 7.
     """

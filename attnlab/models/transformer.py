@@ -52,14 +52,14 @@ from attnlab.positions import POSITIONS, AbstractPosition, Learned, position_tab
 
 @dataclasses.dataclass(frozen=True)
 class TransformerOptions(AbstractModelOptions):
-    """A stack of layers over the tokens' vectors x, which start as token plus position.
+    """A stack of layers over vectors x, which start as token embedding plus position embedding.
 
     In each layer, with N the layer normalisation before it (`pre`): x ← x + Σ over heads of
     attend(N(x)) W_O, then x ← x + W₂ f(W₁ N(x) + b₁) + b₂; logits = N(x) U + b, where U is the
     transpose of the token embedding if it is tied. With `post`, x ← N(x + …) instead, and no N
-    before the logits. A position encoding of another width than `d_model` follows the token's
-    vector. Vaswani et al. (2017), section 3; Xiong et al. (2020) on the place of N; Press and Wolf
-    (2017) on the tied U.
+    before the logits. A position encoding of another width than `d_model` is concatenated to the
+    token's vector. Vaswani et al. (2017), section 3; Xiong et al. (2020) on the place of N; Press
+    and Wolf (2017) on the tied U.
     """
 
     name: ClassVar[str] = "transformer"
@@ -190,7 +190,7 @@ class Transformer(AbstractModel):
     positions: Float[Array, "length features"] | None
     layers: tuple[TransformerLayer, ...]
     normalisation: Normaliser | None
-    # Only the bias, if the tokens' vectors do the rest.
+    # Only a bias if the unembedding is tied.
     unembedding: Projection | Float[Array, " vocab"]
 
     def read(
@@ -201,7 +201,10 @@ class Transformer(AbstractModel):
         edits: Sequence[Edit] = (),
         capture: Sequence[str] = (),
     ) -> tuple[Float[Array, "query vocab"], Trace]:
-        """Return the logits and the trace. Without sites, the last layer has rows of `queries`."""
+        """Return the logits and the trace.
+
+        Unless a site is captured or edited, the last layer computes only the rows of `queries`.
+        """
         inner, everywhere = Activations(edits, capture), jnp.arange(one_hot.shape[0])
         rows, maps = inner.at("embedding", self._embedded(one_hot)), []
         for number, layer in enumerate(self.layers):
@@ -232,7 +235,7 @@ class Transformer(AbstractModel):
     def _logits(self, rows: Float[Array, "query width"]) -> Float[Array, "query vocab"]:
         if isinstance(self.unembedding, Projection):
             return project(self.unembedding, rows)
-        # Positions that follow the token's vector are not part of it.
+        # Concatenated position features have no part in the tied product.
         return rows[:, : self.options.d_model] @ self.tokens.T + self.unembedding[None, :]
 
     def cell(
@@ -256,11 +259,11 @@ class Transformer(AbstractModel):
     def contributions(
         self, tokens: Int[Array, " length"], query: Int[Array, ""] | int
     ) -> dict[str, Float[Array, " vocab"]] | None:
-        """Return those of the embedding, every head, the rest of every layer, and the biases.
+        """Return the contributions of the embedding, each head, the rest of each layer, and biases.
 
-        The last normalisation is fixed at its value on this sequence: a factor for each component,
-        equal for all parts. Elhage et al. (2021), "A mathematical framework for transformer
-        circuits", on direct paths to the logits.
+        The final normalisation divides all parts by one number, its divisor on this sequence, so
+        that their contributions add up. Elhage et al. (2021), "A mathematical framework for
+        transformer circuits", on direct paths to the logits.
         """
         if not self.logits_are_a_sum:
             return None
@@ -272,7 +275,7 @@ class Transformer(AbstractModel):
             parts[f"layer {number}, {'MLP' if layer.mlp is not None else 'bias'}"] = rest
         weighed, bias = in_normalised(self.normalisation, jnp.stack(list(parts.values())))
         biases = self._logits(bias[None])[0]
-        # What the logits of a row get from the row itself.
+        # Subtract the logits of a zero row, which are the biases.
         made = self._logits(weighed) - self._logits(jnp.zeros((1, bias.size)))
         return {**dict(zip(parts, made, strict=True)), "biases": biases}
 

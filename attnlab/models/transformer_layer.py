@@ -27,14 +27,14 @@ from attnlab.positions import AbstractScorePosition
 
 
 class KeysAndValues(NamedTuple):
-    """Keys and values of a layer, before positions act on them."""
+    """Keys and values of a layer, before the position encoding is applied."""
 
     key: Float[Array, "heads key d_attn"]
     value: Float[Array, "heads key d_value"]
 
 
 class TransformerLayer(eqx.Module):
-    """The heads and the MLP of one layer; projections of all heads are side by side.
+    """The heads and the MLP of one layer; the projections of all heads are concatenated.
 
     In all methods, `options` are those of the transformer.
     """
@@ -79,7 +79,7 @@ class TransformerLayer(eqx.Module):
         seen: KeysAndValues,
         options: AbstractModelOptions,
     ) -> HeadParts:
-        """Return the arguments of `attend` for the rows `read`, at `queries`, with these keys."""
+        """Return the arguments of `attend` for the rows `read` at `queries` and the keys `seen`."""
         scale = scale_factor(options.scale, d_attn=options.d_attn, temperature=options.temperature)
 
         def of_head(head, query, key, value):
@@ -107,10 +107,10 @@ class TransformerLayer(eqx.Module):
         edits: Sequence[Edit] = (),
         at: At = unchanged,
     ) -> tuple[Float[Array, "query width"], HeadParts, Float[Array, "heads query key"]]:
-        """Return the rows of `queries` after this layer, its parts, and its patterns.
+        """Return the rows of `queries` after this layer, its heads' inputs, and their patterns.
 
-        `number` is its index in the stack, from 0, for its `edits`. `at` takes the rows after the
-        "attention" and after the "mlp", and returns those to continue with.
+        `number` is the index of the layer, from 0, which selects its `edits`. `at` takes the rows
+        after the "attention" and after the "mlp", and returns the rows to continue with.
         """
         parts = self.parts(rows, queries, options)
         outputs, pattern = jax.vmap(lambda head: head.attended(options.score))(parts)
@@ -147,8 +147,8 @@ class TransformerLayer(eqx.Module):
     ) -> tuple[Float[Array, "heads width"], Float[Array, " width"]]:
         """Return what each head, and the rest of the layer, add to the row of one query.
 
-        The rest are the MLP, if there is one, and the biases. This needs residual connections
-        without normalisation after them, since other layers replace their input.
+        The rest is the MLP, if there is one, and the biases. The layer must have residual
+        connections without normalisation after them: other layers replace their input.
         """
         queries = jnp.array([query])
         after, parts, _ = self(rows, queries, options)
@@ -220,7 +220,7 @@ def build_layer(options: AbstractModelOptions, width: int, key: Key[Array, ""]) 
 
 
 def layer_formulas(options: AbstractModelOptions, width: str) -> dict[str, str]:
-    """Return the number of parameters of a layer's parts, for vectors of that width."""
+    """Return the number of parameters of each part of a layer as a formula."""
     values = "d_value" if options.d_value else "d_attn"
     formulas = {
         "query": f"({width} + 1) × heads × d_attn",
@@ -241,5 +241,5 @@ def _normalised_parts(options: AbstractModelOptions) -> int:
 
 
 def norm_formula(options: AbstractModelOptions, width: str) -> str:
-    """Return the number of parameters of a normalisation of vectors of that width."""
+    """Return the number of parameters of a normalisation as a formula."""
     return f"{2 if options.normaliser == 'LayerNorm' else 1} × {width}"
