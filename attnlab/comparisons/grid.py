@@ -345,12 +345,12 @@ def seconds_of(experiments: Iterable[Experiment]) -> float:
 
 
 def show_prospect(experiment: Experiment) -> str:
-    """Return how long training takes and how much memory, or "" where both are small."""
+    """Return how long training takes and how much memory, each only where it is not small."""
     seconds, size = seconds_of([experiment]), bytes_of(experiment)
-    if seconds < _SOON and size < _LITTLE:
-        return ""
-    memory = f"{float(f'{size / 1e6:.1g}'):,.0f} MB"
-    return f"Training takes about {show_duration(seconds)} and {memory} of memory."
+    if size >= _LITTLE:
+        memory = f"{float(f'{size / 1e6:.1g}'):,.0f} MB"
+        return f"Training takes about {show_duration(seconds)} and {memory} of memory."
+    return f"Training takes about {show_duration(seconds)}." if seconds >= _SOON else ""
 
 
 # Tracing the size of a model takes a hundredth of a second.

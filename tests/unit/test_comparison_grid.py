@@ -1,6 +1,7 @@
 """Grids that vary an experiment, and comparisons in links."""
 
 import dataclasses
+import re
 
 import pytest
 
@@ -13,11 +14,12 @@ from attnlab.comparisons.grid import (
     is_parameter,
     seconds_of,
     settings_of,
+    show_prospect,
     to_parameters,
 )
 from attnlab.configuration.options import OptionError
 from attnlab.generators import Recall
-from attnlab.models import LinearOptions
+from attnlab.models import LinearOptions, TransformerOptions
 from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import HOSTED, OPEN, check_comparison, check_limits
@@ -162,3 +164,13 @@ def test_the_guess_counts_each_program_once_and_grows_with_the_work():
     assert seconds_of([*seeds, other]) > four + 1
     longer = dataclasses.replace(BASE, training=Training(steps=50_000, batch=7))
     assert seconds_of([longer]) > one
+
+
+def test_a_prospect_gives_only_the_figures_that_are_not_small():
+    assert show_prospect(BASE) == ""
+    slow = dataclasses.replace(BASE, training=Training(steps=100_000, batch=700))
+    assert re.fullmatch(r"Training takes about \d+ (s|min)\.", show_prospect(slow))
+    large = dataclasses.replace(
+        BASE, length=256, model=TransformerOptions(layers=2, heads=4), training=Training(batch=500)
+    )
+    assert re.search(r"about .+ and \d?,?\d+00 MB of memory\.$", show_prospect(large))
