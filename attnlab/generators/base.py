@@ -18,7 +18,7 @@ from attnlab.generators.vocabulary import Outline, RuleTable, Vocabulary
 
 
 class Draw(NamedTuple):
-    """Tokens of one sequence, and the process's hidden draws for it."""
+    """Sampled tokens, and the latent variables that the process drew with them."""
 
     tokens: Int[Array, "*batch length"]
     latent: PyTree = ()
@@ -36,7 +36,7 @@ class AbstractGenerator(Options, abc.ABC):
     Concrete generators are frozen dataclasses: their fields are their options, and they are
     hashable, so compiled programs and caches are keyed on them. A belief is any pytree and contains
     all information in the past tokens about the next one; unseen tokens are marginalised, never
-    assumed. Everything else (sampling, exact probabilities, optimum) is written once from `start`,
+    assumed. Everything else (sampling, exact probabilities, optimum) is computed from `start`,
     `log_probs` and `update`.
 
     A process that `writes_target` has a prompt of `given` tokens. Each prompt has one right target,
@@ -60,15 +60,15 @@ class AbstractGenerator(Options, abc.ABC):
     def outline(cls, name: str, values: Mapping[str, Any]) -> Outline | None:
         """Return the rows and columns of table option `name`, given the values of earlier options.
 
-        Raises `OptionError` if these values leave the rows and columns open.
+        Raises `OptionError` if these values do not determine the rows and columns.
         """
         return None
 
     def at_length(self, length: int) -> "AbstractGenerator":
         """Return the process for `length` visible tokens and the next one to predict.
 
-        Most processes are the same at any length. Raises `OptionError` at a length that makes no
-        sense.
+        Most processes are the same at any length. Raises `OptionError` at a length that the process
+        does not allow.
         """
         return self
 
@@ -77,12 +77,12 @@ class AbstractGenerator(Options, abc.ABC):
         return 0
 
     def asked(self, tokens: Int[Array, " positions"]) -> Bool[Array, " positions"] | None:
-        """Return which tokens of a sequence count in loss, test and floor.
+        """Return the loss mask: which tokens of a sequence count in loss, test and floor.
 
-        By default those after the prompt. None, without a prompt: the final token is tested, and
-        the option `loss` decides what is trained.
+        By default it selects the tokens after the prompt. Without a prompt it is None: the final
+        token is tested, and the option `loss` decides which tokens are trained.
 
-        Whether a token counts must depend only on the tokens before it. The first token never
+        Whether a token counts may depend only on the tokens before it. The first token never
         counts, and all sequences of one length have equally many that do. For use inside compiled
         programs.
         """
@@ -90,13 +90,13 @@ class AbstractGenerator(Options, abc.ABC):
         return jnp.arange(tokens.size) >= given if given else None
 
     def asks_several(self) -> bool:
-        """Return whether the process says which tokens count, by a prompt or by `asked`."""
+        """Return whether the process defines a loss mask, by a prompt or by `asked`."""
         return self.given() > 0 or type(self).asked is not AbstractGenerator.asked
 
     def sources(self) -> int | None:
         """Return the number of different prompts, all equally likely; None without prompts.
 
-        If it is a number, prompts of test and training differ.
+        With prompts, no two sequences of the test and of a fixed training set share a prompt.
         """
         return None
 
@@ -105,25 +105,25 @@ class AbstractGenerator(Options, abc.ABC):
         return None
 
     def next_laws(self) -> Float[np.ndarray, "positions vocab"] | None:
-        """Return the next-token probabilities at each position, if every past has the same.
+        """Return the next-token probabilities at each position, if all pasts have equal ones.
 
-        They may be in any order of the tokens. None if they differ or are not known.
+        Each past may assign them to different tokens. None if they differ or are not known.
         """
         return None
 
     def findings(self, length: int) -> Iterator[Finding]:
-        """Return notes on tokens outside the visible ones that matter; by default none."""
+        """Yield findings about tokens that matter but are not visible; by default none."""
         return iter(())
 
     def is_stationary(self) -> bool | None:
-        """Return whether sequences have one distribution wherever they begin; None if unknown."""
+        """Return whether the process is stationary; None if unknown."""
         return None
 
     def draw(self, start: PyTree, key: Key[Array, ""], length: int) -> Draw:
-        """Draw one sequence from position 0, where `start` is the belief.
+        """Draw one sequence from position 0, where the belief is `start`.
 
-        For use inside compiled programs. Override it for faster sampling, or to draw something
-        hidden for each sequence first, such as a table; the tokens must have the same distribution.
+        For use inside compiled programs. Override it for faster sampling, or to draw latent
+        variables first, such as a table; the distribution of the tokens must stay the same.
         """
         return Draw(draw_tokens(self, start, key, length))
 
@@ -150,7 +150,7 @@ def sample(
 
 @fixed_numerics()
 def draw_many(generator: AbstractGenerator, *, key: Key[Array, ""], size: int, length: int) -> Draw:
-    """Like `sample`, but with the hidden draws of each sequence, along a leading axis."""
+    """Like `sample`, but also return the latent variables of each sequence (leading axis)."""
     return _draw(generator, generator.start(), jr.split(key, size), length)
 
 
@@ -172,10 +172,10 @@ def continue_sequence(
 def asked_of(
     generator: AbstractGenerator, sequences: Int[Array | np.ndarray, "size positions"]
 ) -> Bool[Array, "size positions"] | None:
-    """Return which tokens of each sequence count; None if only the final ones are tested.
+    """Return the loss mask of each sequence; None if only the final tokens are tested.
 
     Raises:
-        ValueError: If sequences differ in how many tokens count, or none does.
+        ValueError: If the masks select no token, or different numbers of tokens.
 
     """
     if not generator.asks_several():
@@ -191,7 +191,7 @@ def asked_of(
 
 
 def asked_count(generator: AbstractGenerator, length: int) -> int:
-    """Return how many tokens count in a sequence of `length` visible ones."""
+    """Return how many tokens are tested in a sequence of `length` visible tokens and the next."""
     if not generator.asks_several():
         return 1
     some = sample(generator, key=key_of(0), size=1, length=length + 1)
@@ -258,7 +258,7 @@ def draw_tokens(
 def predictions_from(
     generator: AbstractGenerator, belief: PyTree, tokens: Int[Array, " length"]
 ) -> Float[Array, "length vocab"]:
-    """Like `log_predictives`, continuing from a belief."""
+    """Like `log_predictives`, for tokens that follow the given belief."""
 
     def step(belief, token):
         return generator.update(belief, token), generator.log_probs(belief)

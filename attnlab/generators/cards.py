@@ -20,7 +20,7 @@ RANKS = (
     *(("J", "jack"), ("Q", "queen"), ("K", "king"), ("A", "ace")),
 )
 
-# Other spellings of a suit or a rank: the letter of its name, its outline, T for ten.
+# Other spellings of a suit or a rank: its initial, its outlined symbol, T for ten.
 _TYPED = str.maketrans(
     {
         **{name[0].upper(): suit for suit, name in SUITS},

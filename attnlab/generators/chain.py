@@ -79,11 +79,11 @@ def is_stationary_chain(
     transition: Float[np.ndarray, "states states"],
     showing: Float[np.ndarray, "states vocab"],
 ) -> bool:
-    """Return whether a hidden chain's outputs have the same distribution from every position on.
+    """Return whether the outputs of a hidden Markov chain are stationary.
 
-    They do if every sequence is as likely from `start` as in the long run. Sequences as long as the
-    number of states decide that, since the probability of a sequence is linear in the distribution
-    of the first state. Probabilities count as equal to the precision to which users type them.
+    They are if every output sequence is as likely from `start` as in the long run. Sequences as
+    long as the number of states suffice, since the probability of a sequence is linear in the
+    distribution of the first state. Differences below the precision of typed tables are ignored.
     """
     gap = start / start.sum() - long_run_distribution(transition, start)
     # For every sequence, its probability given each first state.
@@ -96,7 +96,7 @@ def is_stationary_chain(
 
 
 def _reaches(one_step: Bool[np.ndarray, "states states"]) -> Bool[np.ndarray, "states states"]:
-    """Return for each pair of states whether one leads to the other in any number of steps."""
+    """Return for each pair of states whether the first can reach the second, in 0 or more steps."""
     reaches = one_step | np.eye(len(one_step), dtype=bool)
     # Repeated squaring turns one step into any number of steps.
     for _ in range(len(one_step).bit_length()):
@@ -107,9 +107,9 @@ def _reaches(one_step: Bool[np.ndarray, "states states"]) -> Bool[np.ndarray, "s
 def _log_stationary(
     moves: Float[np.ndarray, "states states"],
 ) -> Float[np.ndarray, " states"]:
-    """Return the log stationary distribution of a chain whose states all lead to each other.
+    """Return the log stationary distribution of an irreducible chain.
 
-    `moves` are log transition probabilities; only those between different states count.
+    `moves` are log transition probabilities, whose diagonal is ignored.
     """
     moves = moves.copy()
     for state in range(len(moves) - 1, 0, -1):

@@ -26,11 +26,11 @@ _FEWEST_SYMBOLS, _MOST_SYMBOLS = 2, 6
 
 @dataclasses.dataclass(frozen=True)
 class Custom(AbstractGenerator):
-    """p(next token | the last one or two) is a row of a table; a stationary stream.
+    """A stationary stream: p(next token | the last one or two tokens) is a row of a table.
 
     With order 2 the rows are ordered by (token before last, last token), the last changing fastest.
     The stream has run forever, started with all symbols (or pairs) equally likely; tokens before
-    the first are marginalised. A beginning that cannot happen has the prediction NaN.
+    the first are marginalised. The prediction after an impossible beginning is NaN.
 
     Raises `OptionError` for fewer than two or more than six symbols, repeated symbols, rows that
     are not probabilities, and a table of another size.

@@ -95,7 +95,7 @@ def _table(generator: DotMod) -> Float[np.ndarray, "beginnings vocab"]:
 
 
 def _rule(generator: DotMod) -> Float[np.ndarray, "windows vocab"]:
-    """p(next token | window of n tokens), windows coded with the oldest token as leading digit."""
+    """Return p(next token | window); the oldest token is the leading digit of a window's code."""
     size = generator.vocabulary.size
     return _distribution_of_sum(
         generator, _window_sums(generator.n, _contributions(generator)) % size
@@ -103,11 +103,12 @@ def _rule(generator: DotMod) -> Float[np.ndarray, "windows vocab"]:
 
 
 def _first_distribution(generator: DotMod) -> Float[np.ndarray, " windows"]:
-    """Return a distribution of windows that reaches the stationary one after n tokens.
+    """Return a distribution of windows that becomes the stationary one after n more tokens.
 
-    The rule depends on a token only by whether it counts: y (2 - y) is 1 mod 3 if so, else 0. These
-    yes and no form a stream with only 2^n windows, whose distribution is found quickly; its mass
-    goes to any window with that pattern. After n tokens all weathers follow the rule.
+    The rule depends only on which tokens count: y (2 - y) mod 3 is 1 for these, else 0. These bits
+    form a stream with only 2^n windows, whose stationary distribution is found quickly. The
+    probability of each bit pattern is assigned to one window of tokens with that pattern. After n
+    tokens the rule has drawn the whole window, so that it is stationary.
     """
     n, size = generator.n, generator.vocabulary.size
     counts = _contributions(generator) % size != 0
@@ -129,7 +130,7 @@ def _contributions(generator: DotMod) -> Int[np.ndarray, " vocab"]:
 
 
 def _window_sums(n: int, contribution: Int[np.ndarray, " kinds"]) -> Int[np.ndarray, " windows"]:
-    """Return Σᵢ βᵢ contribution of token i, for every window of n tokens of each kind."""
+    """Return Σᵢ βᵢ contribution[token i], for every window of n tokens."""
     total = np.zeros(1, dtype=int)
     for weight in np.resize(_WEIGHTS, n):
         total = np.add.outer(total, weight * contribution).ravel()

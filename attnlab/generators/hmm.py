@@ -1,4 +1,4 @@
-"""`hmm`: a hidden state moves, and each day reveals something about it."""
+"""`hmm`: a hidden Markov model, whose hidden state emits one token each day."""
 
 import dataclasses
 from collections.abc import Mapping

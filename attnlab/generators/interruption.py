@@ -1,6 +1,7 @@
-"""Long computations that may be cancelled: they check in at intervals.
+"""Cancellation of long computations.
 
-A computation of many parts calls `check_in` between them. Without a listener that does nothing.
+A long computation calls `check_in` at intervals, where a listener, if one is set, may raise
+`Stopped`.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ _LISTENER: ContextVar[Callable[[], None] | None] = ContextVar("listener", defaul
 
 
 class Stopped(Exception):
-    """The result is no longer needed."""
+    """Raised to cancel a computation whose result is no longer needed."""
 
 
 def check_in() -> None:

@@ -18,7 +18,7 @@ from attnlab.generators.vocabulary import Vocabulary, lines_latex
 
 @dataclasses.dataclass(frozen=True)
 class AbstractLetters(AbstractTask):
-    """A source of independent letters, all equally likely, so that they may repeat."""
+    """A task on independent, equally likely source letters, which may repeat."""
 
     token_name: ClassVar[str] = "letter"
     may_repeat: ClassVar[bool] = True
@@ -92,7 +92,7 @@ class Reverse(AbstractLetters):
 
 @dataclasses.dataclass(frozen=True)
 class Shift(AbstractLetters):
-    """yⱼ = xᵢ with i = j - places, cyclically. `places` must be less than the number of letters."""
+    """yⱼ = xᵢ with i = j - places, cyclically. `places` must be less than `source_length`."""
 
     name: ClassVar[str] = "shift"
     summary: ClassVar[str] = "Task: letters, then the same letters moved some places."
@@ -121,7 +121,7 @@ class Shift(AbstractLetters):
 
 @dataclasses.dataclass(frozen=True)
 class Sort(AbstractLetters):
-    """y₁ ≤ y₂ ≤ … are the letters of the source; equal ones come from any of their places."""
+    """y₁ ≤ y₂ ≤ … are the letters of the source; each aligns with all equal source letters."""
 
     name: ClassVar[str] = "sort"
     summary: ClassVar[str] = "Task: letters, then the same letters in order."
@@ -148,7 +148,7 @@ def _alphabet(letters: int) -> Vocabulary:
 
 @dataclasses.dataclass(frozen=True)
 class Translate(AbstractLetters):
-    """yⱼ = π(xᵢ), where π is a permutation of the letters, drawn by the option `table_seed`.
+    """yⱼ = π(xᵢ), where π is a permutation of the letters, drawn with the seed `table_seed`.
 
     The source is read in pairs. A pair whose first letter is in the second half of the alphabet is
     swapped, as an adjective and its noun may be; every other letter keeps its place, i = j. So a
@@ -172,7 +172,7 @@ class Translate(AbstractLetters):
         )
 
     def targets(self) -> int:
-        # A pair ends with a letter of the second half, or begins with one of the first, or both.
+        # Before π, a pair ends in the alphabet's second half, or begins in its first half, or both.
         first = self.letters // 2
         second = self.letters - first
         pairs = self.letters**2 - first * second

@@ -26,7 +26,7 @@ TRANSITION = ((0.6, 0.3, 0.1), (0.3, 0.4, 0.3), (0.2, 0.3, 0.5))
 
 
 class MarkovBelief(NamedTuple):
-    """Whether any token was seen (0 or 1), and the last one."""
+    """Whether any token was seen (0 or 1), and the last token."""
 
     seen: Int[Array, ""]
     last: Int[Array, ""]

@@ -24,7 +24,7 @@ from attnlab.generators.vocabulary import WEATHER, Vocabulary, lines_latex
 
 
 class NDaysBelief(NamedTuple):
-    """A stream of token-to-token changes, whether any was seen (0 or 1), and the last token."""
+    """The belief about token-to-token changes, whether any token was seen, and the last token."""
 
     changes: StreamBelief
     seen: Int[Array, ""]
@@ -85,10 +85,10 @@ class NDays(AbstractGenerator):
 # The distribution of 15 days takes seconds; a pure function of a frozen value is safe to cache.
 @functools.lru_cache(maxsize=2)
 def _change_table(generator: NDays) -> Float[np.ndarray, "beginnings vocab"]:
-    """Return the exact prediction of changes (mod 3).
+    """Return log p(next change | earlier changes); a change is a difference of tokens mod 3.
 
-    The rule treats all weathers equally, so the changes between n tokens decide the next change,
-    and a third of the windows suffices.
+    The rule treats all weathers equally, so the n - 1 changes between n tokens determine the
+    distribution of the next change. There are a third as many windows of changes as of tokens.
     """
     rule = _change_rule(generator.n, generator.vocabulary.size)
     return beginning_table(rule, stationary_distribution(rule))

@@ -28,7 +28,7 @@ _HORIZON = 10
 
 
 class RecallBelief(NamedTuple):
-    """The number of days so far, the last one, and in order the recalled ones."""
+    """The number of days so far, the last token, and the tokens of the recalled days so far."""
 
     over: Int[Array, ""]
     last: Int[Array, ""]
@@ -36,7 +36,7 @@ class RecallBelief(NamedTuple):
 
 
 class _Window(NamedTuple):
-    """What is known if only the days from `hidden` + 1 on are visible.
+    """Distributions given that only the days from `hidden` + 1 on are visible.
 
     `first` is the distribution of the first visible day. Each row of `table` is the distribution of
     the final day, given the weathers of the visible days `recalled`.
@@ -196,8 +196,8 @@ class Recall(AbstractGenerator):
 def _window(generator: Recall) -> _Window:
     """Return the window with the hidden days marginalised.
 
-    The first visible day is all that depends on hidden days directly, since every later day depends
-    on visible days alone. So it replaces the hidden days among the recalled ones.
+    Of the days before the last, only the first visible day depends directly on hidden days. So it
+    replaces the hidden days among the recalled ones.
     """
     size, hidden, table = generator.vocabulary.size, generator.hidden_days, generator.table
     # p(weathers of the hidden recalled days so far, weather of the day), from day 1 on.

@@ -17,7 +17,7 @@ from attnlab.configuration.options import Finding
 from attnlab.generators.base import Shared
 from attnlab.generators.interruption import check_in
 
-# The distribution counts as found when no window changes by a larger ratio between rounds; the
+# The iteration stops when no window's probability changes by a larger share in a round; the
 # conditional probabilities then have about the precision of float32.
 _CONVERGED = 1e-9
 _MOST_ROUNDS = 100_000
@@ -28,10 +28,10 @@ _NEVER = 1e-17
 
 
 class StreamBelief(NamedTuple):
-    """What is known of the last `memory` symbols: how many were seen, and their code.
+    """The last `memory` symbols: how many of them were `seen`, and their `code`.
 
-    `table` contains log p(next symbol | the symbols seen): a row for the empty beginning, then for
-    every beginning of one symbol, of two, up to whole windows.
+    `table` contains log p(next symbol | symbols seen): a row for the empty beginning, then a row
+    for each beginning of one symbol, of two symbols, and so on up to whole windows.
     """
 
     table: Shared

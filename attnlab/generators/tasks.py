@@ -1,4 +1,4 @@
-"""Tasks: a source is drawn, and its target follows. Sources as text."""
+"""Sequence-to-sequence tasks: a random source, then its target. Sources as text."""
 
 import abc
 import math
@@ -18,7 +18,7 @@ from attnlab.generators.base import AbstractGenerator, Draw
 
 
 class TaskBelief(NamedTuple):
-    """The number of tokens seen, and those of the source, followed by zeros."""
+    """The source tokens seen so far, padded with zeros, and the number of all tokens seen."""
 
     source: Int[Array, " source"]
     seen: Int[Array, ""]
@@ -33,8 +33,8 @@ class AbstractTask(AbstractGenerator):
     tokens: all but the last, 2n - 1.
 
     `usual_training` are training options that suit the task, as for a model family. `size_option`
-    is the option that sets the number of source tokens. A source as text is an option called
-    `source_name`, of things called `token_name`; `may_repeat` says whether a token may occur twice.
+    is the option that sets the number of source tokens. Messages call a source `source_name` and a
+    token `token_name`. `may_repeat` says whether a token may occur twice in a source.
     """
 
     usual_training: ClassVar[Mapping[str, Any]] = MappingProxyType(
@@ -51,11 +51,11 @@ class AbstractTask(AbstractGenerator):
     @property
     @abc.abstractmethod
     def spelling(self) -> str:
-        """Return how a token may be typed, as text."""
+        """Return a text that says how a token may be typed."""
 
     @abc.abstractmethod
     def in_symbols(self, typed: str) -> str:
-        """Return tokens as users type them, in the symbols of the vocabulary."""
+        """Convert typed tokens to the symbols of the vocabulary."""
 
     @property
     @abc.abstractmethod
@@ -68,7 +68,7 @@ class AbstractTask(AbstractGenerator):
 
     @abc.abstractmethod
     def targets(self) -> int:
-        """Return the number of different targets: log₂ of it bits identify one, without noise."""
+        """Return the number of different targets without noise; its log₂ is a target's bits."""
 
     @abc.abstractmethod
     def source_log_probs(self, belief: TaskBelief) -> Float[Array, " vocab"]:
@@ -82,7 +82,7 @@ class AbstractTask(AbstractGenerator):
     def true_alignment(self, source: Int[Array, " source"]) -> Bool[Array, "target source"]:
         """Return which source token each target token comes from.
 
-        Several, if they are equal and the rule does not distinguish them.
+        It comes from several if they are equal and the rule does not distinguish them.
         """
 
     def given(self) -> int:
@@ -109,7 +109,7 @@ class AbstractTask(AbstractGenerator):
 
     @abc.abstractmethod
     def possible_next(self) -> tuple[int, ...]:
-        """For each source token, how many are possible after the ones before, equally likely."""
+        """Return the number of possible, equally likely tokens at each position of the source."""
 
     def floor(self) -> float:
         """Return the lowest loss of a target token, in nats: H(ε) + ε log(V - 1)."""
@@ -118,7 +118,7 @@ class AbstractTask(AbstractGenerator):
 
     @abc.abstractmethod
     def draw_source(self, key: Key[Array, ""]) -> Int[Array, " source"]:
-        """Draw a source; all are equally likely."""
+        """Draw a source; all sources are equally likely."""
 
     def draw(self, start: TaskBelief, key: Key[Array, ""], length: int) -> Draw:
         if length > 2 * self.source_length:
@@ -154,10 +154,10 @@ class AbstractTask(AbstractGenerator):
 def true_dependence(
     task: AbstractTask, source: Int[Array, " source"]
 ) -> Bool[Array, "target source"]:
-    """Return in entry (j, i) whether target token j can change with source token i alone.
+    """Return in entry (j, i) whether changing source token i alone can change target token j.
 
-    The earlier target tokens are given and stay as they are; there is no noise. This differs from
-    the alignment: the next card of a sorted hand depends on all cards not yet written.
+    The target tokens before j stay the same, and there is no noise. This differs from the
+    alignment: the next card of a sorted hand depends on all cards not yet written.
     """
     target = task.target_of(source)
 

@@ -11,9 +11,9 @@ from typing import NamedTuple, SupportsInt
 from attnlab.configuration.options import quoted
 from attnlab.configuration.visible_text import invisible_letters, normal
 
-# U+FE0F asks for the emoji form of the character before it; keyboards often omit it.
+# U+FE0F selects the emoji form of the character before it; keyboards often omit it.
 _EMOJI_FORM = "\N{VARIATION SELECTOR-16}"
-# The tokens of a sequence that are shown, and those of each end of a longer one.
+# A sequence of at most 64 tokens is shown whole, of a longer one 20 tokens at each end.
 _MOST_SHOWN, _AT_AN_END = 64, 20
 # Three letters in a row.
 _WORD = re.compile(r"[^\W\d_]{3}")
@@ -64,7 +64,7 @@ class Vocabulary:
         return self._separator.join(self.symbols[int(token)] for token in tokens)
 
     def shorten(self, tokens: Iterable[SupportsInt]) -> str:
-        """Return the text of the tokens; of more than 64, of the first and the last ones.
+        """Return the text of the tokens; if there are more than 64, of the first and last 20.
 
         >>> WEATHER.shorten([0] * 65).count("🌧️")
         40
@@ -82,7 +82,7 @@ class Vocabulary:
     def _separator(self) -> str:
         plain = self._plain_symbols
         pairs = list(itertools.product(plain, repeat=2))
-        # A longer symbol may be read where it is, or where shorter ones spell it.
+        # Joined symbols are ambiguous if shorter ones can spell a longer one.
         longer = (one[len(other) :] for one, other in pairs if one.startswith(other))
         misread = any(rest and _can_begin(rest, plain) for rest in longer)
         are_words = any(map(_WORD.search, plain))
@@ -142,10 +142,10 @@ WEATHER = Vocabulary(symbols=("🌧️", "☁️", "☀️"), names=("rain", "cl
 
 
 class Outline(NamedTuple):
-    """The meaning of a table's rows and columns, and the name of each.
+    """The titles and names of a table's rows and columns.
 
-    The names come from the process's option `named_by`. Tables with `most_columns` may have any
-    number of columns up to that.
+    The names come from the process's option `named_by`. A table with `most_columns` may have any
+    number of columns up to `most_columns`.
     """
 
     row_title: str

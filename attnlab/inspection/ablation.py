@@ -1,4 +1,4 @@
-"""The effect of each head on the predictions: the same test with its pattern replaced."""
+"""The effect of each head on the predictions, measured by replacing its attention pattern."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
@@ -22,11 +22,11 @@ Pattern = Float[Array, "query key"] | TrueAlignment
 
 
 class Effect(NamedTuple):
-    """How edits change loss and accuracy on the same test sequences, and the results after.
+    """Loss and accuracy after edits, and their changes on the same test sequences.
 
-    Changes are after minus before; their errors are those of the mean difference over sequences.
-    The error of an accuracy is at least that of half a changed sequence. That of a loss is 0 if no
-    loss changed at all.
+    Changes are after minus before; their standard errors are those of the mean difference over
+    sequences. For accuracy the error is at least that of half a changed sequence. For loss it is 0
+    if no loss changed at all.
     """
 
     nll: float
@@ -38,9 +38,9 @@ class Effect(NamedTuple):
 
 
 class Ablation(NamedTuple):
-    """One head, the name of its pattern's replacement, and the effect. Both count from 0.
+    """The effect of replacing the pattern of one head by the one named `by` in `REPLACEMENTS`.
 
-    `kind` is that of the head's `AttentionMap`.
+    `layer` and `head` count from 0; `kind` is the kind of the head's `AttentionMap`.
     """
 
     layer: int
@@ -59,7 +59,7 @@ class _Known(NamedTuple):
 
 
 REMOVED, TRUTH, ALIGNMENT, FROZEN = "removed", "truth", "alignment", "frozen"
-# The replacements of a pattern, given what is known of the head.
+# The patterns that may replace the pattern of a head.
 REPLACEMENTS: Mapping[str, Callable[[_Known], Pattern]] = MappingProxyType(
     {
         REMOVED: lambda known: removed(known.mask),
@@ -75,7 +75,7 @@ REPLACEMENTS: Mapping[str, Callable[[_Known], Pattern]] = MappingProxyType(
 def replacements(*, has_earlier: bool, is_task: bool = False) -> tuple[str, ...]:
     """Return the names of the available `REPLACEMENTS`, with or without an earlier model.
 
-    For a task the truth is its true alignment.
+    A task has `alignment` instead of `truth`.
     """
     left_out = {TRUTH if is_task else ALIGNMENT} | (set() if has_earlier else {FROZEN})
     return tuple(name for name in REPLACEMENTS if name not in left_out)
@@ -84,7 +84,7 @@ def replacements(*, has_earlier: bool, is_task: bool = False) -> tuple[str, ...]
 def removals(found: Iterable[Ablation]) -> dict[tuple[int, int], Effect]:
     """Return the effect of removing each head, by (layer, head), the most costly in loss first.
 
-    For models with several kinds of heads, only one kind at a time.
+    `found` must contain heads of one kind only.
     """
     removed = {(each.layer, each.head): each.effect for each in found if each.by == REMOVED}
     return dict(sorted(removed.items(), key=lambda item: item[1].nll_change, reverse=True))
@@ -99,9 +99,10 @@ def effect_of(
     given: int = 0,
     asked: Bool[Array | np.ndarray, "size positions"] | None = None,
 ) -> Effect:
-    """Return the effect of all edits together on the final token of the test sequences.
+    """Return the effect of all edits together on predictions in the test sequences.
 
-    If tokens are `asked`, or all but the first `given` ones, their mean counts instead.
+    These are the predictions of the final tokens, unless a mask `asked` or a prompt length `given`
+    selects several tokens, which are averaged.
     """
     if given:
         asked = np.broadcast_to(np.arange(test.shape[1]) >= given, test.shape)
@@ -121,13 +122,13 @@ def ablations(
     task: AbstractTask | None = None,
     asked: Bool[Array | np.ndarray, "size positions"] | None = None,
 ) -> Iterator[tuple[Ablation, ...]]:
-    """Apply each of `REPLACEMENTS` to every head in turn; yield the results so far after each.
+    """Apply each of `REPLACEMENTS` to every head in turn; yield all results so far after each.
 
     `truth` is the true dependence by query and key, such as `Dependence.replacement`; the mean
-    pattern is over test sequences. `earlier` is the model at an earlier training step, whose mean
-    patterns are the frozen ones; without it there are none. `asked` are the tokens that count
-    instead of the final ones. With a `task` they are those of its target, and its true alignment,
-    which differs for every sequence, replaces the `truth` for heads that `can_align`.
+    pattern is over test sequences. `earlier` is the model at an earlier training step: its mean
+    patterns are the replacement `frozen`, which is otherwise left out. `asked` is a mask of the
+    tested tokens, by default the final ones. A `task` tests the tokens of its target; its true
+    alignment, which differs for every sequence, replaces `truth` for heads that `can_align`.
     """
     if task is None and truth is None:
         raise ValueError("`truth` is None, and there is no `task`. Give one of them.")

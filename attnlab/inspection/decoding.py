@@ -67,9 +67,9 @@ def write_beam(
     """Return the `width` most probable targets of `count` tokens that beam search finds.
 
     Exact if `width` is at least vocab^(count - 1); a narrower beam may miss a target whose first
-    tokens are unlikely. With `unused`, only targets without repeated tokens count, and
-    log-probabilities are those of writing with that option. If there are fewer targets, the rest
-    have -inf. Raises an error for a width or a count below 1.
+    tokens are unlikely. With `unused`, no token repeats within a target, and log-probabilities are
+    renormalised over the unused tokens. If there are fewer than `width` targets, the rest have
+    -inf. Raises an error for a width or a count below 1.
     """
     if width < 1 or count < 1:
         raise ValueError(
@@ -143,12 +143,12 @@ GREEDY, DRAWN, BEAM = "greedy", "temperature", "beam"
 
 
 class Written(NamedTuple):
-    """For each sequence, by target token: the model's distribution, and its attention.
+    """The model's predictions and its attention to the source, at each target token.
 
-    `probs` is softmax(logits), given the source and the earlier target tokens. `attention` is what
-    each head gives to the source tokens, layer after layer: cross-attention if the model has it,
-    with rows that sum to 1; otherwise self-attention, whose rows also have shares for the target. A
-    model without attention has no layers here.
+    `probs` is softmax(logits), given the source and the earlier target tokens. `attention` is each
+    head's attention to the source tokens: cross-attention if the model has it, whose rows sum to 1;
+    otherwise self-attention, whose rows may sum to less, since target tokens get a share too. For a
+    model without attention the axis of layers is empty.
     """
 
     probs: Float[Array, "sequences target vocab"]
@@ -164,7 +164,7 @@ def written(
     *,
     unused: bool = False,
 ) -> Written:
-    """Return the model's results for each source with its target; `unused` as in `write_target`."""
+    """Return predictions and attention for given targets; `unused` is as in `write_target`."""
 
     def one(source, target):
         visible = jnp.concatenate([source, target[:-1]])

@@ -1,4 +1,4 @@
-"""The best that can be learned of a process, computed from the process alone."""
+"""The best possible predictions of a process, computed from the process alone."""
 
 import sys
 import types

@@ -21,8 +21,8 @@ from attnlab.optimum.sequences import (
 )
 
 _MOST_ROUNDS = 2_000
-# Where tokens are impossible, weights grow without bound and each round gains less. Others converge
-# in about this many rounds, after which the loss was within 2e-4 nats of its limit.
+# If some tokens are impossible, the weights grow without bound. After this many rounds, in which
+# other fits converge, the loss was within 2e-4 nats of its limit.
 _MOST_TO_INFINITY = 60
 # Above this length the fit has so many features that it would take minutes.
 _LONG = 64
@@ -30,7 +30,7 @@ _LONG = 64
 _OUT_OF_ROUNDS = 1
 # The minimum of the convex loss counts as found when a round gains less than this share of it.
 _CONVERGED = 1e-11
-# Or when no slope is steeper, in nats.
+# Or when no component of the gradient is larger, in nats.
 _FLAT = 1e-7
 
 
@@ -72,7 +72,7 @@ def best_linear(generator: AbstractGenerator, length: int) -> Best:
 def _features(
     tokens: Int[np.ndarray, "sequences length"], vocab: int
 ) -> Float[np.ndarray, "sequences features"]:
-    """Return a constant, and a 0/1 for every position and token but the last, which is implied."""
+    """Return a constant 1, then one-hot tokens without the last token, which is implied."""
     one_hot = tokens[:, :, None] == np.arange(vocab - 1)
     return np.concatenate([np.ones((len(tokens), 1)), one_hot.reshape(len(tokens), -1)], axis=1)
 
@@ -125,7 +125,7 @@ _FEWEST_IN_A_CONTEXT = 50
 
 @dataclasses.dataclass(frozen=True)
 class Rung:
-    """A baseline and how well it does."""
+    """A baseline, with its loss and accuracy."""
 
     name: str
     best: Best
@@ -135,15 +135,15 @@ class Rung:
 @functools.lru_cache(maxsize=64)
 @fixed_numerics()
 def ladder(generator: AbstractGenerator, length: int, most: int | None = None) -> tuple[Rung, ...]:
-    """Return the baselines for the token after `length` others, with more and more information.
+    """Return the baselines for the token after `length` visible ones, the least informed first.
 
     `uniform`: all tokens equally probable. `unigram`: the distribution of the final token.
     `order-k`: the best prediction from the last k visible tokens, p(final | last k). `linear`: the
     multinomial logistic predictor with the lowest expected loss on all visible tokens. `optimal`:
-    p(final | all visible tokens). Exact with at most `most` beliefs, by default 3^12; otherwise
-    from a sample, with standard errors, and without orders that have more contexts than a sample
-    can fill. If the process says which tokens count, `unigram` is their common distribution, and
-    the only other baseline is `optimal`.
+    p(final | all visible tokens). Results are exact with at most `most` beliefs (default 3^12);
+    otherwise they come from a sample, with standard errors, and orders that have more contexts than
+    a sample can fill are left out. If the process has a loss mask, `unigram` is the mean
+    distribution of its tokens, and there are only `uniform`, `unigram` and `optimal`.
     """
     generator = generator.at_length(length)
     vocab = generator.vocabulary.size
@@ -167,7 +167,7 @@ def ladder(generator: AbstractGenerator, length: int, most: int | None = None) -
 
 
 def _unigram_of_asked(generator: AbstractGenerator, length: int) -> Best:
-    """Return the best prediction of the asked tokens without any context."""
+    """Return the best prediction, without any context, of the tokens in the loss mask."""
     sequences = weighted_sequences(generator, length, sampled=SAMPLES)
     possible = sequences.weight > 0
     asked = over_asked(generator, sequences.tokens[possible], sequences.probs[possible])

@@ -24,7 +24,7 @@ from attnlab.optimum.sequences import (
 
 @dataclasses.dataclass(frozen=True)
 class Best:
-    """Lowest possible -log p(token), in nats, and highest accuracy, of predicting one token.
+    """The lowest possible loss, -log p(token) in nats, and the highest accuracy for one token.
 
     The standard errors are 0 if the numbers are exact. If `bounded`, the optimisation was stopped
     before it converged: the loss may still be slightly lower.
@@ -44,10 +44,10 @@ class Best:
 
 @dataclasses.dataclass(frozen=True)
 class Optimum:
-    """`by_position[t]` is the best prediction of the token at position t from the t before it.
+    """The best predictions: `by_position[t]` is that of token t from the t tokens before it.
 
-    `asked` is the best prediction of the tokens that count, if the process says which these are.
-    None if it does not, and for a task, whose target tokens are equally hard.
+    `asked` is the mean over the tokens in the loss mask. It is None without a mask, and for a task,
+    whose target tokens are all equally hard to predict.
     """
 
     by_position: tuple[Best, ...]
@@ -60,9 +60,9 @@ class Optimum:
 
     @property
     def final(self) -> Best:
-        """Floor and ceiling of a run: the best prediction of what is tested.
+        """The best prediction of the tested tokens: the floor and the ceiling of a run.
 
-        That is the token after the visible ones, or the mean over the `asked` ones.
+        The tested tokens are those in the loss mask, or else the token after the visible ones.
         """
         return self.by_position[-1] if self.asked is None else self.asked
 
@@ -76,12 +76,12 @@ class Optimum:
 @functools.lru_cache(maxsize=64)
 @fixed_numerics()
 def optimum(generator: AbstractGenerator, length: int, most: int | None = None) -> Optimum:
-    """Return floor and ceiling of predicting each token from those before it, up to `length` + 1.
+    """Return the lowest loss and highest accuracy of predicting each of `length` + 1 tokens.
 
-    floor = E[H(p(· | past))], ceiling = E[max p(· | past)], where p is the exact prediction from
-    the visible tokens. Exact by enumerating beliefs. With more than `most` of them, by default
-    3^12, estimated from sampled sequences, with standard errors. For a task, whose target tokens
-    are equally hard, exact at any size.
+    The loss is the floor E[H(p(· | past))], the accuracy the ceiling E[max p(· | past)], where p is
+    the exact prediction from the tokens before. Up to `most` beliefs (default 3^12) are enumerated,
+    which is exact; if there are more, both are estimated from sampled sequences, with standard
+    errors. A task is exact at any size, since its target tokens are all equally hard to predict.
     """
     generator = generator.at_length(length)
     if (laws := generator.next_laws()) is not None:
@@ -105,7 +105,7 @@ def _exact(
 
 
 def _at_asked(generator: AbstractGenerator, length: int) -> Best:
-    """Return the best prediction of the asked tokens, over all sequences or a sample."""
+    """Return the best prediction of the tokens in the loss mask, over all sequences or a sample."""
     sequences = weighted_sequences(generator, length, sampled=SAMPLES)
     possible = sequences.weight > 0
     tokens, weight, probs = (part[possible] for part in sequences[:3])
@@ -137,7 +137,7 @@ def entropy(probs: Float[np.ndarray, "*many vocab"]) -> Float[np.ndarray, "*many
 def next_token(generator: AbstractGenerator, days: Sequence[int]) -> Float[np.ndarray, " vocab"]:
     """Return p(next token | `days`), the tokens of all visible positions.
 
-    Raises an error for tokens that the process cannot produce, since no prediction follows.
+    Raises an error for tokens that the process cannot produce: no prediction follows them.
     """
     generator = generator.at_length(len(days))
     size = generator.vocabulary.size
@@ -166,7 +166,7 @@ def sequence_log_prob(generator: AbstractGenerator, tokens: Sequence[int]) -> fl
 
 
 def _rows(generator: AbstractGenerator, tokens: Sequence[int]) -> Float[np.ndarray, "rows vocab"]:
-    # The token to predict has no effect; any token in its place gives it a row.
+    # An appended token, whatever it is, adds the row that predicts it from the visible tokens.
     longer = jnp.array([*tokens, 0])
     return np.exp(np.asarray(log_predictives(generator, longer), dtype=np.float64))
 
@@ -180,10 +180,10 @@ def best_from_groups(
     final: Float[np.ndarray, "sequences vocab"],
     weight: Float[np.ndarray, " sequences"],
 ) -> Best:
-    """Return loss and accuracy of p(final token | group), knowing only a sequence's group.
+    """Return loss and accuracy of the best prediction that knows only a sequence's group.
 
-    `final` is the true distribution of each sequence's final token, and `weight` its probability.
-    The sequences must be complete.
+    `final` is the true distribution of each sequence's final token, and `weight` the probability of
+    the sequence. The sequences must be all possible ones.
     """
     joint = weight[:, None] * final
     groups = _sums(group, joint, int(group.max()) + 1)
@@ -200,9 +200,10 @@ def best_from_sampled_groups(
     A prediction fitted to a sample does too well on it. So the loss is the jackknife estimate: the
     mean of what each sequence adds to Σ n_g H(p̂_g), over groups of n_g sequences whose mean
     distribution is p̂_g (Quenouille 1956, "Notes on bias in estimation"). The accuracy is the mean
-    of two: predicting each group's most probable token of the sample itself, which is right too
-    often, and that of the sample's other half, which is right too rarely. Half of their difference
-    is part of its error. With groups of only a few sequences both are too optimistic.
+    of two estimates: always predicting the group's most probable token in the sample itself, which
+    is biased upwards, or in the sample's other half, which is biased downwards. Its standard error
+    includes half of their difference. With only a few sequences per group, loss and accuracy are
+    too optimistic.
     """
     size, groups = len(group), int(group.max()) + 1
     sums, counts = _sums(group, final, groups), np.bincount(group, minlength=groups)
@@ -253,8 +254,8 @@ def best_when_told(
 ) -> Best:
     """Return the best prediction of the final token at `position` from the positions `seen` alone.
 
-    Without order, only the token at `position` and the count of each token are known. Exact if the
-    sequences can be enumerated, otherwise from a sample.
+    If not `ordered`, only the token at `position` and the count of each token are known. The result
+    is exact if the sequences can be enumerated, and otherwise from a sample.
     """
     sequences = weighted_sequences(generator, length, sampled=_SAMPLED)
     told = _told(sequences.tokens, position, seen, ordered, generator.vocabulary.size)

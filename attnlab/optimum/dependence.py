@@ -17,9 +17,9 @@ from attnlab.optimum.sequences import Weighted, log_weights, predictives, weight
 _SAMPLED = 1_000
 # With many tokens or positions there are fewer sequences: the work grows with the square of both.
 _MOST_REPLACED, _SHORT = 300_000, 64
-# A position is informative if its token changes the prediction by a thousandth of total variation,
-# far above float32 rounding, and by a twentieth of the strongest one's change: dependence that
-# decays with distance never ends by itself.
+# A position is informative if its token changes the prediction by a thousandth in total variation,
+# far above float32 rounding, and by a twentieth of the largest change: without the latter, a
+# dependence that decays with distance would have no end.
 _LEAST_MOVE, _LEAST_SHARE = 1e-3, 0.05
 
 Predictor = Callable[
@@ -30,15 +30,15 @@ Possible = Callable[[Int[np.ndarray, "sequences length"]], Bool[np.ndarray, "seq
 
 @dataclasses.dataclass(frozen=True)
 class Dependence:
-    """Entry (t, i): how the prediction of token t + 1 depends on token i, for i ≤ t; else 0.
+    """Maps of dependence: entry (t, i) is how predicting token t + 1 depends on token i, for i ≤ t.
 
-    Rows are the queries, and columns the keys, of a causal attention pattern. The last row is about
-    the token after all visible ones.
+    Rows are queries and columns keys, as in a causal attention pattern. The last row is about the
+    token after all visible ones.
 
     `replacement`: the mean total variation, from 0 to 1, between p(next | tokens) and the same with
     token i replaced by an independent draw from its marginal (redrawn if it makes the past
     impossible). `information`: I(next; token i | all other visible tokens), in nats: how much the
-    loss grows, at best, if only token i is hidden. A token that others repeat has none. The
+    lowest loss grows if only token i is hidden. It is 0 for a token that the others determine. The
     standard errors are 0 if the numbers are exact.
     """
 
@@ -84,8 +84,9 @@ def dependence(generator: AbstractGenerator, length: int) -> Dependence:
 def informative_positions(true: Dependence) -> Bool[np.ndarray, " position"]:
     """Return the positions that the prediction of the final token truly depends on.
 
-    By `replacement`, the map that is drawn, not by `information`: a token that others nearly repeat
-    still decides, although hiding it costs little. There may be none.
+    This uses `replacement`, the map on the pages, not `information`: the prediction may depend on a
+    token that others nearly determine, although hiding it costs little. There may be no such
+    position.
     """
     moves = true.replacement[-1]
     return moves > max(_LEAST_MOVE, _LEAST_SHARE * moves.max())
@@ -98,13 +99,13 @@ def influence(
     marginals: Float[np.ndarray, "length vocab"],
     possible: Possible | None = None,
 ) -> tuple[Float[np.ndarray, "query key"], Float[np.ndarray, "query key"]]:
-    """Return `replacement` of any predictor, by query and key, and its standard error.
+    """Return the effect of each token on a predictor, by query and key, and its standard error.
 
-    The same measure as `Dependence.replacement`, with the predictor instead of the true
-    distribution. The mean is over the given sequences, and `marginals` are the distributions of the
-    tokens. Replacements after which the tokens up to the query are not `possible` are redrawn; by
-    default all are possible. A predictor with fewer queries than tokens has the last ones. A single
-    sequence has the standard error NaN.
+    This is `Dependence.replacement`, with the predictor instead of the true distribution. The mean
+    is over the given sequences, and `marginals` are the distributions of the tokens. Replacements
+    after which the tokens up to the query are not `possible` are redrawn; by default all are
+    possible. If the predictor returns fewer queries than tokens, they are the last ones. With a
+    single sequence the standard error is NaN.
     """
     before = predict(sequences)
     queries = before.shape[1]
@@ -136,7 +137,7 @@ def true_influence(
     sequences: Int[np.ndarray, "sequences length"],
     marginals: Float[np.ndarray, "length vocab"],
 ) -> Float[np.ndarray, "query key"]:
-    """Return `influence` of the true prediction over given sequences; impossible pasts count 0."""
+    """Return `influence` on the true prediction over given sequences; 0 for impossible pasts."""
     generator = generator.at_length(sequences.shape[1])
     possible = possible_pasts(generator)
 
@@ -149,7 +150,7 @@ def true_influence(
 
 @fixed_numerics()
 def possible_pasts(generator: AbstractGenerator) -> Possible:
-    """Return a function that tells for each t whether the first t + 1 tokens can occur."""
+    """Return a function that returns for each t whether the first t + 1 tokens can occur."""
 
     def possible(tokens):
         at_length = generator.at_length(tokens.shape[1])
@@ -181,7 +182,7 @@ _Contexts = Iterator[
 
 
 def _all_contexts(generator: AbstractGenerator, sequences: Weighted) -> _Contexts:
-    """Yield every beginning of every length; all are in the list of sequences already."""
+    """Yield the contexts of each query and key among all beginnings of sequences."""
     vocab, length = generator.vocabulary.size, sequences.tokens.shape[1]
     log_weight = log_weights(sequences.tokens, sequences.probs)
     for query in range(length):
@@ -200,7 +201,7 @@ def _all_contexts(generator: AbstractGenerator, sequences: Weighted) -> _Context
 
 
 def _sampled_contexts(generator: AbstractGenerator, sequences: Weighted) -> _Contexts:
-    """Yield the sampled sequences, with every token at the position in turn."""
+    """Yield the contexts of each query and key among sampled sequences."""
     vocab, length = generator.vocabulary.size, sequences.tokens.shape[1]
     for key in range(length):
         changed = np.repeat(sequences.tokens[None], vocab, axis=0)
@@ -223,7 +224,7 @@ def _effects(
     Float[np.ndarray, "distributions contexts"],
     Float[np.ndarray, " contexts"],
 ]:
-    """Return by context: weight, replacement by each distribution, and information of the key.
+    """Return the weight of each context, and there the key's replacement effects and information.
 
     With share = p(token at the key | context) and q one of the distributions:
     replacement = Σ share(a) q(b) TV(p_a, p_b), and

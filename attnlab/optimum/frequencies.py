@@ -20,10 +20,11 @@ _SAME_DISTRIBUTION = 1e-5
 
 @dataclasses.dataclass(frozen=True)
 class Frequencies:
-    """How often each token occurs at each position, up to the predicted one, and after another.
+    """How often each token occurs at each position, and after each other token.
 
-    `days[t, w]` = p(token t = w). `following[v, w]` = p(the last visible token = w | the one before
-    it = v), NaN if v never occurs. The standard errors are 0 if the numbers are exact.
+    `days[t, w]` = p(token t = w), up to the predicted token. `following[v, w]` = p(the last visible
+    token = w | the token before it = v), NaN if v never occurs there. The standard errors are 0 if
+    the numbers are exact.
     """
 
     days: Float[np.ndarray, "positions vocab"]
@@ -35,10 +36,10 @@ class Frequencies:
 
 @dataclasses.dataclass(frozen=True)
 class Agreement:
-    """Entry k - 1: how much likelier than by chance two visible tokens k apart are equal.
+    """How much more often than by chance two visible tokens are equal; entry k - 1 is for lag k.
 
     (P(same) - P(same by chance)) / (1 - P(same by chance)), where both probabilities are means over
-    all pairs of visible tokens k apart, and by chance the two are independent with their marginals.
+    all pairs of visible tokens k apart; by chance means independent with the same marginals.
     0 is chance, 1 certainty; NaN if chance itself is certainty. The standard errors are 0 if the
     numbers are exact.
     """
@@ -61,7 +62,7 @@ class Counted:
 @functools.lru_cache(maxsize=64)
 @fixed_numerics()
 def frequencies(generator: AbstractGenerator, length: int, most: int | None = None) -> Frequencies:
-    """Return the exact frequencies; with more than `most` beliefs (3^12), those of a sample.
+    """Return exact frequencies, or those of a sample if there are more than `most` beliefs (3^12).
 
     A task also uses a sample, since it has as many beliefs as sources.
     """
@@ -117,8 +118,8 @@ def counted(generator: AbstractGenerator, length: int, seed: int) -> Counted:
 def agreement(generator: AbstractGenerator, length: int) -> Agreement:
     """Return agreement above chance by lag, from 1 to `length` - 1: exact, or from a sample.
 
-    The standard error is that of the linearised formula: the marginals are estimated from the same
-    sequences.
+    The standard error comes from linearising the formula (the delta method), since the marginals
+    are estimated from the same sequences.
     """
     generator = generator.at_length(length)
     tokens, weight, _, exact = weighted_sequences(generator, length, sampled=2 * _COUNTED)
@@ -133,7 +134,7 @@ def agreement(generator: AbstractGenerator, length: int) -> Agreement:
         if exact:
             errors.append(0.0)
             continue
-        # Each sequence contributes by its own pairs, and by its part in the marginals.
+        # Each sequence contributes its pairs, and its share of the marginals.
         first, second = np.arange(tokens.shape[1] - lag), np.arange(lag, tokens.shape[1])
         by_marginal = marginals[second, tokens[:, first]] + marginals[first, tokens[:, second]]
         moves = same / room - (1 - share) / room**2 * by_marginal.mean(axis=1)

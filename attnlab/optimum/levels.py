@@ -18,8 +18,8 @@ _BLOCK = 4_096
 MOST_BELIEFS = 531_441
 # Few enough to be enumerated in a second or two.
 FEW_BELIEFS = 60_000
-# Tokens stop being advanced when one changes probabilities by less than this share: so small that
-# even the same drift at all remaining tokens stays below the precision of the results.
+# A level is repeated for all remaining tokens once a token changes no probability by more than this
+# share. Even if each remaining token changed as much, the results would keep their precision.
 _ROUNDED, _STILL = 1e-6, 1e-12
 
 
@@ -30,8 +30,8 @@ class TooManyBeliefsError(Exception):
 class Level(NamedTuple):
     """All beliefs that are possible after some number of tokens.
 
-    `recent` codes the last tokens before it, the oldest as the leading digit. `probability` is that
-    of a sequence leading to both, and `next_probs` is p(next token | belief).
+    `recent` codes the last tokens, with the oldest as the leading digit. `probability` is that of
+    the belief together with these tokens, and `next_probs` is p(next token | belief).
     """
 
     beliefs: PyTree
@@ -47,7 +47,7 @@ def levels(
 
     Two sequences with the same belief have the same future, so they are merged unless their last
     `recent` tokens differ. A process with a short memory has few beliefs at any length. Raises
-    `TooManyBeliefsError` for more than `most` of them at some level, by default 3^12.
+    `TooManyBeliefsError` if a level has more than `most` beliefs, by default 3^12.
     """
     most = MOST_BELIEFS if most is None else min(most, MOST_BELIEFS)
     vocab = generator.vocabulary.size

@@ -15,12 +15,12 @@ from attnlab.optimum.levels import advance_beliefs, first_belief
 # The standard error of a loss is then a few thousandths of a nat.
 SAMPLES = 20_000
 _BLOCK = 1_000
-# In all predictions of a sample: a quarter of a gigabyte.
+# The size of all predictions of a sample: a quarter of a gigabyte.
 _MOST_NUMBERS = 35_000_000
 # Sampled numbers are reproducible: equal arguments give equal results.
 _SEED = 0
-# The sample must not overlap with a run's own draws. Larger than any number of sequences, since the
-# keys of a split are those of small numbers folded in.
+# Keeps the sample apart from a run's own draws: it is larger than any number of sequences, while
+# the keys of a split are those of small numbers folded in.
 _REFERENCE = 2**31 + 1
 
 
@@ -44,7 +44,7 @@ def predictives(
 
     Rows after an impossible token are NaN.
     """
-    # The token to predict has no effect; any token in its place gives it a row.
+    # An appended token, whatever it is, adds the row that predicts it from the visible tokens.
     longer = np.concatenate([sequences, np.zeros_like(sequences[:, :1])], axis=1)
     log_probs = _log_predictives(generator, generator.start(), longer)
     return np.exp(np.asarray(log_probs, dtype=np.float64))
@@ -102,8 +102,8 @@ def over_asked(
     tokens: Int[np.ndarray, "sequences length"],
     values: Float[np.ndarray, "sequences queries ..."],
 ) -> Float[np.ndarray, "sequences ..."]:
-    """Return each possible sequence's mean of the values over queries that predict asked tokens."""
-    # The token to predict is not looked at.
+    """Average each sequence's values over the queries that predict tokens in the loss mask."""
+    # The loss mask does not depend on the last token.
     longer = np.concatenate([tokens, np.zeros_like(tokens[:, :1])], axis=1)
     asked = np.asarray(asked_of(generator, longer))
     return values[asked].reshape(len(tokens), -1, *values.shape[2:]).mean(axis=1)
