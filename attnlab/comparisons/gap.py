@@ -44,11 +44,11 @@ class Term:
 
 @dataclasses.dataclass(frozen=True)
 class Gap:
-    """loss − floor over the `seeds`, in nats, as terms that contain each of `PARTS` once.
+    """The gap loss − floor over the `seeds`, in nats, as a sum of terms.
 
-    Their means sum to that of `total`; their intervals are for each alone. The family's part is at
-    least `family_at_least` and at most `family_at_most`; each bound is correct with probability
-    `level` or more.
+    Each of `PARTS` is in one term. The means of the terms sum to the mean of `total`; each interval
+    is for its term alone. The family's part is at least `family_at_least` and at most
+    `family_at_most`; each bound is correct with probability `level` or more.
     """
 
     total: Interval
@@ -68,7 +68,7 @@ def gap_of(row: Row, rows: Iterable[Row] = (), level: float = LEVEL) -> Gap:
     """Return the gap of a setting, using the other `rows` that were run.
 
     `family`: r − floor, where r is the lowest loss that the family's models can reach. It is exact
-    if the family says so and r is not sampled, as for `linear` on processes that can be enumerated.
+    if the family `attains_reachable` and r is not sampled, as for `linear` on small processes.
     Otherwise it is bounded: from below by what the family's models cannot see, from above by their
     best run with any training. The upper bound is the lowest of the upper confidence limits of all
     their test losses, each at 1 - (1 - level)/k for k of them (Bonferroni), since the best of many
@@ -82,8 +82,8 @@ def gap_of(row: Row, rows: Iterable[Row] = (), level: float = LEVEL) -> Gap:
     `training`: the rest, the mean loss with fresh sequences − r. With endless data, training might
     reach r but not go below it; values below 0 are test noise.
 
-    Intervals are Student's over seeds. The spread of the seeds includes the tests' own errors,
-    since each has its own test set; the error of an estimated floor is added (`widened`). Raises
+    Intervals are Student's over seeds. Their spread includes the errors of the tests, since each
+    seed has a separate test set; the error of an estimated floor is added (`widened`). Raises
     `OptionError` for a setting without a finished run.
     """
     check_level(level)
@@ -134,7 +134,7 @@ def _family_bounds(
     found = list(runs.values())
     if reachable is not None and experiment.model.attains_reachable:
         found.append(reachable)
-    # One more if the floor has an error.
+    # An estimated floor is one more quantity that must be within its limit.
     statements = len(found) + (floor.nll_stderr > 0)
     if reachable is not None and reachable.exact:
         margin = normal_quantile(level) * floor.nll_stderr
@@ -143,12 +143,12 @@ def _family_bounds(
         at_least = 0.0
     far = normal_quantile(1 - (1 - level) / statements)
     limit = min(test.nll + far * test.nll_stderr for test in found)
-    # Tests may, by chance, be better than possible.
+    # By chance a test may be better than possible.
     return at_least, max(at_least, limit - floor.nll + far * floor.nll_stderr)
 
 
 def _family(experiment: Experiment) -> Hashable:
-    """Return everything that decides which predictions a model can express."""
+    """Return everything that determines which predictions a model can express."""
     return (
         experiment.generator, experiment.length, experiment.model, experiment.read_position,
     )  # fmt: skip

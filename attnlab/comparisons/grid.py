@@ -40,10 +40,10 @@ class Setting:
 class Grid:
     """Options by name with the texts of their values; all combinations are run.
 
-    `preset` counts as an option: the others are changes of it. An option that is not given has the
-    value of the preset, otherwise of `base`, otherwise of the model family. Every setting is run
-    with the seeds `first_seed`, `first_seed` + 1, … Raises `OptionError` for an option that no part
-    of an experiment has, and for none or too many values or seeds.
+    `preset` counts as an option; other options are changes to it. An option that is not given has
+    the value of the preset, otherwise of `base`, otherwise of the model family. Every setting is
+    run with the seeds `first_seed`, `first_seed` + 1, … Raises `OptionError` for an option that no
+    part of an experiment has, and for none or too many values or seeds.
 
     >>> grid = Grid((("model", ("attention", "linear")), ("d_attn", ("4", "8"))), seeds=3)
     >>> [dict(setting.options) for setting in settings_of(grid)]
@@ -90,7 +90,7 @@ def alternatives(name: str, text: str) -> tuple[str, ...]:
 
 
 def _values(name: str, text: str) -> tuple[Hashable, ...]:
-    """Return what a text means in each part of an experiment that has the option."""
+    """Return the value of a text in each part of an experiment that has the option."""
     values = []
     for kind in parts_with(name):
         try:
@@ -101,7 +101,7 @@ def _values(name: str, text: str) -> tuple[Hashable, ...]:
 
 
 def as_alternatives(name: str, values: Iterable[str]) -> str:
-    """Return the text that `alternatives` reads."""
+    """Join values into a text that `alternatives` reads."""
     return _separator(name).join(values)
 
 
@@ -142,7 +142,7 @@ def _setting(given: Mapping[str, str], base: Experiment | None) -> tuple[Setting
             base = usual_experiment(given.get(PRESET), given.get("model"), given.get("generator"))
         experiment, used = read_what_applies(base, changes)
     except OptionError as error:
-        # It is unknown which of the others it has.
+        # It is unknown which options would apply, so that none counts as unused.
         return Setting(tuple(given.items()), None, str(error)), frozenset(given)
     used |= {PRESET} & given.keys()
     options = tuple(pair for pair in given.items() if pair[0] in used)
@@ -162,7 +162,7 @@ _MOST_OPTIONS, _MOST_CHARACTERS = 12, 2_000
 
 
 class Varied(NamedTuple):
-    """Options by name with the texts of their values, the number of seeds, and the problems."""
+    """A comparison read from a link: options with the texts of their values, and seeds."""
 
     options: tuple[tuple[str, tuple[str, ...]], ...]
     seeds: int
@@ -187,9 +187,9 @@ def to_parameters(options: Iterable[tuple[str, Iterable[str]]], seeds: int) -> d
 
 
 def from_parameters(query: Mapping[str, str]) -> Varied:
-    """Return the comparison in the parameters of a link. Others are ignored.
+    """Return the comparison in the parameters of a link; other parameters are ignored.
 
-    Raises no error: what was not understood is left out, and adds a line to the notices.
+    Raises no error: a parameter that is not understood is left out, and adds a line to the notices.
 
     >>> from_parameters({"vary_length": "5,10", "vary_colour": "red", "seeds": "many"})
     Varied(options=(('length', ('5', '10')),), seeds=5, notices=("`colour` is 'red': not an \
@@ -331,11 +331,10 @@ _SOON, _LITTLE = 20.0, 5e8
 
 
 def seconds_of(experiments: Iterable[Experiment]) -> float:
-    """Return about how many seconds the runs take in sequence, including compilation.
+    """Estimate the seconds that the runs take one after another, including compilation.
 
-    3 s per program, 0.2 s per run, and the multiplications of `work` at 2·10⁹ per second. Correct
-    to a factor of about 3 on one machine; the error for some runs is a good guide to that of
-    others.
+    3 s per program, 0.2 s per run, and the multiplications of `work` at 2·10⁹ per second. The
+    estimate is correct to a factor of about 3; on one machine all runs are off by similar factors.
     """
     programs, seconds = set(), 0.0
     for experiment in experiments:
@@ -345,7 +344,7 @@ def seconds_of(experiments: Iterable[Experiment]) -> float:
 
 
 def show_prospect(experiment: Experiment) -> str:
-    """Return how long training takes and how much memory, each only where it is not small."""
+    """Describe the time and memory that training takes, each only if it is not small."""
     seconds, size = seconds_of([experiment]), bytes_of(experiment)
     if size >= _LITTLE:
         memory = f"{float(f'{size / 1e6:.1g}'):,.0f} MB"

@@ -54,14 +54,14 @@ def _probs_by_query(model, sequences):
 def confusion(
     probs: Float[np.ndarray, "sequences vocab"], final: Int[np.ndarray, " sequences"]
 ) -> Int[np.ndarray, "observed predicted"]:
-    """Count how often each token was observed (rows) and was the most probable one (columns)."""
+    """Count pairs of the observed token (rows) and the most probable token (columns)."""
     vocab = probs.shape[1]
     pairs = final * vocab + probs.argmax(axis=1)
     return np.bincount(pairs, minlength=vocab**2).reshape(vocab, vocab)
 
 
 class Comparison(NamedTuple):
-    """Rows are queries and columns keys; each map is a mean over the same sequences.
+    """Mean maps of attention and dependence over the same sequences; rows are queries.
 
     `attention`: the patterns of every layer and head, if any. `depends`: how much the model's
     prediction at a query changes, in total variation, when a token is resampled. `truth`: the same
@@ -132,9 +132,9 @@ _ROUNDING = 1e-6
 
 
 class Means(NamedTuple):
-    """Means over the sequences that end in a token (rows), and their standard errors.
+    """Means over the sequences that end in each token (rows), and their standard errors.
 
-    NaN if no sequence, or for the error only one, ends in it.
+    A mean is NaN without such a sequence; an error is NaN with fewer than two.
     """
 
     mean: Float[np.ndarray, "before after"]
@@ -142,10 +142,10 @@ class Means(NamedTuple):
 
 
 class Transitions(NamedTuple):
-    """p(next token) by the last visible one, averaged over everything before it.
+    """p(next token | last visible token), averaged over the tokens before.
 
-    `difference` is `model` minus `true`; its error is that of pairs, since both use the same
-    sequences. `count` is how many of them end in each token.
+    `difference` is `model` minus `true`; its error is paired, since both use the same sequences.
+    `count` is the number of sequences that end in each token.
     """
 
     count: Int[np.ndarray, " before"]
@@ -159,7 +159,7 @@ def transitions(
     true: Float[np.ndarray, "sequences vocab"],
     model: Float[np.ndarray, "sequences vocab"],
 ) -> Transitions:
-    """Return the mean of each distribution over sequences, by last visible token, `before`."""
+    """Return the mean distributions over the sequences with each last visible token `before`."""
     count = np.bincount(before, minlength=true.shape[1])
     means = (_means(before, probs, count) for probs in (true, model, model - true))
     return Transitions(count, *means)

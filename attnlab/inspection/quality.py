@@ -42,10 +42,10 @@ class Calibration(NamedTuple):
     """Predicted probabilities in bins, and the observed frequencies of those tokens.
 
     `error` is the expected calibration error: the mean of |predicted - observed| over all
-    predictions. `error_stderr` is its standard error over sequences, too large if the error is
-    little more than chance. `perfect_error` is the mean error of the same predictions if they were
-    perfectly calibrated, with this number of sequences; `perfect_error_std` is its standard
-    deviation.
+    predictions. `error_stderr` is its standard error over sequences, which is too large if the
+    error is little more than chance. `perfect_error` is the mean error of the same predictions if
+    they were perfectly calibrated, with this number of sequences; `perfect_error_std` is its
+    standard deviation.
     """
 
     predicted: Float[np.ndarray, " bins"]
@@ -66,9 +66,10 @@ def calibration(
 ) -> Calibration:
     """Return the reliability of all predicted probabilities of all tokens, in bins of equal width.
 
-    Empty bins are left out. One token of a sequence is observed, so a bin with m of them observes 1
-    with probability m times the bin's frequency, and otherwise 0: the standard errors are over
-    sequences, not over predictions. Guo et al. (2017), "On calibration of modern neural networks".
+    Empty bins are left out. Only one token per sequence is observed: if m predictions of a sequence
+    are in a bin, one of them comes true with probability m times the bin's frequency. So standard
+    errors are over sequences, not predictions. Guo et al. (2017), "On calibration of modern neural
+    networks".
     """
     size, vocab = probs.shape
     place = np.minimum((probs * bins).astype(int), bins - 1)
@@ -76,7 +77,7 @@ def calibration(
     full, expected = count > 0, np.bincount(place.ravel(), probs.ravel(), bins)
     observed = np.bincount(place[rows, final], minlength=bins)
     gap = observed - expected
-    # What each sequence adds to the error; its sign is that of the bin.
+    # What each sequence adds to the error, given the sign of each bin's gap.
     each = (np.sign(gap)[place] * ((final[:, None] == np.arange(vocab)) - probs)).sum(axis=1)
     perfect = [
         np.abs(np.bincount(place[rows, tokens], minlength=bins) - expected).sum() / probs.size
@@ -176,7 +177,7 @@ class Surprise(NamedTuple):
 
 
 def surprise(true: Float[np.ndarray, " vocab"], model: Float[np.ndarray, " vocab"]) -> Surprise:
-    """Cover and Thomas (2006), equation 5.25: cross-entropy = entropy + divergence."""
+    """Split cross-entropy into entropy + divergence: Cover and Thomas (2006), equation 5.25."""
     possible = true > 0
     with np.errstate(divide="ignore"):
         divergence = (true[possible] * np.log(true[possible] / model[possible])).sum()
@@ -187,10 +188,10 @@ _BINS = 10
 
 
 class Quality(NamedTuple):
-    """Confusion and calibration over test sequences, and model and true distribution compared.
+    """Confusion and calibration on test sequences, and the model against the true distribution.
 
-    `by_position` are the results of every trained token given those before it, or None if only the
-    final one was trained. `transitions` and `test` are None until they are computed.
+    `by_position` are the results for every trained token, or None if only the final token was
+    trained. `transitions` and `test` are None until they are computed.
     """
 
     counts: Int[np.ndarray, "observed predicted"]
@@ -203,7 +204,7 @@ class Quality(NamedTuple):
 def quality(
     experiment: Experiment, model: AbstractModel, test: Int[np.ndarray, "sequences positions"]
 ) -> Iterator[Quality]:
-    """Evaluate the model's predictions on `test`, whose last tokens are the final ones."""
+    """Evaluate the model on test sequences; yield first partial, then complete results."""
     visible, final = test[:, :-1], test[:, -1]
     probs = final_probs(model, visible, experiment.training.readout)
     examples = as_examples(jnp.asarray(test), asked_of(experiment.generator, test))

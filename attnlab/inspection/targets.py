@@ -24,7 +24,7 @@ _ALIGNED_TOGETHER = 32
 def alignment_shares(
     task: AbstractTask, sources: Int[Array | np.ndarray, "sequences source"]
 ) -> Float[np.ndarray, "target source"]:
-    """Return the mean true alignment of sources; each row is divided equally among equal tokens."""
+    """Return the mean true alignment; equal source tokens share a row equally, so it sums to 1."""
     return np.asarray(_mean_shares(task, jnp.asarray(sources)))
 
 
@@ -71,11 +71,11 @@ _WRITTEN_TOGETHER = 1_000
 
 
 class TargetTest(NamedTuple):
-    """Over test sequences: `exact_match` is the share of entirely correct targets.
+    """Results on test sequences; `exact_match` is the share of entirely correct targets.
 
-    They are decoded greedily, each token after the model's own earlier ones, and compared with the
-    target without noise. `tokens` are the results of each target token given the true ones before
-    it; their mean is that of a run's test. Errors are over sequences, and never 0.
+    Targets are decoded greedily, each token after the model's own earlier ones, and compared with
+    the target without noise. `tokens` are the results for each target token given the true tokens
+    before it; their mean is the result of a run's test. Errors are over sequences, and never 0.
     """
 
     exact_match: float
@@ -129,17 +129,17 @@ _CHANGED_TOGETHER = 8
 
 
 class SourceInfluence(NamedTuple):
-    """Means over sequences; rows are target tokens and columns source tokens.
+    """How target tokens (rows) depend on source tokens (columns), as means over sequences.
 
     `influence`: the mean total variation, from 0 to 1, between the model's distributions of target
     token j before and after source token i is replaced, given the same earlier target tokens. All
     replacements that keep the source possible and these target tokens unchanged are equally likely,
     without noise. `stderr`: its standard error over sequences, NaN for one. `truth`: the same for
     the true distribution. `measured`: the number of sequences with such a replacement; if there is
-    none, the others are 0.
+    none, `influence` and `truth` are 0.
 
     `dependence`: the share of sequences in which the task's `true_dependence` is true. `alignment`:
-    its `true_alignment`, divided equally among the source tokens of a row, so that rows sum to 1.
+    the `true_alignment`, divided equally among the source tokens of a row, so that rows sum to 1.
     """
 
     influence: Float[np.ndarray, "target source"]
@@ -188,7 +188,7 @@ def source_influence(
 def _of_each(task, model, sequences, most):
     count, vocab = task.source_length, task.vocabulary.size
     queries = jnp.arange(count - 1, 2 * count - 1)
-    # Two distributions of the truth are equal, or differ by at least this.
+    # The total variation between the true distributions of two different target tokens.
     apart = abs(1 - task.noise - task.noise / (vocab - 1))
 
     def predicted(source, written):
@@ -224,7 +224,7 @@ def _of_each(task, model, sequences, most):
 def _tokens_tried(
     task: AbstractTask, source: Int[Array, " source"], most: int | None, key
 ) -> Int[Array, "source tried"]:
-    """Return tokens to try in each place, possible ones first."""
+    """Return replacements to try at each source position, possible ones first."""
     vocab = task.vocabulary.size
     if most is None or most >= vocab:
         return jnp.tile(jnp.arange(vocab), (source.size, 1))

@@ -17,23 +17,23 @@ from attnlab.training.shares import above_floor, is_at_floor, learned_share
 _FOUND, _LEARNED = 0.8, 0.95
 # Two losses differ if they are this many standard errors apart.
 _ERRORS = 2.0
-# A share learned this little above the best linear predictor's is explained by linear learning.
+# A model that learns less than this share more than the best linear predictor counts as linear.
 _LIKE_LINEAR = 0.1
 # A loss is still falling if it fell by this share of what can be learned in the last third.
 _STILL_FALLING = 0.03
-# A loss that was this many times the initial one, or a uniform guess's, exploded.
+# A loss that rose to this many times the initial one, or that of a uniform guess, exploded.
 _SHOT_UP = 1.2
 # The training loss is the mean over this share of the steps, and over at least 50 steps.
 _RECENT, _FEWEST_STEPS = 0.1, 50
-# The most baselines that are named, and the most positions whose heads are.
+# The most baselines in a sentence, and the most positions for which single heads are listed.
 _MOST_PASSED, _MOST_POSITIONS = 2, 4
 
-# What keeps a run from learning, as far as its losses show it.
+# Problems that the losses of a run show.
 DIVERGES, OVERFITS, STILL_FALLING = "diverges", "overfits", "still falling"
 
 
 class RungPassed(NamedTuple):
-    """A baseline, and the first test from which on the loss was significantly below its own."""
+    """A baseline, and the step of the first test from which on every loss was below it."""
 
     name: str
     step: int
@@ -42,18 +42,17 @@ class RungPassed(NamedTuple):
 class WhatHappened(NamedTuple):
     """The results of a run up to one test.
 
-    `passed` are the baselines that it beats by two standard errors, in the order of their losses.
-    `against_guess` is how the loss compares with a uniform guess: "better", "worse", or "like it"
-    within two errors. `against_others` is how it compares with the easiest other baseline, and
-    `too_small` says that the test can distinguish the loss neither from that one nor from the
-    floor.
-    `learned` is the share of what can be learned and `linear` that of the best linear predictor;
-    None where nothing can be. `at_floor` is the `is_at_floor` of the test.
-    `problem` is what the losses show to be wrong: `DIVERGES`, `OVERFITS`, `STILL_FALLING` or "".
+    `passed` are the baselines that the run beats by two standard errors, the easiest first.
+    `against_guess` compares the loss with a uniform guess: "better", "worse", or "like it" within
+    two errors. `against_others` compares it with the easiest other baseline. If `too_small`, the
+    test can distinguish the loss neither from that baseline nor from the floor.
+    `learned` is the share of what can be learned, and `linear` the share that the best linear
+    predictor learns; None if nothing can be learned. `at_floor` is the `is_at_floor` of the test.
+    `problem` is `DIVERGES`, `OVERFITS`, `STILL_FALLING` or "".
     `informative` are the positions that the prediction truly depends on, from 1. `attended` is the
-    share of the attention of the row that predicts, in the mean over the heads of one layer, on
-    these positions; `own` is, for each of them, the largest share that a single head gives it. Both
-    are None without attention and where every position is informative. `layer` is the number of
+    share of attention on these positions, in the row that predicts, averaged over the heads of one
+    layer. `own` is, for each of these positions, the largest share that a single head gives it.
+    Both are None without attention, and if every position is informative. `layer` is the number of
     that layer, from 1, or None if there is only one.
     """
 
@@ -141,7 +140,7 @@ def _compared(test: Evaluation, other: Best, floor: Best) -> str:
 
 
 def _since(tests: Sequence[tuple[int, Evaluation]], other: Best, floor: Best) -> int:
-    """Return the first test from which on all losses were better."""
+    """Return the step of the first test from which on every loss was better than `other`."""
     first = tests[-1][0]
     for step, test in reversed(tests):
         if _compared(test, other, floor) != "better":
@@ -158,7 +157,7 @@ def _problem(
     *,
     ended: bool,
 ) -> str:
-    """Return what the losses prove to be wrong, or ""."""
+    """Return the problem that the losses show, or ""."""
     (_, first), (step, now) = tests[0], tests[-1]
     uniform, peak = np.log(vocab), max(test.nll for _, test in tests)
     if step and losses.size:
@@ -188,7 +187,7 @@ def in_words(
     learning_rate: float | None = None,
     word: str = "day",
 ) -> str:
-    """Return a few sentences on a run of a model of that family.
+    """Describe a run in a few sentences.
 
     Args:
         happened: What the run has reached.
@@ -257,7 +256,7 @@ def _missing(
         rate = "" if learning_rate is None else f", which is {learning_rate:g}"
         yield f"Training makes the loss worse: lower the `learning_rate`{rate}."
     elif happened.at_floor:
-        # For a test that shows nothing, this was said already.
+        # Without a passed baseline, `_passed` has already said that the test is too small.
         if happened.passed:
             yield "As good as possible, within the error of this test."
     elif happened.problem == OVERFITS:
@@ -284,7 +283,7 @@ def _missing(
 
 
 def _adds_up(model: AbstractModelOptions) -> bool:
-    """Return whether a single layer of heads only adds up the values."""
+    """Return whether the model only adds up the values of a single layer of heads."""
     if isinstance(model, TransformerOptions):
         return model.layers == 1 and model.mlp_width == 0
     return isinstance(model, AttentionOptions)

@@ -1,4 +1,4 @@
-"""What is trained on what, and how: from the losses to the whole experiment."""
+"""Training: data, losses, optimisers, evaluation, and the experiment that combines them."""
 
 # Imported by scripts, including those that the app writes.
 from attnlab.training.changes import Change

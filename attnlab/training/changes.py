@@ -1,4 +1,4 @@
-"""Changes of a run's settings on the way."""
+"""Changes of a run's settings during training."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ REFUSAL = f"A run can only continue with another {_NAMES}. Reset to change the r
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """After `step` a run continued with other `options`: name, value before and value after.
+    """A change of training options after `step`; each option is (name, old value, new value).
 
     >>> print(Change(200, (("learning_rate", 0.005, 0.001), ("batch", 100, 50))))
     learning rate 0.005 → 0.001, batch 100 → 50
@@ -31,7 +31,7 @@ class Change:
 
 
 def change_between(before: Training, after: Training, *, step: int) -> Change:
-    """Return what changes; raise an error if the difference needs another model or other data."""
+    """Return the change from one training to another; raise an error if it needs a new run."""
     kept = {name: getattr(before, name) for name in AMENDABLE}
     if dataclasses.replace(after, **kept) != before:
         raise ValueError(REFUSAL)
@@ -40,9 +40,9 @@ def change_between(before: Training, after: Training, *, step: int) -> Change:
 
 
 def rescheduled(before: Training, after: Training, *, step: int) -> str:
-    """Return how another number of steps changes a scheduled learning rate, or "".
+    """Describe how a new number of steps changes a scheduled learning rate, or return "".
 
-    A schedule is in shares of all steps, so a run with more steps moves back on it.
+    A schedule depends on the share of all steps that is done, so more steps move a run back on it.
     """
     if isinstance(after.schedule, Constant) or after.steps == before.steps or step < 1:
         return ""
@@ -60,7 +60,7 @@ def _rate(training: Training, step: int) -> float:
 
 
 def after_change(training: Training, change: Change) -> Training:
-    """Return the training after a change; raise an error for other options or old values."""
+    """Return the training after a change; raise an error if the change does not fit it."""
     return _replaced(training, [(name, old, new) for name, old, new in change.options])
 
 

@@ -24,8 +24,8 @@ class Evaluation(NamedTuple):
     """Test results with their standard errors over the test sequences.
 
     `excess` is the loss minus that of the exact predictions on the same sequences, in nats. It
-    estimates KL(true ‖ model), what is left to learn, with a far smaller error than the loss has:
-    what is hard to predict is hard for both. None if the exact losses are not known.
+    estimates KL(true ‖ model), what is left to learn, with a far smaller error than the loss has,
+    since the same sequences are hard for both. None if the exact losses are not known.
     """
 
     nll: float
@@ -67,10 +67,10 @@ def evaluate(
 ) -> Evaluation:
     """Return loss and accuracy of predicting the final token, at the readout, on test sequences.
 
-    If tokens are `asked`, as in `Setup.asked`, these count instead, each predicted from those
-    before it. The results are then means over tokens, and their errors are over sequences. `given`
-    is short for all tokens after the first `given` ones. `exact` are the `exact_losses` of the
-    sequences; with them there is an `excess`.
+    A loss mask `asked`, such as `Setup.asked`, selects other tokens, each predicted from the tokens
+    before it. The results are then means over tokens, with errors over sequences. `given` stands
+    for the mask of all tokens after the first `given` ones. `exact` are the `exact_losses` of the
+    sequences; the `excess` is computed from them.
 
     The standard error of an accuracy p over n sequences is √(p(1-p)/n) with p moved half a sequence
     away from 0 and 1, so that it is never zero.
@@ -91,7 +91,7 @@ def exact_losses(
 ) -> Float[np.ndarray, " size"]:
     """Return the loss, in nats, that the exact predictions have on each sequence of a test.
 
-    It is -log p(final token | all before it), or the mean of that over the tokens that are asked.
+    It is -log p(final token | all before it), or the mean of this over the tokens in the loss mask.
     """
     losses = _exact_losses(generator, generator.start(), jnp.asarray(sequences))
     return np.asarray(losses, dtype=np.float64)
@@ -107,7 +107,7 @@ def outcomes(
 ) -> tuple[Float[np.ndarray, " size"], Float[np.ndarray, " size"]]:
     """Return each test sequence's loss, and 1.0 if its prediction was right, else 0.0.
 
-    If tokens are `asked`, their mean loss and the share of right predictions; see `evaluate`.
+    With a mask `asked`, return the mean loss and the share of right predictions: see `evaluate`.
     """
     if asked is not None:
         found = _tested(_test_all, model, as_examples(sequences, jnp.asarray(asked)))
@@ -126,8 +126,9 @@ def evaluate_by_position(
     """Return loss and accuracy of predicting every token from those before it.
 
     Token t is predicted at position t - 1; the first has no prediction, and the readout is not
-    used. All tokens of plain sequences count; a batch of examples says which do. The model must
-    predict at each position. Errors are as in `evaluate`; `mean` weighs all sequences equally.
+    used. All tokens of plain sequences are tested, and the `asked` tokens of an `Example`. The
+    model must predict at each position. Errors are as in `evaluate`; `mean` weighs all sequences
+    equally.
     """
     examples = sequences if isinstance(sequences, Example) else as_examples(sequences)
     found = _tested(_test_all, model, examples)
@@ -142,15 +143,15 @@ def evaluate_by_position(
 
 
 def evaluation_block(positions: int) -> int:
-    """Return how many sequences are evaluated together.
+    """Return how many sequences to evaluate together.
 
-    It bounds the memory of a test, in which attention grows with the square of the length.
+    This bounds the memory of a test: attention patterns grow with the square of the length.
     """
     return max(1, min(_EVALUATION_BLOCK, _EVALUATION_BLOCK * _SHORT**2 // positions**2))
 
 
 def _mean_figures(nll: Float[np.ndarray, " size"], share: Float[np.ndarray, " size"]) -> Evaluation:
-    """Return mean losses and shares of right predictions per sequence, for several predictions."""
+    """Return the evaluation from each sequence's mean loss and share of right predictions."""
     # A share of several predictions varies less than a single one.
     error = np.sqrt(max(share.var(), safe_variance(0.0, share.size)) / share.size)
     return _figures(nll, share)._replace(accuracy_stderr=float(error))
@@ -176,13 +177,13 @@ def _mean_and_error(values: Float[np.ndarray, " size"]) -> tuple[float, float]:
 
 
 def safe_variance(accuracy: float, size: int) -> float:
-    """Return p(1-p) of a share p of `size` answers, with p moved half an answer off 0 and 1."""
+    """Return p(1-p) of a share p of `size` answers, with p at least half an answer off 0 and 1."""
     safe = np.clip(accuracy, 0.5 / size, 1 - 0.5 / size)
     return safe * (1 - safe)
 
 
 def _tested(test, *arguments):
-    """Return losses and right answers by a compiled test; op by op where it returns NaN.
+    """Run a compiled test; if it returns NaN, run it again without compilation.
 
     The compiler may round huge scores differently in the maximum of a softmax and in its
     exponential, which then overflows. A guard in the softmax itself would change how every model is

@@ -41,10 +41,11 @@ _MOST_DRAWS = 200
 class Experiment(Options):
     """A generator, the number of visible tokens, a model, its training, and a seed.
 
-    If the generator has an `own_length`, as a task has, that is the `length`. Raises `OptionError`,
-    which names the option, for any option out of its bounds, a length too short for the generator,
-    a loss or readout that the model family does not have, a family that reads a source without a
-    task, a task with too few different sources, and `scheduled_sampling` without a task.
+    If the generator has an `own_length`, as a task has, `length` is set to it. Raises
+    `OptionError`, which names the option, for any option out of its bounds, a length too short for
+    the generator, a loss or readout that the model family does not have, a family that reads a
+    source without a task, a task with too few different sources, and `scheduled_sampling` without a
+    task.
     """
 
     name: ClassVar[str] = "experiment"
@@ -97,7 +98,7 @@ class Experiment(Options):
 
     @property
     def read_position(self) -> int:
-        """The position, from 0, whose prediction is tested; the last one if several are."""
+        """The position, from 0, whose prediction is tested; the last if several are tested."""
         readout = "last" if self.generator.asks_several() else self.training.readout
         return readout_position(readout, self.length)
 
@@ -171,10 +172,10 @@ def from_json_record(record: Any) -> Experiment:
         )
     plain = {name: value for name, value in record.items() if name != "version"}
     training = plain.get("training")
-    # Earlier the only optimiser gave its name to the whole training.
+    # Earlier versions named the training after its only optimiser.
     if isinstance(training, dict) and training.get("name") == Adam.name:
         training = plain["training"] = {**training, "name": Training.name}
-    # Earlier a schedule was a text, with its warm-up in a separate option, used or not.
+    # Earlier versions wrote a schedule as a text, with the warm-up as a separate option.
     if isinstance(training, dict) and isinstance(training.get("schedule"), str):
         plain["training"] = _with_schedule(training)
     registry = {Experiment.name: Experiment}
@@ -182,7 +183,7 @@ def from_json_record(record: Any) -> Experiment:
 
 
 def _with_schedule(training: dict[str, Any]) -> dict[str, Any]:
-    """Return the record of a training whose schedule is a text, in the current form."""
+    """Convert the record of a training whose schedule is a text to the current form."""
     rest, schedule = dict(training), {"name": training["schedule"]}
     kind, has_warm_up = SCHEDULES.get(training["schedule"]), "warm_up" in training
     warm_up = rest.pop("warm_up", None)
@@ -198,10 +199,11 @@ def _refuse_constant(text: str) -> None:
 class Setup(NamedTuple):
     """A prepared experiment: the state before step 1 and all its data.
 
-    Sequences of `test` are visible tokens and the one to predict; `probes` are visible ones only, a
-    small fixed set whose patterns are shown. `given` is the length of the prompt, which is not
-    predicted. No two sequences of a task's data have the same source. `exact` are the
-    `exact_losses` of the test, and `asked` its tokens that count, None if only the final ones do.
+    A sequence of `test` is the visible tokens and the token to predict. `probes` are the visible
+    tokens of a small fixed set of sequences, whose patterns are shown. `given` is the length of the
+    prompt, which is not predicted. In a task, probes, test and fixed training set all have
+    different sources. `exact` are the `exact_losses` of the test, and `asked` is its loss mask, or
+    None if only the final tokens are tested.
     """
 
     state: TrainState
@@ -216,7 +218,7 @@ class Setup(NamedTuple):
 
 @fixed_numerics()
 def prepare(experiment: Experiment) -> Setup:
-    """Draw data and initial weights. The same experiment always gives the same ones."""
+    """Draw data and initial weights, which are always the same for the same experiment."""
     generator, (probes, test, train_set) = experiment.generator, draw_data(experiment)
     return Setup(
         state=starting_state(experiment),
@@ -304,7 +306,7 @@ def starting_state(experiment: Experiment) -> TrainState:
 
 @fixed_numerics()
 def starting_form(experiment: Experiment) -> TrainState:
-    """Return `starting_state` with shapes and types instead of arrays, without computing it."""
+    """Return the shapes and types of `starting_state`, without computing any array."""
     options, shape, _, training = _to_build(experiment)
     return _form_of(options, shape, training)
 
@@ -328,7 +330,7 @@ def _to_build(
     return experiment.model, shape, key, training
 
 
-# Independent of the seed, since many runs of one model are read and measured by it.
+# Without the seed, since many runs of one model have the same shapes.
 @functools.lru_cache(maxsize=64)
 def _form_of(options, shape, training):
     return eqx.filter_eval_shape(lambda: _state_of(options, shape, jr.key(0), training))
@@ -349,7 +351,7 @@ _draw = eqx.filter_jit(FreshSource.draw, compiler_options=dict(QUICKLY))
 
 
 def source_of(experiment: Experiment, sequences: Int[Array, "size positions"]) -> AbstractSource:
-    """Return where training steps take their sequences from; `sequences` is the training set."""
+    """Return the source of training batches; `sequences` is the training set."""
     generator, training = experiment.generator, experiment.training
     if training.data == "fresh":
         return FreshSource(generator, generator.start(), training.batch, experiment.length + 1)

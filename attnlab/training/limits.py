@@ -1,4 +1,4 @@
-"""What a machine allows, and what a setting of options cannot learn."""
+"""The limits of a machine, and the limits of what an experiment can learn."""
 
 import dataclasses
 import functools
@@ -22,7 +22,7 @@ from attnlab.training.experiment import Experiment, draw_data, starting_form
 from attnlab.training.losses import sequence_loss
 from attnlab.training.sources import as_examples, share_also_in
 
-# Multiplications of forward passes, with their gradients, that a core computes in a second.
+# Multiplications of forward passes per second on one core, if their gradients are computed too.
 _WORK_A_SECOND, _MOST_AT_ONCE = 1e9, 100
 # Batches with fewer pairs of positions fit in any case; tracing a model takes time.
 _FEW_PAIRS = 2**20
@@ -86,7 +86,7 @@ def check_limits(experiment: Experiment, limits: Limits) -> None:
 
 
 def check_work(experiment: Experiment, limits: Limits, *, runs: int = 1) -> None:
-    """Raise `OptionError` if `runs` runs like this one are too much work in total."""
+    """Raise `OptionError` if a step, or `runs` runs like this one, are too much work."""
     # Without a cap the size of the model is not needed, which takes a moment to trace.
     if limits.work == math.inf:
         return
@@ -131,7 +131,7 @@ def check_memory(experiment: Experiment, most: float) -> None:
 def check_comparison(experiments: Sequence[Experiment], limits: Limits, *, seeds: int) -> None:
     """Raise `OptionError` for too many runs, or too much total work, with `seeds` seeds each.
 
-    `check_limits` checks each of them.
+    This does not check each experiment, as `check_limits` does.
     """
     runs, remedy = len(experiments) * seeds, f"Choose fewer values or seeds, {_ELSEWHERE}"
     if runs > limits.runs:
@@ -160,7 +160,7 @@ def check_limit(name: str, value: Any, limits: Limits) -> None:
 
 
 def work(experiment: Experiment) -> float:
-    """Return about how many multiplications the forward passes take: steps × batch × sequence."""
+    """Estimate the multiplications of all forward passes: steps × batch × those of a sequence."""
     training = experiment.training
     _, batch = _batch_of(experiment)
     of_a_sequence = experiment.model.work(
@@ -174,11 +174,11 @@ def work(experiment: Experiment) -> float:
 
 
 def bytes_of(experiment: Experiment) -> float:
-    """About how many bytes training takes: data, and what a step keeps for its gradient.
+    """Estimate the bytes that training takes: data, and what a step keeps for its gradient.
 
-    Attention keeps batch × heads × length² numbers and more a layer. Compiled steps took 0.6 to
-    1.2 times as much. A test is computed in parts, whose size falls with the length. It is 0 where
-    batch × length² is so small that it need not be known.
+    Attention keeps at least batch × heads × length² numbers per layer. Compiled steps took 0.6 to
+    1.2 times the estimate. A test is computed in blocks, which are smaller for longer sequences, so
+    it needs no more. The estimate is 0 if batch × length² is so small that it need not be known.
     """
     training, length, (_, batch) = experiment.training, experiment.length, _batch_of(experiment)
     if batch * length**2 < _FEW_PAIRS:
@@ -188,7 +188,7 @@ def bytes_of(experiment: Experiment) -> float:
 
 
 def _batch_of(experiment: Experiment) -> tuple[str, int]:
-    """Return the option that says how many sequences a step has, and how many these are."""
+    """Return the name and value of the option that sets the number of sequences per step."""
     training = experiment.training
     name = "train_size" if training.batch_mode == "full" else "batch"
     return name, getattr(training, name)
@@ -224,9 +224,9 @@ def _numbers_kept(
 
 
 def steps_at_once(experiment: Experiment) -> int:
-    """Return how many steps to compute in one call, which ends before a stop takes effect.
+    """Return how many steps to compute in one call: about one second of steps, at most 100.
 
-    About one second of steps, and at most 100.
+    A stop takes effect only after the call.
     """
     a_step = work(experiment) / experiment.training.steps
     return max(1, min(_MOST_AT_ONCE, int(_WORK_A_SECOND / max(a_step, 1.0))))
@@ -274,7 +274,7 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
 def reachable_by(experiment: Experiment) -> Best | None:
     """Return `Verdict.reachable`.
 
-    Unknown if several tokens count: a bound for one does not bound their mean.
+    It is None if several tokens are tested: a bound for one does not bound their mean.
     """
     if experiment.generator.asks_several():
         return None
@@ -284,9 +284,9 @@ def reachable_by(experiment: Experiment) -> Best | None:
 
 
 def _about_overlap(experiment: Experiment, best: Best) -> Iterator[Finding]:
-    """Return which share of the test could be memorised, if that could pass for learning.
+    """Yield a finding if test sequences are in the training set and could be memorised.
 
-    That is if the next token is nearly determined, and there are few sequences.
+    That looks like learning if the next token is nearly determined and there are few sequences.
     """
     vocab, training = experiment.generator.vocabulary.size, experiment.training
     many = vocab ** (experiment.length + 1) > _FEW_SEQUENCES
@@ -303,7 +303,7 @@ def _about_overlap(experiment: Experiment, best: Best) -> Iterator[Finding]:
 
 
 def _about_sight(experiment: Experiment, best: Best, reachable: Best | None) -> Iterator[Finding]:
-    """Return which tokens, or their order, the readout cannot see."""
+    """Yield findings if the readout cannot see all tokens, or not their order."""
     options, position = options_of(experiment.model), experiment.read_position
     word = experiment.generator.position_word
     seen = experiment.model.sees(position, experiment.length)

@@ -22,10 +22,10 @@ LOSSES = MappingProxyType(
 
 
 class SequenceLoss(NamedTuple):
-    """For one sequence, in nats: the minimised loss, and -log p(final token) at the readout.
+    """The minimised `objective` and the `nll` of one sequence, in nats.
 
-    With the loss `next`, if not all tokens count, as in a task, `nll` is the mean over those that
-    do.
+    `nll` is -log p(final token) at the readout. With the loss `next` and a loss mask, as in a task,
+    it is the mean over the tokens in the mask.
     """
 
     objective: Float[Array, ""]
@@ -40,13 +40,11 @@ def sequence_loss(
     readout: str,
     visible: Int[Array, " visible"] | None = None,
 ) -> SequenceLoss:
-    """Return the loss of a name of `LOSSES` on an example whose last token is the final one.
+    """Return the loss named in `LOSSES` on an example; its last token is the final one.
 
-    With `visible` tokens the model reads these instead of the example's own, which stay the
-    targets.
-
-    Only the positions that count are computed: for `last` the readout alone. `next` leaves out
-    tokens outside the loss.
+    If `visible` is given, the model reads these tokens instead of the example's own, which remain
+    the targets. With `last` only the readout position is computed. With `next` tokens outside the
+    loss mask are left out.
     """
     length, final = example.tokens.size - 1, example.tokens[-1]
     position = readout_position(readout, length)

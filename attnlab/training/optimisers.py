@@ -20,7 +20,7 @@ class AbstractOptimiser(Options, abc.ABC):
 
     @abc.abstractmethod
     def build(self, learning_rate: float | Float[Array, ""]) -> optax.GradientTransformation:
-        """Return the optimiser at that rate, which its state does not depend on."""
+        """Return the optax optimiser; its state must not depend on the learning rate."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,8 +78,8 @@ OPTIMISERS = Registry((Adam, AdamW, Sgd))
 class AbstractSchedule(Options, abc.ABC):
     """A learning-rate schedule: a frozen dataclass whose fields are its options.
 
-    It uses shares of a run instead of steps, whose number may change when a run is resumed with the
-    same compiled program.
+    It is a function of the share of the run that is done, not of the step number, so that a run may
+    be resumed with another number of steps by the same compiled program.
     """
 
     name: ClassVar[str]
@@ -130,7 +130,7 @@ class WarmUpCosine(AbstractSchedule):
 
 @dataclasses.dataclass(frozen=True)
 class InverseSquareRoot(AbstractSchedule):
-    """min(t / w, √(w / t)) for the share t of the run and the warm-up w; 1 at its end.
+    """min(t / w, √(w / t)) for the share t of the run and the warm-up w, at whose end it is 1.
 
     References:
         Vaswani et al. (2017), "Attention is all you need", equation 3, divided by its value

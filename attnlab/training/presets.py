@@ -1,4 +1,4 @@
-"""Presets: one to start with, a blog post's rows as published, and corrected ones."""
+"""Presets: one to start with, a blog post's experiments as published, and improved ones."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping
@@ -127,7 +127,7 @@ _TASKS = {
 class _Switch(NamedTuple):
     """A change of options of the model or of the training, and the accuracies after it.
 
-    The accuracies are those of the processes of `_SWITCHED`, in this order.
+    There is one accuracy for each process of `_SWITCHED`, in the same order.
     """
 
     name: str
@@ -172,7 +172,7 @@ _SWITCHED = {"recall": 0.373, "dotmod": 0.447}
 
 
 class Thrown(NamedTuple):
-    """A switch of a ladder: the preset with it and all before it, and what it changes."""
+    """One change of settings: the preset after it and all changes before, and a description."""
 
     preset: str
     says: str
@@ -190,7 +190,7 @@ def switches_of(process: str) -> tuple[Thrown, ...]:
 
 
 def _switched(process: str) -> Iterator[tuple[_Switch, Experiment]]:
-    """Return the published head on the process, with one switch after the other."""
+    """Yield each switch with the experiment after it: the published head and all changes so far."""
     generator, size = _PUBLISHED_PROCESSES[process]
     experiment = _published(generator, size, _PUBLISHED_ATTENTION, "published", "first")
     for switch in _SWITCHES:

@@ -15,7 +15,7 @@ from attnlab.positions import POSITIONS, AbstractPosition
 from attnlab.training.experiment import Experiment
 from attnlab.training.optimisers import OPTIMISERS, SCHEDULES, AbstractOptimiser, AbstractSchedule
 
-# More special classes first.
+# The first base class that matches counts, so subclasses come before their base classes.
 _REGISTRIES: tuple[tuple[type, Registry], ...] = (
     (AbstractTask, TASKS),
     (AbstractGenerator, GENERATORS),
@@ -84,7 +84,7 @@ def added_classes(experiment: Experiment) -> tuple[tuple[str, str], ...]:
 
 
 def register_by_path(paths: Iterable[tuple[str, str]]) -> None:
-    """Register classes in a worker process: those that `added_classes` returned."""
+    """Register the classes that `added_classes` returned, in a worker process."""
     for path in paths:
         kind = at_path(*path)
         if _registry_of(kind).get(kind.name) is not kind:
@@ -102,10 +102,10 @@ def _registry_of(kind: type) -> Registry:
 
 
 def path_of(thing: Any) -> tuple[str | None, str | None]:
-    """Return module and name of a class or function; None for what it lacks."""
+    """Return the module and the name of a class or function, or None where it has none."""
     return getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
 
 
 def at_path(module: str, name: str) -> Any:
-    """Import what `path_of` named."""
+    """Import the class or function with this `path_of`."""
     return getattr(importlib.import_module(module), name)

@@ -1,4 +1,4 @@
-"""The share learned of what is possible, and the share of a task that training sees."""
+"""The share learned of what can be learned, and the share of a task's sources in training."""
 
 import math
 from typing import NamedTuple
@@ -62,10 +62,10 @@ def learned_share(test: Evaluation | Best, floor: Best, vocab: int) -> LearnedSh
 
 
 def is_at_floor(test: Evaluation, floor: Best, tokens: int) -> bool:
-    """Return whether the `tokens` tested cannot distinguish the model from the process.
+    """Return whether a test of `tokens` tokens cannot distinguish the model from the process.
 
-    With an `excess` this is the likelihood-ratio test at 5 %. If the tokens came from the model,
-    and that is near the true distribution, the sum of their n log ratios is normal, with variance
+    With an `excess` this is the likelihood-ratio test at 5 %. If the tokens came from a model near
+    the true distribution, the sum of their n log ratios would be normal, with variance
     nσ² and mean -nσ²/2 (van der Vaart 1998, "Asymptotic statistics", example 7.3); σ²/n is the
     squared error of the excess. Without an `excess`, the loss must be within two errors of the
     floor.

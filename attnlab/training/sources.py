@@ -1,4 +1,4 @@
-"""Where the examples of a training step come from, and which are held out for the test."""
+"""Sources of training batches, and the sequences that are held out for the test."""
 
 import abc
 import dataclasses
@@ -61,7 +61,7 @@ def share_also_in(
 class Example(NamedTuple):
     """Tokens that a model is trained and tested on; in a batch every part has a leading axis.
 
-    The `asked` tokens count in loss and test; the others are only read.
+    `asked` is the loss mask: its tokens count in loss and test; the others are only read.
     """
 
     tokens: Int[Array, "*batch time"]
@@ -74,14 +74,14 @@ def as_examples(
     *,
     given: int = 0,
 ) -> Example:
-    """Return a batch in which the `asked` tokens count; by default all after the `given` ones."""
+    """Return a batch with the loss mask `asked`, by default all tokens after the first `given`."""
     if asked is None:
         asked = jnp.broadcast_to(jnp.arange(tokens.shape[1]) >= given, tokens.shape)
     return Example(tokens, asked)
 
 
 class AbstractSource(eqx.Module):
-    """Where the examples of a training step come from."""
+    """A source of training batches."""
 
     @abc.abstractmethod
     def draw(self, key: Key[Array, ""]) -> Example:
@@ -93,7 +93,7 @@ class AbstractSource(eqx.Module):
 
 
 class MinibatchSource(AbstractSource):
-    """Random rows of a fixed training set, with replacement; the rest as in `as_examples`."""
+    """Random rows of a fixed training set, with replacement; loss mask as in `as_examples`."""
 
     sequences: Int[Array, "size positions"]
     batch: int = eqx.field(static=True)
@@ -110,7 +110,7 @@ class MinibatchSource(AbstractSource):
 
 
 class FullSource(AbstractSource):
-    """The whole training set every step; the rest as in `as_examples`."""
+    """The whole training set at every step; loss mask as in `as_examples`."""
 
     sequences: Int[Array, "size positions"]
     given: int = eqx.field(static=True, default=0)
@@ -124,7 +124,7 @@ class FullSource(AbstractSource):
 
 
 class FreshSource(AbstractSource):
-    """New sequences from the generator every step."""
+    """New sequences from the generator at every step."""
 
     generator: AbstractGenerator = eqx.field(static=True)
     start: PyTree
