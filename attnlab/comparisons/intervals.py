@@ -25,8 +25,8 @@ DOUBTS = MappingProxyType(
 )
 # With fewer seeds than this, all may well succeed even if one in ten fails.
 FEW = 10
-# The largest gap between neighbours as a share of the range: for 4 normal values it is larger in 5
-# % of cases, for 5 in 1 %.
+# Values are split if the largest gap between neighbours exceeds this share of their range. By
+# chance that happens for 4 normal values in 5 % of cases, for 5 in 1 %.
 _GAP, _FEWEST_FOR_GAP = 0.85, 4
 _NEAR = 0.05
 
@@ -36,8 +36,8 @@ class Interval:
     """A mean over `n` runs and its confidence interval.
 
     `low` and `high` are None for a single run, whose distance from others is unknown. `n` is 0 for
-    a number that no run determines; if it is `exact`, `low` and `high` equal it. `doubts` are keys
-    of `DOUBTS`: reasons why the interval may have less coverage than its level.
+    a number that does not come from runs, such as a floor; if it is `exact`, `low` and `high` equal
+    it. `doubts` are keys of `DOUBTS`: reasons why the coverage may be below the level.
     """
 
     mean: float
@@ -48,11 +48,11 @@ class Interval:
 
     @property
     def exact(self) -> bool:
-        """Whether it is known rather than estimated."""
+        """Whether the number is known rather than estimated."""
         return self.n == 0 and self.low == self.high
 
     def plus(self, constant: float) -> "Interval":
-        """Shift the interval by a constant without an error."""
+        """Return the interval shifted by a constant that is known exactly."""
         if self.low is None:
             return dataclasses.replace(self, mean=self.mean + constant)
         return dataclasses.replace(
@@ -67,7 +67,7 @@ class Interval:
 
 
 def exactly(value: float) -> Interval:
-    """Return a number without an error as an interval."""
+    """Return the interval of a number that is known exactly."""
     return Interval(value, value, value, 0)
 
 
@@ -78,20 +78,20 @@ def student_interval(
     errors: Sequence[float] | Float[np.ndarray, " n"] = (),
     share: bool = False,
 ) -> Interval:
-    """Return mean ± t s/√n, where s is the standard deviation over n - 1.
+    """Return mean ± t s/√n, where s is the standard deviation with denominator n - 1.
 
     t is the quantile of (1 + level)/2 of Student's t with n - 1 degrees of freedom (Student 1908,
     "The probable error of a mean"). For normal values the interval contains the mean over all seeds
-    in a share `level` of cases. If some seeds fail it does not: if one in ten does, the interval of
-    three seeds contains it in 27 % of cases, of five in 41 %. `doubts` of the result list reasons
-    against it; `wilson_interval` of the share of successful seeds holds in any case.
+    in a share `level` of cases. If some seeds fail, it does so less often: if one in ten fails, in
+    27 % of cases with three seeds, in 41 % with five. `doubts` of the result lists such reasons;
+    the `wilson_interval` of the share of successful seeds is valid in any case.
 
     Args:
         values: One finite number for each seed.
         level: The probability, between 0 and 1.
-        errors: Standard errors of the values over their own tests, if known. Seeds spread at least
-            as much, so the half-width is z e/√n or more, where e² is their mean square and z the
-            normal quantile. With them no interval has a width of 0.
+        errors: Standard errors of the values on their test sets, if known. Seeds spread at least as
+            much, so the half-width is at least z e/√n, where e is the root mean square of the
+            errors and z the normal quantile. So no interval has a width of 0.
         share: Whether the values are shares, which are not normal near 0 and 1.
 
     Raises:
@@ -119,7 +119,7 @@ def half_widths(
 ) -> Float[np.ndarray, "*sets"]:
     """Return the half-width of `student_interval` for each set of two or more values.
 
-    `error` is the standard error of a value over its own test.
+    `error` is the standard error of a value on its test set.
     """
     n = values.shape[-1]
     spread = t_quantile(level, n - 1) * values.std(axis=-1, ddof=1)
@@ -151,8 +151,8 @@ def are_split(
     """Return whether values fall into two groups, such as seeds that fail and seeds that do not.
 
     They do if the largest gap between neighbours is most of their range, which is rare for normal
-    values, and larger than four of the tests' own errors. With fewer than 4 values this is unknown,
-    and False.
+    values, and larger than four times `error`, the standard error on a test set. With fewer than 4
+    values the result is False.
     """
     gaps = np.diff(np.sort(values, axis=-1), axis=-1)
     if values.shape[-1] < _FEWEST_FOR_GAP:
@@ -177,7 +177,7 @@ def wilson_interval(count: int, n: int, level: float = LEVEL) -> Interval:
     middle = (share + weight / 2) / (1 + weight)
     half = z * math.sqrt(share * (1 - share) / n + weight / (4 * n)) / (1 + weight)
     low, high = max(0.0, middle - half), min(1.0, middle + half)
-    # The ends themselves, without rounding.
+    # Exactly 0 and 1, without rounding errors.
     return Interval(share, 0.0 if count == 0 else low, 1.0 if count == n else high, n)
 
 
@@ -214,19 +214,19 @@ def normal_quantile(probability: float) -> float:
 
 
 def check_level(level: float) -> None:
-    """Raise `OptionError` unless it is a probability between 0 and 1."""
+    """Raise `OptionError` unless `level` is between 0 and 1."""
     if not 0 < level < 1:
         raise OptionError("level", level, "not between 0 and 1", "Choose one such as 0.95")
 
 
-# With fewer seeds an interval would be many times as wide as the distance of the curves.
+# With fewer seeds an interval would be many times as wide as the distance between curves.
 FEWEST_FOR_BAND = 3
 
 
 class CurveOverSeeds(NamedTuple):
     """The mean of a test result over seeds at each of the steps, with its interval.
 
-    `each` has the values of every seed at the same steps.
+    `each` has the values at these steps by seed.
     """
 
     steps: tuple[int, ...]

@@ -45,13 +45,13 @@ from attnlab.training.steps import Training
 def carry_out(experiment: Experiment, recording: Recording = NOTHING) -> Result:
     """Train to the last step, with the tests and metrics of the recording.
 
-    The result of a run that diverges has the state "failed" and its reason; if a number is not
-    finite, it has the last good weights. Its seconds start with the first step, when only the steps
-    themselves are not yet compiled.
+    The result of a run that diverges has the state "failed" and a reason; if a number is not
+    finite, it has the last good weights. Its `seconds` are counted from the first step, when
+    everything but the training step is compiled.
 
     Raises:
         AttnlabError: If a metric fails or is not a finite number.
-        OptionError: If it has more checkpoints than a run file can hold.
+        OptionError: If the recording has more checkpoints than a run file can hold.
     """
     setup = prepare(experiment)
     plan = recording.plan(setup.state.model, experiment.training.steps)
@@ -128,7 +128,7 @@ def carry_out_text(
 
 
 def result_from(answer: Answer) -> Result:
-    """Return the result of a worker's answer."""
+    """Return the result that a worker sent."""
     run, rest = answer
     return result_of(from_bytes(run), **rest)
 
@@ -153,17 +153,17 @@ def run_all(
 ) -> Iterator[Result]:
     """Yield the result of every experiment when it is ready, one result for equal experiments.
 
-    A run that `library` has to its end is taken from there if the same versions of attnlab and JAX
-    made it, or any with `any_version`; with `again` all are trained. Every new run is kept in the
-    library before it is yielded, so that the same call resumes what was interrupted. Without an
-    `executor` all runs are computed here. The workers of an executor, such as `Processes(2)` or a
-    Dask client's, need attnlab; experiments are sent as JSON and runs as bytes. Runs of one program
-    follow each other, so that a process compiles it once.
+    A finished run in `library` is returned from there if the same versions of attnlab and JAX made
+    it, or any versions with `any_version`; with `again` all runs are trained. Every new run is
+    stored in the library before it is yielded, so that the same call resumes an interrupted one.
+    Without an `executor` all runs are computed in this process. The workers of an executor, such as
+    `Processes(2)` or a Dask client's, need attnlab; experiments are sent as JSON and runs as bytes.
+    Runs of one program follow each other, so that a process compiles it once.
 
     `metrics` are functions of a model and its setup, `prepare(experiment)`, that return a finite
     number. `result.metrics[name]` has pairs of step and value at every test or, with `checkpoints`,
     at these steps and the last one. The models of these steps are then in
-    `result.run.history.checkpoints`, and so in run files and on pages. A run of the library is
+    `result.run.history.checkpoints`, and so in run files and on pages. A run in the library is
     measured instead of trained if it has a model of every step to measure. Workers import metrics
     by module and name: define them at the top level of a module or script.
 
@@ -237,7 +237,7 @@ def _run_all(
 
 
 def _kept(entry: Entry, library: Library, recording: Recording) -> Result | None:
-    """Return the result of an entry, completed, or None if models are missing."""
+    """Return the result of an entry with its missing metrics, or None if models are missing."""
     result, experiment = entry.result, entry.result.experiment
     lacks_match = result.exact_match is None and experiment.generator.writes_target
     if result.state != "done" or (recording == NOTHING and not lacks_match):

@@ -64,9 +64,9 @@ def compare(first: Row, second: Row, figure: str = "nll", level: float = LEVEL) 
     different data, pairing removes no common noise and costs half the degrees of freedom, and so
     some power.
 
-    Equal differences are no evidence by themselves: s_d is at least the error of the tests alone.
-    Differences are assumed normal. If seeds fail by chance they are not: if one in four does, two
-    seeds give 7 % of false findings instead of 5 %. See `difference.doubts`.
+    Even if all differences are equal, s_d is at least the standard error on the test sets.
+    Differences are assumed to be normal, which they are not if seeds fail by chance: if one in four
+    fails, two seeds give 7 % of false findings instead of 5 %. See `difference.doubts`.
 
     Raises:
         OptionError: If fewer than 2 seeds are common, or as in `figures_of`.
@@ -86,7 +86,7 @@ def compare_all(
 
     The correction is Holm's for these pairs. If you chose them from more, such as all pairs of a
     comparison, pass that number as `among`: then p is multiplied by it (Bonferroni), which is valid
-    for any choice. Intervals are for each difference alone: one may exclude 0 and still be within
+    for any choice. Intervals are not corrected: one may exclude 0 although the difference is within
     the noise of that many comparisons.
 
     Raises:
@@ -139,7 +139,7 @@ def least_spread_of_shares(
 
     For shares to differ by d, the models must disagree on |d| · size sequences or more, so the
     variance of one difference is at least |d| (1 − |d|) / size, with |d| at least half a sequence.
-    The result is the root of its mean.
+    The result is the root of the mean variance.
     """
     apart = np.clip(np.abs(differences), 0.5 / size, 1 - 0.5 / size)
     return np.asarray(np.sqrt((apart * (1 - apart) / size).mean(axis=-1)))
@@ -153,7 +153,7 @@ def _spread_of(differences, least):
 
 
 def common_seeds(first: Row, second: Row) -> tuple[int, ...]:
-    """Return the seeds whose runs are finished in both."""
+    """Return the seeds whose runs are finished in both rows."""
     seeds = [{run.experiment.seed for run in row.finished} for row in (first, second)]
     return tuple(sorted(seeds[0] & seeds[1]))
 
@@ -206,7 +206,7 @@ def _least_on_same_data(
     differences: Float[np.ndarray, " seeds"], figure: str, experiment: Experiment
 ) -> float:
     if figure in ("nll", "learned"):
-        # Losses share the noise of their test, unless they differ only by rounding.
+        # Losses on the same test share its noise, so differences may be exact, apart from rounding.
         return 0.0 if differences.std(ddof=1) > _ROUNDING else math.inf
     generator, size = experiment.generator, experiment.training.test_size
     if figure == "accuracy":
@@ -221,13 +221,13 @@ _NOT_FULL = "the grid is not full"
 
 @dataclasses.dataclass(frozen=True)
 class Share:
-    """The share of the variance due to some options: to one, or to an interaction of several.
+    """The share of the variance due to one option, or to the interaction of several.
 
-    The interaction of several is what their combination adds to the sum of smaller effects. Without
-    options it is the seed's: the spread among runs of one setting. `degrees` are degrees of
-    freedom. If no option had an effect, a share would be about `by_chance`, its part of all
-    degrees. `adjusted_p` is the probability of an effect as large by chance, by the F-test against
-    the seed's spread, with Holm's correction for all effects; 1 for the seed itself.
+    An interaction is what a combination adds to the effects of fewer options. No `options` means
+    the seed: the spread among runs of one setting. `degrees` are degrees of freedom. If no option
+    had an effect, a share would be about `by_chance`, its part of all degrees. `adjusted_p` is the
+    probability of an effect as large by chance, by the F-test against the seed's spread, with
+    Holm's correction for all effects; 1 for the seed itself.
     """
 
     options: tuple[str, ...]
@@ -241,7 +241,7 @@ def shares_of(rows: Sequence[Row], figure: str = "nll") -> tuple[Share, ...]:
     """Return `variance_shares` of a result over all combinations of the options that differ.
 
     Raises `OptionError` for rows that are not a full grid (each combination once, with the same
-    number of finished runs), for fewer than 2 runs per setting, and as `figures_of`.
+    number of finished runs), for fewer than 2 runs per setting, and where `figures_of` does.
     """
     names = differing_options(rows)
     if not names:

@@ -1,4 +1,4 @@
-"""A published comparison of attention with a linear model: its results and runs, and attnlab's."""
+"""A published comparison of attention with a linear model, and attnlab's reproduction of it."""
 
 import dataclasses
 import functools
@@ -30,14 +30,14 @@ TEST_SEQUENCES = 1_000
 
 
 class Published(NamedTuple):
-    """Test accuracies of one row of the post in its two languages, or None."""
+    """Test accuracies of one row in the English and the Japanese post, or None."""
 
     english: float | None = None
     japanese: float | None = None
 
     @property
     def figures(self) -> tuple[float, ...]:
-        """The accuracies that the post has."""
+        """The accuracies that are not None."""
         return tuple(figure for figure in self if figure is not None)
 
 
@@ -70,7 +70,7 @@ def standard_error(accuracy: float) -> float:
 PROCESSES = tuple(dict.fromkeys(process for process, _ in PUBLISHED))
 # The processes on which the post's head falls far short.
 SWITCHED = ("recall", "dotmod")
-# A list, so that a new family changes no existing result.
+# Not all of `MODELS`, so that a new family changes no existing result.
 FAMILIES = (
     "linear", "mlp", "conv", "rnn", "gru", "lstm", "ssm", "attention", "transformer",
 )  # fmt: skip
@@ -89,7 +89,7 @@ _ZOO_TRAINING = Training(
 class Part:
     """One of the comparisons: its settings, and the number of seeds for each.
 
-    A setting has the options `process` and `model`; a switch has the preset's name as `model`.
+    A setting has the options `process` and `model`; in the part `ladder`, `model` names a preset.
     """
 
     name: str
@@ -98,7 +98,7 @@ class Part:
 
 
 def part_named(name: str, processes: Iterable[str] = PROCESSES) -> Part:
-    """Return the part of that name, with the settings on some of the processes.
+    """Return the part of that name, with its settings on the given processes only.
 
     Raises:
         OptionError: If the name is not one of `PARTS`.
@@ -188,9 +188,10 @@ class Made:
 
 @dataclasses.dataclass(frozen=True)
 class Shipped:
-    """Results of the parts, with `seeds` seeds a setting by the name of the part.
+    """The results that come with the program.
 
-    `references` are the baselines by process.
+    `seeds` is the number of seeds per setting, by name of the part; `references` are the baselines
+    by process.
     """
 
     made: Made
@@ -215,7 +216,7 @@ def shipped() -> Shipped:
 
 
 def from_text(text: str) -> Shipped:
-    """Read results in the form of `FILE`."""
+    """Read results from the text of `FILE`."""
     record = json.loads(text)
     references = {
         process: References(**{name: best and Best(**best) for name, best in each.items()})

@@ -41,7 +41,8 @@ class Recording:
             and only the last model is kept.
 
     Raises:
-        OptionError: For anything that is not such a function or step, or has the name of a result.
+        OptionError: For a metric that is no function or has the name of a result, and for steps
+            that are not whole numbers from 0.
     """
 
     metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
@@ -62,7 +63,7 @@ class Recording:
             object.__setattr__(self, "checkpoints", tuple(map(int, steps)))
 
     def plan(self, model: AbstractModel, steps: int) -> Schedule:
-        """Return when a run of this many steps is tested, and when its model is kept.
+        """Return the steps at which a run of `steps` steps is tested and its model is kept.
 
         Raises:
             OptionError: If a run file cannot hold that many models of this size.
@@ -116,7 +117,7 @@ def _measure(name: str, metric: Metric, model: AbstractModel, setup: Setup, step
 
 
 def series_of(measured: Mapping[int, Mapping[str, float]]) -> dict[str, tuple]:
-    """Return the pairs of step and value of every metric, given `measure` by step."""
+    """Return (step, value) pairs by metric, given the results of `measure` by step."""
     names = next(iter(measured.values()), {})
     return {name: tuple((step, of[name]) for step, of in measured.items()) for name in names}
 
@@ -125,7 +126,7 @@ def paths_of(metrics: Mapping[str, Metric]) -> dict[str, tuple[str, str]]:
     """Return module and name of every metric, by which worker processes import it.
 
     Raises:
-        OptionError: If they cannot.
+        OptionError: If a worker process cannot import one of them.
     """
     paths = {name: path_of(metric) for name, metric in metrics.items()}
     for name, (module, attribute) in paths.items():
@@ -137,7 +138,7 @@ def paths_of(metrics: Mapping[str, Metric]) -> dict[str, tuple[str, str]]:
 
 
 def metrics_at(paths: Mapping[str, tuple[str, str]]) -> dict[str, Metric]:
-    """Return the metrics of `paths_of` in a worker process.
+    """Import the metrics with these `paths_of`, in a worker process.
 
     Raises:
         AttnlabError: If one of them cannot be imported here.

@@ -30,7 +30,7 @@ def to_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def to_csv(rows: Sequence[Row]) -> str:
-    """Return the same as a table with a heading; unknown cells are empty.
+    """Return the records of `to_records` as CSV with a header; unknown cells are empty.
 
     Nested values of a record have a column each, such as `test_nll_low`. A text that a spreadsheet
     would compute as a formula has an apostrophe before it.
@@ -109,7 +109,7 @@ def _value(text: str | None) -> int | float | str | None:
             number = kind(text)
         except ValueError:
             continue
-        # JSON has no other numbers.
+        # JSON has no infinite numbers and no NaN.
         return number if math.isfinite(number) else text
     return text
 

@@ -42,10 +42,10 @@ class References:
 def references_of(
     generator: AbstractGenerator, length: int, *, baselines: bool = True, most: int | None = None
 ) -> References:
-    """Return the references of a process, given that many visible positions.
+    """Return the references of a process at `length` visible positions.
 
-    `most` is as in `optimum`. The `baselines` are those that may be None; for a new process they
-    take up to about ten seconds, mostly for the linear predictor.
+    `most` is as in `optimum`. `baselines` adds `majority` and `linear`; for a new process this
+    takes up to about ten seconds, mostly for the linear predictor.
     """
     vocab = generator.vocabulary.size
     best, uniform = optimum(generator, length, most).final, Best(float(np.log(vocab)), 1 / vocab)
@@ -88,7 +88,7 @@ class Reached:
     """How many of `n` runs reached a level at their end, and the Wilson interval of that share.
 
     The level is `target` of the way from a uniform guess to the best possible; for an exact match
-    it is `target` itself. Runs up to two standard errors of their test below it count.
+    it is `target` itself. A run up to two standard errors of its test below the level counts.
     """
 
     target: float
@@ -155,13 +155,13 @@ def summarise(
     most: int | None = None,
     references: Callable[[Experiment], References | None] | None = None,
 ) -> tuple[Row, ...]:
-    """Return the results grouped by settings without the seed: a row for each, in order.
+    """Group results by setting, without the seed, and return a row for each, in order.
 
     Results of other settings have their rows at the end, in order of arrival; these settings are
-    named by their differences. Among several results of one run the last finished one counts.
-    `baselines` and `most` are as in `references_of`. `references` gives the references instead, or
-    None where they are not known yet. Intervals have the level `level`; `target` is that of
-    `StepsToTarget`.
+    named by their differences. Of several results of one run, the last finished one is used.
+    `baselines` and `most` are as in `references_of`. If given, the function `references` returns
+    the references of an experiment, or None if they are not known yet. Intervals have the level
+    `level`; `target` is that of `StepsToTarget`.
     """
     grouped: dict[Hashable, dict[int, Result]] = {}
     for result in results:
@@ -217,8 +217,8 @@ def errors_of(row: Row, figure: str) -> dict[int, float]:
 def reached_of(row: Row, figure: str = "learned", target: float = TARGET) -> Reached | None:
     """Return how many finished runs reached `target`, or None if unknown.
 
-    Unknown without a finished run or references, if nothing can be learned, and if a test is too
-    small to distinguish the level from half of the way there.
+    It is unknown without a finished run or references, if nothing can be learned, and if two
+    standard errors of a test are more than half of the way to `target`.
     """
     known = row.references
     if not row.finished or (known is None and figure != "exact_match"):
@@ -347,7 +347,7 @@ def _is_finished(result: Result) -> bool:
 
 
 def _all_but_seed(experiment: Experiment) -> Hashable:
-    # Their identities would do too, but take many times as long.
+    # Hashing the JSON of an experiment would take many times as long.
     return experiment.generator, experiment.length, experiment.model, experiment.training
 
 

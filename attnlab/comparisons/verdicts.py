@@ -37,7 +37,7 @@ class PublishedRow:
 
     @property
     def model(self) -> str:
-        """The name of the model or, of a switch, of the preset."""
+        """The name of the model or, in the part `ladder`, of the preset."""
         return dict(self.row.setting.options)["model"]
 
 
@@ -57,8 +57,8 @@ def rows_of(
         references: As in `summarise`; without a reference a row has no verdict.
 
     Returns:
-        The rows in the order of the settings. On the ladder, the p-values of the switches of one
-        process are adjusted for their number.
+        The rows in the order of the settings. In the part `ladder`, the p-values of the switches of
+        one process are adjusted for their number.
     """
     kept = [r for r in results if seeds is None or r.experiment.seed < seeds]
     asked = {setting.experiment for setting in part.settings}
@@ -91,9 +91,10 @@ def to_record(row: PublishedRow) -> dict[str, Any]:
 
 
 def differences(rows: Sequence[PublishedRow]) -> dict[str, Comparison]:
-    """Return by process how much more accurate the linear model is than attention, paired by seed.
+    """Return the linear model's accuracy minus that of attention, by process, paired by seed.
 
-    Only processes with two finished seeds of both; p-values are adjusted for their number.
+    Processes without two finished seeds of both are left out; p-values are adjusted for the number
+    of the others.
     """
     found = {(row.process, row.model): row.row for row in rows}
     pairs = {
@@ -147,16 +148,16 @@ def _is_comparable(first: Row, second: Row) -> bool:
 
 
 _NOTHING = Published()
-# In accuracy. A test of 10,000 sequences has a standard error of half a hundredth.
+# Distances in accuracy. A test of 10,000 sequences has a standard error of at most 0.005.
 AT, NEAR, FAR = 0.005, 0.02, 0.1
-# Share of the way from the most common token to the ceiling; below this, no difference is small.
+# Below this share of the way from the most common token to the ceiling, no distance is small.
 _NEARLY_ALL = 0.8
-# Share of what can be learned: if the interval contains no less, nothing was left.
+# If the whole interval of the share learned is above this, nothing was left to learn.
 _LEARNED = 0.9
 
 
 def verdict_of(row: Row, published: Published = _NOTHING) -> str:
-    """Return how near a row is to the ceiling and the floor, and whether published results agree.
+    """Describe how near a row is to the ceiling and the floor, and whether the post agrees.
 
     Without a finished run, return why there is none.
     """
@@ -170,7 +171,7 @@ def verdict_of(row: Row, published: Published = _NOTHING) -> str:
 
 
 def gain_in_words(gain: Comparison | None) -> str:
-    """Return what a switch changed, paired by seed; "" if unknown."""
+    """Describe the change in accuracy due to a switch, paired by seed; "" if unknown."""
     if gain is None:
         return ""
     mean, low, high = gain.difference.mean, gain.difference.low, gain.difference.high
@@ -199,18 +200,19 @@ def share_of_way(row: Row) -> float | None:
 def standard_errors_off(row: Row, figure: float) -> float:
     """Return a published accuracy minus ours, in standard errors of the difference.
 
-    The error of the published one is that of its test plus, since it is one run, the standard
-    deviation s between seeds; that of our mean is s/√n: √(p (1 - p)/1,000 + s² (1 + 1/n)).
+    The published accuracy has the error of its test and, since it is one run, the standard
+    deviation s between seeds; our mean has s/√n. Together: √(p (1 - p)/1,000 + s² (1 + 1/n)).
     """
     ours = np.array(list(figures_of(row, "accuracy").values()))
     return (figure - float(ours.mean())) / math.sqrt(sum(_variances(row, figure)))
 
 
 def disagrees(row: Row, figure: float) -> bool:
-    """Return whether a published accuracy differs from ours by more than 95 % of equal ones would.
+    """Return whether a published accuracy differs significantly from ours, at the 5 % level.
 
-    The limit adds in squares z times the error of the published test and t s √(1 + 1/n), where t is
-    Student's with n - 1 degrees of freedom: two standard errors would be too few for few seeds.
+    The limit is √(a² + b²), where a is z times the error of the published test and b is
+    t s √(1 + 1/n), with Student's t of n - 1 degrees of freedom: for few seeds, two standard errors
+    would be too few.
     """
     of_test, of_seeds = np.sqrt(_variances(row, figure))
     ours = np.mean(list(figures_of(row, "accuracy").values()))
@@ -219,7 +221,7 @@ def disagrees(row: Row, figure: float) -> bool:
 
 
 def _variances(row: Row, figure: float) -> tuple[float, float]:
-    """Return the published accuracy's variance over its test, and that over seeds of both."""
+    """Return the variance of `standard_errors_off` due to the published test, and due to seeds."""
     ours = np.array(list(figures_of(row, "accuracy").values()))
     return standard_error(figure) ** 2, float(ours.var(ddof=1)) * (1 + 1 / ours.size)
 

@@ -1,4 +1,4 @@
-"""What users can set: options with bounds and help, as JSON, and numbers as text."""
+"""Options with bounds and help, their JSON, environment variables, and numbers as text."""
 
 # For scripts that the app writes.
 from attnlab.configuration.number_text import show_measured

@@ -1,4 +1,4 @@
-"""Modules by earlier names, for scripts that import them; deprecated."""
+"""Deprecated names of modules, for scripts that import them."""
 
 import sys
 from importlib import import_module

@@ -9,7 +9,7 @@ import jax
 
 from attnlab.configuration.options import OptionError
 
-# The memory of a container, by versions of Linux's control groups.
+# Files with the memory limit of a container, for both versions of Linux's control groups.
 _CONTAINER_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -19,10 +19,10 @@ _NO = ("off", "false", "no", "0")
 
 
 def read_folder(name: str, usual: Path, environment: Mapping[str, str] = os.environ) -> Path | None:
-    """Return the folder that a variable names, `usual` if it is on or not set, None if off.
+    """Return the folder that a variable names; `usual` for "on" or no value, None for "off".
 
     Raises:
-        OptionError: If it begins with `~` and a user that does not exist.
+        OptionError: If the value begins with `~` and a user that does not exist.
 
     >>> read_folder("ATTNLAB_CACHE", Path("here"), {"ATTNLAB_CACHE": "false"}) is None
     True
@@ -40,10 +40,10 @@ def read_folder(name: str, usual: Path, environment: Mapping[str, str] = os.envi
 
 
 def read_count(name: str, environment: Mapping[str, str] = os.environ) -> int | None:
-    """Return the integer from 1 in a variable, or None if it is not set.
+    """Return the positive integer in a variable, or None if it is not set.
 
     Raises:
-        OptionError: If it has another value.
+        OptionError: If the variable has another value.
     """
     text = environment.get(name, "")
     if not text:
@@ -54,7 +54,7 @@ def read_count(name: str, environment: Mapping[str, str] = os.environ) -> int | 
 
 
 def bytes_of_machine() -> float:
-    """Return `ATTNLAB_MEMORY`, or what the container or machine has; infinite if unknown.
+    """Return `ATTNLAB_MEMORY` or the memory of container or machine, in bytes; inf if unknown.
 
     Raises:
         OptionError: if the variable is not a whole number of megabytes from 1.

@@ -42,7 +42,7 @@ def read_matrix(name: str, text: str, *, most_rows: int, most_columns: int) -> t
     cell.
 
     Raises:
-        OptionError: For anything else; it names the row and column.
+        OptionError: For any other text; the message names the row and column.
     """
     check_typed(name, text)
     cells = read_cells(text)
@@ -158,7 +158,7 @@ def show_range(low: float, high: float, *, places: int = 3) -> str:
 
 
 def show_duration(seconds: float) -> str:
-    """Return seconds to one figure, in words.
+    """Return a duration in seconds, minutes or hours, rounded to one or two digits.
 
     >>> show_duration(83), show_duration(4.2), show_duration(0.2), show_duration(7300)
     ('1 min', '4 s', 'less than a second', '2 h')
@@ -176,7 +176,7 @@ def _one_figure(value: float) -> str:
 
 
 def read_value(name: str, spec: Option, text: str, default: Any) -> Any:
-    """Return what a flag's text means for an option of this default."""
+    """Convert the text of a flag to a value of the same type as `default`."""
     check_typed(name, text)
     if isinstance(default, tuple):
         return read_numbers(name, text, default)

@@ -20,7 +20,7 @@ _MOST_QUOTED = 60
 
 
 class AttnlabError(Exception):
-    """An error whose message is written by its constructor; pickling keeps it whole."""
+    """An error whose constructor composes its message; it can be pickled."""
 
     def __reduce__(self):
         # By default pickle would call the constructor again, with only the finished message.
@@ -58,10 +58,10 @@ def _shortened(text: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """What an option declares besides its default value.
+    """The declaration of an option, apart from its default value.
 
     `registry` marks an option that is itself one of several configurations, such as a positional
-    encoding. `unit` follows the label. `logarithmic` asks for a control in decades.
+    encoding. `unit` follows the label. `logarithmic` gives the control a logarithmic scale.
     """
 
     help: str
@@ -96,7 +96,7 @@ class Options:
 
 
 def _as_typed(value: Any, default: Any) -> Any:
-    """Return a value with floats, and no -0.0, like `default`, and a text in its normal form."""
+    """Convert numbers to float if `default` is one (-0.0 to 0.0), and texts to normal form."""
     if isinstance(default, tuple) and isinstance(value, tuple) and default:
         return tuple(_as_typed(part, default[0]) for part in value)
     if isinstance(default, float) and type(value) in (int, float):
@@ -209,7 +209,7 @@ def check_options(configuration: Any) -> None:
 def check_option(name: str, spec: Option, value: Any, default: Any) -> None:
     """Raise `OptionError` unless `value` is of the kind of `default` and within `spec`."""
     if spec.registry is not None:
-        # An unregistered class is for scripts: links, files and pages use names.
+        # Scripts may use an unregistered class; links, files and pages need a registered name.
         if not isinstance(value, _base_of(spec.registry)):
             raise OptionError(name, value, "not a choice", _one_of(spec.registry))
     elif spec.choices:

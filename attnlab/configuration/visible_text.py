@@ -1,7 +1,7 @@
-"""Visible text: which characters of untrusted text are invisible, and their replacement.
+"""Invisible characters in untrusted text, and their replacement.
 
-Used for symbols of processes and for names, tags and notes of runs. Otherwise texts that look equal
-could differ, and a terminal could execute control characters.
+Used for symbols of processes and for names, tags and notes of runs. With invisible characters,
+texts that look equal could differ, and a terminal could execute control characters.
 """
 
 import re
@@ -44,9 +44,9 @@ def visible(text: str, *, keep: str = "") -> str:
 
 
 def invisible_letters(text: str) -> dict[int, str]:
-    """Return the invisible characters of the normal form by place."""
+    """Return the invisible characters of the normal form by index."""
     text = normal(text)
-    # Of the same length, so that places do not move.
+    # Replacements have the same length, so that indices do not move.
     plain = _PART_OF_EMOJI.sub(lambda part: "x" * len(part[0]), text)
     return {
         place: letter
@@ -62,5 +62,5 @@ def _is_hidden(letter: str) -> bool:
 
 
 def _is_mark(letter: str) -> bool:
-    """Return whether it is shown on the character before it."""
+    """Return whether a character combines with the one before it."""
     return unicodedata.category(letter)[0] == "M"

@@ -28,7 +28,7 @@ _COMPILING = 2_000**2
 
 
 class Measured(NamedTuple):
-    """The measurement of one way at one length.
+    """The time and memory of one way to compute a result, at one length.
 
     `seconds` has one number per round, for one call or one token. `scratch` is the number of bytes
     that the compiled program needs besides arguments and results, as the compiler reports.
@@ -121,7 +121,7 @@ def measure_generation(
 
 
 def _by_recomputing(model: Transformer, tokens: Int[Array, " length"]) -> Float[Array, "new vocab"]:
-    """Return the logits of the new tokens at the end of `tokens`, which are not read."""
+    """Return the logits of the new tokens, which replace the last ones of `tokens`."""
 
     def step(tokens, position):
         logits, _ = model(tokens, position[None])
@@ -132,7 +132,7 @@ def _by_recomputing(model: Transformer, tokens: Int[Array, " length"]) -> Float[
 
 
 def _by_cache(model: Transformer, token: Int[Array, ""], cache: Cache) -> Float[Array, "new vocab"]:
-    """Return the same after `token`, if the cache holds everything before it."""
+    """Return the logits of the new tokens after `token`, from a cache of all tokens before it."""
 
     def step(carried, _):
         logits, cache = next_logits(model, *carried)

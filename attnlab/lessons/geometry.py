@@ -56,7 +56,7 @@ def _rows(position: AbstractPosition, length: int, width: int) -> Float[Array, "
 def met_scores(
     position: AbstractScorePosition, *, length: int, width: int
 ) -> Float[np.ndarray, "query key"]:
-    """Return the score of one vector with itself, as query and key at every two positions.
+    """Return the scores of one vector with itself: a query and a key at every pair of positions.
 
     The vector is (1, 0, 1, 0, …) divided by its length, so that without an encoding every score is
     1. The bias of the encoding is added.
@@ -91,7 +91,7 @@ def distances(rows: Rows) -> Float[np.ndarray, "length length"]:
 
 
 class Profile(NamedTuple):
-    """A property of two positions by their distance: mean, minimum and maximum."""
+    """A property of pairs of positions, by distance: mean, minimum and maximum."""
 
     apart: np.ndarray
     mean: np.ndarray
@@ -157,9 +157,9 @@ def wavelengths(position: AbstractPosition, width: int) -> Float[np.ndarray, " w
 class Closest(NamedTuple):
     """The two positions with the closest rows, and the typical distance of rows.
 
-    `ties` is the number of pairs that are as close, up to rounding; `one` and `other` are the first
-    of them. `lag` is the distance of their positions, if they are all pairs at that distance and
-    more than one; otherwise None.
+    `ties` is the number of pairs that are equally close, up to rounding; `one` and `other` are the
+    first such pair. `lag` is set if there are several, and they are exactly the pairs of positions
+    at the distance `lag`; otherwise it is None.
     """
 
     one: int

@@ -41,9 +41,9 @@ def gaussian_attention(
     *,
     mask: Bool[Array, "query key"],
 ) -> Attended:
-    """Attention with `gaussian_scores`: the kernel is the softmax, the fit its output.
+    """Attend with `gaussian_scores`: the pattern is the normalised kernel, the output the fit.
 
-    Queries and keys of `attend` are empty, so that its bias is the whole score.
+    `attend` gets queries and keys of width 0, so that the bias is the whole score.
     """
     return attend(
         queries[:, :0],
@@ -61,7 +61,7 @@ def attention_fit(
     values: Float[np.ndarray, " key"],
     bandwidth: float,
 ) -> Attended:
-    """`gaussian_attention` without a mask, in the precision of `queries`."""
+    """Return `gaussian_attention` without a mask, in the precision of `queries`."""
     with jax.enable_x64(queries.dtype == np.float64):
         output, pattern = _fit(queries, keys, values, queries.dtype.type(bandwidth))
         return Attended(np.asarray(output), np.asarray(pattern))
@@ -90,7 +90,7 @@ def agreement_with_formula(
     values: Float[np.ndarray, " key"],
     bandwidth: float,
 ) -> FormulaDifference:
-    """Compare both computations in both precisions."""
+    """Compare `attention_fit`, in float64 and in float32, with `kernel_formula`."""
     formula = kernel_formula(queries, keys, values, bandwidth).pattern
     defined = np.isfinite(formula).all(axis=1)
     differences = []
@@ -105,7 +105,7 @@ def agreement_with_formula(
 def on_circle(x: Float[np.ndarray, " points"], low: float, high: float) -> np.ndarray:
     """Return points of a line as points on half of the unit circle, from `low` to `high`.
 
-    These vectors have one norm, so Gaussian scores are dot products.
+    These vectors have norm 1, so Gaussian scores are dot products plus a constant.
     """
     angle = np.pi * (np.asarray(x, np.float64) - low) / (high - low)
     return np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -200,14 +200,14 @@ def _errors_by_bandwidth(x, y, bandwidths):
 
 
 class Metric(NamedTuple):
-    """W_Q and W_K: the kernel is exp(-‖x W_Q - xᵢ W_K‖²/2). A feature's row is its sharpness."""
+    """W_Q and W_K of the kernel exp(-‖x W_Q - xᵢ W_K‖²/2); larger rows make it narrower."""
 
     query: Float[Array, "features width"]
     key: Float[Array, "features width"]
 
 
 class MetricProgress(NamedTuple):
-    """After a chunk of steps: the metric, and the loss before each step so far and now."""
+    """The metric after a chunk of steps, and the losses before each step and after the last."""
 
     step: int
     metric: Metric
@@ -228,7 +228,7 @@ def learned_attention(
     *,
     leave_one_out: bool = False,
 ) -> Attended:
-    """Gaussian attention between projected queries and keys, with bandwidth 1."""
+    """Return Gaussian attention between projected queries and keys, with bandwidth 1."""
     mask = others(len(keys)) if leave_one_out else jnp.ones((len(queries), len(keys)), dtype=bool)
     return gaussian_attention(queries @ metric.query, keys @ metric.key, values, 1.0, mask=mask)
 
