@@ -1,4 +1,4 @@
-"""Entry point of `attnlab`, which is also `python -m attnlab`."""
+"""Entry point of the command `attnlab` and of `python -m attnlab`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The laws of every process and every model, to check your own: they raise if one fails.
+"""Checks of the laws that every process and every model must obey, for use on your own.
 
 >>> from attnlab import GRUOptions, Markov
 >>> check_process(Markov(), length=3, draws=2_000)
@@ -33,7 +33,7 @@ from attnlab.models import (
 )
 
 _MOST_SEQUENCES = 60_000
-# A correct sampler exceeds it in one of several thousand cells for about one key in a hundred.
+# For about one key in a hundred, a correct sampler exceeds this in one of several thousand cells.
 _SIGMAS = 4.5
 # Cells with fewer expected draws are far from normal, so they are pooled.
 _FEW = 25
@@ -54,8 +54,8 @@ def check_process(
 
     Predictions are distributions, do not see later tokens, are equal with and without compilation,
     and are -inf for impossible tokens. Sequences and continuations are sampled with these
-    frequencies. Which tokens are asked depends only on the tokens before them, and all sequences
-    have equally many. All vocab^length sequences are enumerated.
+    frequencies. Whether a token is in the loss mask `asked` depends only on the tokens before it,
+    and all masks select equally many tokens. All vocab^length sequences are enumerated.
 
     Args:
         process: A process whose options fit this length.
@@ -123,7 +123,7 @@ def _law_of(table: np.ndarray) -> np.ndarray:
 
 
 def _rows(table: np.ndarray, law: np.ndarray):
-    """Yield predicted and lawful p(next token) after every possible past of each length."""
+    """Yield the predicted and the true p(next token) after every possible past of each length."""
     length = law.ndim
     for t in range(length):
         after = law.sum(axis=tuple(range(t + 1, length)))
@@ -225,11 +225,12 @@ def check_model(
 ) -> None:
     """Check that the models of a family do what the family claims.
 
-    Logits at some queries equal those rows of all logits. Rows of patterns sum to 1 within their
+    Logits do not depend on which other queries are computed. Rows of patterns sum to 1 within their
     mask. A prediction has a gradient to the tokens that it `sees` and to no others. Batching or
     compiling changes nothing. Parameter formulas count the parameters. Activations of the `sites`
-    can be captured at every position and edited: replaced by themselves they change nothing;
-    replaced by those of another sequence they change the logits, and at the last site give its.
+    can be captured at every position and edited. Replaced by themselves they change nothing;
+    replaced by those of another sequence they change the logits, at the last site to the logits of
+    the other sequence.
 
     Args:
         options: A small member of the family.
@@ -349,7 +350,7 @@ def _check_sight(
     one_hot, length = jax.nn.one_hot(tokens, model.vocab), tokens.size
 
     def squares(one_hot, query):
-        # Of the squares, since the sum of a softmax's gradients may itself be zero.
+        # Squared, since the gradients of a softmax may sum to zero.
         return (model.read(one_hot, query[None])[0] ** 2).sum()
 
     gradient_at = jax.jit(jax.grad(squares))

@@ -19,10 +19,10 @@ _REMEDY = "Write one point per line: x and y separated by a space, comma or tab"
 
 
 class DataSet(NamedTuple):
-    """A truth on [0, 1]^features, the number of points, and their noise.
+    """A true function on [0, 1]^features, the number of sampled points, and their noise.
 
-    y = truth(x) + noise · N(0, 1). x is uniform, in one dimension raised to the power `crowding`,
-    which crowds points near 0. `truth` takes rows of features.
+    y = truth(x) + noise · N(0, 1). x is uniform, raised to the power `crowding`; above 1 this
+    crowds points near 0. `truth` takes rows of features.
     """
 
     summary: str

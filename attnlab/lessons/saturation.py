@@ -1,4 +1,4 @@
-"""Dot products grow with their width and saturate the softmax, which may also break."""
+"""Dot products, which grow with width and saturate the softmax, and scores that break it."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -13,15 +13,15 @@ from jaxtyping import Array, Bool, Float, Key
 from attnlab.attention import masked_softmax
 from attnlab.optimum import entropy
 
-# Shares of a uniform pattern's Jacobian norm that separate the names.
+# Shares of a uniform pattern's Jacobian norm that separate the verdicts.
 HEALTHY, SATURATED = 0.6, 0.25
 
 
 class DrawnScores(NamedTuple):
     """Dot products of random vectors with independent N(0, 1) components, for several widths.
 
-    `products` has one q · k for every draw, all independent. `scores` has whole rows: each query
-    meets several keys.
+    `products` has one independent q · k for every draw. `scores` has whole rows, in which a query
+    is compared with several keys.
     """
 
     widths: tuple[int, ...]
@@ -32,7 +32,7 @@ class DrawnScores(NamedTuple):
 def draw_scores(
     widths: Sequence[int], *, draws: int, queries: int, keys: int, key: Key[Array, ""]
 ) -> DrawnScores:
-    """Draw random dot products of every width. No draw is used for two widths."""
+    """Draw random dot products of every width, independently for each width."""
     widths = tuple(widths)
     products, scores = _draw(widths, draws, queries, keys, key)
     return DrawnScores(widths, np.asarray(products), np.asarray(scores))
@@ -67,7 +67,7 @@ def variance_and_error(values: Float[np.ndarray, " draws"]) -> tuple[float, floa
 
 
 class Histogram(NamedTuple):
-    """Share of the values per unit, in bins of equal width, and that of a normal distribution."""
+    """The density of values in bins of equal width, and that of a normal distribution."""
 
     centres: Float[np.ndarray, " bins"]
     density: Float[np.ndarray, " bins"]
@@ -86,7 +86,7 @@ def histogram(
 
 
 class Saturation(NamedTuple):
-    """For each row of a pattern, how concentrated it is, from uniform to a single key.
+    """The concentration of each row of a pattern, from uniform to a single key.
 
     `entropy` is in nats: log n for n equal weights, 0 for one key. `effective` is exp(entropy), the
     number of equally weighted keys with the same entropy. `largest` is the largest weight.
@@ -105,7 +105,7 @@ class Saturation(NamedTuple):
 def saturation(
     pattern: Float[np.ndarray, "*rows keys"], unmasked: Bool[np.ndarray, " keys"] | None = None
 ) -> Saturation:
-    """Return the saturation of every row; a uniform pattern covers the `unmasked` keys, or all."""
+    """Return the saturation of every row, compared with a uniform row over the unmasked keys."""
     pattern = np.asarray(pattern, dtype=np.float64)
     keys = pattern.shape[-1] if unmasked is None else int(unmasked.sum())
     jacobian = 1 - (pattern**2).sum(axis=-1)

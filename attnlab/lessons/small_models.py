@@ -52,7 +52,7 @@ class SmallModel(NamedTuple):
 
 
 def aligning(task: str, family: str) -> Experiment:
-    """Return the run of a model for a page: its targets are six of eight letters."""
+    """Return the experiment of a small model on sequences of six letters out of eight."""
     generator = TASKS[task](source_length=6, letters=8)
     return Experiment(
         generator=generator, model=ALL_MODELS[family](**_SIZES[family]), training=_training(0.005)
@@ -60,7 +60,7 @@ def aligning(task: str, family: str) -> Experiment:
 
 
 def stepping() -> Experiment:
-    """Return the run of a recurrent network with attention, small enough to follow by hand."""
+    """Return the experiment of a recurrent network with attention that is small enough by hand."""
     return Experiment(
         generator=Reverse(source_length=5, letters=6),
         model=ALL_MODELS["rnn-attention"](hidden_size=8, d_attn=4, score="dot"),
@@ -70,7 +70,7 @@ def stepping() -> Experiment:
 
 
 def all_small() -> tuple[Experiment, ...]:
-    """Return the runs of all small models."""
+    """Return the experiments of all small models."""
     pairs = ((task, family) for family in ALIGNED_FAMILIES for task in ALIGNED_TASKS)
     return (stepping(), *(aligning(*pair) for pair in pairs))
 
@@ -87,7 +87,7 @@ def small_model(experiment: Experiment) -> SmallModel:
 
 
 def read_model(record: dict[str, Any]) -> SmallModel:
-    """Return the model of a record: its arrays in order, each a list of numbers."""
+    """Read a model from a record, which has its arrays in order, each as a list of numbers."""
     experiment = from_json(json.dumps(record["experiment"]))
     form = starting_form(experiment).model
     blank, tree = jax.tree.flatten(form, is_leaf=_is_shape)
@@ -117,7 +117,7 @@ def _is_shape(leaf: Any) -> bool:
     return isinstance(leaf, jax.ShapeDtypeStruct)
 
 
-# Each runs once for every source that is typed: compiling takes longer than running.
+# These programs run once for every source that is typed, so compiling takes longer than running.
 _QUICKLY = MappingProxyType({"xla_backend_optimization_level": 0})
 
 
@@ -137,7 +137,9 @@ class Map(NamedTuple):
 
 
 class Writing(NamedTuple):
-    """The most probable token at each target position, given the true ones before it, and the maps.
+    """The most probable token at each target position, and the attention maps.
+
+    The model reads the true target tokens before each position.
 
     `maps` are those of the last layer by kind: `cross` is target × source. If the model has them,
     `source` is source × source and `self` target × target, whose first column is the begin token.
@@ -158,7 +160,7 @@ class Looked(NamedTuple):
 
 @functools.lru_cache(64)
 def look(experiment: Experiment, source: tuple[int, ...]) -> Looked:
-    """Return what the small model of an experiment does with a source.
+    """Run the small model of an experiment on a source.
 
     The first call compiles for about a second.
     """
@@ -175,7 +177,7 @@ def truth_of(task: AbstractTask, source: tuple[int, ...]) -> Truth:
 def write_known(
     model: AbstractSourceModel, source: tuple[int, ...], target: Int[np.ndarray, " target"]
 ) -> Writing:
-    """Return what the model writes at each position after the true target tokens before it."""
+    """Return what the model writes at each position, given the true target tokens before it."""
     tokens = np.concatenate([np.asarray(source, np.int32), target[:-1].astype(np.int32)])
     written, maps = jax.device_get(_write_program(model, tokens))
     return Writing(written, {kind: Map(*each) for kind, each in maps.items()})

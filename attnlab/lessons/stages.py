@@ -27,7 +27,7 @@ def average_by_loop(
 def average_by_matrix(
     rows: Float[Array, "length channels"],
 ) -> Float[Array, "length channels"]:
-    """Return the same by one product: a lower triangle of ones, each row divided by its sum."""
+    """Return the means by one product: a lower triangle of ones, each row divided by its sum."""
     length = rows.shape[0]
     triangle = jnp.tril(jnp.ones((length, length)))
     return (triangle / triangle.sum(axis=1, keepdims=True)) @ rows
@@ -36,7 +36,7 @@ def average_by_matrix(
 def average_by_softmax(
     rows: Float[Array, "length channels"],
 ) -> Float[Array, "length channels"]:
-    """Return the same as attention does: the masked softmax of scores that are all zero."""
+    """Return the means as attention does: by the masked softmax of scores that are all zero."""
     length = rows.shape[0]
     days = jnp.arange(length)
     return masked_softmax(jnp.zeros((length, length)), causal(days, days)) @ rows
@@ -142,7 +142,7 @@ def _random_head() -> WorkedExample:
     rng = np.random.default_rng(0)
     return WorkedExample(
         inputs=_drawn(rng, 5, 4, 1.0),
-        # Inputs of width 4 and standard deviation 1 give queries and keys of 1.
+        # With inputs of width 4 and standard deviation 1, queries have standard deviation 1, too.
         w_query=_drawn(rng, 4, 16, 0.5),
         w_key=_drawn(rng, 4, 16, 0.5),
         w_value=_drawn(rng, 4, 16, 0.5),

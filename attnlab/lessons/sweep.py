@@ -33,8 +33,8 @@ _MOST_SEEDS, _MOST_WIDTH, _MOST_STEPS = 16, 128, 5_000
 class Sweep:
     """Runs of one experiment that differ only in `d_attn`, scale, init gain and seed.
 
-    `gains` are factors on the initial weights and biases of queries and keys; scores grow with
-    their square. Each seed has one set of data, the same for every run.
+    `gains` are factors on the initial weights and biases of queries and keys; scores grow with the
+    square of the gain. All runs of a seed use the same data.
 
     Raises:
         OptionError: If the model is not a single attention head with the score `dot`, there is no
@@ -70,7 +70,7 @@ class Sweep:
 def check_sweep(sweep: Sweep, limits: Limits) -> None:
     """Raise `OptionError` for more total work than a machine's `limits` allow.
 
-    Every run computes with the largest of the widths, see `padded`.
+    Every run is computed at the largest width: see `padded`.
     """
     model = dataclasses.replace(sweep.experiment.model, d_attn=max(sweep.widths))
     runs = len(_SCALES) * len(sweep.widths) * len(sweep.gains) * sweep.seeds
@@ -80,9 +80,9 @@ def check_sweep(sweep: Sweep, limits: Limits) -> None:
 class Track(NamedTuple):
     """The runs of one width and scale, evaluated after each of `steps` on test sequences.
 
-    All are means over sequences, for the predicting row: `std`, the standard deviation of its
-    unmasked scores before the softmax; `entropy` of its pattern, in nats; `gap`, KL(true ‖ model)
-    in nats, the expected loss minus the floor.
+    The results are means over sequences, for the row that predicts: `std` is the standard deviation
+    of its unmasked scores before the softmax; `entropy` is that of its pattern, in nats; `gap` is
+    KL(true ‖ model) in nats, the expected loss minus the floor.
     """
 
     d_attn: int
@@ -128,7 +128,7 @@ def run_sweep(sweep: Sweep) -> Iterator[SweepProgress]:
 
 
 def check_steps(steps: int) -> Int[np.ndarray, " checks"]:
-    """Return 0 and about twenty steps up to the last, in roughly equal ratios."""
+    """Return 0 and about twenty log-spaced steps up to the last."""
     later = np.unique(np.rint(np.geomspace(min(4, steps), steps, _CHECKS)).astype(int))
     return np.concatenate([[0], later])
 
@@ -136,7 +136,7 @@ def check_steps(steps: int) -> Int[np.ndarray, " checks"]:
 def target_gap(experiment: Experiment, share: float) -> float:
     """Return the gap, in nats, at which `share` of what can be learned is learned.
 
-    It is (1 - share) · (log vocabulary - floor), of the span from a uniform guess to the floor.
+    It is (1 - share) · (log vocab - floor), since log vocab is the loss of a uniform guess.
     """
     floor = optimum(experiment.generator, experiment.length).final.nll
     return (1 - share) * (float(np.log(experiment.generator.vocabulary.size)) - floor)
@@ -175,7 +175,7 @@ def _of_seed(experiment: Experiment, seed: int) -> Experiment:
 
 
 def _starting_states(sweep: Sweep, d_attn: int) -> TrainState:
-    """Return equal weights with both scales, of every gain and seed: three leading axes."""
+    """Return states with leading axes (scales, gains, seeds); weights are equal for both scales."""
     options = dataclasses.replace(sweep.experiment.model, d_attn=d_attn, scale=SCALED)
     experiment = dataclasses.replace(sweep.experiment, model=options)
     models = [build_model(_of_seed(experiment, seed)) for seed in range(sweep.seeds)]
@@ -256,8 +256,7 @@ def _look(sweep: Sweep, states: TrainState, data: _Data) -> tuple[np.ndarray, ..
 def _look_all(models, visible, true, readout):
     def one(model, sequences, true):
         each = jax.vmap(partial(_row, model, readout))(sequences)
-        # The true distribution times -log p, not the observed token, which would add sampling
-        # noise.
+        # Cross-entropy with the true distribution; observed tokens would add sampling noise.
         cross = -(true * jax.nn.log_softmax(each[2])).sum(axis=-1)
         return each[0].mean(), each[1].mean(), cross.mean()
 
@@ -275,7 +274,7 @@ def _row(model: PaddedHead, readout: str, tokens: Int[Array, " length"]):
 
 
 def _pair(d_attn: int, step: int, look: tuple[np.ndarray, ...]) -> list[Track]:
-    """Return the tracks of both scales with this single evaluation."""
+    """Return the tracks of both scales with a single evaluation."""
     return [
         Track(d_attn, scale, np.array([step]), *(part[number] for part in look))
         for number, scale in enumerate(_SCALES)

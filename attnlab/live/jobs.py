@@ -16,12 +16,12 @@ Clock = Callable[[], float]
 
 
 class WorkQueue:
-    """Lets at most `places` jobs run at once; the others wait, first come, first served.
+    """A queue that lets at most `places` jobs run at once, first come, first served.
 
     Args:
         places: How many jobs run at once.
-        seconds: How long a job may keep its place.
-        patience: How many seconds a job keeps its place without a viewer.
+        seconds: Seconds after which a running job must pause.
+        patience: Seconds after which a job without a viewer must pause.
         is_full: While it returns true, all jobs pause.
         clock: Counts seconds and never goes back, like `time.monotonic`.
     """
@@ -40,7 +40,7 @@ class WorkQueue:
         self.places, self.seconds, self.patience, self.clock = places, seconds, patience, clock
         self.is_full = is_full
         self.changed = threading.Condition()
-        # In order of arrival: those that run, and behind them those that wait.
+        # Jobs in order of arrival: the running ones, then the waiting ones.
         self.line: collections.deque[Place] = collections.deque()
 
     def join(self) -> "Place":
@@ -80,11 +80,11 @@ class Place:
                 self._queue.changed.notify_all()
 
     def watch(self) -> None:
-        """Note that the job has a viewer now."""
+        """Record that the job has a viewer now."""
         self._seen = self._queue.clock()
 
     def message(self) -> str:
-        """Return what the viewer of a waiting job should know, or ""."""
+        """Return a waiting job's position in the queue as text, or "" if the job may run."""
         number, places = self.number, self._queue.places
         if number == 0:
             return ""
@@ -131,18 +131,18 @@ class JobState(NamedTuple):
 class Job:
     """Runs an iterator in a daemon thread once its turn in `queue` has come.
 
-    A pause takes effect after the first item at which it `may_pause`, or within an item where the
-    work checks in (`generators.interruption`), which ends the iterator. All methods are
-    thread-safe.
+    A pause takes effect after the next item at which `may_pause` returns True. Within an item, it
+    takes effect where the work calls `check_in` (`generators.interruption`); this ends the
+    iterator, so that a resumed job starts it again. All methods are thread-safe.
 
     Args:
         make: Makes the iterator; called in the thread.
-        of: What the job computes, for the caller to compare.
+        of: A value by which the caller recognises what the job computes.
         queue: The queue in which it waits.
         rest: Seconds to wait after each item, or a function that returns them.
         name: The name of the thread.
-        may_pause: Whether a pause is possible after this item.
-        at_rest: Called in the thread with the error, or "", before it ends.
+        may_pause: Returns whether a pause is possible after the latest item.
+        at_rest: Called with the error, or "", before the thread ends.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class Job:
         self._pausing = threading.Event()
         self._items: Iterator[Any] | None = None
         self._thread: threading.Thread | None = None
-        # In the queue, as long as there is a thread.
+        # None, unless there is a thread.
         self.place: Place | None = None
         self._latest: Any = None
         self._done, self._message, self._error = False, "", ""
@@ -178,7 +178,7 @@ class Job:
                 self._begin()
 
     def pause(self) -> None:
-        """Ask for a pause and keep what was computed. Idempotent."""
+        """Request a pause, which keeps what was computed. Idempotent."""
         with self._lock:
             self._pausing.set()
             # A job that still waits has nothing to finish.
@@ -250,7 +250,7 @@ class Job:
                     self._begin()
 
     def _exhaust(self, place: Place) -> tuple[bool, str]:
-        """Take items until a pause; return whether there are no more, and the queue's reason."""
+        """Take items until a pause; return whether none are left, and the queue's reason."""
         self._items = self._items or self._make()
         before = time.monotonic()
         for item in self._items:

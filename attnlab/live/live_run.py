@@ -25,14 +25,14 @@ class LiveRun:
     """One experiment, trained in a thread that exists only while there is something to do.
 
     All methods are thread-safe and idempotent; only `wait` blocks. States: idle → compiling →
-    running ⇄ paused → done or failed. A run that waits in the queue is compiling, and its message
-    gives its place.
+    running ⇄ paused → done or failed. A run that waits in the queue has the state "compiling" and a
+    message with its position.
 
     Args:
         experiment: The experiment to train.
         queue: The queue in which it waits for its turn.
         keep: Called in the training thread when the run pauses, ends or fails, and every ten
-            seconds: with the result, and with what it returned for this run before.
+            seconds. Takes the result, and the last return value of `keep` for this run.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class LiveRun:
 
     @property
     def autosave(self) -> Autosave:
-        """Where the run is saved."""
+        """The autosave of the run."""
         return self._progress.autosave
 
     def start(self) -> None:
@@ -100,8 +100,8 @@ class LiveRun:
     def stop_at(self, test_nll: float | None) -> None:
         """Pause once a test loss is at most `test_nll`, in nats; None sets no target.
 
-        A target that some test of the run has reached is not set again, so that the run can be
-        continued even if its loss rises above it meanwhile.
+        A target that some test of the run has already reached is ignored, so that the run can be
+        continued even if its loss has risen above the target since.
         """
         with self._lock:
             progress = self._progress
@@ -119,7 +119,7 @@ class LiveRun:
     def reset(self, experiment: Experiment | None = None) -> None:
         """Go back to step 0: with the same data and weights, or with another experiment."""
         with self._lock:
-            # The old thread ends after its chunk, and changes nothing here any more.
+            # The old thread ends after its chunk, without changing this run.
             self._job.pause()
             before = self._progress
             setup = before.setup if experiment in (None, before.experiment) else None
@@ -146,13 +146,13 @@ class LiveRun:
             self._make_job()
 
     def resume(self, run: Run, *, autosave: Autosave | None = None, seconds: float = 0.0) -> None:
-        """Replace this run by a stored one, which comes up paused or done.
+        """Replace this run by a stored one, which is then paused or done.
 
         Args:
             run: The stored run.
-            autosave: Where it was saved before; None saves it as a new one. It is saved once it
-                has more steps.
-            seconds: Its training seconds so far.
+            autosave: The autosave that saved it before; None saves it as a new run. It is saved
+                again only once it has more steps.
+            seconds: The training time of the stored run so far.
         """
         autosave = autosave or Autosave(self._keep)
         autosave.leave_out(int(run.state.step), len(run.history.changes))
@@ -188,7 +188,7 @@ class LiveRun:
             )
 
     def stored(self) -> Run | None:
-        """Return the run as it can be saved, or None before anything was progress."""
+        """Return the run as it can be saved, or None before anything was computed."""
         with self._lock:
             return self._progress.stored()
 
@@ -219,7 +219,7 @@ class LiveRun:
 
     @contextmanager
     def _of(self, job: Job) -> Iterator[None]:
-        """Hold the lock; end a job that was replaced."""
+        """Hold the lock; raise `Stopped` in a job that was replaced."""
         with self._lock:
             if job is not self._job:
                 raise Stopped
@@ -230,7 +230,7 @@ class LiveRun:
             self._progress.message = message
 
     def _train(self, progress: RunProgress, job: Job) -> Iterator[None]:
-        """Train what is left of the run; yield where it may pause."""
+        """Train to the end of the run; yield wherever it may pause."""
         experiment, setup, state = progress.experiment, progress.setup, progress.state
         compiling = None
         if progress.latest is None:
@@ -255,7 +255,7 @@ class LiveRun:
                 progress.fail(error, look)
 
     def _next_chunk(self, job: Job, compiling: Future | None) -> int:
-        """Return how many steps come next: 0 for an evaluation, which comes before a pause."""
+        """Return the size of the next chunk of steps; 0 asks for an evaluation before a pause."""
         if compiling is not None:
             compiling.result()
         with self._of(job):

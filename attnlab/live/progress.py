@@ -1,4 +1,4 @@
-"""What a live run has computed so far, its timing and its autosave."""
+"""The progress of a live run: its results so far, its timing and its autosave."""
 
 import collections
 import dataclasses
@@ -24,13 +24,13 @@ _LOG = logging.getLogger(__name__)
 _AUTOSAVE_SECONDS = 10.0
 # A chunk this long keeps Pause prompt and costs little in calls.
 _CHUNK_SECONDS = 0.075
-# Between evaluations that the schedule does not ask for; and the share of time they may take.
+# Seconds between evaluations outside the evaluation plan, and the share of time they may take.
 _LOOK_SECONDS = 0.25
 _LOOK_SHARE = 0.25
 _SPEED_SECONDS = 1.0
-# Between two evaluations of a run that is slowed down.
+# The length of a chunk in a run with a speed limit.
 _SLOW_SECONDS = 0.1
-# No chunk is faster; a coarse clock may stand still meanwhile.
+# The least time counted for a chunk, since a coarse clock may measure 0.
 _LEAST_SECONDS = 1e-6
 
 
@@ -38,7 +38,7 @@ class Pace:
     """Timing of one stretch of training between two pauses.
 
     Args:
-        step: Where it begins.
+        step: The step at which the stretch begins.
         clock: Counts seconds; not the time of day, which can jump.
         spent: Seconds of training before this stretch.
     """
@@ -47,7 +47,7 @@ class Pace:
         self, step: int, clock: Callable[[], float] = time.perf_counter, *, spent: float = 0.0
     ):
         self.chunk = 1
-        # Steps a second at most, or None without a limit. May be set at any time.
+        # The most steps per second, or None without a limit. May be set at any time.
         self.limit: float | None = None
         self._clock = clock
         self._began = clock()
@@ -62,12 +62,12 @@ class Pace:
         return self._clock() - self._start
 
     def begin(self) -> None:
-        """Note that a chunk of steps begins."""
+        """Record that a chunk of steps begins."""
         self._began = self._clock()
         self._turn = self._began
 
     def stepped(self, steps: int) -> None:
-        """Note that a chunk is done, and set the length of the next one."""
+        """Record that a chunk is done, and set the length of the next one."""
         if steps:
             each = max(_LEAST_SECONDS, self._clock() - self._began) / steps
             self.chunk = max(1, min(CHUNK_CAPACITY, int(_CHUNK_SECONDS / each)))
@@ -88,7 +88,7 @@ class Pace:
         return self._began - self._last_look >= self._look_every
 
     def looked(self) -> None:
-        """Note that an evaluation is done."""
+        """Record that an evaluation is done."""
         self._last_look = self._clock()
         cost = self._last_look - self._began
         self._look_every = max(_LOOK_SECONDS, cost / _LOOK_SHARE)
@@ -103,12 +103,12 @@ class Pace:
         return (step - earlier) / max(_LEAST_SECONDS, now - then)
 
 
-# Saves a result; takes what it returned for the same run the last time, None at first.
+# Saves a result; the second argument is its last return value for the same run, None at first.
 Save = Callable[[Result, Any], Any]
 
 
 class Autosave:
-    """Saves a run every ten seconds and when it rests, unless it is unchanged.
+    """Saving of a run every ten seconds and when it pauses or ends, unless it is unchanged.
 
     An exception of `save` is logged, and the run continues.
 
@@ -151,7 +151,7 @@ class Autosave:
                     if mark != self._before:
                         self.kept = self._save(result, self.kept)
                         self._before = mark
-            # Whatever it is, the run matters more.
+            # A failed save must not end the run.
             except Exception:
                 _LOG.exception("A run was not saved.")
             self._due = self._clock() + _AUTOSAVE_SECONDS
@@ -159,12 +159,12 @@ class Autosave:
 
 @dataclasses.dataclass(eq=False)
 class RunProgress:
-    """What a live run has computed of one experiment. Not thread-safe.
+    """The results of a live run of one experiment so far. Not thread-safe.
 
     Attributes:
         state: None until the initial weights are evaluated.
         latest: The latest evaluation, None before the first.
-        tested: The run at that evaluation.
+        tested: The run at the latest evaluation.
         message: What is being prepared, or why the run was paused.
         failure: Why training failed, or "".
         target: The test loss at which to pause.
@@ -194,7 +194,7 @@ class RunProgress:
         return self.latest is not None and self.step == self.experiment.training.steps
 
     def amend(self, experiment: Experiment) -> None:
-        """Change settings of the training; raises as `LiveRun.amend`, with nothing changed."""
+        """Change settings of the training. If it raises, as `LiveRun.amend`, nothing is changed."""
         before, after = self.experiment.training, experiment.training
         if dataclasses.replace(experiment, training=before) != self.experiment:
             raise ValueError(REFUSAL)
@@ -235,7 +235,7 @@ class RunProgress:
         return None not in (self.latest, test_nll) and self.latest.evaluation.nll <= test_nll
 
     def fail(self, error: NotFiniteError, look: Look) -> None:
-        """Keep the last good state, unless its weights are so large that its test overflows."""
+        """Return to the last good state, and keep its evaluation unless it overflowed."""
         self.state, self.step, self.failure = error.state, int(error.state.step), str(error)
         self.history = self.history.until(self.step)
         if math.isfinite(look.evaluation.nll):

@@ -16,7 +16,7 @@ _MOST_LETTERS = 40
 
 
 class Identity(NamedTuple):
-    """Equal for two experiments that are the same run, whenever and wherever they are created."""
+    """A key that is equal for two experiments if they describe the same run."""
 
     settings: str
     seed: int
@@ -35,7 +35,7 @@ def identity_of(experiment: Experiment) -> Identity:
 
 
 class Difference(NamedTuple):
-    """A setting of which two experiments have different values: its name, and both as text."""
+    """A setting that differs between two experiments: its label, and both values as text."""
 
     label: str
     before: str

@@ -1,9 +1,9 @@
 """Defaults of links by version: the value of a key that a link does not have.
 
-Separate from the defaults of the options, which may change without changing the meaning of any
-link: a link has what differs from this table. A newer option needs no line, since a key without a
-line is always written. It may get one, with its first default, which makes links shorter; existing
-lines never change. Other defaults need a new version.
+A link contains only what differs from this table. Since the table is separate from the defaults of
+the options, these may change without changing the meaning of any link. A new option needs no line
+here: a key without a line is always written. A line with the option's first default makes links
+shorter. Existing lines never change; different defaults need a new version.
 """
 
 from collections.abc import Mapping

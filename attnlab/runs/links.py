@@ -90,8 +90,8 @@ def all_but(shown: tuple[str, ...]) -> tuple[str, ...]:
 class Lesson:
     """What a teacher adds to a link: a title, some text, and the keys of controls to hide.
 
-    `all_but` makes `hidden` if a lesson shows a few controls and hides all others, including those
-    of other generators and models.
+    For a lesson that shows only a few controls, `all_but` returns `hidden`, which includes the
+    controls of other generators and models.
     """
 
     title: str = ""
@@ -180,7 +180,7 @@ def _no_settings(query: Mapping[str, str]) -> tuple[str, ...]:
 
 
 class _Reading:
-    """A query string while it is read."""
+    """The state of reading a query string: keys read so far, and notices."""
 
     def __init__(self, query: Mapping[str, str]):
         self._query = query
@@ -189,7 +189,7 @@ class _Reading:
         self.notices: list[str] = []
 
     def make(self, kind: type, values: dict[str, Any]) -> Any:
-        """Make a part; each option that it rejects together with others gets its default."""
+        """Make a part; an option that it rejects in combination with others gets its default."""
         for _ in range(len(values) + 1):
             try:
                 return kind(**values)
@@ -214,7 +214,7 @@ class _Reading:
         )
 
     def _controls(self, key: str, controls: tuple[str, ...]) -> tuple[str, ...]:
-        """Return those of the controls that the query names under the key."""
+        """Return the controls that the query names under `key`."""
         named = tuple(name for name in self._query.get(key, "").split(",") if name)
         for name in named:
             if name not in controls:

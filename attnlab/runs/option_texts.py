@@ -42,7 +42,7 @@ def read_experiment(base: Experiment, given: Mapping[str, Any]) -> Experiment:
     """Return `base` with the given options changed.
 
     Raises:
-        OptionError: If none of the chosen parts has an option.
+        OptionError: If an option belongs to none of the chosen parts.
     """
     experiment, used = read_what_applies(base, given)
     _refuse_unused(given, used)
@@ -52,7 +52,7 @@ def read_experiment(base: Experiment, given: Mapping[str, Any]) -> Experiment:
 def read_what_applies(
     base: Experiment, given: Mapping[str, Any]
 ) -> tuple[Experiment, frozenset[str]]:
-    """Return `base` with those of the given options that it has, and their names.
+    """Return `base` changed by the given options that it has, and the names of these options.
 
     Raises:
         OptionError: If a task does not have that length.
@@ -83,7 +83,7 @@ def usual_experiment(
 
 
 class _Reading:
-    """Options by name with their texts, replacing those of a base."""
+    """Texts of options by name, which replace the options of a base experiment."""
 
     def __init__(self, given: Mapping[str, Any], base: Experiment | None = None):
         self._given = given

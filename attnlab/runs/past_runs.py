@@ -20,7 +20,7 @@ _SECOND = "heron otter finch badger lynx plover marten wren ibex stoat tern vole
 
 @dataclasses.dataclass(frozen=True)
 class PastRun:
-    """A run at the moment when another replaced it.
+    """An earlier run of a session, as it was when another run replaced it.
 
     `number` counts the runs of a session from 1. A `hidden` run is not on the chart; a `pinned` one
     stays when newer runs come, and the first pinned one is the baseline of all others.
@@ -44,7 +44,7 @@ def run_name(number: int) -> str:
 def with_run(
     past: Sequence[PastRun], snapshot: Snapshot, stored: Run, *, number: int
 ) -> tuple[PastRun, ...]:
-    """Return the past runs and one more; of the unpinned ones, the last five stay."""
+    """Add a run to the past runs; keep all pinned runs and the last five others."""
     before = past[-1].stored.experiment if past else None
     new = PastRun(
         number=number,
@@ -59,19 +59,19 @@ def with_run(
 
 
 def changed_run(past: Sequence[PastRun], number: int, **changes: object) -> tuple[PastRun, ...]:
-    """Return the past runs, one of them with another name, hidden or pinned."""
+    """Return the past runs with `changes` to the fields of one run, such as its name."""
     return tuple(
         dataclasses.replace(run, **changes) if run.number == number else run for run in past
     )
 
 
 def without_run(past: Sequence[PastRun], number: int) -> tuple[PastRun, ...]:
-    """Return the past runs without one."""
+    """Return the past runs without run `number`."""
     return tuple(run for run in past if run.number != number)
 
 
 def may_be_pinned(past: Sequence[PastRun]) -> bool:
-    """Return whether one more can be pinned."""
+    """Return whether one more run can be pinned."""
     return sum(run.pinned for run in past) < MOST_PINNED
 
 

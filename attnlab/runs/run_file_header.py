@@ -22,7 +22,7 @@ _PARTS = {"experiment", "versions", *(name for name, _ in _MOST_ENTRIES)}
 
 
 class RunFileError(AttnlabError, ValueError):
-    """Bytes that are not a run that can be opened here. States the problem and the remedy."""
+    """Bytes that cannot be opened as a run; the message states the problem and the remedy."""
 
     def __init__(self, problem: str, remedy: str = REMEDY):
         self.problem = problem
@@ -44,10 +44,10 @@ class Header(NamedTuple):
 
 
 def read_header(record: Any, steps: Any) -> Header:
-    """Return the header in a JSON value; lists are counted before their entries are read.
+    """Read the header from a JSON value; lists are counted before their entries are read.
 
     Raises:
-        ValueError, TypeError, KeyError: If it is not the header of a run of this many steps.
+        ValueError, TypeError, KeyError: If the value is not the header of a run of `steps` steps.
     """
     if not isinstance(record, dict) or record.keys() != _PARTS:
         raise RunFileError("The header of this run file does not have the parts of one.")

@@ -26,9 +26,9 @@ print("test loss (nats)", show_measured(test.nll, test.nll_stderr))
 def to_script(experiment: Experiment, changes: Sequence[Change] = ()) -> str:
     """Return a script that trains the experiment to its last step and prints its test results.
 
-    It names what differs from the defaults. `experiment` in it equals the given one or, with
-    `changes`, the one before them; the script repeats the changes. It prints the step, then
-    accuracy and loss with their standard errors, with the digits that the app shows.
+    The script contains only options that differ from the defaults. Its `experiment` equals the
+    given one or, with `changes`, the one before the changes, which the script repeats. It prints
+    the step, accuracy and loss with their standard errors, with the digits that the app shows.
 
     >>> "experiment = Experiment(seed=7)" in to_script(Experiment(seed=7)).splitlines()
     True

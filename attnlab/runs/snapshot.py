@@ -28,9 +28,9 @@ class Snapshot:
 
     `latest`, `probes` and `parameters` are None, None and 0 until the initial weights are tested.
     `steps_per_second` includes all costs of a step, such as tests, and is 0 until it is known;
-    `seconds` is the time spent so since the run was started or loaded. `message` says what is being
-    prepared, or why the run failed. `in_queue` is its place among the waiting runs, from 1, or 0 if
-    it is not waiting.
+    `seconds` is the total training time, including these costs. `message` says what is being
+    prepared, or why the run failed. `in_queue` is the run's position among the waiting runs, from
+    1, or 0 if it is not waiting.
     """
 
     experiment: Experiment
@@ -47,12 +47,12 @@ class Snapshot:
 
     @property
     def active(self) -> bool:
-        """Whether it changes without user action."""
+        """Whether the run changes without user action."""
         return self.state in ("compiling", "running")
 
     @property
     def preparing(self) -> bool:
-        """Whether its first results are being computed."""
+        """Whether the first results are being computed."""
         return self.active and self.latest is None
 
     @property

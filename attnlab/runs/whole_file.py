@@ -19,7 +19,7 @@ def read_bytes(
     Without `follow` a symbolic link is not a regular file.
 
     Raises:
-        OSError: If it is not a regular file or has more than `most` bytes; it is then not read.
+        OSError: If this is not a regular file or has more than `most` bytes; then nothing is read.
     """
     # A FIFO is opened without waiting for a writer. Not all systems have these flags.
     flags = getattr(os, "O_NONBLOCK", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
@@ -39,8 +39,8 @@ def read_bytes(
 def target_of(path: Path) -> Path:
     """Return the file that writing to `path` replaces, following all symbolic links.
 
-    Raises `OSError` if something there is not a regular file, such as a device, or a folder is
-    missing.
+    Raises `OSError` if `path` names something other than a regular file, such as a device, or if a
+    folder is missing.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -54,7 +54,7 @@ def target_of(path: Path) -> Path:
 
 
 def save_bytes(data: bytes, path: Path) -> None:
-    """Write the file; it is either complete or, if anything fails, as it was before.
+    """Write a file atomically: if anything fails, the file is as it was before.
 
     A symbolic link stays, and its target is written. A full disk, a folder without write access, a
     target that `target_of` rejects and similar problems raise an `OSError` that names the file. If
