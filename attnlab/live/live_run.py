@@ -255,7 +255,7 @@ class LiveRun:
                 progress.fail(error, look)
 
     def _next_chunk(self, job: Job, compiling: Future | None) -> int:
-        """Return the size of the next chunk of steps; 0 asks for an evaluation before a pause."""
+        """Return the number of steps in the next chunk; 0 requests an evaluation."""
         if compiling is not None:
             compiling.result()
         with self._of(job):
