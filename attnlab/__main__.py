@@ -6,7 +6,7 @@ from attnlab.command_line.cli import main, status_of
 
 
 def run() -> int:
-    """Run the command of this process's arguments and return its exit status."""
+    """Run the command in the arguments of this process and return its exit status."""
     return status_of(lambda doing: main(doing=doing))
 
 

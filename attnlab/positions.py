@@ -25,12 +25,12 @@ class AbstractPosition(Options, abc.ABC):
     summary: ClassVar[str]
 
     def tells_order(self, *, d_attn: int) -> bool:
-        """Return whether a head of that width gets the tokens' order from this encoding."""
+        """Return whether a head of width `d_attn` gets the tokens' order from this encoding."""
         return True
 
 
 class AbstractInputPosition(AbstractPosition):
-    """An encoding that gives the model features of each position, besides the token's own."""
+    """An encoding that gives the model features of each position, besides token features."""
 
     trainable: ClassVar[bool]
 
@@ -94,7 +94,7 @@ def waves(
 
 @dataclasses.dataclass(frozen=True)
 class Learned(AbstractInputPosition):
-    """A free vector for every position, trained with the model; its entries start at N(0, 1)."""
+    """A free vector for every position, trained with the model and initialised from N(0, 1)."""
 
     name: ClassVar[str] = "learned"
     summary: ClassVar[str] = "A trained vector for every position."
@@ -158,7 +158,7 @@ class Sinusoidal(AbstractInputPosition):
         return jnp.where(jnp.arange(width) % 2 == 0, jnp.sin(angle), jnp.cos(angle))
 
     def exponents(self, width: int) -> Float[np.ndarray, " width"]:
-        """Return e for each component, whose wavelength is 2π base^e."""
+        """Return the exponent e of each component, whose wavelength is 2π base^e."""
         return 2 * (np.arange(width) // 2) / width
 
 
@@ -185,7 +185,7 @@ class BlogDescribed(AbstractInputPosition):
         return jnp.where(from_one(width) % 2 == 1, jnp.sin(angle), jnp.cos(angle))
 
     def exponents(self, width: int) -> Float[np.ndarray, " width"]:
-        """Return e for each component, whose wavelength is 2π base^e."""
+        """Return the exponent e of each component, whose wavelength is 2π base^e."""
         return 2 * (np.arange(2, width + 2) // 2) / width
 
 
@@ -212,7 +212,7 @@ class BlogPublished(AbstractInputPosition):
         return jnp.where(from_one(width) % 2 == 0, jnp.sin(angle), jnp.cos(angle))
 
     def exponents(self, width: int) -> Float[np.ndarray, " width"]:
-        """Return e for each component, whose wavelength is 2π base^e."""
+        """Return the exponent e of each component, whose wavelength is 2π base^e."""
         return 2 * (np.arange(1, width + 1) // 2) / width
 
 
@@ -251,7 +251,7 @@ class Rotary(AbstractScorePosition):
         )
 
     def exponents(self, width: int) -> Float[np.ndarray, " width"]:
-        """Return e for each component, which turns once in 2π base^e positions."""
+        """Return the exponent e of each component, which turns once in 2π base^e positions."""
         return 2 * (np.arange(width) // 2) / max(width, 1)
 
     def bias(self, queries: Int[Array, " query"], keys: Int[Array, " key"]):

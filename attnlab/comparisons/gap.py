@@ -74,7 +74,7 @@ def gap_of(row: Row, rows: Iterable[Row] = (), level: float = LEVEL) -> Gap:
     their test losses, each at 1 - (1 - level)/k for k of them (Bonferroni), since the best of many
     is also the luckiest.
 
-    `data`: mean loss with the fixed training set − mean loss with fresh sequences, otherwise equal,
+    `data`: mean loss with the fixed training set − mean loss with fresh sequences, all else equal,
     paired over two or more seeds that both have finished; the gap is then over these seeds. It is
     negative if fresh sequences did worse. It is unknown without such `rows`, and 0 for runs with
     fresh sequences. The fresh counterpart of a full batch is a batch of that size.

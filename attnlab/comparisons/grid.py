@@ -116,7 +116,7 @@ def settings_of(grid: Grid) -> tuple[Setting, ...]:
     Combinations that are the same experiment are one setting, with the texts of the first.
 
     Raises:
-        OptionError: If no combination has an option.
+        OptionError: If an option applies to no combination.
     """
     names = [name for name, _ in grid.options]
     found: dict[Hashable, Setting] = {}

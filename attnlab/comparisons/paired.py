@@ -285,10 +285,11 @@ def variance_shares(
 
     `values` has an axis for each of the `names` and one for the seeds. The effect of a set of
     options is the table of means over everything else, minus every effect of fewer options; its sum
-    of squares is over all runs. The rest, within cells, is the seed's. All are orthogonal (Fisher
-    1935, "The design of experiments"; Montgomery, "Design and analysis of experiments", chapter 5).
-    Seeds count as repetitions: common effects of a seed over settings, such as an easy test set,
-    are also the seed's. Shares are exact for these runs; other runs would differ.
+    of squares is over all runs. The rest, within cells, is due to the seed. All effects are
+    orthogonal (Fisher 1935, "The design of experiments"; Montgomery, "Design and analysis of
+    experiments", chapter 5). Seeds count as repetitions: effects of a seed on all settings, such as
+    an easy test set, are due to the seed, too. Shares are exact for these runs; other runs would
+    differ.
 
     Raises `OptionError` for a single seed, whose share cannot be separated from that of all options
     together, and for values that are all equal.

@@ -19,10 +19,10 @@ def to_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
     `test_accuracy`, `test_nll`, `learned` and, if any row is of a task, `exact_match` have the
     `mean` over seeds and its interval from `low` to `high`, null if unknown. `by_seed` has the same
     results of every seed, `doubts` the reasons why an interval may be unreliable (keys of
-    `intervals.DOUBTS`). `reached`: how many `runs` reached that `share` of what can be learned, or
-    of the targets of a task, and the Wilson interval of their share. `floor` and the loss of the
-    references are in nats, `seconds` is the training time of a run. `metrics`, if any row has some,
-    are the caller's at the last step: `mean`, `low`, `high`, `by_seed`.
+    `intervals.DOUBTS`). `reached`: how many `runs` reached the level `share` (of what can be
+    learned, or of correct targets in a task), and the Wilson interval of their share. `floor` and
+    the loss of the references are in nats, `seconds` is the training time of a run. `metrics`, if
+    any row has some, are the caller's at the last step: `mean`, `low`, `high`, `by_seed`.
     """
     names, has_targets = differing_options(rows), any(row.exact_match is not None for row in rows)
     metrics = tuple(dict.fromkeys(name for row in rows for name in row.metrics))

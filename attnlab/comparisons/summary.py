@@ -62,7 +62,7 @@ _WITHIN = 2.0
 
 @dataclasses.dataclass(frozen=True)
 class Unfinished:
-    """A run without a result, and why; without a seed if its setting is rejected."""
+    """A run without a result, and the reason; `seed` is None if the setting is rejected."""
 
     seed: int | None
     state: str
@@ -71,10 +71,10 @@ class Unfinished:
 
 @dataclasses.dataclass(frozen=True)
 class StepsToTarget:
-    """When runs had learned the share `target` of what can be learned.
+    """The steps that runs took to learn the share `target` of what can be learned.
 
-    `reached` of `n` runs did, as far as their tests show. `median` is the median step of the first
-    test at or above the target, or None if fewer than half of the runs reached it.
+    `reached` of `n` runs learned it, as far as their tests show. `median` is the median step of the
+    first test at or above the target, or None if fewer than half of the runs reached it.
     """
 
     target: float

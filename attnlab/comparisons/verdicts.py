@@ -189,7 +189,7 @@ def gain_in_words(gain: Comparison | None) -> str:
 def share_of_way(row: Row) -> float | None:
     """Return (mean - m) / (ceiling - m), where m is the accuracy of the most common token.
 
-    None without a finished run, or if those two are equal.
+    None without a finished run, or if the ceiling equals m.
     """
     ceiling, least = row.references.best.accuracy, row.references.majority.accuracy
     if row.accuracy is None or ceiling <= least:
@@ -221,7 +221,7 @@ def disagrees(row: Row, figure: float) -> bool:
 
 
 def _variances(row: Row, figure: float) -> tuple[float, float]:
-    """Return the variance of `standard_errors_off` due to the published test, and due to seeds."""
+    """Return the variances of the difference in accuracy due to the published test and to seeds."""
     ours = np.array(list(figures_of(row, "accuracy").values()))
     return standard_error(figure) ** 2, float(ours.var(ddof=1)) * (1 + 1 / ours.size)
 

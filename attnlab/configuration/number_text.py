@@ -82,7 +82,7 @@ def _read_cell(name: str, cell: str) -> float:
 
 
 def read_cells(text: str) -> list[list[str]]:
-    """Return the texts separated by spaces or commas, for every row that has any."""
+    """Split a text into rows of cells at spaces and commas; empty rows are left out."""
     lines = text.replace(";", "\n").splitlines()
     return [parts for line in lines if (parts := line.replace(",", " ").split())]
 

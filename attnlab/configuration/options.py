@@ -28,7 +28,7 @@ class AttnlabError(Exception):
 
 
 class OptionError(AttnlabError, ValueError):
-    """A value that an option may not have. Names the option, the value and the remedy."""
+    """Raised for a value that an option may not have; names option, value and remedy."""
 
     def __init__(self, name: str, value: Any, problem: str, remedy: str):
         self.name, self.value = name, value
@@ -176,8 +176,8 @@ def build(
     Args:
         kind: The class to make.
         value_of: Returns the value of an option, given its class and its name; for an option that
-            is itself a configuration, the class of that.
-        make: Makes one part of its class and values.
+            is itself a configuration, its class.
+        make: Makes one part, given its class and its values.
     """
     values = {}
     for name, spec in options_of(kind).items():

@@ -83,8 +83,8 @@ class AbstractGenerator(Options, abc.ABC):
         token is tested, and the option `loss` decides which tokens are trained.
 
         Whether a token counts may depend only on the tokens before it. The first token never
-        counts, and all sequences of one length have equally many that do. For use inside compiled
-        programs.
+        counts, and the masks of all sequences of one length select equally many tokens. For use
+        inside compiled programs.
         """
         given = self.given()
         return jnp.arange(tokens.size) >= given if given else None
@@ -105,9 +105,10 @@ class AbstractGenerator(Options, abc.ABC):
         return None
 
     def next_laws(self) -> Float[np.ndarray, "positions vocab"] | None:
-        """Return the next-token probabilities at each position, if all pasts have equal ones.
+        """Return the next-token probabilities at each position, if they are equal for all pasts.
 
-        Each past may assign them to different tokens. None if they differ or are not known.
+        They may belong to different tokens after different pasts. None if they differ or are not
+        known.
         """
         return None
 

@@ -68,7 +68,7 @@ class AbstractTask(AbstractGenerator):
 
     @abc.abstractmethod
     def targets(self) -> int:
-        """Return the number of different targets without noise; its log₂ is a target's bits."""
+        """Return the number of different targets without noise; its log₂ bits identify one."""
 
     @abc.abstractmethod
     def source_log_probs(self, belief: TaskBelief) -> Float[Array, " vocab"]:
@@ -173,7 +173,7 @@ def true_dependence(
 
 
 def is_source(task: AbstractTask, source: Int[Array, " source"]) -> Bool[Array, ""]:
-    """Return whether a source is possible."""
+    """Return whether the task can draw this source."""
 
     def step(belief, token):
         return task.update(belief, token), task.log_probs(belief)[token]

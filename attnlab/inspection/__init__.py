@@ -1,4 +1,4 @@
-"""Inspecting a trained model: what it predicts, what that depends on, and how good it is."""
+"""Inspecting a trained model: its predictions, what they depend on, and their quality."""
 
 from attnlab.inspection.ablation import (
     REPLACEMENTS,

@@ -1,4 +1,4 @@
-"""What a model predicts, which tokens that depends on, and what it attends to."""
+"""What a model predicts, which tokens its predictions depend on, and what it attends to."""
 
 from typing import NamedTuple
 
@@ -159,7 +159,7 @@ def transitions(
     true: Float[np.ndarray, "sequences vocab"],
     model: Float[np.ndarray, "sequences vocab"],
 ) -> Transitions:
-    """Return the mean distributions over the sequences with each last visible token `before`."""
+    """Return mean distributions over sequences, grouped by the last visible token `before`."""
     count = np.bincount(before, minlength=true.shape[1])
     means = (_means(before, probs, count) for probs in (true, model, model - true))
     return Transitions(count, *means)

@@ -141,8 +141,8 @@ def likelihood_ratio_test(
     `final` are independent draws from `true`. No test of its size has more power against the true
     distribution (Neyman and Pearson 1933). If k of the draws are at least as large, the p-value is
     (k + 1) / (draws + 1), which keeps its level for any number of sequences (Davison and Hinkley
-    1997, "Bootstrap methods and their application", section 4.2). If both distributions are equal
-    it is 1. P-values of the same `seed` use the same draws.
+    1997, "Bootstrap methods and their application", section 4.2). If both distributions are equal,
+    the p-value is 1. P-values with the same `seed` use the same draws.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         log_ratio = np.log(true) - np.log(model)

@@ -42,9 +42,9 @@ def on_true_alignment(
 ) -> Float[np.ndarray, "maps heads"]:
     """Return the share of attention that each cross-attention head puts on the true alignment.
 
-    The mean over target tokens and sequences of Σᵢ αⱼᵢ over the source tokens i that target token j
-    comes from. `sequences` are visible tokens, such as a run's probes. Raises `ValueError` for a
-    model without cross-attention.
+    This is the mean over target tokens j and sequences of Σᵢ αⱼᵢ over the source tokens i that
+    token j comes from. `sequences` are visible tokens, such as a run's probes. Raises `ValueError`
+    for a model without cross-attention.
     """
     return np.asarray(_on_truth(task, model, jnp.asarray(sequences)))
 

@@ -103,7 +103,7 @@ def shipped() -> Shipped:
 
 
 def from_text(text: str) -> Shipped:
-    """Read results in the form of `FILE`."""
+    """Read results from the text of `FILE`."""
     record = json.loads(text)
     return Shipped(Made(**record["made"]), tuple(map(_figures, record["settings"])))
 

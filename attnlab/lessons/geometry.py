@@ -132,7 +132,7 @@ def fit_shift(rows: Rows, shift: int) -> Shift:
 def shift_rotation(position: Sinusoidal, rows: Rows, shift: int) -> Shift:
     """Return M(shift) by its formula: each pair (sin, cos) turns by shift / base^(2i/d).
 
-    By the addition theorems it maps the row of every t to the row of t + shift. `rows` have even
+    By the addition theorems M maps the row of every t to the row of t + shift. `rows` have even
     width: the last sine of an odd width has no cosine.
     """
     width = rows.shape[1]

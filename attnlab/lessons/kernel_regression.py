@@ -22,8 +22,9 @@ def kernel_formula(
 ) -> Attended:
     """Return f(x) = Σᵢ K(x, xᵢ) yᵢ / Σᵢ K(x, xᵢ) with K = exp(-‖x - xᵢ‖²/2h²), literally.
 
-    Uses NumPy in float64, without any attention code. NaN where every K underflows, far from all
-    data. Nadaraya (1964), "On estimating regression"; Watson (1964), "Smooth regression analysis".
+    Uses NumPy in float64, without any attention code. The result is NaN where every K underflows,
+    far from all data. Nadaraya (1964), "On estimating regression"; Watson (1964), "Smooth
+    regression analysis".
     """
     queries, keys = np.asarray(queries, np.float64), np.asarray(keys, np.float64)
     squared = ((queries[:, None, :] - keys[None, :, :]) ** 2).sum(axis=-1)

@@ -211,7 +211,7 @@ CASES = (
 
 
 def answer(case: Case) -> Answer:
-    """Compute the weights of a case both ways."""
+    """Compute the weights of a case by a plain softmax and by attnlab's."""
     scores, unmasked = np.array([case.scores], np.float32), np.array([case.unmasked])
     plain, ours, gradient = (np.asarray(part) for part in _answer(scores, unmasked))
     return Answer(plain[0], ours[0], gradient[0])

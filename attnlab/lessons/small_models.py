@@ -60,7 +60,7 @@ def aligning(task: str, family: str) -> Experiment:
 
 
 def stepping() -> Experiment:
-    """Return the experiment of a recurrent network with attention that is small enough by hand."""
+    """Return the experiment of a recurrent network with attention, to be followed by hand."""
     return Experiment(
         generator=Reverse(source_length=5, letters=6),
         model=ALL_MODELS["rnn-attention"](hidden_size=8, d_attn=4, score="dot"),

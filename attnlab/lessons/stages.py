@@ -187,8 +187,8 @@ WORKED_EXAMPLES = MappingProxyType(
 def check_shapes(tables: Mapping[str, Rows]) -> None:
     """Raise `OptionError` for the first table that does not fit the others.
 
-    `tables` are `inputs`, `w_query`, `w_key` and `w_value`. Optional are `asking`, separate inputs
-    of the queries, and the biases `b_query`, `b_key` and `b_value`, one row each.
+    `tables` are `inputs`, `w_query`, `w_key` and `w_value`. Optional tables are `asking`, separate
+    inputs of the queries, and the biases `b_query`, `b_key` and `b_value`, one row each.
     """
     shapes = {name: (len(rows), len(rows[0])) for name, rows in tables.items()}
     features, d_attn = shapes["inputs"][1], shapes["w_query"][1]

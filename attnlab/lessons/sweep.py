@@ -236,7 +236,7 @@ def _advance_all(states, sources, keys, training, **numbers):
 
 
 def _over_runs(one):
-    """Return `one(state, *data of its seed)` for every scale, gain and seed."""
+    """Map `one(state, *data of the seed)` over all scales, gains and seeds."""
     same_data = (eqx.if_array(0), None, None)
     over_gains = eqx.filter_vmap(eqx.filter_vmap(one), in_axes=same_data)
     return eqx.filter_vmap(over_gains, in_axes=same_data)

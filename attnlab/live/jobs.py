@@ -73,7 +73,7 @@ class Place:
             return self in queue.line
 
     def leave(self) -> None:
-        """Give the place back and wake the next job. Idempotent."""
+        """Leave the queue and wake the next job. Idempotent."""
         with self._queue.changed:
             if self in self._queue.line:
                 self._queue.line.remove(self)

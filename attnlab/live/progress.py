@@ -132,7 +132,7 @@ class Autosave:
         self.kept = kept
 
     def is_due(self) -> bool:
-        """Return whether the last save was long ago."""
+        """Return whether the last save was at least ten seconds ago."""
         return self._save is not None and self._clock() >= self._due
 
     def leave_out(self, steps: int, changes: int) -> None:

@@ -258,7 +258,7 @@ class PaddedHead(Attention):
 
     If both a query's and a key's component are 0, so are the gradients of their weights. Adam
     leaves them at 0, and the head computes and trains like the narrow one. `factor` multiplies the
-    scores: an array, so that heads of different widths share a program, but not a parameter.
+    scores. It is not trained, and is an array so that all widths share one compiled program.
     """
 
     factor: Float[Array, ""]

@@ -26,7 +26,7 @@ _LOSSES, _READOUTS = ("last", "next", "published"), ("last", "first")
 
 
 class AttentionMap(eqx.Module):
-    """The attention of one layer's heads: the share that each query gives to each key.
+    """The attention patterns of one layer's heads: the weight of each key for each query.
 
     Rows of `pattern` sum to 1; a query whose `mask` allows no key has zeros. Layers count from 0.
     `kind` is "self" if the keys are the sequence's own tokens, "cross" if the keys are the tokens

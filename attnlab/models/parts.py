@@ -62,7 +62,7 @@ def project_side_by_side(
 
 
 def joined(projections: Sequence[Projection]) -> Projection:
-    """Return one projection to the concatenated outputs of `projections`."""
+    """Return one projection whose outputs are those of `projections`, concatenated."""
     return Projection(
         jnp.concatenate([projection.weight for projection in projections], axis=1),
         jnp.concatenate([projection.bias for projection in projections]),
@@ -183,7 +183,7 @@ def project_tokens(
     embedding: Embedding,
     one_hot: Float[Array, "length vocab"],
 ) -> tuple[Float[Array, "length _"], ...]:
-    """Return x W + b of every projection, for the token features x at `embedding.positions`.
+    """Return x W + b of every projection, where x is the embedding of each token at its position.
 
     Since x is a sum, so is x W: the few rows of tokens and positions are projected once for a whole
     batch, and each sequence only selects from them. A product with one-hot rows has a far cheaper

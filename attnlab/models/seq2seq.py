@@ -65,7 +65,7 @@ class AbstractSourceModel(AbstractModel):
     """A model whose first `source_length` visible tokens are its source.
 
     From the last source position on, each position predicts the next token from all tokens so far.
-    Earlier positions have no prediction of their own: they repeat the first one.
+    Earlier positions have no prediction; their logits repeat those of the first target token.
     """
 
     vocab: eqx.AbstractVar[int]
@@ -138,7 +138,7 @@ def place_of(kind: str, source: int) -> tuple[int, int]:
 
 
 def among_visible(cell: CellArithmetic, column: int, length: int) -> CellArithmetic:
-    """Pad the arithmetic of a map whose keys begin at `column` to all visible tokens."""
+    """Pad a cell's arithmetic to all visible tokens; the keys of its map begin at `column`."""
     rest = length - column - cell.scaled.size
     parts = {
         name: np.pad(getattr(cell, name), (column, rest))

@@ -21,11 +21,11 @@ At = Callable[[str, Float[Array, "query width"]], Float[Array, "query width"]]
 
 
 class Edit(eqx.Module):
-    """A replacement of a pattern or of activations in a forward pass; later parts use it.
+    """A replacement of a pattern or of activations in a forward pass, used by all later parts.
 
     `Edit(layer, head, pattern)` replaces the pattern of one head, and `Edit(site=…, value=…)` the
     activations of one site. Either array may be a function of the sequence's one-hot rows, as
-    `TrueAlignment` is. No gradient reaches it.
+    `TrueAlignment` is. No gradient reaches an edit.
 
     Args:
         layer: Layer of the head, counted from 0.
@@ -108,7 +108,7 @@ class Activations:
         return bool(self._capture) or any(edit.site is not None for edit in self._edits)
 
     def patterns(self, kind: str = "self") -> tuple[Edit, ...]:
-        """Return the edits of patterns of a kind."""
+        """Return the edits that replace attention patterns of this kind."""
         return tuple(edit for edit in self._edits if edit.site is None and edit.kind == kind)
 
     def at(self, site: str, rows: Float[Array, "length width"]) -> Float[Array, "length width"]:
@@ -150,7 +150,7 @@ class Activations:
         return end, states, outputs
 
     def _edits_of(self, site: str, shape: tuple[int, ...]) -> tuple[tuple[Array, Array], ...]:
-        """Return the value and the mask of positions of each edit of a site of that shape."""
+        """Return the value and the position mask of each edit of a site with this shape."""
         found = []
         for edit in self._edits:
             if edit.site == site:

@@ -261,8 +261,8 @@ class Transformer(AbstractModel):
     ) -> dict[str, Float[Array, " vocab"]] | None:
         """Return the contributions of the embedding, each head, the rest of each layer, and biases.
 
-        The final normalisation divides all parts by one number, its divisor on this sequence, so
-        that their contributions add up. Elhage et al. (2021), "A mathematical framework for
+        The final normalisation divides all parts by the same number, its divisor on this sequence,
+        so that their contributions add up. Elhage et al. (2021), "A mathematical framework for
         transformer circuits", on direct paths to the logits.
         """
         if not self.logits_are_a_sum:

@@ -220,7 +220,7 @@ def build_layer(options: AbstractModelOptions, width: int, key: Key[Array, ""]) 
 
 
 def layer_formulas(options: AbstractModelOptions, width: str) -> dict[str, str]:
-    """Return the number of parameters of each part of a layer as a formula."""
+    """Return the parameter count of each part of a layer as a formula, given that of `width`."""
     values = "d_value" if options.d_value else "d_attn"
     formulas = {
         "query": f"({width} + 1) × heads × d_attn",

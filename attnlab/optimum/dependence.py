@@ -224,7 +224,7 @@ def _effects(
     Float[np.ndarray, "distributions contexts"],
     Float[np.ndarray, " contexts"],
 ]:
-    """Return the weight of each context, and there the key's replacement effects and information.
+    """Return for each context its weight, the effect of each replacement, and the information.
 
     With share = p(token at the key | context) and q one of the distributions:
     replacement = Σ share(a) q(b) TV(p_a, p_b), and

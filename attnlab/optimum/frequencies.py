@@ -104,7 +104,7 @@ def count_frequencies(sequences: Int[np.ndarray, "size positions"], vocab: int) 
 
 @fixed_numerics()
 def counted(generator: AbstractGenerator, length: int, seed: int) -> Counted:
-    """Count in 10,000 sequences of `length` visible tokens and the next, sampled with `seed`."""
+    """Count frequencies in 10,000 sampled sequences of `length` visible tokens and the next."""
     generator = generator.at_length(length)
     key = key_of(seed)
     sequences = np.asarray(sample(generator, key=key, size=_COUNTED, length=length + 1))

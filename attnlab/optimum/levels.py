@@ -88,7 +88,7 @@ def _axes(beliefs: PyTree) -> PyTree:
 def advance_beliefs(
     generator: AbstractGenerator, beliefs: PyTree
 ) -> tuple[Float[np.ndarray, "beliefs vocab"], PyTree]:
-    """Return p(next | belief) of every belief, and the beliefs after every token (belief-major)."""
+    """Return p(next | belief), and the next beliefs, ordered by belief and then by token."""
     own = jax.tree.leaves(_own(beliefs))
     size = len(own[0]) if own else 1
     probs, successors = [], []

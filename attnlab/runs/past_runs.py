@@ -76,7 +76,7 @@ def may_be_pinned(past: Sequence[PastRun]) -> bool:
 
 
 def baseline_of(past: Sequence[PastRun]) -> PastRun | None:
-    """Return the run that the others are compared with, if one is pinned."""
+    """Return the first pinned run, with which the others are compared, or None."""
     return next((run for run in past if run.pinned), None)
 
 

@@ -67,7 +67,7 @@ def _heading(experiment: Experiment) -> str:
 
 
 def _expression(value: Any, column: int, indent: str, imports: dict[str, set[str]]) -> str:
-    """Return Python for a value that begins at `column`: on one line, or one part per line."""
+    """Return a Python expression that begins at `column`: on one line, or one part per line."""
     if dataclasses.is_dataclass(value):
         kind = type(value)
         imports.setdefault(_offered_by(kind), set()).add(kind.__name__)

@@ -65,7 +65,7 @@ def after_change(training: Training, change: Change) -> Training:
 
 
 def before_changes(training: Training, changes: Sequence[Change]) -> Training:
-    """Return the training a run began with; raise an error if the changes do not lead there."""
+    """Undo changes: return the training that a run began with, or raise if they do not fit."""
     for change in reversed(changes):
         training = _replaced(training, [(name, new, old) for name, old, new in change.options])
     return training

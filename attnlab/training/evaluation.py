@@ -105,9 +105,9 @@ def outcomes(
     readout: str,
     asked: Bool[Array | np.ndarray, "size positions"] | None = None,
 ) -> tuple[Float[np.ndarray, " size"], Float[np.ndarray, " size"]]:
-    """Return each test sequence's loss, and 1.0 if its prediction was right, else 0.0.
+    """Return each test sequence's loss, and its accuracy (1.0 or 0.0).
 
-    With a mask `asked`, return the mean loss and the share of right predictions: see `evaluate`.
+    With a mask `asked`, both are means over the tokens in the mask: see `evaluate`.
     """
     if asked is not None:
         found = _tested(_test_all, model, as_examples(sequences, jnp.asarray(asked)))
@@ -125,8 +125,8 @@ def evaluate_by_position(
 ) -> EvaluationByPosition:
     """Return loss and accuracy of predicting every token from those before it.
 
-    Token t is predicted at position t - 1; the first has no prediction, and the readout is not
-    used. All tokens of plain sequences are tested, and the `asked` tokens of an `Example`. The
+    Token t is predicted at position t - 1; the first token has no prediction, and the readout is
+    not used. All tokens of plain sequences are tested, and the `asked` tokens of an `Example`. The
     model must predict at each position. Errors are as in `evaluate`; `mean` weighs all sequences
     equally.
     """

@@ -136,7 +136,7 @@ def to_json(experiment: Experiment) -> str:
     """Return one line of JSON that `from_json` reads back.
 
     Raises:
-        OptionError: If a different class has the name of a registered one.
+        OptionError: If the class of a part is not registered, but its name is.
     """
     check_own_name("experiment", experiment, {Experiment.name: Experiment})
     return json.dumps({"version": VERSION, **to_record(experiment)}, ensure_ascii=False)

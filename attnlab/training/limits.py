@@ -286,7 +286,7 @@ def reachable_by(experiment: Experiment) -> Best | None:
 def _about_overlap(experiment: Experiment, best: Best) -> Iterator[Finding]:
     """Yield a finding if test sequences are in the training set and could be memorised.
 
-    That looks like learning if the next token is nearly determined and there are few sequences.
+    Memorising looks like learning if the next token is nearly determined in few sequences.
     """
     vocab, training = experiment.generator.vocabulary.size, experiment.training
     many = vocab ** (experiment.length + 1) > _FEW_SEQUENCES

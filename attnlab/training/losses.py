@@ -1,4 +1,4 @@
-"""Training losses, and what a model reads while they are computed."""
+"""Training losses, and scheduled sampling of the tokens that a model reads."""
 
 from types import MappingProxyType
 from typing import NamedTuple
@@ -40,7 +40,7 @@ def sequence_loss(
     readout: str,
     visible: Int[Array, " visible"] | None = None,
 ) -> SequenceLoss:
-    """Return the loss named in `LOSSES` on an example; its last token is the final one.
+    """Return the loss of this name (see `LOSSES`) on an example, whose last token is the final one.
 
     If `visible` is given, the model reads these tokens instead of the example's own, which remain
     the targets. With `last` only the readout position is computed. With `next` tokens outside the
@@ -68,9 +68,9 @@ def mixed_in(
 ) -> Int[Array, "batch visible"]:
     """Return a batch's visible tokens, replacing those in the loss with probability `share`.
 
-    A replacement is the model's most probable token after the true ones before it. All are
-    predicted at once by a first pass without gradients. So a replacement does not follow from
-    earlier replacements, as it would in decoding token by token. Bengio et al. (2015), "Scheduled
+    A replacement is the model's most probable token, given the true tokens before it. A first pass
+    without gradients predicts all replacements at once, so none depends on earlier replacements, as
+    it would in decoding token by token. Bengio et al. (2015), "Scheduled
     sampling for sequence prediction with recurrent neural networks", section 2.4; Mihaylova and
     Martins (2019), "Scheduled sampling for transformers", section 3, on the two passes.
     """

@@ -179,7 +179,7 @@ class Thrown(NamedTuple):
 
 
 def switches_of(process: str) -> tuple[Thrown, ...]:
-    """Return the switches from the published head to one that learns `process`, in order.
+    """Return the presets from the published head to a model that learns `process`, in order.
 
     >>> [thrown.preset for thrown in switches_of("recall")][:2]
     ['published-recall-attention', 'recall-1-mask']
