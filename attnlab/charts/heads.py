@@ -16,6 +16,8 @@ from attnlab.charts.style import GROUND, HUES, INK, SHARES, TRUTHS, Ramp
 # above them; of key labels below them; of the key title below all; and between two maps.
 _LEFT, _LEFT_OF_TOKENS, _TOP, _BOTTOM, _BOTTOM_OF_TOKENS, _FOOT, _GAP = 50, 62, 34, 20, 34, 32, 22
 _MOST_CELL = 40
+# In a narrow chart the legend has a line below the key title, of so many pixels.
+_NARROW, _LINE = "width <= 520", 18
 # Narrower cells than this do not all have their token beside them, or their number inside.
 _LABEL, _NUMBER = 17, 22
 # Opacity of the rows that are not in the loss.
@@ -73,8 +75,8 @@ class Grid(NamedTuple):
             titleFontWeight="normal",
             titleFontSize=12,
             labelFontSize=11,
-            legendX=alt.ExprRef(f"{self.left} + (width > 520 ? 180 : 125)"),
-            legendY=alt.ExprRef(f"{self.foot} - 7"),
+            legendX=alt.ExprRef(f"{_NARROW} ? {self.left} : {self.left + 180}"),
+            legendY=alt.ExprRef(f"{self.foot} + ({_NARROW} ? {_LINE - 7} : -7)"),
         )
         scale = alt.Scale(domain=[0, 1], range=list(ramp), clamp=True)
         shown = legend if ramp is SHARES else None
@@ -97,7 +99,8 @@ class Grid(NamedTuple):
         for count in range(1, self.maps + 1) if columns is None else [columns]:
             lines = -(-self.maps // count)
             across = f"(width - {self.left + self.gap * (count - 1)}) / {count * self.keys}"
-            around = _FOOT + lines * (self.top + self.bottom)
+            foot = f"({_NARROW} ? {_FOOT + _LINE} : {_FOOT})"
+            around = f"{foot} - {lines * (self.top + self.bottom)}"
             sizes[count] = f"min({across}, (height - {around}) / {lines * self.queries})"
         # Among arrangements with equal cells, the one with most maps in a line.
         best = "".join(f"{sizes[count]} >= largest ? {count} : " for count in reversed(sizes))

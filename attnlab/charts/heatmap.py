@@ -109,7 +109,8 @@ def shade(
     return alt.Color(
         f"{field}:Q",
         title=title,
-        scale=alt.Scale(range=list(ramp), clamp=True, **ends, **scale),
+        # By hue, the default, orange would fade through red.
+        scale=alt.Scale(range=list(ramp), clamp=True, interpolate="rgb", **ends, **scale),
         legend=ramp_legend(length=length, form=form, values=values) if legend else None,
     )
 
