@@ -137,23 +137,17 @@ def _draw_variance(column, products: np.ndarray, size: float) -> None:
 def _draw_formula(products: np.ndarray, width: int, size: float, draws: int) -> None:
     variance, error = variance_and_error(products)
     expected = size**4 * width
-    with st.container(key="variance_formula"):
-        st.latex(
-            rf"\operatorname{{Var}}(q \cdot k) = d\,\sigma^4 = {width} \times {size:g}^4"
-            rf" = {expected:.4g} \qquad \text{{measured over {draws:,} draws: }} "
-            + _in_latex(variance, error)
-        )
-        st.latex(
-            rf"\operatorname{{Var}}\!\left(\tfrac{{q \cdot k}}{{\sqrt d}}\right) = \sigma^4 = "
-            rf"{size**4:.4g} \qquad \text{{measured: }} "
-            + _in_latex(variance / width, error / width)
-        )
-
-
-def _in_latex(value: float, stderr: float) -> str:
-    # LaTeX sets space after a comma.
-    shown = show_measured(value, stderr, most_places=6)
-    return shown.replace(",", "{,}").replace("±", r"\pm")
+    st.latex(
+        rf"\operatorname{{Var}}(q \cdot k) = d\,\sigma^4 = {width} \times {size:g}^4 "
+        rf"= {expected:.4g}"
+    )
+    st.latex(
+        r"\operatorname{Var}\!\left(\tfrac{q \cdot k}{\sqrt d}\right) = \sigma^4 = "
+        f"{size**4:.4g}"
+    )
+    plain = show_measured(variance, error, most_places=6)
+    scaled = show_measured(variance / width, error / width, most_places=6)
+    st.markdown(f"Measured over {draws:,} draws: **{plain}**, and **{scaled}** with 1/√d.")
 
 
 @fragment
