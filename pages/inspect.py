@@ -57,8 +57,8 @@ else:
 
     if follows(snapshot, moment):
         st.caption(
-            "All queries, single cells, comparisons and test results need a model at rest. "
-            "Pause, choose an earlier step, or wait for the end of the run."
+            "All queries, single cells, comparisons and test results are not shown while the model "
+            "trains. Pause, choose an earlier step, or wait for the end of the run."
         )
     else:
         test = np.asarray(run.test_sequences())

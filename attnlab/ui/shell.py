@@ -22,13 +22,13 @@ from attnlab.ui.core.session import session, watch_session
 from attnlab.ui.sequence_to_sequence import hands
 
 _STYLE = Path(__file__).with_name("style.css")
-# Per script thread: an older one of the same session may still be ending.
+# Per script thread: an earlier script of the same session may still be running.
 _IN_SHELL = ContextVar("in_shell", default=False)
 
-# In pixels; closed at first on a phone. The charts need the rest.
+# In pixels. On a phone the sidebar is closed at first.
 _SIDEBAR_WIDTH = 256
 
-# How each page handles its own parameters of the address, by path.
+# By path of the page: further arguments of `follow_address`.
 _OF_ADDRESS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "compare": {"own_parameters": compared.PARAMETERS},
@@ -38,7 +38,7 @@ _OF_ADDRESS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         },
     }
 )
-# Width in pixels below which Streamlit draws it over the page.
+# Below 768 pixels Streamlit draws the sidebar over the page.
 _CLOSE_SIDEBAR = """<script>
 /* %s */
 if (window.innerWidth < 768)
@@ -80,10 +80,10 @@ def _close_sidebar_of_phones(page: str, *, is_new: bool) -> None:
 
 
 def ensure_shell() -> None:
-    """Restart the page within the shell if it runs without it. First call of every page.
+    """Restart a page that was started without the shell. First call of every page.
 
-    Before `st.navigation` was called once, Streamlit takes the files of `pages/` for pages and runs
-    the file of a link alone.
+    This happens on the first request: until `st.navigation` has been called once, Streamlit runs
+    the linked file of `pages/` directly.
     """
     if not _IN_SHELL.get():
         _configure()
@@ -92,8 +92,8 @@ def ensure_shell() -> None:
 
 
 def _configure() -> None:
-    # Without an icon, a page gets that of its navigation entry, which browsers would fetch from a
-    # server on the internet.
+    # Without a page icon Streamlit uses the icon of the navigation entry, which browsers would
+    # load from the internet.
     st.set_page_config(
         page_title="attnlab", page_icon="🔬", layout="wide", initial_sidebar_state=_SIDEBAR_WIDTH
     )

@@ -1,4 +1,4 @@
-"""The choice of a comparison: its controls, named comparisons, labels, and the address."""
+"""The settings to compare: controls, labels, named comparisons, and address parameters."""
 
 from collections.abc import Mapping, Sequence
 
@@ -35,7 +35,7 @@ from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.link_bar import OwnParameters
 from attnlab.ui.core.outside import draw_error
 
-# Their values are clear without the option's name.
+# Options whose values are clear without the option's name.
 _SPEAKING = (PRESET, "generator", "model")
 
 
@@ -46,7 +46,7 @@ def option_label(name: str) -> str:
 
 
 def setting_labels(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return a short name for every row, made of the options that differ."""
+    """Return a short, unique name for every row, made of the options that differ between rows."""
     names = differing_options(rows)
     found = [_label(row, names) for row in rows]
     return tuple(
@@ -71,19 +71,19 @@ def plain_label(name: str) -> str:
 
 
 SEEDS, MORE, PRESET_KEY = "compare_seeds", "compare_more", "compare_preset"
-# Options that always have a control, in their order.
+# Options that always have a control, in their order on screen.
 FIRST = ("generator", "model", "length", "d_attn")
 
 
 def key_of(name: str) -> str:
-    """Return the key of the control for an option's alternatives."""
+    """Return the key of the control with the values to compare of an option."""
     return f"vary_{name}"
 
 
 def choices_of(name: str) -> tuple[str, ...]:
-    """Return the possible values of an option, or nothing if it can have any value.
+    """Return the possible values of an option, or () if the option is not limited to choices.
 
-    Where several parts have an option of that name, return the values that any of them allows.
+    If several parts have an option of that name, return the values that any of them allows.
     """
     if name == "preset":
         return tuple(PRESETS)
@@ -96,7 +96,7 @@ def _texts_of(spec: Option) -> tuple[str, ...]:
 
 
 def further_options(base: Experiment) -> tuple[str, ...]:
-    """Return the names of the other options of the chosen parts, and `preset`."""
+    """Return the names of the options without a fixed control: of chosen parts, and `preset`."""
     chosen = [
         ALL_MODELS[name] for name in _values("model") or (base.model.name,) if name in ALL_MODELS
     ]
@@ -110,7 +110,7 @@ def further_options(base: Experiment) -> tuple[str, ...]:
 
 
 def varied() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the options that have alternatives, with these."""
+    """Return each option that has values in its control, with these values."""
     names = (*FIRST, *st.session_state.get(MORE, ()))
     return tuple((name, values) for name in names if (values := _values(name)))
 
@@ -121,19 +121,19 @@ def _values(name: str) -> tuple[str, ...]:
 
 
 def seeds() -> int:
-    """Return the number of seeds for every setting."""
+    """Return the number of seeds per setting."""
     return st.session_state.get(SEEDS, default_of(Grid, "seeds"))
 
 
 def choose(grid: Grid) -> None:
-    """Set all controls to a comparison. For callbacks."""
+    """Set all controls to a grid of settings. For callbacks."""
     _fill(Varied(grid.options, grid.seeds))
     if grid.base is not None:
         fill_form(grid.base)
 
 
 def _fill(asked: Varied) -> None:
-    # The session would keep the values of controls that are not drawn.
+    # Delete the values of controls that are not drawn; the session would keep them.
     for key in [key for key in st.session_state if str(key).startswith(key_of(""))]:
         del st.session_state[key]
     for name, values in ((name, ()) for name in FIRST):
@@ -172,9 +172,12 @@ _OWN = "(own comparison)"
 
 
 def draw_choice(base: Experiment) -> Grid | None:
-    """Draw the controls; return their grid, or None after showing why there is none."""
+    """Draw the controls; return the grid that they describe, or None after showing an error.
+
+    Options that are not varied have their values in `base`.
+    """
     _draw_presets()
-    # The length of a task follows from other options.
+    # A task has no control for the length, which follows from its other options.
     has_own_length = base.generator.own_length() is not None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         for name in FIRST:
@@ -207,7 +210,7 @@ def _draw_presets() -> None:
     now = varied(), seeds()
     chosen = COMPARISONS.get(st.session_state.get(PRESET_KEY, _OWN))
     if chosen is not None and (chosen.grid.options, chosen.grid.seeds) != now:
-        # So that choosing the same comparison again is a change, which restores its settings.
+        # Reset the menu, so that choosing the same comparison again restores its settings.
         st.session_state[PRESET_KEY], chosen = _OWN, None
     st.selectbox(
         "question",
@@ -247,7 +250,7 @@ def _draw_more(base: Experiment) -> None:
 
 
 def _draw_alternatives(name: str, base: Experiment) -> None:
-    """Draw the control of one option's alternatives; if empty, the value of the settings counts."""
+    """Draw the control of one option's values; while it is empty, it shows the sidebar's value."""
     choices, label = choices_of(name), option_label(name)
     if choices:
         st.multiselect(
@@ -271,7 +274,7 @@ def _draw_alternatives(name: str, base: Experiment) -> None:
 
 
 def _value_of(name: str, base: Experiment) -> str:
-    """Return the option's value without alternatives, for an empty control."""
+    """Return the option's value in the sidebar's settings, as the placeholder of its control."""
     if name == PRESET:
         return "none"
     value = getattr(base, name, getattr(base.model, name, getattr(base.training, name, None)))

@@ -1,4 +1,4 @@
-"""Charts of a comparison: final results, their spread over seeds, and curves over training."""
+"""Charts of a comparison: results by setting, shares of variance, and learning curves."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ FIGURES = {
 
 
 def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
-    """Draw the choice of the result, and a line for every setting."""
+    """Draw the choice of a result, and a dot plot of this result with one line per setting."""
     st.session_state[_FIGURE] = figure_shown(rows)
     figure = st.segmented_control(
         "figure",
@@ -50,7 +50,7 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
         persist_state="session",
         on_change=lambda: st.session_state.update({_CHANGED: True}),
     )
-    # The charts of this result further down are outside this fragment.
+    # Rerun the page: further charts of this result are outside this fragment.
     if st.session_state.pop(_CHANGED, False):
         st.rerun()
     with st.container(key="chart_compare_dots"):
@@ -80,7 +80,7 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
 
 
 def _reached(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
-    """Return how many seeds reached the level, for settings in which only some did."""
+    """Return, for settings in which only some seeds reached the target, how many did."""
     found = zip(labels, (reached_of(row, figure) for row in rows), strict=True)
     mixed = [(label, each) for label, each in found if each and 0 < each.runs < each.n]
     told = [f"{each.runs} of {each.n} seeds of {label}" for label, each in mixed[:_MOST_TOLD]]
@@ -92,7 +92,7 @@ def _reached(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
 
 
 def figure_shown(rows: Sequence[Row]) -> str:
-    """Return the chosen result if these rows have it, for the other charts."""
+    """Return the result chosen in `draw_dots` if these rows have it, else "accuracy"."""
     chosen = st.session_state.get(_FIGURE)
     return chosen if chosen in _figures_of(rows) else "accuracy"
 
@@ -104,7 +104,7 @@ def _figures_of(rows: Sequence[Row]) -> list[str]:
 
 
 def _extremes(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
-    """Return the best and the worst setting as text."""
+    """Return text with the settings of the lowest and the highest result."""
     found = [(getattr(row, figure), name) for row, name in zip(rows, labels, strict=True)]
     found = sorted((each for each in found if each[0] is not None), key=lambda e: e[0].mean)
     if not found:
@@ -114,12 +114,12 @@ def _extremes(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
     return f" Lowest: {low[1]}, {say(low[0])}; highest: {high[1]}, {say(high[0])}."
 
 
-# There are many small interactions, but a page has room for only this many bars.
+# Maximum number of bars; further ones are small interactions.
 _MOST_BARS = 12
 
 
 def draw_spread(rows: Sequence[Row]) -> None:
-    """Draw a bar for every option, for every interaction, and for the seed."""
+    """Draw the share of variance of every option, every interaction, and the seed, as bars."""
     if len(rows) < 2:
         return
     st.header("What the spread is due to", anchor=False, divider="gray")
@@ -151,7 +151,7 @@ def draw_spread(rows: Sequence[Row]) -> None:
 
 
 def _in_words(shares: Sequence[Share], names: Mapping[Share, str]) -> str:
-    """Return the largest share beyond chance, and that of the seed."""
+    """Return text with the largest significant share of variance, and the share of the seed."""
     seed = shares[-1]
     real = [each for each in shares[:-1] if each.adjusted_p <= 1 - LEVEL]
     if not real:
@@ -164,18 +164,18 @@ def _in_words(shares: Sequence[Share], names: Mapping[Share, str]) -> str:
     return f"{most} Seeds explain {shares[0]} of the spread, the options {shares[1]}."
 
 
-# One for each distinct colour.
+# The most curves, one for each distinct colour; the curves at first; height in pixels.
 _MOST, _AT_FIRST, _HEIGHT = 7, 5, 360
 _CHOSEN = "compare_curves"
 _MEASURES = {"loss": "loss", "gap": "loss − floor", "accuracy": "accuracy"}
 
 
 def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
-    """Draw the test results during training as bands, of a few settings at a time."""
+    """Draw learning curves of a few chosen settings, with confidence bands over seeds."""
     drawable = {label: row for label, row in zip(labels, rows, strict=True) if row.finished}
     if not drawable:
         return
-    # Each comparison has its own settings.
+    # Drop settings of an earlier comparison.
     chosen = [label for label in st.session_state.get(_CHOSEN, ()) if label in labels]
     st.session_state[_CHOSEN] = chosen or list(labels[:_AT_FIRST])
     st.header("Learning curves", anchor=False, divider="gray")

@@ -1,4 +1,4 @@
-"""Differences between two settings, and what separates a setting from the best possible loss."""
+"""Differences between settings, and the parts of each setting's loss above the floor."""
 
 from collections.abc import Sequence
 
@@ -18,12 +18,12 @@ from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.uncertainty import OF_SEEDS, caution_text, interval_text, unseen_text
 
 _FIRST, _SECOND, _ALL = "compare_first", "compare_second", "all others"
-# Lower is better for these.
+# Results of which lower values are better.
 _LOSSES = ("nll",)
 
 
 def draw_differences(rows: Sequence[Row], labels: Sequence[str]) -> None:
-    """Draw one setting against another, or against all others."""
+    """Draw the test of one setting against another, or against all others."""
     named = {label: row for label, row in zip(labels, rows, strict=True) if len(row.finished) > 1}
     if len(named) < 2:
         return
@@ -36,7 +36,7 @@ def draw_differences(rows: Sequence[Row], labels: Sequence[str]) -> None:
     chosen = others if second == _ALL else [second]
     pairs = {label: (named[first], named[label]) for label in chosen}
     pairs = {label: pair for label, pair in pairs.items() if len(common_seeds(*pair)) > 1}
-    # Any pair was chosen after looking at all of them.
+    # Correct for all pairs, since the user saw all results before choosing one.
     among = len(named) * (len(named) - 1) // 2
     try:
         found = compare_all(list(pairs.values()), figure, among=among)
@@ -138,7 +138,7 @@ _NOT_KNOWN = "not known by itself"
 
 
 def draw_gaps(rows: Sequence[Row], labels: Sequence[str]) -> None:
-    """Draw a table of the parts, in a panel, since computing them may take a while."""
+    """Draw the parts of each setting's loss above the floor, in a panel, since this is slow."""
     panel = st.expander(
         "Where the remaining loss comes from",
         key="compare_gaps",

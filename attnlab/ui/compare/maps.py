@@ -1,4 +1,4 @@
-"""A result against two options, and every setting as a line through all options."""
+"""Heatmap of a result against two options, and parallel coordinates of all options."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,7 +30,7 @@ _FROM_GUESS_TO_BEST = "a uniform guess to the best possible."
 
 
 def draw_maps(rows: Sequence[Row], labels: Sequence[str]) -> None:
-    """Draw the map of two options and, with three settings or more, the chart of all options."""
+    """Draw the heatmap of two options and, with at least three settings, parallel coordinates."""
     names = differing_options(rows)
     if len(names) >= 2:
         _draw_two_options(rows, names)
@@ -106,7 +106,7 @@ def _ordered(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _domain(rows: Sequence[Row], figure: str) -> tuple[float, float]:
-    """Return the range from a uniform guess to the best possible, over all processes."""
+    """Return the range of the colours: from a uniform guess to the best result of any process."""
     known = [row.references for row in rows if row.references is not None]
     if figure in ("learned", "exact_match") or not known:
         return 0.0, 1.0

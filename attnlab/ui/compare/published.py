@@ -1,4 +1,4 @@
-"""The published comparison: the post's table, the ladders of switches, other models."""
+"""The three parts of the published comparison: the post's table, switches, model families."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -39,9 +39,9 @@ _DOTS = (
     f"Small dots are runs, the diamond is the mean of a row, the bar the {OF_SEEDS}. Grey dashes "
     "are predictors that need no training; the best possible one is at the ceiling."
 )
-# Mean shares learned.
+# Shares learned at which a family is called able, and below which it is called unable.
 _ABLE, _FAR = 0.9, 0.5
-# The labels of the ladder's rows: the switch and its number.
+# Labels of the switches by preset: the number and what the switch changes.
 _SAYS = {
     switch.preset: f"{number}  {switch.says}"
     for process in SWITCHED
@@ -52,14 +52,14 @@ Rows = tuple[PublishedRow, ...]
 
 
 def draw_table_part() -> None:
-    """Draw the rows of the post."""
+    """Draw our runs of the settings of the post's table, beside the post's results."""
     part = part_named("table")
     draw_start(part)
     draw_live(part, _draw_table)
 
 
 def draw_ladder_part() -> None:
-    """Draw the switches of one process."""
+    """Draw the runs of one process in which one switch after another is flipped."""
     process = _choose_process("process", SWITCHED, "published_process")
     part = part_named("ladder")
     draw_start(part)
@@ -67,7 +67,7 @@ def draw_ladder_part() -> None:
 
 
 def draw_zoo_part() -> None:
-    """Draw all families on all processes."""
+    """Draw the runs of all model families on all processes."""
     part = part_named("zoo")
     draw_start(part)
     label = "process in the dot plot and the list"
@@ -87,7 +87,7 @@ def _choose_process(label: str, processes: Sequence[str], key: str) -> str:
 
 
 class _Figure(NamedTuple):
-    """The data for the dot plots of some rows."""
+    """Labels and data of a dot plot, and the verdicts on its rows as text."""
 
     labels: tuple[str, ...]
     tables: tuple[pd.DataFrame, ...]
@@ -194,7 +194,7 @@ def _draw_zoo(every_row: Rows, process: str) -> None:
 
 
 def _draw_verdicts(rows: Rows, labels: Sequence[str], *, published: bool = False) -> None:
-    """Draw a list of verdicts and a table, with the post's results if `published`."""
+    """Draw verdicts as a list, and results as a table, with the post's results if `published`."""
     pairs = list(zip(rows, labels, strict=True))
     st.markdown(
         "\n".join(f"- **{label}**: {row.verdict or 'no result yet.'}" for row, label in pairs)
@@ -219,18 +219,18 @@ def _draw_verdicts(rows: Rows, labels: Sequence[str], *, published: bool = False
 
 
 def _label(row: PublishedRow) -> str:
-    """Return the number of the switch and what it changes, or the model."""
+    """Return the number of a row's switch and what it changes, or the name of its model."""
     return _SAYS.get(row.model, row.model)
 
 
 def _short_label(row: PublishedRow) -> str:
-    """Return the number and the name of the switch."""
+    """Return the number and the name of a row's switch."""
     number, _, name = row.model.removeprefix(f"{row.process}-").partition("-")
     return f"{number}  {name}" if number.isdecimal() else "0  published"
 
 
 def _extremes(rows: Rows) -> str:
-    """Return where least and most is learned."""
+    """Return text with the family and process of the smallest and of the largest share learned."""
     known = sorted(
         (row for row in rows if row.row.learned is not None), key=lambda row: row.row.learned.mean
     )
@@ -242,7 +242,7 @@ def _extremes(rows: Rows) -> str:
 
 
 def families_in_words(rows: Sequence[PublishedRow]) -> str:
-    """Return as text which families learn the processes that combine days, and which do not."""
+    """Return text that groups the families by how much of the `SWITCHED` processes they learn."""
     learned: dict[str, list[float]] = {}
     for row in rows:
         if row.process in SWITCHED and row.row.learned is not None:
@@ -254,7 +254,7 @@ def families_in_words(rows: Sequence[PublishedRow]) -> str:
     groups = (
         (f"{_ABLE:.0%} or more of both is learned by", able),
         (f"less than {_FAR:.0%} of either by", far),
-        ("in between, or of one more than of the other, by", rest),
+        ("mixed results by", rest),
     )
     parts = "; ".join(f"{words} {', '.join(names)}" for words, names in groups if names)
     return f"**{' and '.join(SWITCHED)}**: {parts}." if parts else ""

@@ -1,4 +1,4 @@
-"""The runs of a part of the published comparison: start, progress, stop and source."""
+"""The runs of one part of the published comparison: start, stop, progress and results."""
 
 from collections.abc import Callable
 from functools import partial
@@ -28,7 +28,7 @@ def _work_of(part: Part) -> Job | None:
 
 
 def draw_start(part: Part) -> None:
-    """Draw the number of seeds, the number of runs, and the buttons."""
+    """Draw the field for seeds, the number of runs, and the buttons that start and stop them."""
     name = f"published_{part.name}"
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         seeds = st.number_input(
@@ -66,12 +66,12 @@ def draw_start(part: Part) -> None:
                 "library are reused"
             )
     if problem:
-        # Not an error of the user.
+        # As information: the user made no error.
         st.info(problem, icon=":material/block:")
 
 
 def _refusal(plan: Plan) -> str:
-    """Return why this server does not train that many runs, or ""."""
+    """Return why this server does not train this many runs, or ""."""
     experiments = [setting.experiment for setting in plan.settings]
     try:
         check_comparison(experiments, limits(), seeds=plan.grid.seeds)
@@ -92,7 +92,7 @@ def _forget(part: Part) -> None:
 
 
 def draw_live(part: Part, draw: Callable[[tuple[PublishedRow, ...]], None]) -> None:
-    """Draw the rows of a part, and redraw them as its runs arrive."""
+    """Draw the results of a part with `draw`, and redraw them as runs finish."""
     work, name = _work_of(part), f"published_{part.name}"
 
     def draw_rows() -> None:
@@ -108,7 +108,7 @@ def draw_live(part: Part, draw: Callable[[tuple[PublishedRow, ...]], None]) -> N
 
 
 def _results(part: Part) -> tuple[tuple[Result, ...], str]:
-    """Return the results and their source: computed here, in the library, or shipped."""
+    """Return a part's results, and their source as text: computed here, library, or shipped."""
     work, known = _work_of(part), shipped()
     if work is not None:
         results = (work.state().latest or ComparisonProgress()).results
@@ -125,7 +125,7 @@ def _results(part: Part) -> tuple[tuple[Result, ...], str]:
 
 
 def _look_up(part: Part) -> tuple[Result, ...] | None:
-    """Return the runs of a part, if the library has all of them."""
+    """Return a part's results from the library, or None if some are missing there."""
     results = []
     try:
         library = session_library().library

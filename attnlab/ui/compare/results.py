@@ -1,4 +1,4 @@
-"""The results of a comparison as they arrive, its link and its table."""
+"""The results of a comparison while its runs finish, and the export of link and table."""
 
 from collections.abc import Sequence
 from urllib.parse import urlencode, urlsplit
@@ -26,10 +26,7 @@ from attnlab.ui.core.jobs import job_of
 
 
 def draw_results() -> tuple[Row, ...]:
-    """Draw the progress and results of the last comparison; return its rows when it is at rest.
-
-    Return no rows while more of them arrive.
-    """
+    """Draw progress and results of the last comparison; return its rows, or () while it runs."""
     plan, work = begun_plan(), job_of(WORK)
     if plan is None or work is None:
         return ()
@@ -56,7 +53,7 @@ def _draw(plan: Plan, progress: ComparisonProgress) -> None:
 
 
 def draw_export(grid: Grid | None, rows: Sequence[Row]) -> None:
-    """Draw the link to the chosen comparison, and the table of finished runs."""
+    """Draw the link to the comparison of the controls, and a download of the finished runs."""
     panel = st.expander(
         "Link and table", key="compare_export", on_change="rerun", icon=":material/link:"
     )

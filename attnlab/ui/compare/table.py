@@ -1,4 +1,4 @@
-"""The table of a comparison, and opening the best run of a setting."""
+"""The table of a comparison, and the buttons that open one of its runs in Inspect."""
 
 from collections.abc import Sequence
 
@@ -30,7 +30,7 @@ _OPENED = "compare_opened"
 
 
 def open_result(result: Result) -> None:
-    """Replace the current run, which is shelved. For callbacks."""
+    """Make this run the current run, if the library has its model. For callbacks."""
     entry = _entry_of(result)
     opened = entry is not None
     if opened:
@@ -48,18 +48,21 @@ def _entry_of(result: Result) -> Entry | None:
 
 
 def was_opened() -> bool:
-    """Return whether a run was just opened, so that the page should go to it."""
+    """Return, once, whether `open_result` has just opened a run."""
     return bool(st.session_state.pop(_OPENED, False))
 
 
 _REASON, _EXACT, _EACH, _CAUTION = "not finished", "exact match", "each seed", "caution"
 _REACHED = f"reached {TARGET:.0%}"
-# A column as wide as its heading would cut off their values.
+# Columns with a set width: one as wide as its heading would cut off the values.
 _WIDE = ("accuracy", _EXACT, "loss (nats)", "learned", f"steps to {TARGET:.0%}")
 
 
 def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
-    """Draw a row for each setting, of `wanted` runs each, and the actions on the selected one."""
+    """Draw one row per setting, and a button that opens a run of the selected setting.
+
+    `wanted` is the number of seeds per setting.
+    """
     names = differing_options(rows)
     table = pd.DataFrame([_cells(row, names, wanted) for row in rows])
     table = table.drop(columns=[name for name in (_REASON, _CAUTION) if not table[name].any()])
@@ -116,7 +119,7 @@ def _cells(row: Row, names: Sequence[str], wanted: int) -> dict[str, str]:
 
 
 def _each_figure(rows: Sequence[Row]) -> tuple[str, str, str]:
-    """Return the result listed for each seed, its name, and the name of its target."""
+    """Return which result is listed per seed, its label, and what its target is a fraction of."""
     if any(row.exact_match is not None for row in rows):
         return "exact_match", _EXACT, "the targets"
     return "accuracy", "accuracy", "what can be learned"
@@ -140,7 +143,7 @@ def _draw_opening(row: Row, label: str) -> None:
         if not results:
             st.caption(as_message(f"{label}: no finished run yet."))
             return
-        # As texts: a number that another row lacks would raise an error.
+        # Seeds are texts: a number that the next setting lacks would raise an error.
         seed = st.selectbox(
             "seed", [str(seed) for seed in results], key="compare_open_seed", width=120
         )

@@ -1,4 +1,4 @@
-"""The comparison that the controls describe: its checks, background training and progress."""
+"""Comparisons: checking the chosen settings, training in the background, and progress."""
 
 import dataclasses
 import math
@@ -36,7 +36,7 @@ _MOST_RUNS = 2_000
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """A grid, its settings, and all their runs in the order of training."""
+    """A grid, its settings, and the experiments of all runs in training order."""
 
     grid: Grid
     settings: tuple[Setting, ...]
@@ -44,14 +44,14 @@ class Plan:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The varied options: those with more than one value."""
+        """Names of the options with more than one value."""
         return tuple(name for name, texts in self.grid.options if len(texts) > 1)
 
 
 def plan_of(grid: Grid, limits: Limits) -> Plan:
     """Return the plan of a grid; raise `OptionError` if the grid or the limits reject it.
 
-    A setting that cannot be trained raises no error: its row gives the reason.
+    A setting that cannot be trained raises no error: its row of the results gives the reason.
     """
     settings = math.prod(len(texts) for _, texts in grid.options)
     if settings * grid.seeds > _MOST_RUNS:
@@ -73,7 +73,7 @@ def plan_of(grid: Grid, limits: Limits) -> Plan:
 
 
 def has_own_base(grid: Grid) -> bool:
-    """Return whether the comparison ignores the settings of the sidebar."""
+    """Return whether options that are not varied come from presets, not from the sidebar."""
     return PRESET in dict(grid.options)
 
 
@@ -82,12 +82,12 @@ def _references(generator: AbstractGenerator, length: int) -> References:
 
 
 def references_at_hand(experiment: Experiment) -> References | None:
-    """Return the baselines of a process and length if known; if not, start computing them."""
+    """Return the baselines of the experiment's process, or None while they are computed."""
     return figure(_references, experiment.generator, experiment.length)
 
 
 def rows_of(plan: Plan, results: tuple[Result, ...]) -> tuple[Row, ...]:
-    """Return a row for every setting of the plan, with the results so far."""
+    """Return one row per setting of the plan, with the results so far."""
     return summarise(results, plan.settings, references=references_at_hand)
 
 
@@ -96,11 +96,11 @@ _SECONDS_TO_TELL = 3.0
 
 
 class ComparisonProgress(NamedTuple):
-    """The results so far; `known` of them existed before.
+    """The results so far, of which `known` existed before the comparison started.
 
-    `share` is the share of work done. `seconds_left` is extrapolated from the speed so far, or
-    None. `slower` is measured time divided by estimated time. `problem` says why the library does
-    not keep results.
+    `share` is the fraction of the work that is done. `seconds_left` is extrapolated; `slower` is
+    measured time divided by estimated time; both are None at first. `problem` says why results are
+    not saved in the library, or is "".
     """
 
     results: tuple[Result, ...] = ()
@@ -114,10 +114,10 @@ class ComparisonProgress(NamedTuple):
 def compare(
     plan: Plan, library: Library, limits: Limits, held: dict[Identity, Result]
 ) -> Iterator[ComparisonProgress]:
-    """Run what neither the library nor `held` has, and yield progress after each result.
+    """Train the plan's runs that neither `library` nor `held` has; yield progress after each.
 
-    New results go into the library or, if it cannot be written, into `held` without their models. A
-    call with the same `held` resumes.
+    New results are saved in the library and, without their models, in `held`. A call with the same
+    `held` resumes the comparison.
     """
     unique = {identity_of(experiment): experiment for experiment in plan.experiments}
     for identity, experiment in unique.items():
@@ -154,13 +154,13 @@ def _found(experiment: Experiment, library: Library) -> Result | None:
     try:
         entry = library.find(experiment, diverged=True)
     except LibraryError:
-        # Unreadable results are computed again; errors of writing are reported then.
+        # Results that cannot be read are computed again; an error of writing is reported then.
         return None
     return None if entry is None else entry.result
 
 
 def _kept(result: Result, library: Library) -> tuple[Result, str]:
-    """Return the result without its model, and why the library does not keep it, or ""."""
+    """Save a result in the library; return it without its model, and why saving failed, or ""."""
     problem = ""
     try:
         library.keep(result)
@@ -174,13 +174,13 @@ _SLOWER, _FOUND = "comparison_slower", "comparison_found"
 
 
 def begun_plan() -> Plan | None:
-    """Return the comparison that was started last."""
+    """Return the plan of the comparison that was started last, or None."""
     job = job_of(WORK)
     return None if job is None else job.of
 
 
 def draw_start(grid: Grid | None) -> None:
-    """Draw the size of the chosen comparison, and the buttons."""
+    """Draw the number of runs of the chosen comparison, and the buttons that start and stop it."""
     plan = problem = None
     if grid is not None:
         try:
@@ -188,7 +188,7 @@ def draw_start(grid: Grid | None) -> None:
         except OptionError as error:
             problem = error
     if begun_plan() is None and plan is not None and not _new_runs(plan):
-        # Everything is known, as after reloading the page.
+        # If all results are known, as after reloading the page, show them at once.
         _start(plan)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         draw_job_buttons(
@@ -233,7 +233,7 @@ def _start(plan: Plan | None) -> None:
 
 
 def _size(plan: Plan) -> str:
-    """Return how many runs there are, and about how long they take."""
+    """Return text with the number of runs and the estimated duration."""
     runs, new = len({identity_of(each) for each in plan.experiments}), _new_runs(plan)
     told = [
         f"**{_counted(len(plan.settings), 'setting')} × {_counted(plan.grid.seeds, 'seed')} = "
@@ -256,14 +256,14 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _new_runs(plan: Plan) -> list[Experiment]:
-    """Return the runs that are not known yet."""
+    """Return the experiments whose results are not in the library."""
     runs = {identity_of(experiment): experiment for experiment in plan.experiments}
     found = _found_in_words(runs)
     return [each for identity, each in runs.items() if identity not in found]
 
 
 def _found_in_words(runs: Mapping[Identity, Experiment]) -> set[Identity]:
-    """Return the runs found in the library; reading takes long, so runs found before are kept."""
+    """Return the runs that the library has; runs found once are not looked up again."""
     found: set[Identity] = session().kept.setdefault(_FOUND, set())
     try:
         library = session_library().library
@@ -277,7 +277,7 @@ def _found_in_words(runs: Mapping[Identity, Experiment]) -> set[Identity]:
 
 
 def draw_progress(work: Job, *, total: int, key: str) -> ComparisonProgress:
-    """Draw how many of `total` runs are known, in a container of that `key`; return the runs."""
+    """Draw how many of `total` runs are finished, in a container of that `key`; return progress."""
     state = work.state()
     progress: ComparisonProgress = state.latest or ComparisonProgress()
     if progress.slower is not None:

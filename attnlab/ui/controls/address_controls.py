@@ -18,13 +18,13 @@ def linked(
 ) -> _Value:
     """Draw `control(label, …)` with its value as parameter `key` of the address.
 
-    `control` is a method of Streamlit or of a container, such as `st.slider`. Choices are texts,
-    and the default is passed to the control, not set in the session. If the control does not accept
-    the address's value, it keeps its default, with a warning until the user changes it.
+    `control` is a method of Streamlit or of a container, such as `st.slider`. Its choices are
+    texts, and its default is an argument, not set in the session. If the control rejects the value
+    in the address, it keeps its default, with a warning until the user changes it.
     """
     text = st.query_params.get(key)
-    # Streamlit drops values that the control does not accept. The address counts only for the first
-    # draw: afterwards the session holds the value.
+    # Streamlit drops values that the control does not accept. The address sets the value only at
+    # the first draw; afterwards the session does.
     asked = None if key in st.session_state else text
     if text is not None and _is_no_value(text):
         # Bound to such a value, some controls would raise an error, and others would have no value.
@@ -48,24 +48,21 @@ def linked(
 
 
 def number_field(label: str, low: _Number, high: _Number, *, key: str, **rest: Any) -> _Number:
-    """Draw a field for the number in the session; when emptied, it shows that number again.
-
-    `rest` are other arguments of `st.number_input`.
-    """
-    # The value the browser gives an emptied field; the default would be the minimum.
+    """Draw a number field; if the user empties it, it returns to the number in the session."""
+    # The browser gives an emptied field this value, which by default would be the minimum.
     shown = type(low)(min(max(low, st.session_state[key]), high))
     return st.number_input(label, low, high, shown, key=key, **rest)
 
 
 def or_last_good(value: _Value | None, otherwise: _Value, *, key: str) -> _Value:
-    """Return the value, or the last one that was not None, or `otherwise`."""
+    """Return the value; if it is None, return the last other value under `key`, or `otherwise`."""
     if value is not None:
         st.session_state[key] = value
     return st.session_state.get(key, otherwise)
 
 
 def _is_no_value(text: str) -> bool:
-    """Return whether a text is empty, infinite or not a number: no control has such a value."""
+    """Return whether a text is empty, infinite or NaN, and so cannot be the value of a control."""
     try:
         return not math.isfinite(float(text))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The sidebar: an experiment as controls, drawn from the registries."""
+"""The sidebar: controls for all options of an experiment, generated from the registries."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -34,18 +34,18 @@ from attnlab.ui.controls.form_state import (
 )
 from attnlab.ui.core.outside import draw_error
 
-# Wider ranges are number fields: a slider could not hit one of thousands of values.
+# Options with more values are number fields: a slider cannot hit one of thousands.
 _MOST_SLIDER_VALUES = 256
-# The look of a control whose value is rejected.
+# Style of a control whose value is rejected.
 _MARKED = "{ border-left: 3px solid #d9364f; padding-left: 0.5rem; }"
 
 
 def draw_form() -> Experiment | OptionError:
-    """Draw the controls; return the experiment they describe, or what is wrong with it.
+    """Draw the controls; return the experiment that they describe, or why it cannot run.
 
-    Those of `_at_first_sight` are visible at once, the others under “more”.
+    The controls of `_at_first_sight` are always visible, the others are in the panel “more”.
     """
-    # Two containers, since “more” would be recreated, and closed, if the controls above it changed.
+    # In two containers, since Streamlit would close “more” whenever the controls above it change.
     at_first_sight, rest = st.container(), st.container()
     with at_first_sight:
         _draw_first()
@@ -55,25 +55,25 @@ def draw_form() -> Experiment | OptionError:
 
 
 def draw_form_problem(error: OptionError) -> None:
-    """Draw why the controls describe no experiment, and mark the control in question."""
+    """Draw why the settings cannot run, and mark the control that causes the error."""
     draw_error(f"These settings cannot run. {in_control_words(error)}")
     if control := _control_of(error):
         st.html(f"<style>.st-key-{control_key(*control)} {_MARKED}</style>")
 
 
 def in_control_words(error: OptionError) -> str:
-    """Return the message of an error, with the control's label instead of the option's name."""
+    """Return an error's message, with the label on screen instead of the option's name."""
     control = _control_of(error)
     if control is None:
         return str(error)
     kind, name = control
     label = label_of(name, options_of(kind)[name], unit=False)
-    # The name may be followed by the row of a table.
+    # In the message, a table's name may be followed by one of its rows.
     return str(error).replace(f"`{name}", f"`{label}", 1)
 
 
 def _control_of(error: OptionError) -> tuple[type, str] | None:
-    """Return the class and the name of the option of an error, if it has a control."""
+    """Return the class and name of the option that an error is about, if it has a control."""
     name, *_ = error.name.split()
     found = (each for each in fields(Experiment, in_form) if each.name == name)
     return next(((each.owner, name) for each in found), None)
@@ -93,7 +93,7 @@ def _draw_first() -> None:
 
 
 def _size_control() -> tuple[type, str]:
-    """Return the option that sets the length of a sequence; a task's follows from its source."""
+    """Return class and name of the option that sets the sequence length, directly or for a task."""
     process = chosen_part(Experiment, "generator")
     if issubclass(process, AbstractTask):
         return process, process.size_option
@@ -117,14 +117,14 @@ def _draw_side_by_side(controls: list[tuple[type, str]]) -> None:
 
 
 def _draw_rest() -> None:
-    """Draw the other controls: in a panel, or openly where a lesson names the visible ones."""
+    """Draw the other controls: in a panel, or directly if a lesson names the visible controls."""
     groups = {
         "Process": chosen_part(Experiment, "generator"),
         "Model": chosen_part(Experiment, "model"),
         "Training": Training,
     }
     shown = {title: _rest_of(kind) for title, kind in groups.items()}
-    # Constant name: Streamlit would close a panel whose name changes.
+    # The panel's name is constant: Streamlit would close a panel whose name changes.
     has_more = any(shown.values()) and _lesson().shown is None
     panel = st.expander("more", key="more", icon=":material/tune:") if has_more else st.container()
     for title, kind in groups.items():
@@ -135,7 +135,7 @@ def _draw_rest() -> None:
 
 
 def _rest_of(kind: type) -> list[str]:
-    """Return the keys of the controls that “more” shows for a class and its parts."""
+    """Return the keys of the controls that “more” shows for a class, including its parts."""
     first, hidden = _at_first_sight(), _hidden()
     found = (field[:2] for field in fields(kind, in_form) if field[:2] not in first)
     keys = [control_key(owner, name) for owner, name in found if applies(owner, name)]
@@ -143,11 +143,11 @@ def _rest_of(kind: type) -> list[str]:
 
 
 def draw_process_form() -> tuple[type[AbstractGenerator], dict[str, Any] | OptionError, int]:
-    """Draw the controls of the process: class, options and length; return their values.
+    """Draw the controls of the process; return its class, its options by name, and the length.
 
-    If an option cannot be read, its error replaces the values. A task's length follows from its
-    options and has no control. Probabilities have no control here and are left out. The keys are
-    those of the whole form, so both show the same process.
+    If an option cannot be read, its error replaces the options. Probabilities are left out, as is
+    the length of a task, which follows from its options. The keys are those of the sidebar form, so
+    both forms describe the same process.
     """
     st.subheader("Process", divider="gray")
     _draw_kind(Experiment, "generator")
@@ -167,7 +167,7 @@ def draw_process_form() -> tuple[type[AbstractGenerator], dict[str, Any] | Optio
 
 
 def probability_options(kind: type) -> tuple[str, ...]:
-    """Return the options that are rows or tables of probabilities."""
+    """Return the names of the options that are rows or tables of probabilities."""
 
     def holds_fractions(value: Any) -> bool:
         return isinstance(value, float) or (isinstance(value, tuple) and holds_fractions(value[0]))
@@ -191,7 +191,7 @@ def _lesson() -> Lesson:
 def _draw_preset() -> None:
     chosen = PRESETS.get(st.session_state["preset"])
     if chosen is not None and not _is_but_for_the_seed(chosen.experiment, read_form()):
-        # So that choosing the same preset again is a change, which restores its settings.
+        # Reset the menu, so that choosing the same preset again restores its settings.
         st.session_state["preset"], chosen = OWN_SETTINGS, None
     about = f" Chosen: {chosen.description}" if chosen else ""
     st.selectbox(
@@ -217,7 +217,7 @@ def _apply_preset() -> None:
 
 
 def _draw_kind(owner: type, name: str) -> None:
-    """Draw the menu of a registry."""
+    """Draw the menu for an option whose value is a class of a registry."""
     spec, key = options_of(owner)[name], control_key(owner, name)
     if key in _hidden():
         return
@@ -231,10 +231,7 @@ def _draw_kind(owner: type, name: str) -> None:
 
 
 def _draw_options(kind: type) -> bool:
-    """Draw the class's options that are under “more”, and its errors.
-
-    Return whether there was no error.
-    """
+    """Draw a class's options that are under “more”, with errors; return whether there was none."""
     is_good = True
     for name, spec in options_of(kind).items():
         is_seen = (kind, name) in _at_first_sight()
@@ -248,7 +245,7 @@ def _draw_options(kind: type) -> bool:
 
 
 def _is_readable(read: Callable[..., Any], *what: Any) -> bool:
-    """Return whether a value can be read from the controls; if not, show why."""
+    """Return whether a value can be read from the controls; if not, show the error."""
     try:
         read(*what)
     except OptionError as error:
@@ -258,7 +255,7 @@ def _is_readable(read: Callable[..., Any], *what: Any) -> bool:
 
 
 def _draw_control(owner: type, name: str, *, unit: bool = True) -> bool:
-    """Draw the control of an option; return whether its value could be read. If not, show why."""
+    """Draw the control of an option; return whether its value can be read, or show the error."""
     spec, default, key = options_of(owner)[name], default_of(owner, name), control_key(owner, name)
     if key not in _hidden():
         common = {"key": key, "help": spec.help, "persist_state": "session"}

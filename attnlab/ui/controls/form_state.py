@@ -1,4 +1,4 @@
-"""The state of the form on all pages, and whether the browser has received it."""
+"""The values of the form's controls on all pages, and whether the browser has received them."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -23,15 +23,15 @@ from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.core.server import limits
 
 OWN_SETTINGS = "(own settings)"
-# The values of all controls before and after they were last set, and the count of its receipt.
+# All control values before and after `fill_form` last ran, and the receipt number of that change.
 _FILLING = "form_filling"
 _RECEIPT, _COUNT = "receipt", "receipts_asked"
 
 
 def fill_form(experiment: Experiment, *, preset: str = OWN_SETTINGS) -> None:
-    """Set every control to the experiment. Call it before the controls are drawn, as in a callback.
+    """Set every control to the experiment. Call it in a callback, or before controls are drawn.
 
-    Controls of parts that are not selected get their defaults.
+    Controls of parts that the experiment does not use get their defaults.
     """
     values = {
         control_key(field.owner, field.name): field.plain_value
@@ -46,11 +46,11 @@ def fill_form(experiment: Experiment, *, preset: str = OWN_SETTINGS) -> None:
 
 
 def begin_form() -> None:
-    """Set the controls of a new session, and set them again after a late click.
+    """Set the controls of a new session, and correct the controls after a late click.
 
     Call it in every script run, before anything is drawn. A click directly after choosing a preset
     carries the old values of all controls, since the browser has not yet received the new ones.
-    The controls then get the preset's values again.
+    Then the controls are set to the preset's values again.
     """
     if "generator" not in st.session_state:
         fill_form(PRESETS[FIRST_PRESET].experiment, preset=FIRST_PRESET)
@@ -62,16 +62,16 @@ def begin_form() -> None:
 
 
 def keep_form() -> None:
-    """Keep the values of all controls when the page changes. Before anything is drawn.
+    """Keep all control values when the page changes. Call it before anything is drawn.
 
-    Between two pages with the same controls Streamlit resets them to their defaults for one script.
+    Otherwise Streamlit would reset them for one script run, even if both pages have the controls.
     """
     _, after, _ = st.session_state[_FILLING]
     st.session_state.update({k: st.session_state[k] for k in after if k in st.session_state})
 
 
 def read_form() -> Experiment | OptionError:
-    """Return the experiment that the controls describe, or what is wrong with it on this server."""
+    """Return the experiment that the controls describe, or why this server cannot run it."""
     try:
         experiment = read_part(Experiment)
         check_limits(experiment, limits())
@@ -81,19 +81,19 @@ def read_form() -> Experiment | OptionError:
 
 
 def read_part(kind: type) -> Any:
-    """Return the configuration of that class as the controls describe it.
+    """Return an instance of the class, with the option values of the controls.
 
     Raises:
-        OptionError: If the controls or the class reject a value.
+        OptionError: If a control's value or the combination of values is not valid.
     """
     return build(kind, read_option)
 
 
 def read_option(kind: type, name: str) -> Any:
-    """Return the value of one option, its default if it has no effect, or the class of a part.
+    """Return an option's value, its default if the option has no effect, or a part's class.
 
     Raises:
-        OptionError: If a text is not the numbers it should be.
+        OptionError: If a text does not contain the numbers that the option needs.
     """
     spec, default = options_of(kind)[name], default_of(kind, name)
     if spec.registry is not None:
@@ -105,7 +105,7 @@ def read_option(kind: type, name: str) -> Any:
 
 
 def chosen_part(kind: type, name: str) -> type:
-    """Return the class that is selected for an option that is itself a configuration."""
+    """Return the class selected for an option whose value is a class of a registry."""
     registry = options_of(kind)[name].registry
     if len(registry) == 1:
         return next(iter(registry.values()))
@@ -113,7 +113,7 @@ def chosen_part(kind: type, name: str) -> type:
 
 
 def in_form(field: Field) -> Iterable[type]:
-    """Return the class that the controls select for `fields`."""
+    """Return the class that the controls select for a field, as an argument of `fields`."""
     return (chosen_part(field.owner, field.name),)
 
 
@@ -137,27 +137,33 @@ _RULED: Mapping[str, tuple[str, str]] = {
 }
 
 
-# A click on its way while the script sets controls or the address carries the old values. They look
-# like a change by the user, or like the Back button. So each setting is counted: a hidden field
-# holds the count, and the browser sends it with every click.
+# The script can set controls or the address while a click is on its way with the old values. Those
+# would look like a change by the user, or like the Back button. So these changes are numbered: a
+# hidden field contains the number of the last one, and the browser sends it with every click.
 
 
 def ask_for_receipt() -> int:
-    """Count a setting of controls or the address; return the count for the browser to send back."""
+    """Increase the number of changes; return it. The browser will send it back with each click."""
     st.session_state[_COUNT] = st.session_state.get(_COUNT, 0) + 1
     return st.session_state[_COUNT]
 
 
 def is_behind(count: int | None = None) -> bool:
-    """Return whether this request was sent before the browser received that count, or the last."""
+    """Return whether the browser sent this request before it received change number `count`.
+
+    Without `count`, the last change counts.
+    """
     count = st.session_state.get(_COUNT, 0) if count is None else count
     text = st.session_state.get(_RECEIPT, str(count))
     return text.isdecimal() and int(text) < count
 
 
 def draw_receipt() -> None:
-    """Draw the hidden field. Once in every script of a page, after all calls of `is_behind`."""
-    # In every script, since the browser may never have received the last field.
+    """Draw the hidden field with the number of the last change.
+
+    Call it once in every script run, after all calls of `is_behind`.
+    """
+    # Set in every run, since the browser may never have received the previous value.
     st.session_state[_RECEIPT] = str(st.session_state.get(_COUNT, 0))
     with st.container(key="unseen"):
         st.text_input("receipt", key=_RECEIPT, max_chars=9)

@@ -1,4 +1,4 @@
-"""The experiment in the address bar: read from links, and written at every change."""
+"""The experiment in the address bar: read from links, and updated when settings change."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -25,7 +25,7 @@ from attnlab.ui.core.session_library import session_run
 _WRITTEN, _NOTICES = "link_written", "link_notices"
 _MOST_NOTICES = 10
 _BARE, _OWN, _ALL = "address_is_bare", "link_own", "link_all"
-# The controls of a lesson page may have added their own parameters meanwhile.
+# Keeps parameters that the controls of a lesson page may have added meanwhile.
 _COMPLETE = """
 if (location.pathname.endsWith('%s')) {
     const query = new URLSearchParams(location.search)
@@ -36,11 +36,13 @@ if (location.pathname.endsWith('%s')) {
 
 
 class OwnParameters(NamedTuple):
-    """Parameters that one page has in its address besides the settings.
+    """How one page handles the address parameters that only it has.
 
-    `are` tests whether a key is one of them, and `read` returns those of the page's controls.
-    `fill` sets the controls and returns a line for each that was not understood. `clear` is called
-    for an address without any.
+    Attributes:
+        are: Returns whether a key is such a parameter.
+        read: Returns the parameters that the page's controls describe.
+        fill: Sets the controls; returns a line for each parameter that was not understood.
+        clear: Resets the controls, for an address without such parameters.
     """
 
     are: Callable[[str], bool]
@@ -57,13 +59,13 @@ def follow_address(
 ) -> None:
     """Make the controls and the address agree. First call of every page.
 
-    If the address changed by a link or the Back button, it sets the controls. Otherwise the
-    controls set the address.
+    If a link or the Back button changed the address, the controls are set from it. Otherwise the
+    address is set from the controls.
 
     Args:
-        has_own_settings: Whether the page has further parameters, bound to its controls.
-        own_parameters: Further parameters that follow the page's controls.
-        first_preset: The preset of untouched controls, unless there is a link.
+        has_own_settings: Whether the page has controls bound to further address parameters.
+        own_parameters: Further address parameters that the page reads and writes itself.
+        first_preset: Preset of a new session that did not open a link.
     """
     begin_form()
     query = st.query_params.to_dict()
@@ -71,7 +73,7 @@ def follow_address(
     if link is None and first_preset != FIRST_PRESET and _is_untouched():
         experiment = PRESETS[first_preset].experiment
         fill_form(experiment, preset=first_preset)
-        # As if the address had them, so that pressing Back once leaves a page opened by the menu.
+        # Treated as written, so that pressing Back once leaves a page opened from the menu.
         st.session_state[_WRITTEN] = to_query(experiment)
     written: dict[str, str] = st.session_state.get(_WRITTEN, {})
     others = {key: query[key] for key in (query if link is None else link.unknown)}
@@ -85,7 +87,7 @@ def follow_address(
         st.session_state["lesson"] = link.lesson
         if link.lesson != Lesson():
             fill_builder(link.lesson)
-        # Also if these settings cannot run here: the user corrects them, so do not set them again.
+        # Also if these settings cannot run here, else the next rerun would undo the corrections.
         st.session_state[_WRITTEN] = to_query(link.experiment, link.lesson)
         notices = link.notices
         if not has_own_settings:
@@ -119,30 +121,30 @@ def _is_untouched() -> bool:
 
 
 def _asks_for_others(asked: dict[str, str]) -> bool:
-    """Return whether the user went to an address with these parameters of the page itself.
+    """Return whether the user went to an address with other parameters of the page itself.
 
-    A page opened by the menu has none yet, and changing pages may leave an entry without.
+    Addresses without such parameters do not count: the menu and page changes create them too.
     """
     written = st.session_state.get(_OWN)
     return bool(asked) and asked != written and (written is None or not is_behind())
 
 
 def _asks_for_more(link: Link, written: dict[str, str]) -> bool:
-    """Return whether the user went to this address, rather than attnlab writing it."""
+    """Return whether the user went to this address, and attnlab did not write it."""
     if not written:
         return True
     return not is_behind() and to_query(link.experiment, link.lesson) != written
 
 
 def complete_address(page: str) -> None:
-    """Add the settings to the address of a page opened by the menu. Last call of every page.
+    """Add the settings to the address of a page opened from the menu. Last call of every page.
 
-    Streamlit can only add to the browser's history: Back would lead from the new entry to the one
-    without settings, which would add it again. A script of the previous page may run once more on
-    the next one, so it checks that it is still on `page`.
+    This replaces the entry in the browser's history; Streamlit can only add entries, and Back would
+    then lead to the entry without settings. The script checks that the browser still shows `page`,
+    since it may run once more on the next page.
     """
     if st.session_state.get(_BARE):
-        # Characters with a meaning in HTML are percent-encoded in an address.
+        # Safe in HTML: `urlencode` encodes all characters with a meaning there.
         st.html(
             f"<script>{_COMPLETE % (page, urlencode(st.session_state[_ALL]))}</script>",
             unsafe_allow_javascript=True,
@@ -150,10 +152,9 @@ def complete_address(page: str) -> None:
 
 
 def go_to(page: Path) -> None:
-    """Go to another page, as from the menu, with the current settings of the controls.
+    """Go to another page as from the menu, with the current settings of the controls.
 
-    Otherwise the page would add the settings as a new entry of the browser's history, and Back
-    would lead to the same page without them.
+    Without this, the page would add a second entry with the settings to the browser's history.
     """
     form = read_form()
     if not isinstance(form, OptionError):
@@ -162,7 +163,7 @@ def go_to(page: Path) -> None:
 
 
 def draw_notices() -> None:
-    """Draw which parts of the last link were not understood."""
+    """Draw the parts of the last link that were not understood."""
     notices = st.session_state.get(_NOTICES, ())
     if notices:
         further = len(notices) - _MOST_NOTICES
@@ -177,7 +178,7 @@ def draw_notices() -> None:
 def draw_lesson() -> None:
     """Draw the title and text of a lesson, and a button to leave it. At the top of every page."""
     lesson: Lesson = st.session_state.get("lesson", Lesson())
-    # Always present: an element that comes and goes would move the fragments after it.
+    # Always drawn: an element that comes and goes would move the fragments after it.
     place = st.container()
     if lesson == Lesson():
         return

@@ -1,4 +1,4 @@
-"""The link to copy, and the fields in which a teacher writes a lesson."""
+"""The panel with the link to copy, and with the fields in which teachers write a lesson."""
 
 from urllib.parse import urlencode, urlsplit
 
@@ -21,7 +21,7 @@ _HIDE, _HIDE_ALL_BUT = "hide", "hide all but"
 
 
 def fill_builder(lesson: Lesson) -> None:
-    """Set the fields to a lesson. Call it before they are drawn."""
+    """Set the fields to a lesson. Call it before the fields are drawn."""
     st.session_state[_TITLE], st.session_state[_TEXT] = lesson.title, lesson.text
     st.session_state[_HIDING] = _HIDE if lesson.shown is None else _HIDE_ALL_BUT
     st.session_state[_CONTROLS] = list(lesson.hidden if lesson.shown is None else lesson.shown)
@@ -50,14 +50,14 @@ def _build_lesson(experiment: Experiment) -> Lesson:
         persist_state="session",
     )
     controls = labels_of(experiment)
-    # Another process or model has other controls.
+    # Drop controls that the current process or model does not have.
     chosen = [key for key in st.session_state.get(_CONTROLS, []) if key in controls]
     st.session_state[_CONTROLS] = chosen
     named = tuple(
         st.multiselect(
             "which",
             list(controls),
-            # Streamlit may still ask for the name of a control that is gone.
+            # Streamlit may still request the label of a control that no longer exists.
             format_func=lambda key: controls.get(key, key),
             key=_CONTROLS,
             placeholder="",

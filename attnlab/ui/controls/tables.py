@@ -1,7 +1,7 @@
-"""Tables of numbers to edit: probabilities of a process, and matrices of a lesson.
+"""Tables of numbers to edit: probabilities of a process, and matrices on lesson pages.
 
-The source of each grid is a text in the session: a control of the form or of the address. Edits of
-the grid change that text.
+Each grid shows a text in the session state, which belongs to a control of the form or of the
+address. Editing the grid changes that text.
 """
 
 import math
@@ -41,7 +41,10 @@ _NAME_WIDTH = 125
 def draw_process_tables(
     kind: type[AbstractGenerator], values: Mapping[str, Any]
 ) -> AbstractGenerator | OptionError:
-    """Draw the tables of a generator with these other options; return it, or what is wrong."""
+    """Draw a generator's tables of probabilities; return the generator, or the error.
+
+    `values` are the generator's other options.
+    """
     values, places = dict(values), {}
     try:
         for name in probability_options(kind):
@@ -50,7 +53,7 @@ def draw_process_tables(
                 values[name] = _draw_table(kind, name, values)
         return kind(**values)
     except OptionError as error:
-        # The name of a row starts with the name of its table.
+        # An error may name a row: the table's name and then the row's.
         with places.get(error.name.split()[0], st.container()):
             draw_error(in_control_words(error))
         return error
@@ -130,19 +133,19 @@ def _numbered(rows: tuple[tuple[float, ...], ...]) -> Outline:
 
 
 def _number(cell: float | None) -> float:
-    # The process rejects an empty cell, like any number that is not finite.
+    # An empty cell becomes NaN, which the process rejects.
     return math.nan if cell is None else float(cell)
 
 
 def edit_matrix(name: str, title: str, default: Rows, *, key: str, more_rows: bool) -> Rows | None:
-    """Draw a matrix to edit, as a grid and as text; return it, or None if it is rejected.
+    """Draw a matrix to edit, as a grid and as text; return the matrix, or None if it is invalid.
 
     Args:
-        name: Its name in errors.
-        title: Its heading, in Markdown.
+        name: The matrix's name in errors.
+        title: The heading, in Markdown.
         default: The matrix before any edit.
-        key: The key of its text, which is a parameter of the address.
-        more_rows: Whether rows can be added and deleted.
+        key: The key of the text, which is also a parameter of the address.
+        more_rows: Whether the user can add and delete rows.
     """
     st.markdown(title)
     place = st.container()
@@ -164,7 +167,7 @@ def edit_matrix(name: str, title: str, default: Rows, *, key: str, more_rows: bo
             lambda rows: "\n".join(" ".join(map(_cell_text, row)) for row in rows),
             hide_index=True,
             num_rows="dynamic" if more_rows else "fixed",
-            # As texts, so that a cell that is not a number is shown with an error and not dropped.
+            # Text columns, so that a cell that is not a number is shown with an error.
             column_config={
                 column: st.column_config.TextColumn(column, width=56) for column in columns
             },
@@ -184,7 +187,7 @@ def _cells_table(cells: list[list[str]], columns: list[str]) -> pd.DataFrame:
 
 
 def _cell_text(cell: object) -> str:
-    # A cell with a space in it must not become two.
+    # Spaces separate cells in the text, so a cell must not contain one.
     return "_".join(str("" if cell is None else cell).split()) or EMPTY_CELL
 
 
@@ -195,10 +198,10 @@ def _draw_grid(
     *further_source: Hashable,
     **options: Any,
 ) -> None:
-    """Draw a grid of the text under `key`; `to_text` turns its rows back into text.
+    """Draw the text under `key` as a grid; `to_text` turns edited rows back into text.
 
-    A grid keeps its edits as changes to its first table. It is only recreated when the text was
-    changed elsewhere; otherwise the cell being edited would lose the focus.
+    Streamlit keeps edits as changes to the grid's first table. So the grid is only recreated if the
+    text was changed elsewhere; otherwise the cell being edited would lose the focus.
     """
     source, began, grid = f"{key}_source", f"{key}_began", f"{key}_grid"
     now = st.session_state[key], *further_source

@@ -1,8 +1,8 @@
 """Uploaded files, each handled once.
 
-This is not done in the control's callback: reading a file takes so long that another request often
-arrives meanwhile, and Streamlit then silently drops the callback. An interrupted page is run again,
-and still has the file.
+Files are not handled in callbacks: reading one takes so long that another request often arrives
+meanwhile, and Streamlit then silently drops the callback. An interrupted script is run again, and
+the file is still there.
 """
 
 from collections.abc import Callable
@@ -10,26 +10,26 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-# Draws the message about a file; None if there is none.
+# Draws the message about a file; None if there is no message.
 Told = Callable[[], None] | None
 
 
 def take_upload(key: str, take: Callable[[UploadedFile | None], Told]) -> None:
-    """Handle the file of control `key` once. Call it before drawing what the file changes.
+    """Handle the file of upload control `key` once, with `take`, and store its message.
 
-    `take` gets None when the user removes the file.
+    Call it before drawing what the file changes. `take` gets None when the user removes the file.
     """
     file = st.session_state.get(key)
     number = None if file is None else file.file_id
     before, told = _last(key)
     if number != before:
-        # A control that was not drawn for a while returns empty: its file was not removed.
+        # If the key is missing, the control was not drawn; the user did not remove the file.
         told = take(file) if key in st.session_state else told
         st.session_state[_kept(key)] = number, told
 
 
 def draw_upload(label: str, *, key: str, help: str) -> None:
-    """Draw the control, and below it the message about its file."""
+    """Draw the upload control, with the message about its file below."""
     st.file_uploader(label, key=key, help=help)
     if told := _last(key)[1]:
         told()

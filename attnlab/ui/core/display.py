@@ -1,4 +1,4 @@
-"""Where the pages are, and the height, colours and type size of their charts.
+"""Paths of the pages; height, colours and type size of their charts.
 
 Charts take the theme's colours at the next rerun: Streamlit runs no script when the theme changes.
 """
@@ -17,7 +17,7 @@ LOSS_HEIGHT, INSIDE_HEIGHT = 128, 330
 
 
 def on_dark() -> bool:
-    """Return whether the page has a dark theme."""
+    """Return whether the page uses the dark theme."""
     return st.context.theme.type == "dark"
 
 
@@ -25,12 +25,12 @@ _LARGE_TYPE = "large_type"
 
 
 def has_large_type() -> bool:
-    """Return whether charts have large type, for a projector."""
+    """Return whether the user switched on large type in charts, as for a projector."""
     return st.session_state.get(_LARGE_TYPE, False)
 
 
 def draw_type_switch() -> None:
-    """Draw the switch for large type. At the foot of every page."""
+    """Draw the switch for large type in charts, at the foot of every page."""
     st.toggle(
         "Large type in charts",
         key=_LARGE_TYPE,

@@ -25,7 +25,7 @@ from attnlab.ui.core.session import session
 # Seconds that a page waits for missing numbers before it is drawn without them.
 _UNNOTICED = 0.1
 _BETWEEN_RERUNS = 1.0
-# These either enumerate beliefs, which may take long, or estimate.
+# These enumerate all beliefs, which may be slow, or estimate if there are too many.
 _ENUMERATED = (optimum, frequencies, ladder)
 _ENUMERATING = (*_ENUMERATED, feasibility)
 
@@ -40,14 +40,14 @@ class _Entry:
 
 
 class FutureCache:
-    """A bounded cache of futures, computed by a pool of threads. Thread-safe.
+    """A bounded, thread-safe cache of futures, computed by a pool of threads.
 
-    A computation that is no longer needed is cancelled, before it starts or where it checks in
-    (`attnlab.generators.interruption`).
+    A key is a pure function and its arguments, an `asker` any object that needs the result. A key
+    without askers is cancelled, before it starts or at its next check (`generators.interruption`).
 
     Args:
         workers: Number of threads.
-        most: Number of results that are kept.
+        most: Maximum number of cached results.
     """
 
     def __init__(self, workers: int = 1, most: int = 128):
@@ -57,7 +57,7 @@ class FutureCache:
         self._entries: collections.OrderedDict[Key, _Entry] = collections.OrderedDict()
 
     def submit(self, key: Key, asker: object) -> Future:
-        """Return the future of a pure function's result; `asker` is weakly referenced."""
+        """Return the future of a key's result. The cache keeps only a weak reference to `asker`."""
         with self._lock:
             entry = self._entries.get(key)
             if entry is None or entry.future.cancelled():
@@ -71,13 +71,13 @@ class FutureCache:
             return entry.future
 
     def release(self, key: Key, asker: object) -> None:
-        """Note that `asker` no longer needs the result."""
+        """Note that `asker` no longer needs the result of the key."""
         with self._lock:
             if key in self._entries:
                 self._entries[key].askers.discard(asker)
 
     def put(self, key: Key, result: Any) -> None:
-        """Keep a result that was computed elsewhere."""
+        """Store a result that was computed elsewhere."""
         entry = _Entry()
         entry.future.set_result(result)
         with self._lock:
@@ -118,9 +118,9 @@ def _cache() -> FutureCache:
 def figure(function: Callable[..., Any], *arguments: Hashable) -> Any:
     """Return the result of a slow pure function if it is known, else None.
 
-    Otherwise compute it in the background and draw the page again when it is known. Where
-    enumeration takes long the result is estimated, unless `enumerate_exactly` has computed it. A
-    `ValueError` is shown and ends the page.
+    If it is not known, compute it in the background and rerun the page when it arrives. If exact
+    enumeration would take long, the result is an estimate until `enumerate_exactly` has run. A
+    `ValueError` of the function is shown and ends the page.
     """
     key = _key_of(function, *arguments)
     if not _ask(key):
@@ -138,7 +138,7 @@ def is_known(function: Callable[..., Any], *arguments: Hashable) -> bool:
 
 
 def known_losses(experiment: Experiment, rungs: Sequence[str]) -> dict[str, Best]:
-    """Return the predictors that do not depend on the run, by name: the floor and others."""
+    """Return accuracy and loss of uniform guess, optimum and these baselines, by name, if known."""
     vocab = experiment.generator.vocabulary.size
     known = {"uniform guess": Best(float(np.log(vocab)), 1 / vocab)}
     for rung in figure(ladder, experiment.generator, experiment.length) or ():
@@ -176,20 +176,20 @@ def _key_of(function: Callable[..., Any], *arguments: Hashable) -> Key:
 
 
 def enumerate_exactly(generator: AbstractGenerator, length: int) -> Iterator[str]:
-    """Compute exactly what pages otherwise estimate; yield the name of each step before it."""
+    """Compute the exact values that pages otherwise estimate; yield a text before each step."""
     for number, function in enumerate(_ENUMERATED, 1):
         yield f"{function.__name__}, {number} of {len(_ENUMERATED)}"
         _cache().put((function, generator, length), function(generator, length))
 
 
 def compute_figures(*keys: Key) -> None:
-    """Compute figures, each a function and its arguments, and wait for all of them."""
+    """Compute results, each given as a function and its arguments, and wait for all of them."""
     asker = threading.Event()
     wait([_cache().submit(_key_of(*key), asker) for key in keys])
 
 
 def begin_figures() -> set[Key]:
-    """Start a full rerun of a page; return the keys that the previous rerun asked for."""
+    """Start a full rerun of a page; return the keys that the previous rerun requested."""
     current = session()
     before, current.asked, current.missing = current.asked, set(), set()
     current.deadline = time.monotonic() + _UNNOTICED
@@ -197,10 +197,10 @@ def begin_figures() -> set[Key]:
 
 
 def end_figures(before: set[Key]) -> None:
-    """Cancel what the page no longer needs; redraw the page when a missing result arrives.
+    """Cancel what the page no longer needs, and rerun the page when a missing result arrives.
 
     Args:
-        before: What `begin_figures` returned.
+        before: The return value of `begin_figures`.
     """
     current = session()
     for key in before - current.asked:
@@ -210,16 +210,16 @@ def end_figures(before: set[Key]) -> None:
     waited, began = len(current.missing), time.monotonic()
 
     def missing() -> int:
-        # Submitted again, since another session may just have cancelled it.
+        # Submit again, since another session may just have cancelled the computation.
         left = sum(not _cache().submit(key, current.asker).done() for key in current.missing)
-        # Rerun at most once a second for some of them, and at once for the last one.
+        # Rerun at most once a second while results are missing, and at once after the last one.
         return left if left == 0 or time.monotonic() > began + _BETWEEN_RERUNS else waited
 
     draw_while(missing, lambda: None, key="figures", seconds=0.25, waited=waited)
 
 
 def draw_figures_status(*keys: Key) -> None:
-    """Draw how many results are missing and Stop, or Compute after a stop."""
+    """Draw the number of missing results with a Stop button, or Compute after a stop."""
     current = session()
     keys = tuple(_key_of(*key) for key in keys)
     left = [key for key in keys if not _cache().known(key)]
@@ -252,7 +252,7 @@ def _stop(keys: list[Key]) -> None:
 
 
 def draw_gap() -> None:
-    """Draw a note where a result is missing: it is being computed, or was stopped."""
+    """Draw a note in place of a missing result: it is being computed, or was stopped."""
     current = session()
     if current.stopped & current.asked:
         st.caption("Not computed: stopped above.")
@@ -261,14 +261,14 @@ def draw_gap() -> None:
 
 
 def accuracy_text(best: Best) -> str:
-    """Return the accuracy of a predictor, with its error or the word “exact”."""
+    """Return the accuracy of a predictor as text: exact, or estimated with its standard error."""
     if best.exact:
         return f"accuracy {best.accuracy:.3f} (exact)"
     return f"accuracy {show_measured(best.accuracy, best.accuracy_stderr)} (estimated)"
 
 
 def accuracy_and_loss_text(best: Best) -> str:
-    """Return accuracy and loss of a predictor, with errors or the word “exact”."""
+    """Return accuracy and loss of a predictor as text: exact, or with their standard errors."""
     if best.exact:
         return f"accuracy {best.accuracy:.3f}, loss {best.nll:.3f} nats (exact)"
     return (

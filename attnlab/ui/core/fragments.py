@@ -18,14 +18,14 @@ import streamlit as st
 
 from attnlab.ui.core.session import session
 
-# Per script thread.
+# Whether `delivered` is active in this script thread.
 _DELIVERING = ContextVar("delivering", default=False)
-# Longer than any event loop is busy; after this the server is taken to be gone.
+# No event loop is busy for this long: after it, assume that the server has ended.
 _PATIENCE_SECONDS = 10.0
 
 
 class _Server:
-    """The event loop of the server; None in tests without one."""
+    """Holds the server's event loop, or None in tests that run without a server."""
 
     loop: asyncio.AbstractEventLoop | None = None
 
@@ -36,13 +36,13 @@ def _server() -> _Server:
 
 
 def keep_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Keep the event loop that sends the messages of scripts."""
+    """Store the event loop that sends the messages of scripts to browsers."""
     _server().loop = loop
 
 
 @contextmanager
 def delivered() -> Iterator[None]:
-    """Wait at the end until all messages were sent. Does nothing when nested."""
+    """Wait, at the end of the block, until all messages were sent. Inner blocks do not wait."""
     if _DELIVERING.get():
         yield
         return
@@ -66,9 +66,9 @@ def _wait_for_loop(loop: asyncio.AbstractEventLoop | None) -> None:
 def fragment(
     draw: Callable[..., None], *, key: str | None = None, seconds: float | None = None
 ) -> Callable[..., None]:
-    """Make `draw` a fragment, whose controls rerun only it. Also a decorator.
+    """Make `draw` a fragment: using one of its controls reruns only this part of the page.
 
-    With `seconds` it is redrawn at this interval.
+    Also works as a decorator. With `seconds` it is redrawn at this interval.
     """
 
     @functools.wraps(draw)
@@ -92,12 +92,12 @@ def draw_while(
     seconds: float = 0.5,
     waited: Hashable | None = None,
 ) -> None:
-    """Draw a part of the page, and redraw it while `waiting_for` returns something true.
+    """Draw a part of the page, and redraw it as long as `waiting_for` returns a true value.
 
-    When its value changes, the whole page is redrawn, and the timer starts or stops.
+    When the value changes, the whole page is rerun, and the timer starts or stops.
 
     Args:
-        waiting_for: Returns what the part waits for.
+        waiting_for: Returns a value that is true while more is to come, such as a count.
         draw: Draws the part.
         key: The key of the fragment.
         seconds: Interval between redraws. Up to 0.5, Streamlit does not fade the old content.
@@ -116,8 +116,8 @@ def draw_while(
 def draw_in_code(*code: str, lead: str = "", title: str = "In code", key: str = "in_code") -> None:
     """Draw scripts in a panel, below the text `lead`.
 
-    Drawn when opened: the browser's code highlighter is larger than everything else together, and
-    would load before the charts.
+    The scripts are drawn only when the panel is opened: the browser's code highlighter is larger
+    than the rest of the page, and would load before the charts.
     """
     panel = st.expander(title, key=key, on_change="rerun", icon=":material/code:")
     if panel.open:

@@ -17,18 +17,18 @@ _SECONDS_TO_ESTIMATE = 3.0
 
 
 def job_of(name: str) -> Job | None:
-    """Return the session's job of that name, running or not."""
+    """Return the session's job with that name, running or not, or None."""
     return session().jobs.get(name)
 
 
 def start_job(
     name: str, make: Callable[[], Iterator[Any]], *, of: Any = None, rest: float = 0.0
 ) -> None:
-    """Start a job in the server's queue; one of the same name is paused and replaced.
+    """Start a job in the server's queue; pause and replace an earlier job of the same name.
 
     Args:
-        name: Its name in the session.
-        make: Makes the iterator whose items are its results so far.
+        name: The name of the job in the session.
+        make: Creates the iterator to run; each item is the job's result so far.
         of: The subject of the job; `job_of(name).of` returns it.
         rest: Seconds to wait after each item.
     """
@@ -38,7 +38,7 @@ def start_job(
 
 
 def forget_job(name: str) -> None:
-    """Pause and drop the job of that name, if there is one."""
+    """Pause and drop the job with that name, if there is one."""
     if job := session().jobs.pop(name, None):
         job.pause()
 
@@ -46,17 +46,17 @@ def forget_job(name: str) -> None:
 def draw_job_buttons(
     name: str, label: str, *, start: str, stop: str, on_start: Callable[[], None]
 ) -> JobState | None:
-    """Draw Start, Stop and, after a stop, Continue.
+    """Draw the buttons Start and Stop and, after a stop, Continue.
 
     Args:
-        name: The job.
+        name: The name of the job.
         label: The label of Start.
         start: The key of Start.
         stop: The key of Stop.
         on_start: Starts the job.
 
     Returns:
-        The state of the job, or None before it was started.
+        The state of the job, or None if it was never started.
     """
     job = job_of(name)
     state = None if job is None else job.state()
@@ -88,14 +88,14 @@ def draw_job(
     failed: str,
     progress: Callable[[Any], tuple[float, str]] | None = None,
 ) -> None:
-    """Draw a job, four times a second while it runs.
+    """Draw the state of a job; redraw it four times a second while the job runs.
 
     Args:
-        name: The job.
-        draw: Draws its state, or None before it was started.
-        failed: The text before an error.
-        progress: Returns the share done and a description, given the latest item (None before the
-            first). With it a progress bar is drawn.
+        name: The name of the job.
+        draw: Draws the job's state, or None if it was never started.
+        failed: The text before an error message.
+        progress: Returns the fraction done and a description, given the latest item or None. If
+            given, a progress bar is drawn.
     """
     job = job_of(name)
     draw_while(
@@ -126,7 +126,7 @@ def _draw_state(
 
 
 def progress_text(state: JobState, share: float) -> str:
-    """Return the share done, the place in the queue or the reason of a pause, and the time left."""
+    """Return the fraction done and, if there is one, the job's message or the time left."""
     if state.done:
         return "done: 100%" if share == 1 else f"ended: {share:.0%}"
     parts = [f"{'running' if state.running else 'stopped'}: {share:.0%}"]

@@ -12,7 +12,7 @@ from attnlab.ui.core.display import has_large_type, on_dark
 from attnlab.ui.core.fragments import fragment
 from attnlab.ui.core.session import session
 
-# Of an exported chart: width in pixels, and characters per line of its text alternative.
+# Width in pixels of an exported chart, and characters per line of its text alternative.
 _WIDTH, _LETTERS_A_LINE = 640, 92
 
 
@@ -36,14 +36,14 @@ def draw_chart(
 
     Args:
         drawing: The chart.
-        name: Its name in the list of the page's charts; unique on a page.
-        alt: Its text alternative.
-        key: As in Streamlit.
-        on_select: As in Streamlit.
-        selection_mode: As in Streamlit.
+        name: The chart's name in the export list; unique on a page.
+        alt: The chart's text alternative.
+        key: As in `st.vega_lite_chart`.
+        on_select: As in `st.vega_lite_chart`.
+        selection_mode: As in `st.vega_lite_chart`.
 
     Returns:
-        With `on_select`, the selections by name.
+        The return value of `st.vega_lite_chart`: with `on_select`, the selections by name.
     """
     charts_on_page()[name] = DrawnChart(drawing, alt)
     return st.vega_lite_chart(
@@ -62,12 +62,12 @@ def charts_on_page() -> dict[str, DrawnChart]:
 
 
 def forget_charts() -> None:
-    """Empty the list of charts. Call it at the start of a page."""
+    """Empty the page's list of charts. Call it at the start of a page."""
     session().charts = {}
 
 
 def draw_export() -> None:
-    """Draw the downloads of the page's charts, if it has any."""
+    """Draw the panel that exports the page's charts, if the page has charts."""
     if not charts_on_page():
         return
     panel = st.expander("Export charts", key="pictures", on_change="rerun", icon=":material/image:")
@@ -96,6 +96,6 @@ def _draw_choice() -> None:
 
 
 def chart_picture(name: str, chart: DrawnChart, *, dark: bool) -> dict[str, Any]:
-    """Return the specification of a chart with its name and its text alternative below."""
+    """Return the exported chart's specification, with its name and text alternative as text."""
     lines = textwrap.wrap(chart.alt, _LETTERS_A_LINE)
     return as_picture(chart.drawing, title=name, subtitles=lines, width=_WIDTH, dark=dark)

@@ -47,14 +47,14 @@ class Memory:
     """Free the memory of closed sessions, and report when the server is full.
 
     The state of a closed session has reference cycles, which Python collects late, and compiled
-    programs stay as long as the process. So both are freed when sessions have ended, and whenever
-    the process holds too much.
+    programs stay as long as the process. So both are freed after sessions have ended, and whenever
+    the process uses too much memory.
 
     Args:
-        most: How many bytes the process may hold.
-        used: Returns how many it holds.
-        give_back: Frees what is not needed.
-        clock: Returns seconds.
+        most: Maximum number of bytes that the process may use.
+        used: Returns the number of bytes in use.
+        give_back: Frees memory that is not needed.
+        clock: Returns the time in seconds.
     """
 
     def __init__(
@@ -67,20 +67,20 @@ class Memory:
     ):
         self._used, self._give_back = used or _resident_bytes, give_back or give_memory_back
         self._most, self._clock = most, clock
-        # The sessions that have ended, by when they are forgotten. `_due` is when to collect next.
+        # The function that frees each ended session, with its time. `_due` is when to collect next.
         self._ended: collections.deque[tuple[float, Callable[[], None]]] = collections.deque()
         self._due, self._latest = math.inf, -math.inf
         self._held = 0
         self.is_full = False
 
     def session_ended(self, forget: Callable[[], None]) -> None:
-        """Schedule freeing a session, by `forget`, for when it can no longer return."""
+        """Call `forget`, which frees an ended session, when the session can no longer return."""
         self._latest = self._clock() + _SECONDS_UNTIL_FORGOTTEN
         self._ended.append((self._latest, forget))
         self._due = min(self._due, self._latest)
 
     def look(self) -> None:
-        """Free memory if it is due, or if the process holds much."""
+        """Free memory if a session has ended or the process uses too much; update `is_full`."""
         now = self._clock()
         while self._ended and self._ended[0][0] <= now:
             self._ended.popleft()[1]()
@@ -94,7 +94,7 @@ class Memory:
         self.is_full = self._used() > _FULL * self._most
 
     def watch(self) -> None:
-        """Check the memory every five seconds, forever. For a separate thread."""
+        """Check the memory every five seconds, forever. Run it in a separate thread."""
         while True:
             time.sleep(_SECONDS)
             self.look()
@@ -202,7 +202,7 @@ def switch_on_cache() -> Path | None:
 
 
 def prepare_server() -> None:
-    """Fix numerics, keep compiled programs, and watch the memory. Once, at start."""
+    """Fix numerics, keep compiled programs, and watch the memory. Called once, at start."""
     if not environment_problem():
         fix_numerics()
         switch_on_cache()

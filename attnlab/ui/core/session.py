@@ -24,7 +24,7 @@ _KEY = "session"
 
 
 class Asker:
-    """A session with an open page, for which results are computed. Referenced weakly."""
+    """Stands for an open page in the cache of results, which refers to it weakly."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -34,18 +34,18 @@ class Session:
     Attributes:
         run: The current run.
         keeper: Saves the runs of this session in its library.
-        library: Its own library in memory, if it does not use the user's.
+        library: The session's own library in memory, if it does not use the user's library.
         past_runs: The runs before the current one, oldest first.
         runs_shelved: Number of runs that became past runs.
         autosaves: Autosaves of past runs, by run number.
         commands: Buttons pressed since the last rerun of the Train page.
         replayed_step: The step that a replay shows, or None.
         jobs: Background jobs by name.
-        asker: The open page that results are computed for, or None.
-        asked: Keys of the results that the page asked for since its last full rerun.
-        missing: Keys that were not known when the page asked for them.
+        asker: The open page, as the cache of results knows it.
+        asked: Keys of the results that the page requested since its last full rerun.
+        missing: Keys of the requested results that were not known.
         stopped: Keys of results whose computation the user stopped.
-        deadline: `time.monotonic` until which the page waits for results.
+        deadline: Value of `time.monotonic()` until which the page waits for results.
         charts: The charts of the page by name.
         page: The page of the last rerun, or None.
         kept: Other values that panels compute once, by name.
@@ -78,9 +78,9 @@ class Session:
             job.pause()
 
     def forget(self) -> None:
-        """Drop everything that the session holds.
+        """Reset the session to its initial, empty state, so that everything in it can be freed.
 
-        Streamlit keeps the state of a closed session, out of reach, until another one is closed.
+        Streamlit keeps the state of a closed session until the next session is closed.
         """
         vars(self).update(vars(Session()))
 
@@ -111,7 +111,7 @@ def _watched(_session: Session) -> Session:
 
 
 class OpenSessions:
-    """The sessions of this server with an open page. Thread-safe."""
+    """The sessions of this server that have an open page. Thread-safe."""
 
     def __init__(self):
         self._lock = threading.Lock()

@@ -17,18 +17,18 @@ from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.core.server import hosted, work_queue
 from attnlab.ui.core.session import session
 
-# For a session of a shared server: a few runs of the largest allowed models, or hundreds of small
-# ones.
+# Memory for the library of a session on a shared server: enough for a few runs of the largest
+# allowed models, or for hundreds of small runs.
 _HOSTED_BYTES = 16_000_000
-# A page waits this long for another program that writes.
+# Seconds that a page waits while another program writes to the library.
 _PATIENCE = 3.0
 _MOST_MOVED = 1_000
 
 
 class SessionLibrary(NamedTuple):
-    """A library and its folder, or None for one in memory that ends with the session.
+    """A library and its folder; without a folder it is in memory and ends with the session.
 
-    `problem` says why it is not in the folder where it should be.
+    `problem` says why the library is not in the folder where it should be, or is "".
     """
 
     library: Library
@@ -37,7 +37,7 @@ class SessionLibrary(NamedTuple):
 
 
 def session_library() -> SessionLibrary:
-    """Return the user's library, or one in memory: if shared, off, or impossible to open."""
+    """Return the user's library, or one in memory if that is shared, off or cannot be opened."""
     try:
         folder = None if hosted() else library_folder(os.environ)
     except OptionError as error:
@@ -52,13 +52,13 @@ def session_library() -> SessionLibrary:
 
 
 def try_again() -> None:
-    """Open the user's library again."""
+    """Try again to open the user's library, at the next rerun."""
     _opened.clear()
 
 
 @st.cache_resource(show_spinner=False)
 def _opened(folder: Path) -> Library | str:
-    """Return the library in the folder, shared by all sessions, or why there is none."""
+    """Return the library in the folder, shared by all sessions, or an error message."""
     try:
         return Library(folder, patience=_PATIENCE)
     except LibraryError as error:
@@ -73,19 +73,19 @@ def _own_library() -> Library:
 
 
 def _move_own_runs(library: Library) -> None:
-    """Move runs kept in memory, while the user's library could not be opened, to that library."""
+    """Move runs that were kept in memory, while the user's library could not be opened, into it."""
     own = session().library
     if own is None:
         return
     runs = [entry.number for entry in own.entries(Query(), most=_MOST_MOVED)]
-    # If it fails, they stay where they are.
+    # If this fails, the runs stay in memory.
     with suppress(LibraryError):
         library.take_in(own.export(runs))
         session().library = None
 
 
 class Kept(NamedTuple):
-    """A row of a library as it was written: any other change gives it another date."""
+    """A saved run: library, row number, and the row's date, which changes at every saving."""
 
     library: Library
     number: int
@@ -93,16 +93,15 @@ class Kept(NamedTuple):
 
 
 def kept_as(library: Library, entry: Entry) -> Kept:
-    """Return where to save the results of a run that continues an entry."""
+    """Return the library's row of a run, so that a resumed run overwrites this row."""
     return Kept(library, entry.number, entry.date)
 
 
 class RunKeeper:
     """Saves the results of a run in one row of a library, unless another program changed that row.
 
-    With `only_ended`, runs that are neither done nor failed are left out. `problem` is why the last
-    one was not kept, or "". `is_watched` says whether the session has a viewer, and `kept` what it
-    currently keeps; either may be set at any time.
+    With `only_ended`, unfinished runs are not saved. `problem` is why the last result could not be
+    saved, or "".
     """
 
     def __init__(self, library: Library, *, only_ended: bool):
@@ -111,7 +110,7 @@ class RunKeeper:
         self._only_ended = only_ended
 
     def __call__(self, result: Result, before: Kept | None) -> Kept | None:
-        """Save a result; return where the next result of the same run goes."""
+        """Save a result over the row `before`, if given; return the row for the next result."""
         if self._only_ended and result.state == "interrupted":
             return before
         library = self.library
@@ -126,7 +125,7 @@ class RunKeeper:
 
     @staticmethod
     def _row(library: Library, before: Kept | None) -> int | None:
-        """Return the row to overwrite, or None for a new one."""
+        """Return the number of the row to overwrite, or None for a new row."""
         if before is None or before.library is not library:
             return None
         entry = library.entry(before.number)
@@ -145,19 +144,19 @@ def session_run() -> LiveRun:
 
 
 def session_keeper() -> RunKeeper:
-    """Return the autosave of this session's runs."""
+    """Return the object that saves this session's runs."""
     current, library = session(), session_library().library
     if current.keeper is None:
         current.keeper = RunKeeper(library, only_ended=hosted())
-    # The library may have been opened since.
+    # The user's library may have been opened since the last call.
     current.keeper.library = library
     return current.keeper
 
 
 def shelve_run(run: LiveRun) -> None:
-    """Make the current run a past run, before another one replaces it.
+    """Add the current run to the past runs, before another run replaces it.
 
-    A run without a step is dropped: there is nothing to compare.
+    A run that has made no step is dropped.
     """
     run.pause()
     snapshot, stored, current = run.snapshot(), run.stored(), session()
@@ -172,7 +171,7 @@ def shelve_run(run: LiveRun) -> None:
 
 
 def return_to(run: LiveRun, chosen: PastRun) -> None:
-    """Shelve the current run and resume a past one, with its former autosave."""
+    """Shelve the current run and resume a past run, which is saved in the same row as before."""
     shelve_run(run)
     current = session()
     autosave = current.autosaves.get(chosen.number)

@@ -12,7 +12,7 @@ OF_SEEDS = f"{LEVEL:.0%} confidence interval over seeds (Student's t)"
 
 
 def interval_text(interval: Interval | None, *, places: int = 3) -> str:
-    """Return `mean ± half of the interval`; a single run has only its value.
+    """Return the mean ± half the width of its interval, or the mean alone for a single run.
 
     >>> interval_text(Interval(0.5, 0.48, 0.52, 5)), interval_text(Interval(0.5, None, None, 1))
     ('0.500 ± 0.020', '0.500')
@@ -25,13 +25,13 @@ def interval_text(interval: Interval | None, *, places: int = 3) -> str:
         return f"{interval.mean:.{places}f}".replace("-", "−")
     if interval.low == interval.high:
         return _of_all(f"{interval.mean:.{places}f}", interval)
-    # Clipped at a bound, the interval is longer on the other side.
+    # An interval clipped at 0 or 1 is longer on the other side.
     half = max(interval.high - interval.mean, interval.mean - interval.low)
     return show_measured(interval.mean, half, most_places=places)
 
 
 def share_text(interval: Interval | None) -> str:
-    """Return a share and half of its interval in percent."""
+    """Return a fraction in percent as text, ± half the width of its interval."""
     if interval is None:
         return "–"
     percent = Interval(*(v and 100 * v for v in (interval.mean, interval.low, interval.high)), 1)
@@ -44,7 +44,7 @@ def share_text(interval: Interval | None) -> str:
 
 
 def known_text(best: Best | None, figure: str) -> str:
-    """Return the accuracy or loss of a baseline, with its error if it is estimated."""
+    """Return attribute `figure` of a baseline as text, with its standard error if estimated."""
     if best is None:
         return "–"
     value, error = getattr(best, figure), getattr(best, f"{figure}_stderr")
@@ -52,7 +52,7 @@ def known_text(best: Best | None, figure: str) -> str:
 
 
 def reached_text(reached: Reached | None) -> str:
-    """Return how many seeds reached a level, with the Wilson interval of the share.
+    """Return how many seeds reached a level, with the Wilson interval of that fraction.
 
     >>> reached_text(Reached(0.9, 3, wilson_interval(3, 5))), reached_text(None)
     ('3 of 5 (23 to 88 %)', '–')
@@ -64,7 +64,7 @@ def reached_text(reached: Reached | None) -> str:
 
 
 def caution_text(*intervals: Interval | None) -> str:
-    """Return why intervals may be unreliable, apart from having few seeds; "" if nothing is known.
+    """Return why intervals may be unreliable, apart from few seeds; "" without a reason.
 
     >>> caution_text(Interval(0.5, 0.2, 0.8, 5, ("few", "split")))
     'the seeds fall into two groups'
@@ -74,7 +74,7 @@ def caution_text(*intervals: Interval | None) -> str:
 
 
 def unseen_text(seeds: int) -> str:
-    """Return what this many seeds cannot show, even if all of them succeed.
+    """Return how many seeds may still fail, even if all of these succeed.
 
     >>> unseen_text(5)
     'If all 5 seeds succeed, up to 43 % of others may still fail.'
@@ -86,5 +86,5 @@ def unseen_text(seeds: int) -> str:
 
 
 def _of_all(text: str, interval: Interval) -> str:
-    # Equal values do not imply that the next seed's is equal.
+    # Equal results do not imply that the next seed gives the same, so no ± 0 is shown.
     return f"{text} in all {interval.n}".replace("-", "−")

@@ -1,7 +1,7 @@
 """The web server around the pages: who may reach it, what pages may load, errors and logs.
 
-Untrusted text cannot make a page load anything, see `outside.py`. Should that fail, browsers still
-load from this server alone.
+`outside.py` keeps untrusted text from loading anything into a page. As a second barrier, the
+headers set here make browsers load from this server only.
 """
 
 import logging
@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.server import hosted
 
-# Of the log: an error may repeat what the browser sent, up to 16 megabytes.
+# Limits of a log message: an error may repeat up to 16 megabytes that the browser sent.
 _MOST_LETTERS, _MOST_LINES = 1_000, 200
 
 Message = MutableMapping[str, Any]
@@ -82,7 +82,7 @@ def _is_known(host: str) -> bool:
 
 
 class OwnServerOnly:
-    """ASGI middleware: HTML responses carry `POLICY` as their Content-Security-Policy."""
+    """ASGI middleware that adds `POLICY` to HTML responses as their Content-Security-Policy."""
 
     def __init__(self, app: Application):
         self._app = app
@@ -136,7 +136,7 @@ def _cut(text: str) -> str:
 
 
 def show_error(error: Exception) -> bool:
-    """Show one message on a page that could not be drawn, the same for every error.
+    """Show a page error as one fixed message, without details.
 
     For `on_script_error` of `streamlit.App`, where returning True means that the page shows the
     error. Streamlit has already written the traceback to the server's log.

@@ -1,4 +1,4 @@
-"""Inspect: the arithmetic of one cell of an attention pattern, and of the logits."""
+"""Inspect: the arithmetic of one cell of an attention pattern, and the terms of the logits."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,7 +15,7 @@ from attnlab.ui.inspect.maps_panel import map_height
 from attnlab.ui.inspect.view import View
 
 _SHOWN_TERMS, _SHOWN_COMPONENTS = 6, 3
-# For each score: its formula, one term of its sum, and the factor before the sum.
+# For each kind of score: its formula, one term of its sum, and the factor before the sum.
 _SCORES = {
     "dot": (r"q \cdot k", "({q:.2f})({k:.2f})", ""),
     "weighted": (
@@ -29,14 +29,14 @@ _SCORES = {
 
 
 def draw_cell(experiment: Experiment, model: AbstractModel, tokens: np.ndarray, view: View) -> None:
-    """Draw the pattern of the chosen head on a sequence, and the arithmetic of one cell.
+    """Draw the chosen head's pattern on a sequence, and how one clicked cell is computed.
 
     Draw nothing for a model without attention.
     """
     trace = trace_of(model, tokens)
     if not trace.attention:
         return
-    # Drawn when opened: the first time it takes seconds for each model.
+    # Only computed when opened, since this takes seconds the first time for each model.
     panel = st.expander(
         "The arithmetic of a cell", key="cell_panel", on_change="rerun", icon=":material/calculate:"
     )
@@ -58,16 +58,19 @@ def draw_cell(experiment: Experiment, model: AbstractModel, tokens: np.ndarray, 
 def _draw_pattern(
     experiment: Experiment, tokens: np.ndarray, pattern: np.ndarray, mask: np.ndarray
 ) -> tuple[int, int]:
-    """Draw the pattern; return the clicked cell, or the strongest one of the predicting query."""
+    """Draw the pattern; return (query, key) of the clicked cell.
+
+    Before a click, return the strongest cell of the query that predicts.
+    """
     length, vocabulary = experiment.length, experiment.generator.vocabulary
     word = experiment.generator.position_word
     symbols = tuple(vocabulary.symbols[token] for token in tokens)
     read = experiment.read_position
     if not mask[read].any():
-        # Self-attention of the source ends with the source's last token.
+        # Self-attention within the source has no row for this query; take its last row.
         read = int(np.flatnonzero(mask.any(axis=1))[-1])
     strongest = int(pattern[read].argmax())
-    # A map between source and target covers only part of the sequence.
+    # Leave out rows and columns without cells: some maps cover only the source or the target.
     queries, keys = (
         tuple(int(place) + 1 for place in np.flatnonzero(mask.any(axis=axis))) for axis in (1, 0)
     )
@@ -127,7 +130,7 @@ def _draw_arithmetic(
     ]
     if cell.query.size > _SHOWN_TERMS:
         terms.append(r"\dots")
-    # Two terms per line fit a phone; of those with a weight, one.
+    # On a phone a line has room for two terms, or for one term with a weight.
     line = 2 if cell.weights is None else 1
     pairs = [" + ".join(terms[i : i + line]) for i in range(0, len(terms), line)]
     bias = f" + ({cell.bias:.3f})" if cell.bias else ""
@@ -160,7 +163,7 @@ def _draw_arithmetic(
 
 
 def _draw_state(cell: CellArithmetic) -> None:
-    """Draw that the query is computed from the decoder's state before this token."""
+    """Draw the formula of the query as a projection of the decoder's previous state."""
     some = ", ".join(f"{value:.2f}" for value in cell.state[:_SHOWN_COMPONENTS])
     more = r", \dots" if cell.state.size > _SHOWN_COMPONENTS else ""
     st.latex(
@@ -178,10 +181,10 @@ def _signed(number: float) -> str:
 
 
 def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
-    """Draw a row for each part; nothing for a model whose logits are not a sum of parts."""
+    """Draw what each part adds to the logits; nothing if the logits are not a sum of parts."""
     if not model.logits_are_a_sum:
         return
-    # Drawn when opened: the first time it takes seconds for each model.
+    # Only computed when opened, since this takes seconds the first time for each model.
     panel = st.expander(
         "Which parts produce the prediction",
         key="contributions_panel",
@@ -204,7 +207,7 @@ def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.
 
 
 def contribution_table(found: dict[str, np.ndarray], symbols: tuple[str, ...]) -> pd.DataFrame:
-    """Return a row for every part, in the order of the model, and one for their sum."""
+    """Return one row per part, in the order of the model, and a last row with their sum."""
     rows = {name: np.asarray(row, dtype=np.float64) for name, row in found.items()}
     rows["logits"] = np.sum(list(rows.values()), axis=0)
     cells = [[f"{value:+.2f}".replace("-", "−") for value in row - row.mean()]

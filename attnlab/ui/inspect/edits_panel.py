@@ -1,4 +1,4 @@
-"""Inspect: all heads at a glance, and the effect of replacing each head's pattern."""
+"""Inspect: mean patterns of all heads, and the effect of replacing each head's pattern."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -21,11 +21,11 @@ from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.inspect.view import known_truth, mean_patterns
 from attnlab.ui.train.inside.maps import head_picture
 
-# This many columns leave room for the names on a phone; heights are in pixels.
+# Number of columns, so that names fit on a phone; heights in pixels.
 _MOST_COLUMNS, _LINE_HEIGHT, _LEGEND_HEIGHT = 6, 150, 24
 
 
-# A head: the kind of its map, its layer and its index there, both from 0.
+# A head: the kind of its map, its layer, and its index in the layer (both from 0).
 Head = tuple[str, int, int]
 _WORK = "ablations"
 # Number of sequences whose mean patterns are drawn.
@@ -44,7 +44,7 @@ _ALIGNMENT = (
 
 
 def removals_of_all(found: Iterable[Ablation]) -> dict[Head, Effect]:
-    """Like `removals`, for heads of every kind, the most costly first."""
+    """Return the effect of removing each head, for maps of every kind, the largest loss first."""
     found = list(found)
     effects = {
         (kind, *head): effect
@@ -55,9 +55,9 @@ def removals_of_all(found: Iterable[Ablation]) -> dict[Head, Effect]:
 
 
 def draw_heads(trace: Trace, removed: Mapping[Head, Effect], *, of: int) -> None:
-    """Draw every head's mean pattern over `of` sequences, with the cost of its removal below.
+    """Draw each head's mean pattern over `of` sequences, above the cost of removing the head.
 
-    `removed` are the effects known so far, the most costly first; other heads come after them.
+    `removed` has the effects known so far, the largest loss first; the other heads are drawn last.
     """
     pictures = {
         (found.kind, found.layer, head): head_picture(found, head)
@@ -105,9 +105,9 @@ def draw_edits(
     test: np.ndarray,
     earlier: Mapping[int, AbstractModel],
 ) -> None:
-    """Draw a table of all heads and their replacements; nothing for a model without heads.
+    """Draw all heads and the effects of replacing their patterns, if the model has heads.
 
-    `earlier` are models of the same run by step, whose patterns can replace this model's.
+    `earlier` has models of the same run by step, whose patterns can replace this model's patterns.
     """
     if not model.has_heads:
         return
@@ -135,7 +135,7 @@ def draw_edits(
                         width=200,
                     )
                 ]
-            # Models are kept because Python may reuse the id of a deleted one.
+            # Keep the models, not their ids: Python may reuse the id of a deleted object.
             replaced = (model, frozen)
             job = job_of(_WORK)
             if job and any(now is not then for now, then in zip(replaced, job.of, strict=True)):
@@ -160,7 +160,7 @@ def draw_edits(
         ways = replacements(has_earlier=frozen is not None, is_task=task is not None)
         trace = mean_patterns(model, test[:_SEQUENCES, :-1])
         shown = {"trace": trace, "ways": ways, "size": len(test), "is_task": task is not None}
-        shown["asked"] = ", all tokens that count" * experiment.generator.asks_several()
+        shown["asked"] = ", all predicted tokens" * experiment.generator.asks_several()
         count = len(heads_of(trace)) * len(ways)
         if task is not None:
             count -= sum(not can_align(trace.attention[place]) for place, _ in heads_of(trace))
@@ -204,9 +204,9 @@ def _draw(
 
 
 def ablation_table(found: Sequence[Ablation], figure: str, ways: Sequence[str]) -> pd.DataFrame:
-    """Return a row for every head, by cost of removal, with the `figure` of each effect.
+    """Return one row per head, the most costly removal first, and one column per replacement.
 
-    `ways` are the replacements, one column each.
+    `figure` names the shown attribute of the effects, and `ways` are the replacements.
     """
     cells = {
         (each.kind, each.layer, each.head, each.by): _change(
@@ -221,7 +221,7 @@ def ablation_table(found: Sequence[Ablation], figure: str, ways: Sequence[str]) 
     current = (last.kind, last.layer, last.head)
 
     def missing(head: tuple[str, int, int], by: str) -> str:
-        # A head that was passed only lacks results that do not exist.
+        # A head that is finished only lacks replacements that are impossible for it.
         return "–" if head in done and head != current else "…"
 
     rows = [[cells.get((*head, by), missing(head, by)) for by in ways] for head in heads]

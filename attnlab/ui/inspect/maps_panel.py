@@ -1,4 +1,4 @@
-"""Inspect: maps of all queries, for one run and for two runs side by side."""
+"""Inspect: maps from key to query for one run, and for two runs side by side."""
 
 import functools
 from typing import NamedTuple
@@ -43,8 +43,8 @@ from attnlab.ui.train.inside.panel import draw_head_choice
 from attnlab.ui.train.inside.shown import Choice
 
 _HEIGHT, _LONG_HEIGHT, _ROW_HEIGHT = 300, 420, 150
-# Enough for a stable map, few enough to replace every day of each sequence quickly. The time for a
-# sequence grows with the square of the length, or faster.
+# Number of sequences: enough for a stable map, but few enough to replace every token of each one
+# quickly. The time per sequence grows with the square of the length, or faster.
 _SEQUENCES, _LONG_SEQUENCES, _FEWEST = 256, 48, 4
 _LONG, _VERY_LONG = 24, 32
 _MEANING = {
@@ -58,7 +58,7 @@ _FILE, _LOADED, _UPLOAD = "a run file", "second_run", "second_run_file"
 
 
 class _Map(NamedTuple):
-    """A map: its values and the positions of its rows, counted from 1."""
+    """A map to draw: values, which cells are unmasked, and the queries of its rows (from 1)."""
 
     values: Float[np.ndarray, "query day"]
     seen: Bool[np.ndarray, "query day"]
@@ -68,9 +68,10 @@ class _Map(NamedTuple):
 def draw_maps(
     experiment: Experiment, model: AbstractModel, test: np.ndarray, tokens: np.ndarray, view: View
 ) -> None:
-    """Draw three maps with the same axes and scale, and the difference of two.
+    """Draw maps of attention, of the model's dependence and of the true dependence.
 
-    They are means over visible tokens of `test`, or of the one sequence `tokens`.
+    The maps have the same axes and scale. They are means over sequences of `test`, or of the single
+    sequence `tokens`. Below is the difference of two maps.
     """
     known = known_truth(experiment)
     if known is None:
@@ -108,10 +109,10 @@ def draw_maps(
         name: _map(view.values(np.asarray(values, float)), seen, experiment)
         for name, (values, seen) in measured.items()
     }
-    # Titles may take two lines.
+    # Aligned at the bottom, since some titles take two lines.
     columns = st.columns(len(drawn), vertical_alignment="bottom")
     for column, (name, each) in zip(columns, drawn.items(), strict=True):
-        # Maps with the same unit have one scale.
+        # Maps with the same unit have the same scale.
         same = [drawn[n].values for n in drawn if view.shares or UNITS[n] == UNITS[name]]
         with column, st.container(key=f"chart_{name}"):
             st.markdown(f"**{name}**: what {_MEANING[name]}")
@@ -145,27 +146,27 @@ def draw_maps(
 
 
 def _sequences(length: int) -> int:
-    """Return how many sequences the maps are means over."""
+    """Return the number of sequences that the maps are means over."""
     if length <= _LONG:
         return _SEQUENCES
     return max(_FEWEST, _LONG_SEQUENCES * _VERY_LONG**2 // max(_VERY_LONG, length) ** 2)
 
 
 def _past(experiment: Experiment, found: Comparison) -> Bool[np.ndarray, "query day"]:
-    """Return the days up to the query, for each row of a comparison."""
+    """Return, for each row of a comparison, the mask of the positions up to the query."""
     return np.tri(experiment.length, dtype=bool)[-len(found.depends) :]
 
 
 def _map(values: np.ndarray, seen: np.ndarray, experiment: Experiment) -> _Map:
     length = experiment.length
-    # A single row is always the predicting one.
+    # A single row is always that of the predicting query.
     alone = (experiment.read_position + 1,)
     queries = tuple(range(1, length + 1)) if len(values) == length else alone
     return _Map(values, np.asarray(seen), queries)
 
 
 def map_height(length: int, rows: int = 2) -> int:
-    """Return the height of a map in pixels; with many days the rows need room for their names."""
+    """Return the height of a map in pixels; more for long sequences, whose rows need room."""
     if rows == 1:
         return _ROW_HEIGHT
     return _HEIGHT if length <= _LONG else _LONG_HEIGHT
@@ -201,7 +202,7 @@ def _draw_map(
 
 
 def _draw_difference(one: _Map, other: _Map, title: str, *, name: str, alt: str) -> None:
-    """Draw one map minus another, for the rows that both have."""
+    """Draw one map minus another, for the rows that both maps have."""
     rows, length = min(len(one.values), len(other.values)), one.values.shape[1]
     shorter = one if len(one.values) == rows else other
     table = map_table(
@@ -260,7 +261,7 @@ def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependenc
 
 
 def draw_two_runs(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
-    """Draw a map of this run, the same map of another run, and their difference."""
+    """Draw the same map of the current run and of another run, and their difference."""
     panel = st.expander(
         "Compare with another run", key="two_runs", on_change="rerun", icon=":material/compare:"
     )
@@ -319,7 +320,7 @@ def _load(file: UploadedFile | None) -> Told:
 
 
 def _reason_against(this: Experiment, other: Experiment) -> str:
-    """Return why the two runs cannot read the same sequence, or ""."""
+    """Return why the runs cannot be compared on one sequence, or ""."""
     if this.length != other.length:
         return (
             f"This run sees {this.length} days and the other {other.length}, so no sequence fits "

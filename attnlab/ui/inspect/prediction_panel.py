@@ -28,15 +28,15 @@ from attnlab.ui.inspect.view import View, is_truth_known, known_truth, sequence_
 from attnlab.ui.train.cursor import Moment, shown_moment
 from attnlab.ui.train.transport import draw_status
 
-# More heads would push the charts below off the screen.
+# With more heads, only the chosen one is shown; all rows would not fit on the screen.
 _MOST_HEADS = 8
 _FRAME_HEIGHT, _ROW_HEIGHT, _LEAST_HEIGHT = 104, 32, 220
-# Longer sequences take too long, since every day is changed.
+# Sequences longer than `_LONG` are redrawn less often: every token is replaced, which is slow.
 _LONG, _SECONDS, _LONG_SECONDS = 24, 0.5, 2.0
 
 
 def draw_account(experiment: Experiment, found: Comparison, true: Dependence, view: View) -> None:
-    """Draw how much of the predicting query's attention goes to the days that matter."""
+    """Draw the share of the predicting query's attention on the positions that matter."""
     informative = informative_positions(true)
     if not found.attention or not informative.any():
         return
@@ -51,17 +51,17 @@ def draw_account(experiment: Experiment, found: Comparison, true: Dependence, vi
 
 
 def evenly(unmasked: Bool[np.ndarray, " key"], informative: Bool[np.ndarray, " key"]) -> float:
-    """Return the share on `informative` keys if attention were uniform over the unmasked keys."""
+    """Return the share of uniform attention, over unmasked keys, on the `informative` keys."""
     return float((informative & unmasked).sum() / max(unmasked.sum(), 1))
 
 
 def follows(snapshot: Snapshot, moment: Moment) -> bool:
-    """Return whether the model shown is still training."""
+    """Return whether the page shows the newest model of a run that is training."""
     return snapshot.active and moment.is_now
 
 
 def draw_final_query(run: LiveRun, snapshot: Snapshot, tokens: np.ndarray, view: View) -> None:
-    """Draw the final query and the next day, repeatedly while the run trains."""
+    """Draw the final query and the next token's distribution; redraw them while the run trains."""
     experiment = snapshot.experiment
     draw_while(
         lambda: _is_waiting(run.snapshot()),
@@ -73,7 +73,7 @@ def draw_final_query(run: LiveRun, snapshot: Snapshot, tokens: np.ndarray, view:
 
 
 def _is_waiting(snapshot: Snapshot) -> bool:
-    """Return whether more results are to come, from the run or from the background."""
+    """Return whether results are still to come, from the run or from background computation."""
     known = is_truth_known(snapshot.experiment)
     return snapshot.active or not known
 
@@ -106,7 +106,7 @@ def _draw(run: LiveRun, experiment: Experiment, tokens: np.ndarray, view: View) 
 
 
 def draw_step(snapshot: Snapshot, moment: Moment) -> None:
-    """Draw which step all panels show, in the line of the run's state."""
+    """Draw the run's status line with the step that all panels show, and the run's progress."""
     experiment = snapshot.experiment
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         draw_status(dataclasses.replace(snapshot, step=moment.model_step))
@@ -118,7 +118,7 @@ def draw_step(snapshot: Snapshot, moment: Moment) -> None:
         if moment.model_step != snapshot.step and not follows(snapshot, moment):
             words += f" · an earlier step is shown; the run is at step {snapshot.step:,}"
         st.caption(words, width="content")
-    # Always present, so that the elements after it keep their place.
+    # Always drawn, so that the elements below do not move.
     st.progress(snapshot.step / experiment.training.steps)
 
 
@@ -128,7 +128,10 @@ def final_rows(
     truth: Float[np.ndarray, "query day"],
     view: View,
 ) -> dict[str, Float[np.ndarray, " day"]]:
-    """Return the last row of each map by name; of attention, one for each head of a layer."""
+    """Return the last row of each map by name, in the view's unit.
+
+    Attention has one row per head of the chosen layer or, with many heads, only the chosen head's.
+    """
     measured = {}
     if attention:
         found, pattern = view.of(attention)

@@ -38,8 +38,8 @@ _LEVEL = 0.01
 
 
 def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray) -> None:
-    """Draw results over the whole test set, computed once for a model."""
-    # The model is kept because Python may reuse the id of a deleted one.
+    """Draw predictions over the whole test set; they are computed once per model."""
+    # Keep the model, not its id: Python may reuse the id of a deleted object.
     job = job_of(_WORK)
     if job is None or job.of is not model:
         start_job(_WORK, partial(quality, experiment, model, test), of=model)
@@ -71,7 +71,7 @@ def _draw(state: JobState, *, experiment: Experiment) -> None:
 
 
 def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
-    """Draw confusion matrix and calibration on the test sequences."""
+    """Draw the confusion matrix and the calibration curve over the test sequences."""
     counts, reliable = found.counts, found.reliable
     right = np.trace(counts) / counts.sum()
     left, middle = st.columns(2, gap="medium")
@@ -117,7 +117,7 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
 
 
 def _draw_by_day(found: EvaluationByPosition, experiment: Experiment) -> None:
-    """Draw the loss of every trained day, with the lowest possible loss."""
+    """Draw the loss at each trained position, with the lowest possible loss."""
     known = figure(optimum, experiment.generator, experiment.length)
     if known is None:
         return
@@ -136,7 +136,7 @@ def _draw_by_day(found: EvaluationByPosition, experiment: Experiment) -> None:
     mean = show_measured(found.mean.nll, found.mean.nll_stderr)
     least, source = f"{floors.mean():.3f}", "exact"
     if not known.exact:
-        # All days come from the same sequences, so no mean over days has a larger error.
+        # An upper bound: the errors are correlated, since all positions use the same sequences.
         error = np.mean([known.by_position[position].nll_stderr for position in found.positions])
         least, source = show_measured(float(floors.mean()), float(error)), "estimated"
     st.caption(
@@ -147,7 +147,7 @@ def _draw_by_day(found: EvaluationByPosition, experiment: Experiment) -> None:
 
 
 def _draw_transitions(found: Transitions, vocabulary: Vocabulary) -> None:
-    """Draw mean probabilities of the next day by the last visible one."""
+    """Draw mean probabilities of the next token, grouped by the last visible token."""
     columns = {"true": found.true, "model": found.model, "model - true": found.difference}
     rows = [
         {"transition": f"{vocabulary.symbols[before]} → {vocabulary.symbols[after]}"}
@@ -170,7 +170,7 @@ def _mean_in_words(means: Means, before: int, after: int) -> str:
 
 
 def _draw_test(found: LikelihoodRatioTest, size: int) -> None:
-    """Draw the distance to the true distribution, and whether the final days reveal it."""
+    """Draw the KL divergence to the true distribution, and whether the test data reveal it."""
     divergence = show_measured(found.divergence, found.divergence_stderr, most_places=4)
     with st.container(key="transitions"):
         st.markdown(
@@ -196,7 +196,7 @@ def _verdict(found: LikelihoodRatioTest, size: int) -> str:
 
 
 def draw_target_quality(task: AbstractTask, model: AbstractModel, test: np.ndarray) -> None:
-    """Draw results over the whole test set, computed once for a model."""
+    """Draw a task's results over the whole test set; they are computed once per model."""
     st.header("Over the whole test set", anchor=False, divider="gray")
     draw_target_test(task, model, test, partial(_draw_targets, task=task, size=len(test)))
 

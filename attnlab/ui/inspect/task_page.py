@@ -1,4 +1,4 @@
-"""Inspect: the page for a model of a task."""
+"""Inspect: the page for sequence-to-sequence tasks."""
 
 from collections.abc import Mapping
 
@@ -29,7 +29,7 @@ from attnlab.ui.inspect.view import draw_task_view, kept_of_model, mean_patterns
 from attnlab.ui.train.cursor import Moment, draw_scrubber, shown_moment
 
 _SOURCE, _TEXT, _MESSAGE = "edited_source", "edited_source_text", "edited_source_message"
-# Number of sequences for means, and of replacements of each source token.
+# Number of sequences to average over, and number of replacements tried per source token.
 _SEQUENCES, _REPLACEMENTS = 64, 8
 _HEIGHT = 320
 _ONE = "the one above"
@@ -37,7 +37,7 @@ _SECONDS = 1.0
 
 
 def source_and_target(task: AbstractTask, probes: np.ndarray) -> np.ndarray:
-    """Return the chosen source and its true target as visible tokens; at first those of a probe."""
+    """Return the chosen source, at first a probe's, and its true target except the last token."""
     kept = st.session_state.get(_SOURCE)
     if kept is None or kept[0] != task:
         _take_source(task, probes[0][: task.given()])
@@ -50,8 +50,8 @@ def source_and_target(task: AbstractTask, probes: np.ndarray) -> np.ndarray:
 
 
 def draw_source(task: AbstractTask, probes: np.ndarray, tokens: np.ndarray) -> None:
-    """Draw a menu of sources to start from, and the chosen one as text to edit."""
-    # Streamlit drops it while another page is open.
+    """Draw a menu of sources, and the chosen source as text to edit."""
+    # Set again after a visit to another page, when Streamlit has dropped the text.
     if _TEXT not in st.session_state:
         st.session_state[_TEXT] = write_source(task, tokens[: task.given()])
         st.session_state[_MESSAGE] = None
@@ -99,7 +99,7 @@ def _read_typed(task: AbstractTask) -> None:
 
 
 def draw_target(task: AbstractTask, model: AbstractModel, tokens: np.ndarray) -> None:
-    """Draw a row for each target token: the true one, the decoded one, and probabilities."""
+    """Draw a table of the target: true and decoded tokens, and the model's probabilities."""
     count, symbols = task.given(), task.vocabulary.symbols
     source = jnp.asarray(tokens[:count])
     true = np.asarray(task.target_of(source))
@@ -119,7 +119,7 @@ def draw_target(task: AbstractTask, model: AbstractModel, tokens: np.ndarray) ->
 def target_table(
     true: np.ndarray, written: np.ndarray, probs: np.ndarray, symbols: tuple[str, ...]
 ) -> pd.DataFrame:
-    """Return a column for each target token."""
+    """Return the table of `draw_target`, with one column per target token."""
     best = probs.argmax(axis=1)
     rows = {
         "true": [symbols[token] for token in true],
@@ -138,9 +138,9 @@ def target_table(
 def draw_source_maps(
     task: AbstractTask, model: AbstractModel, test: np.ndarray, tokens: np.ndarray
 ) -> None:
-    """Draw maps of target against source: attention and dependence, each with its truth.
+    """Draw attention and dependence of target tokens on source tokens, each with the truth.
 
-    They are of the one sequence `tokens`, or means over visible tokens of `test`.
+    The maps are of the single sequence `tokens`, or means over sequences of `test`.
     """
     size = min(len(test), _SEQUENCES)
     mean = f"mean of {size}"
@@ -204,7 +204,7 @@ def _draw_attention(
 
 
 def _on_truth(heads: np.ndarray, found: SourceInfluence, titles: list[str]) -> str:
-    """Return how much attention is on the true alignment of one sequence, for the best head."""
+    """Return text with the largest share, over heads, of attention on the true alignment."""
     shares = (heads * (found.alignment > 0)).sum(axis=2).mean(axis=1)
     best = int(shares.argmax())
     whose = "" if len(titles) == 1 else f" of {titles[best]}"
@@ -282,7 +282,7 @@ def is_of_task(snapshot: Snapshot) -> bool:
 def draw_task(
     run: LiveRun, snapshot: Snapshot, earlier: Mapping[int, AbstractModel], moment: Moment
 ) -> None:
-    """Draw the target that a model writes, where it looks, and its results over the test set."""
+    """Draw the page: the target that the model writes, maps of the source, and test results."""
     experiment, task = snapshot.experiment, snapshot.experiment.generator
     tokens = source_and_target(task, snapshot.probes)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -299,8 +299,8 @@ def draw_task(
     )
     if moving:
         st.caption(
-            "Maps, single cells, edits and test results need a model at rest. Pause, choose an "
-            "earlier step, or wait for the end of the run."
+            "Maps, single cells, edits and test results are not shown while the model trains. "
+            "Pause, choose an earlier step, or wait for the end of the run."
         )
         return
     test = np.asarray(run.test_sequences())

@@ -1,4 +1,4 @@
-"""Inspect: training buttons, progress, and the sequence that the model reads."""
+"""Inspect: buttons that train, progress, and the editor of the sequence that the model reads."""
 
 import numpy as np
 import streamlit as st
@@ -18,14 +18,14 @@ from attnlab.ui.train.cursor import NOW
 from attnlab.ui.train.transport import draw_status
 
 _DAYS = "edited_days"
-# More buttons would fill the screen.
+# Maximum number of positions whose buttons are shown at the same time.
 _MOST_BUTTONS = 64
 
 
 def draw_training(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
-    """Draw buttons that train the settings of the controls or the link, or the current run.
+    """Draw buttons that train the controls' settings, or that pause or continue the current run.
 
-    Draw nothing if the model shown is trained, at rest, and has these settings.
+    Draw none if the run is finished and has the settings of the controls.
     """
     if snapshot.state == "failed":
         draw_error(snapshot.message)
@@ -78,7 +78,7 @@ def _train(run: LiveRun, form: Experiment) -> None:
 
 
 def draw_preparation(run: LiveRun, snapshot: Snapshot) -> None:
-    """Before there is a model to show, draw that it is being prepared, or what the page shows."""
+    """Draw that the model is being prepared or, if there is none, what this page shows."""
 
     def draw() -> None:
         now = run.snapshot()
@@ -95,7 +95,7 @@ def draw_preparation(run: LiveRun, snapshot: Snapshot) -> None:
 
 
 def edited_days(experiment: Experiment, probes: np.ndarray) -> np.ndarray:
-    """Return the tokens of the sequence; those of the first probe until the user changes them."""
+    """Return the tokens of the sequence, `(length,)`; at first those of the first probe."""
     size, length = experiment.generator.vocabulary.size, experiment.length
     tokens = st.session_state.get(_DAYS)
     if tokens is None or len(tokens) != length or max(tokens) >= size:
@@ -117,9 +117,9 @@ def draw_sequence_choice(vocabulary: Vocabulary, probes: np.ndarray) -> None:
 
 
 def draw_days(vocabulary: Vocabulary, tokens: np.ndarray) -> None:
-    """Draw one button per day; a click puts the next token of the vocabulary there.
+    """Draw one button per position; a click changes its token to the next of the vocabulary.
 
-    For long sequences, draw the buttons of the part that is chosen.
+    A long sequence is split into parts, of which one is shown.
     """
     st.caption(
         "**The sequence.** Click a day to change its token "
@@ -143,7 +143,7 @@ def draw_days(vocabulary: Vocabulary, tokens: np.ndarray) -> None:
                 f"{as_text(vocabulary.symbols[tokens[day]])} {day + 1}",
                 key=f"edit_day_{day + 1}",
                 on_click=_turn,
-                # The new token, not a step from the current one: a click may arrive twice.
+                # The argument is the new token, so that a click that arrives twice is harmless.
                 args=(day, (int(tokens[day]) + 1) % vocabulary.size),
             )
 

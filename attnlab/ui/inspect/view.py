@@ -1,4 +1,4 @@
-"""The settings of the Inspect page's maps, and the comparisons that its panels share."""
+"""What the panels of the Inspect page share: the view settings and cached comparisons."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from attnlab.ui.train.inside.panel import draw_head_choice, layer_key
 from attnlab.ui.train.inside.shown import Choice
 
 _KNOWN = (dependence, token_marginals)
-# Rounding leaves less than this where a prediction depends on nothing.
+# A smaller row sum is rounding error: the prediction depends on nothing.
 _NOTHING = 1e-5
 
 Marginals = Float[np.ndarray, "length vocab"]
@@ -27,7 +27,7 @@ UNITS = {"attends": "share", "depends": "total variation", "truth": "total varia
 
 
 def known_truth(experiment: Experiment) -> tuple[Dependence, Marginals] | None:
-    """Return true dependence and token distribution of each day, or None until they are known."""
+    """Return the true dependence and each position's token distribution, or None if unknown."""
     true, marginals = (figure(f, experiment.generator, experiment.length) for f in _KNOWN)
     return None if true is None or marginals is None else (true, marginals)
 
@@ -45,7 +45,7 @@ def sequence_comparison(
     *,
     key: str = "sequence_comparison",
 ) -> Comparison:
-    """Return the comparison on a single sequence. Each `key` keeps its own."""
+    """Return attention, dependence and truth on one sequence; `key` caches the last result."""
     days = tuple(tokens.tolist())
     truth = _kept(
         f"{key}_truth",
@@ -64,7 +64,7 @@ def mean_comparison(
     true: Dependence,
     marginals: Marginals,
 ) -> Comparison:
-    """Return the comparison as a mean over sequences."""
+    """Return attention, dependence and true dependence of a model, averaged over sequences."""
     return kept_of_model(
         "mean_comparison",
         model,
@@ -76,13 +76,13 @@ def mean_comparison(
 def mean_patterns(
     model: AbstractModel, sequences: Int[np.ndarray, "size length"], *, key: str = "mean_patterns"
 ) -> Trace:
-    """Return the trace as a mean over sequences. Each `key` keeps its own."""
+    """Return a model's trace averaged over sequences; `key` caches the last result."""
     return kept_of_model(key, model, sequences.tobytes(), lambda: mean_trace(model, sequences))
 
 
 def kept_of_model(key: str, model: AbstractModel, rest: Any, make: Callable[[], Any]) -> Any:
-    """Return a result for a model and arguments, computed once for the last ones under the key."""
-    # The model is kept because Python may reuse the id of a deleted one.
+    """Return the result of `make`, cached under `key` for the last model and arguments `rest`."""
+    # Keep the model, not its id: Python may reuse the id of a deleted object.
     kept = session().kept.get(key)
     if kept is None or kept[0] is not model or kept[1] != rest:
         session().kept[key] = kept = (model, rest, make())
@@ -97,31 +97,31 @@ def _kept(key: str, question: Any, make: Callable[[], Any]) -> Any:
 
 
 def as_shares(values: Float[np.ndarray, "row day"]) -> Float[np.ndarray, "row day"]:
-    """Return every row divided by its sum; rows that are only rounding become 0."""
+    """Divide every row by its sum; rows that are only rounding errors become 0."""
     total = values.sum(axis=1, keepdims=True)
     return np.where(total > _NOTHING, values / np.where(total > _NOTHING, total, 1), 0.0)
 
 
 class View(NamedTuple):
-    """The unit of a map, and the chosen part of a trace.
+    """The unit of the maps, and the chosen layer and head.
 
-    With `shares` every row of a map is divided by its sum; otherwise it is as measured.
+    With `shares` every row of a map is divided by its sum; otherwise values are as measured.
     """
 
     shares: bool
     choice: Choice
 
     def of(self, attention: tuple[AttentionMap, ...]) -> tuple[AttentionMap, np.ndarray]:
-        """Return the chosen map and the pattern of the chosen head."""
+        """Return the chosen map and the pattern of its chosen head, `(query, key)`."""
         return self.choice.of(Trace(attention))
 
     def values(self, measured: Float[np.ndarray, "row day"]) -> Float[np.ndarray, "row day"]:
-        """Return a map in the chosen unit."""
+        """Return measured values in the chosen unit."""
         return as_shares(measured) if self.shares else measured
 
 
 def draw_task_view(model: AbstractModel, tokens: np.ndarray) -> View:
-    """Draw the choice of layer and head; at first a layer that looks at the source."""
+    """Draw menus for layer and head; at first, the last layer that attends to the source."""
     trace = trace_of(model, tokens)
     places = [place for place, found in enumerate(trace.attention) if can_align(found)]
     if len(trace.attention) > 1 and places:
@@ -130,7 +130,7 @@ def draw_task_view(model: AbstractModel, tokens: np.ndarray) -> View:
 
 
 def draw_view(model: AbstractModel, tokens: np.ndarray) -> View:
-    """Draw the controls that choose what is shown of a model on a sequence."""
+    """Draw the menus for unit, layer and head; return the view that they describe."""
     scale = st.segmented_control(
         "numbers",
         [_SHARES, _MEASURED],

@@ -1,1 +1,1 @@
-"""The library of runs: the library of a session, what it keeps, and its page."""
+"""Parts of the Library page."""

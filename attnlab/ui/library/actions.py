@@ -25,9 +25,10 @@ from attnlab.ui.library.table import figures_of, name_of, set_ticked, ticked
 
 
 def open_run(run: LiveRun, library: Library, number: int) -> bool:
-    """Replace the current run, which is shelved, by a run of the library; return whether it worked.
+    """Make a run of the library the current run; return whether this worked. For callbacks.
 
-    For callbacks. Errors are shown. Opening the current run changes nothing.
+    The previous run is shelved. Errors are shown. If the run is already the current one, only the
+    controls are set to its settings.
     """
     if is_present(run, library, number):
         fill_form(run.experiment)
@@ -50,13 +51,13 @@ def open_run(run: LiveRun, library: Library, number: int) -> bool:
 
 
 def is_present(run: LiveRun, library: Library, number: int) -> bool:
-    """Return whether the session's run is this run of the library."""
+    """Return whether the session's current run is run `number` of the library."""
     kept = run.autosave.kept
     return isinstance(kept, Kept) and kept.library is library and kept.number == number
 
 
 def load_settings(entry: Entry) -> bool:
-    """Set the controls to those of a run; return whether this server allows them. For callbacks."""
+    """Set the controls to a run's settings, or show why not; return whether it worked."""
     experiment = entry.result.experiment
     try:
         check_limits(experiment, limits())
@@ -119,7 +120,7 @@ def draw_actions(run: LiveRun, library: Library, chosen: tuple[Entry, ...]) -> N
 
 
 def draw_undo(library: Library) -> None:
-    """Draw, after a deletion, a button that undoes it."""
+    """Draw a button that undoes the last deletion, if there was one."""
     numbers: tuple[int, ...] = st.session_state.get(_DELETED, ())
     if not numbers:
         return
@@ -136,7 +137,7 @@ def draw_undo(library: Library) -> None:
 
 
 def draw_bin_actions(library: Library, chosen: tuple[Entry, ...]) -> None:
-    """Draw buttons that restore the selected runs of the bin, and empty it."""
+    """Draw the buttons of the bin: restore the selected runs, and delete everything in it."""
     count = library.count(Query(deleted=True))
     with st.container(horizontal=True, vertical_alignment="center", key="library_bin_actions"):
         st.button(
@@ -165,7 +166,7 @@ def draw_bin_actions(library: Library, chosen: tuple[Entry, ...]) -> None:
 
 
 def attempt(change: Callable[..., None], *arguments: object) -> bool:
-    """Change the library or show why that failed; return whether it worked. For callbacks."""
+    """Change the library, or show the error; return whether it worked. For callbacks."""
     try:
         change(*arguments)
     except (LibraryError, ValueError) as error:
@@ -208,12 +209,12 @@ def _restore(library: Library, numbers: tuple[int, ...]) -> None:
     set_ticked(())
 
 
-# A library takes no longer ones.
+# A library rejects longer texts and more tags.
 _MOST_NAME, _MOST_NOTE, _MOST_TAGS = 200, 10_000, 20
 
 
 def draw_details(library: Library, entry: Entry) -> None:
-    """Draw fields for name, tags and note of one run, and where it comes from."""
+    """Draw fields for name, tags and note of one run, with the run's origin below."""
     # A field keeps its text under its key, so new texts need a new key.
     part = f"{entry.number}_{hash((entry.name, entry.tags, entry.note))}"
     with st.container(horizontal=True, vertical_alignment="top", key="library_details"):
@@ -269,7 +270,7 @@ _MOST_CURVES = 7
 
 
 def draw_comparison(entries: tuple[Entry, ...]) -> None:
-    """Draw a table of the differences between runs, their results, and their test losses."""
+    """Draw a table of results and differing settings of the runs, and their test-loss curves."""
     names = _names(entries)
     differing = differing_settings([entry.result.experiment for entry in entries])
     st.dataframe(
@@ -319,7 +320,7 @@ def _draw_curves(entries: dict[str, Entry]) -> None:
 
 
 def _names(entries: tuple[Entry, ...]) -> list[str]:
-    """Return a name for each; equal names get the run's number."""
+    """Return the name of every entry; if names are equal, the run's number is added to them."""
     plain = [name_of(entry) for entry in entries]
     return [
         f"{name} ({entry.number})" if plain.count(name) > 1 else name

@@ -1,4 +1,4 @@
-"""The library's place and problems, the run to resume, export and import."""
+"""The library's location, problems, export and import, and the offer to continue a run."""
 
 import functools
 from collections.abc import Iterator
@@ -28,12 +28,12 @@ from attnlab.ui.core.session_library import (
 from attnlab.ui.library.actions import attempt, open_run
 from attnlab.ui.library.table import ago, clear_filters
 
-# How many of the newest runs are searched for one to continue.
+# Number of newest unfinished runs that are searched for a run to continue.
 _MOST_LOOKED_AT = 5
 
 
 def draw_continue_offer(run: LiveRun) -> None:
-    """Offer to continue the newest unfinished run, on a private machine, before the first run."""
+    """Offer to continue the user's newest unfinished run, until this session starts a run."""
     place = session_library()
     if place.folder is None or run.snapshot().state != "idle":
         return
@@ -72,13 +72,13 @@ def draw_continue_offer(run: LiveRun) -> None:
 
 
 def draw_library_problem() -> None:
-    """Draw why runs are not kept in the folder where they should be."""
+    """Draw why the user's library cannot be used, if there is a problem."""
     if problem := session_library().problem:
         st.caption(f":material/report: {as_message(problem)} Runs are kept in memory only.")
 
 
 def tell_what_was_not_kept() -> None:
-    """Show why a run is not in the library, once for every reason."""
+    """Show why the current run could not be saved in the library, once for each reason."""
     problem, kept = session_keeper().problem, session().kept
     if problem and kept.get("library_problem") != problem:
         draw_toast(f"This run continues, but it is not saved. {problem}")
@@ -105,7 +105,7 @@ def _go_on(run: LiveRun, library: Library, number: int) -> None:
 
 @st.cache_resource(show_spinner=False)
 def _dismissed() -> set[tuple[int, datetime]]:
-    """Return what was dismissed in any tab, until the server ends."""
+    """Return the offers that were discarded in any session, until the server ends."""
     return set()
 
 
@@ -113,7 +113,7 @@ _MOST_PROBLEMS = 5
 
 
 def draw_place(place: SessionLibrary) -> None:
-    """Draw what the library contains, its size, and how long it is kept."""
+    """Draw the library's number of runs, its size, its location, and how long runs are kept."""
     library = place.library
     count = library.count()
     parts = ["1 run" if count == 1 else f"{count:,} runs"]
@@ -138,7 +138,7 @@ def draw_place(place: SessionLibrary) -> None:
 
 
 def draw_nothing(place: SessionLibrary, *, in_bin: bool) -> None:
-    """Draw, instead of an empty table, what to do."""
+    """Draw what to do next, in place of an empty table."""
     if place.library.count(Query(deleted=in_bin)):
         st.info("No run matches.", icon=":material/filter_alt:")
         st.button("Show all", key="library_clear", on_click=clear_filters)
@@ -154,7 +154,7 @@ def draw_nothing(place: SessionLibrary, *, in_bin: bool) -> None:
 
 
 def draw_damaged(library: Library) -> None:
-    """Draw how many runs cannot be read, in one line."""
+    """Draw the problems of runs that cannot be read, and a button that deletes these runs."""
     problems = library.problems()
     if not problems:
         return
@@ -175,7 +175,7 @@ def draw_damaged(library: Library) -> None:
 
 @contextmanager
 def told_calmly() -> Iterator[None]:
-    """Show an error of the library instead of the rest."""
+    """Context manager that shows an error of the library and skips the rest of its block."""
     try:
         yield
     except LibraryError as error:
@@ -183,24 +183,24 @@ def told_calmly() -> Iterator[None]:
 
 
 def size_in_words(size: int) -> str:
-    """Return a number of bytes as text."""
+    """Return a number of bytes in MB or GB, as text."""
     return f"{size / 1e6:,.1f} MB" if size < 1e9 else f"{size / 1e9:,.1f} GB"
 
 
 _UPLOAD = "library_upload"
 _MOST_TOLD = 5
-# All runs of a file are in memory while it is written.
+# An export with models is built in memory, so its size is limited.
 _MOST_BYTES_WITH_MODELS = 500_000_000
 _AT_ONCE = 500
 
 
 def follow_upload(library: Library) -> None:
-    """Import what was uploaded. Call it before the table is drawn."""
+    """Import a file that was uploaded. Call it before the table is drawn."""
     take_upload(_UPLOAD, functools.partial(_take_in, library))
 
 
 def draw_travel(library: Library, query: Query, chosen: tuple[Entry, ...]) -> None:
-    """Draw downloads of the selected runs and of all matching runs, and an upload."""
+    """Draw buttons that export the selected runs or all matching runs, and an import field."""
     panel = st.expander(
         "Export and import", key="library_travel", on_change="rerun", icon=":material/sync_alt:"
     )
@@ -265,13 +265,12 @@ def _take_in(library: Library, file: UploadedFile | None) -> Told:
         taken = _taken_in(library, file.getvalue())
     except (ArchiveError, RunFileError, LibraryError) as error:
         return functools.partial(draw_error, f"{quoted(file.name)}: {error} Nothing was added.")
-    # The server does not hear of a file that the browser rejects as too large, so the name says
-    # which file this is about.
+    # The message names its file: it stays if the browser rejects the next file as too large.
     return functools.partial(_draw_taken, quoted(file.name), taken)
 
 
 def _taken_in(library: Library, data: bytes) -> TakenIn:
-    """Return the runs of a library file, or the one of a run file."""
+    """Import a file that a library exported, or the file of a single run."""
     try:
         return library.take_in(data)
     except ArchiveError:
@@ -289,7 +288,7 @@ def _draw_taken(name: str, taken: TakenIn) -> None:
     added, known = len(taken.added), taken.known
     parts = [f"{added:,} run{'s' * (added != 1)} added"]
     if known:
-        parts.append(f"{known:,} skipped, being here already")
+        parts.append(f"{known:,} already here and skipped")
     if taken.refused:
         parts.append(f"{len(taken.refused):,} with a problem")
     told = "".join(f"\n- {as_message(line)}" for line in taken.refused[:_MOST_TOLD])

@@ -35,12 +35,12 @@ def set_ticked(numbers: Iterable[int]) -> None:
 
 
 def table_number() -> int:
-    """Return how often the selection was set from outside; the table then starts again with it."""
+    """Return the number in the table's key; `set_ticked` increases it to create a new table."""
     return st.session_state.get(_TABLES, 0)
 
 
 def tick_on_page(on_page: tuple[int, ...], chosen: Iterable[int]) -> None:
-    """Select the chosen runs of a page; the selection on other pages stays. For callbacks."""
+    """Select the `chosen` runs of one page; keep the selection on other pages. For callbacks."""
     new = set(chosen)
     stay = [number for number in ticked() if number in new or number not in on_page]
     _put([*stay, *(number for number in on_page if number in new)])
@@ -51,21 +51,21 @@ def _put(numbers: Iterable[int]) -> None:
 
 
 def ticked_entries(library: Library, *, in_bin: bool) -> tuple[Entry, ...]:
-    """Return the selected runs, without those deleted or restored since, here or elsewhere."""
+    """Return the selected runs, without those that were deleted or restored meanwhile."""
     found = (library.entry(number) for number in ticked())
     return tuple(each for each in found if each and (each.deleted is not None) == in_bin)
 
 
-# A thumbnail has room for this many.
+# Number of points of a thumbnail curve.
 _POINTS = 40
 _MOST_LETTERS = 60
-# Computing the text of a setting takes as long as reading its run.
+# Cached, since computing the settings' text takes as long as reading the run.
 _MOST_REMEMBERED = 1_000
 NOTHING = "–"
 
 
 def best_of(experiment: Experiment) -> Best | None:
-    """Return the optimum of the process if it is known; if not, start computing it."""
+    """Return the best possible result at the final position, or None while it is computed."""
     known = figure(optimum, experiment.generator, experiment.length)
     return None if known is None else known.final
 
@@ -77,7 +77,7 @@ def name_of(entry: Entry) -> str:
 
 @functools.lru_cache(_MOST_REMEMBERED)
 def own_settings(experiment: Experiment) -> str:
-    """Return the settings other than length and seed that differ from the defaults of the parts."""
+    """Return the settings that differ from the defaults, except length and seed, as text."""
     plain = Experiment(
         generator=type(experiment.generator)(),
         model=type(experiment.model)(),
@@ -93,7 +93,7 @@ def own_settings(experiment: Experiment) -> str:
 
 
 def figures_of(entry: Entry) -> dict[str, str]:
-    """Return the test results with their standard errors, by name."""
+    """Return a run's test results with standard errors, as text by column name."""
     test, experiment = entry.result.evaluation, entry.result.experiment
     if test is None or not math.isfinite(test.nll):
         return dict.fromkeys(("loss (nats)", "accuracy", "learned"), NOTHING)
@@ -109,9 +109,9 @@ def figures_of(entry: Entry) -> dict[str, str]:
 
 
 def thumbnail_of(entry: Entry) -> list[float] | None:
-    """Return the test loss at evenly spaced steps: 1 is a uniform guess, 0 the floor.
+    """Return points of the test-loss curve, evenly spaced, from 1 (uniform guess) to 0 (floor).
 
-    None with fewer than two tests, if the floor is not known yet, or if nothing can be learned.
+    Return None with fewer than two tests, or if the floor is unknown or nothing can be learned.
     """
     experiment, tests = entry.result.experiment, entry.result.tests
     best, uniform = best_of(experiment), np.log(experiment.generator.vocabulary.size)
@@ -138,7 +138,7 @@ def browser_zone() -> ZoneInfo | None:
 
 
 def ago(past: timedelta) -> str:
-    """Return how long ago that was, in its largest unit."""
+    """Return text such as "3 hours ago" for a time difference, in its largest unit."""
     seconds = max(0, past.total_seconds())
     for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= size:
@@ -153,7 +153,7 @@ _PAGE = "library_page"
 
 
 def draw_filters(choices: Choices) -> Query:
-    """Draw the fields; return their query."""
+    """Draw the search field, the filters and the sort order; return the query they describe."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="filters"):
         text = st.text_input(
             "search",
@@ -207,24 +207,24 @@ def draw_filters(choices: Choices) -> Query:
 
 
 def clear_filters() -> None:
-    """List all runs again. For callbacks."""
+    """Reset the search field and all filters. For callbacks."""
     for name in ("text", "generator", "model", "tag", "state"):
         st.session_state[f"library_{name}"] = _ANY
     _first_page()
 
 
 def draw_page_choice(pages: int) -> int:
-    """Draw the buttons that turn pages; return the current page, from 0."""
+    """Draw the page numbers; return the index of the selected page, from 0."""
     if pages <= 1:
         return 0
-    # There may have been more of them before.
+    # There may have been more pages in the last rerun.
     st.session_state[_PAGE] = min(pages, st.session_state.get(_PAGE, 1))
     return st.pagination(pages, key=_PAGE, persist_state="session", max_visible_pages=5) - 1
 
 
 def _choice(label: str, name: str, values: tuple[str, ...]) -> str:
     key = f"library_{name}"
-    # It may have been deleted since it was chosen.
+    # The last run with the selected value may have been deleted.
     if st.session_state.get(key, _ANY) not in (_ANY, *values):
         st.session_state[key] = _ANY
     return st.selectbox(
@@ -251,9 +251,9 @@ ROWS_ON_PAGE = 25
 
 
 def draw_table(entries: tuple[Entry, ...], *, first: int, count: int) -> None:
-    """Draw these runs of `count`, starting at number `first`."""
+    """Draw one page of the table of `count` runs; `first` is the index of its first run."""
     numbers = tuple(entry.number for entry in entries)
-    # Row positions in one table are other runs in the next.
+    # The key names the runs, since a row number means another run in another table.
     key = f"library_table_{table_number()}_{hash(numbers)}"
     table = pd.DataFrame([_row(entry) for entry in entries])
     before = ticked()

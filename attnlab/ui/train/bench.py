@@ -1,4 +1,4 @@
-"""What the Train and the Sequence to sequence page share: controls, buttons and live charts.
+"""The parts that the Train and Sequence to sequence pages share: controls, buttons, live charts.
 
 The order on screen is fixed: elements that come and go are below the charts.
 """
@@ -70,9 +70,9 @@ def draw_live(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) 
     """Draw everything that changes, four times a second while the run trains or is replayed.
 
     Args:
-        run: The run.
-        form: The experiment that the controls describe, or what is wrong with it.
-        snapshot: The state that the buttons show; they are redrawn if the run has ended since.
+        run: The current run.
+        form: The experiment that the controls describe, or why it cannot run.
+        snapshot: The state that the buttons show. If the run has ended since, the page is rerun.
     """
 
     def moves(now: Snapshot) -> tuple[bool, ...]:
@@ -85,7 +85,7 @@ def draw_live(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) 
         seconds=0.25,
         waited=moves(snapshot),
     )
-    # The table of runs shows its results too, so the whole page is redrawn.
+    # Rerun the whole page after each repeated run, since the table of runs shows the results too.
     draw_while(repeat_progress, lambda: None, key="repeated", waited=repeat_progress())
 
 
@@ -93,7 +93,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
     snapshot = run.snapshot()
     tell_what_was_not_kept()
     advance_replay(snapshot)
-    # Always present and of height zero, so that nothing below moves.
+    # Always drawn, with height zero, so that nothing below moves.
     with st.container(key="building"), st.spinner("Building the untrained model …"):
         seen = with_starting_point(snapshot)
     moment = None if seen.latest is None else shown_moment(seen)
@@ -130,7 +130,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
                         width="content",
                     ):
                         draw_repeat(form, snapshot.experiment)
-        # The controls decide what the charts above them show.
+        # Containers first: the charts are above the controls, but depend on their values.
         curve = st.container(key="curve", height=LOSS_HEIGHT, border=False)
         inside = st.container(key="inside", height=INSIDE_HEIGHT, border=False)
         controls = st.container(
@@ -149,7 +149,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
             within = inside_of(moment.model, seen, sequence)
             choice = Choice(sequence, *draw_inside_choice(within))
     with sentence:
-        # The error beside the buttons says what to do first.
+        # Without valid settings, the error beside the buttons says what to do.
         if isinstance(form, Experiment) or snapshot.state != "idle":
             mean = within.trace if within and choice.sequence == MEAN else None
             _draw_words(snapshot, seen, moment, informative, mean)
@@ -196,7 +196,7 @@ def _draw_words(
     informative: np.ndarray | None,
     mean: Trace | None,
 ) -> None:
-    """Draw one sentence about what the run has learned; `mean` is the mean trace, if known."""
+    """Draw the run's error, instructions, or one sentence about what the run has learned."""
     if snapshot.state == "failed":
         draw_error(snapshot.message)
     elif snapshot.latest is None or snapshot.state == "idle":
@@ -237,7 +237,10 @@ def _happened(
 
 
 def _row(trace: Trace, experiment: Experiment) -> np.ndarray | None:
-    """Return the row of the predicting query by last-layer head, None if several rows predict."""
+    """Return the predicting query's row per head of the last layer, `(heads, key)`.
+
+    Return None without attention, or if several queries predict.
+    """
     if not trace.attention or experiment.generator.asks_several():
         return None
     return trace.attention[-1].pattern[:, experiment.read_position]
@@ -260,7 +263,7 @@ def _instructions(snapshot: Snapshot) -> str:
 
 
 class Bench(NamedTuple):
-    """The session's run, the experiment of the controls, and the snapshot that the page shows."""
+    """The session's run, the experiment that the controls describe, and the run's shown state."""
 
     run: LiveRun
     form: Experiment | OptionError
@@ -270,7 +273,7 @@ class Bench(NamedTuple):
 def draw_bench(title: str, *, about: str = "") -> Bench:
     """Draw controls, buttons and everything that changes while the run trains.
 
-    With an `about` the title is above the buttons, otherwise beside them.
+    With `about`, title and text are above the buttons; without it, the title is beside them.
     """
     run = session_run()
     with st.sidebar:
@@ -287,7 +290,7 @@ def draw_bench(title: str, *, about: str = "") -> Bench:
         if not about:
             st.title(title, anchor=False, width="content")
         draw_transport(run, form, snapshot)
-    # Permanent containers: what comes and goes inside one must not move the fragments after it.
+    # Permanent containers, so that notices that come and go do not move the fragments after them.
     notices, live = st.container(), st.container()
     with notices:
         if isinstance(form, OptionError):
@@ -300,7 +303,7 @@ def draw_bench(title: str, *, about: str = "") -> Bench:
 
 
 def draw_bench_foot(bench: Bench) -> None:
-    """Draw past runs, the link, the files and the script."""
+    """Draw the panels of past runs, link, files and script."""
     draw_runs(bench.run)
     draw_link_panel(bench.form)
     draw_files(bench.run)

@@ -33,9 +33,9 @@ _SHOWN = "shown_step"
 
 
 class Moment(NamedTuple):
-    """A run at one step: its evaluation there, and the last checkpoint at or before that step.
+    """A step of a run, its evaluation, and the last checkpoint at or before that step.
 
-    `is_now` is true of the newest step, which advances while the run trains.
+    `is_now` is true for the newest step, which advances while the run trains.
     """
 
     step: int
@@ -46,13 +46,13 @@ class Moment(NamedTuple):
 
 
 def models_before(snapshot: Snapshot, moment: Moment) -> dict[int, AbstractModel]:
-    """Return the checkpoints before that of the moment, by step."""
+    """Return the checkpoints before the moment's checkpoint, by step."""
     return {step: model for step, model in snapshot.history.checkpoints if step < moment.model_step}
 
 
 def draw_scrubber(snapshot: Snapshot) -> None:
-    """Draw the slider that chooses the step that all panels show, or “now”."""
-    # All planned steps from the start, so that the slider never jumps.
+    """Draw the slider for the step that all panels show; its last value is “now”."""
+    # The slider has all planned checkpoints from the start, so that it never jumps.
     planned = schedule(snapshot.experiment.training.steps).checkpoints
     kept = {step for step, _ in snapshot.history.checkpoints}
     options = [*sorted(kept.union(s for s in planned if s > snapshot.step)), NOW]
@@ -61,7 +61,6 @@ def draw_scrubber(snapshot: Snapshot) -> None:
     st.select_slider(
         "shown step",
         options,
-        # The position of the slider in a new browser.
         value=NOW,
         key=_SHOWN,
         persist_state="session",
@@ -74,9 +73,9 @@ def draw_scrubber(snapshot: Snapshot) -> None:
 
 
 def draw_replay(snapshot: Snapshot) -> None:
-    """Draw the button that replays the run, or the one that stops it.
+    """Draw the button that replays the run or, during a replay, the button that stops it.
 
-    There are two, since a click that is sent twice would start and stop with one.
+    With a single button, a click that the browser sends twice would start and stop the replay.
     """
     with st.container(key="run_replay", width="content"), st.empty():
         if is_replaying():
@@ -101,10 +100,10 @@ def is_replaying() -> bool:
 
 
 def advance_replay(snapshot: Snapshot) -> None:
-    """Advance a replay to the next checkpoint, and from the last one to now.
+    """Advance a replay to the next checkpoint or, from the last checkpoint, to now.
 
-    The browser reports the slider's position late, so a replay at `NOW` ends only once the browser
-    has reported it.
+    The browser reports the slider's position late, so a replay that has reached `NOW` ends only
+    after the browser has reported `NOW` too.
     """
     current = session()
     at = current.replayed_step
@@ -133,7 +132,7 @@ def _stop_replay() -> None:
 
 
 def shown_moment(snapshot: Snapshot) -> Moment:
-    """Return the moment pointed at in the loss chart, else that of the slider, else now."""
+    """Return the moment under the pointer in the loss chart, else the slider's, else now."""
     tests, models = dict(snapshot.history.tests), snapshot.history.checkpoints
     step = None if is_replaying() else _hovered_step()
     if step not in tests:
@@ -156,24 +155,24 @@ _LOG = logging.getLogger(__name__)
 
 
 class StartingPoint(NamedTuple):
-    """The untrained model, its evaluation, and the sequences of its attention maps."""
+    """The untrained model with its evaluation, its probe sequences and its parameter count."""
 
     look: Look
     probes: Int[np.ndarray, "probes length"]
     parameters: int
 
 
-# Keyed by equality, since options of two classes with equal values have the same hash.
+# The key is the experiment, not its hash: equal options of two classes have equal hashes.
 @functools.lru_cache(8)
 def starting_point(experiment: Experiment) -> StartingPoint | None:
-    """Return what a run of the experiment shows at step 0; None if it cannot be computed.
+    """Return what a run of the experiment shows at step 0, or None if this cannot be computed.
 
-    The run itself shows the error when it is started.
+    No error is shown here: the run shows the error when it is started.
     """
     try:
         setup = prepare(experiment)
         look = look_at(setup.state, setup, experiment.training, NO_TESTS)
-    # For example, not enough memory.
+    # Any error counts, such as too little memory.
     except Exception:
         _LOG.exception("The untrained model could not be built.")
         return None
@@ -181,7 +180,7 @@ def starting_point(experiment: Experiment) -> StartingPoint | None:
 
 
 def without_course(experiment: Experiment) -> Experiment:
-    """Return the experiment with defaults for the options that do not affect its starting point."""
+    """Return the experiment, with defaults for all options that have no effect at step 0."""
     names = (*AMENDABLE, "schedule", "scheduled_sampling")
     course = {name: default_of(Training, name) for name in names}
     training = dataclasses.replace(experiment.training, **course)
@@ -189,9 +188,9 @@ def without_course(experiment: Experiment) -> Experiment:
 
 
 def with_starting_point(snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot, with the untrained model before the first evaluation.
+    """Return the snapshot; before the first evaluation, add the untrained model to it.
 
-    It is built while the run is idle, and shown until the run has an evaluation.
+    The untrained model is only built while the run is idle, and then kept.
     """
     if snapshot.latest is not None:
         return snapshot
@@ -207,7 +206,7 @@ def with_starting_point(snapshot: Snapshot) -> Snapshot:
 
 
 def warm_up() -> None:
-    """Compute and compile in advance what the first page shows and trains."""
+    """Compute and compile what the first page needs, before the first user arrives."""
     if not environment_problem():
         first = PRESETS[FIRST_PRESET].experiment
         process = first.generator, first.length
@@ -217,6 +216,6 @@ def warm_up() -> None:
             (feasibility, first),
         )
         compile_steps(first)
-    # Spares later garbage collections the modules, which stay anyway.
+    # Exclude the loaded modules, which stay anyway, from later garbage collections.
     gc.collect()
     gc.freeze()

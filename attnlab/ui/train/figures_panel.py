@@ -1,4 +1,4 @@
-"""The numbers of a run, what its settings can reach, and samples from its model."""
+"""Results of a run, the best results its settings can reach, and samples from its model."""
 
 import jax.random as jr
 import numpy as np
@@ -21,14 +21,15 @@ from attnlab.ui.core.figures import accuracy_and_loss_text, accuracy_text, figur
 from attnlab.ui.core.outside import as_text, draw_warning
 from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
 
-# A loss this many times the initial one, or that of a uniform guess, is not noise.
+# A run diverges if its loss is this many times both the initial loss and a uniform guess's.
 _DIVERGED = 1.5
-# As far above a uniform guess as the floor is below: worse than this, no percentage is shown.
+# Below this share learned, no percentage is shown. At -1 the loss is as far above a uniform guess
+# as the floor is below it.
 _HOPELESS = -1.0
 
 
 def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
-    """Draw the share learned at one evaluation; `whose` names the run."""
+    """Draw the share learned at one evaluation. `whose` is a label of the run, or ""."""
     experiment = snapshot.experiment
     best = figure(optimum, experiment.generator, experiment.length)
     if best is None:
@@ -59,14 +60,14 @@ def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
 
 
 def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
-    """Draw accuracy and loss of one evaluation with their errors, and the number of parameters."""
+    """Draw test accuracy and loss of one evaluation, with standard errors, and reference values."""
     experiment = snapshot.experiment
     # A run that a script saved may have no evaluation at step 0.
     training, first = experiment.training, dict(snapshot.history.tests).get(0)
     vocab = experiment.generator.vocabulary.size
     asked = f"{training.test_size:,} test sequences"
     if experiment.generator.asks_several():
-        asked = f"the tokens that count in {asked},"
+        asked = f"the predicted tokens of {asked}"
     best = figure(optimum, experiment.generator, experiment.length)
     rungs = figure(ladder, experiment.generator, experiment.length)
     with st.container(horizontal=True, gap="medium", key="figures"):
@@ -75,7 +76,7 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             show_measured(test.accuracy, test.accuracy_stderr),
             width="content",
             help=(
-                f"Share of {asked} whose next token is the one the model finds most probable; "
+                f"Share of {asked} for which the model's most probable token is the true one; "
                 f"{OVER_TEST_SEQUENCES}."
             ),
         )
@@ -122,7 +123,7 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             help="Number of trained parameters.",
         )
     st.caption(f"{OVER_TEST_SEQUENCES}; {OF_OTHER_SEEDS}.")
-    # Without training nothing diverges, however large the loss.
+    # Predictions that are tested but not trained may have a large loss without any divergence.
     trained = first is not None and not experiment.tests_more_than_trained
     if trained and test.nll > max(first.nll, np.log(vocab)) * _DIVERGED:
         draw_warning(
@@ -132,14 +133,14 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
         )
 
 
-# They share one line.
+# All names are on one line.
 _MOST_NAMED = 3
 
 
 def draw_prospect(form: Experiment | OptionError, whose: str) -> None:
-    """Draw what the settings can reach at best and which of them prevent it, on one line.
+    """Draw, on one line, the best possible accuracy and the settings that prevent it.
 
-    `whose` distinguishes the settings from those of the run, if they differ.
+    `whose` is a label of the settings if they differ from those of the run, or "".
     """
     if isinstance(form, OptionError):
         return
@@ -161,7 +162,7 @@ def draw_prospect(form: Experiment | OptionError, whose: str) -> None:
 
 
 def draw_findings(form: Experiment | OptionError) -> None:
-    """Draw the problems of the settings, each with its control."""
+    """Draw the problems of the settings, each with the label of its control."""
     verdict = None if isinstance(form, OptionError) else figure(feasibility, form)
     if verdict is None:
         return
@@ -183,7 +184,7 @@ def _findings(verdict: Verdict) -> list[Finding]:
 
 
 def _control(form: Experiment, finding: Finding) -> str:
-    """Return the label of the control."""
+    """Return the label of the control that a finding is about."""
     for part in (form, form.model, form.training):
         if (spec := options_of(part).get(finding.option)) is not None:
             return label_of(finding.option, spec, unit=False)
@@ -194,14 +195,14 @@ _ROWS = 6
 _DAYS = 10
 _LIKELIEST_DAYS = 4
 _LIKELIEST = 5
-# A beam of vocab ** (days - 1) misses nothing.
+# A beam of width vocab ** (days - 1) searches exhaustively; wider beams are cut to this width.
 _WIDEST_BEAM = 1_000
 
 
 def draw_sequences(run: LiveRun) -> None:
-    """Draw how the process and the model continue some sequences.
+    """Draw continuations of some sequences, sampled from the process and from the model.
 
-    A task has none: its sequence ends with the target, which Inspect shows.
+    Draw nothing for a task: its sequence ends with the target, which Inspect shows.
     """
     if run.snapshot().experiment.generator.given():
         return

@@ -1,4 +1,4 @@
-"""The loss chart, the reference lines on it, and the loss at which to stop."""
+"""The loss chart, its reference lines, and the switch that stops a run near the floor."""
 
 from collections.abc import Sequence
 
@@ -16,14 +16,14 @@ from attnlab.ui.core.figures import figure, known_losses
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.train.cursor import LOSS_CHART
 
-# A loss within this factor of the floor is near enough to stop.
+# A run near the floor is stopped when its loss is at most this many times the floor.
 TARGET = 1.01
-# A percentage of a floor of zero would never be reached.
+# In nats, for floors near zero: 1 % of zero would never be reached.
 _LEAST_TARGET = 0.01
 
 
 def draw_reference_choice(snapshot: Snapshot) -> Sequence[str]:
-    """Draw the choice of baselines on the chart, in addition to the uniform guess and the floor."""
+    """Draw the choice of baselines for the loss chart; return the names of the chosen ones."""
     rungs = figure(ladder, snapshot.experiment.generator, snapshot.experiment.length)
     if rungs is None:
         return ()
@@ -44,9 +44,9 @@ def draw_reference_choice(snapshot: Snapshot) -> Sequence[str]:
 
 
 def target_of(snapshot: Snapshot) -> float | None:
-    """Return the test loss at which to stop, or None while the floor is not known.
+    """Return the test loss at which to stop, in nats, or None while the floor is not known.
 
-    The floor is the loss of the exact predictions on the same test sequences, so that sampling
+    The floor here is the loss of the exact predictions on the same test sequences, so that sampling
     noise cancels.
     """
     known = figure(optimum, snapshot.experiment.generator, snapshot.experiment.length)
@@ -55,13 +55,13 @@ def target_of(snapshot: Snapshot) -> float | None:
     floor = of_test = known.final.nll
     test = None if snapshot.latest is None else snapshot.latest.evaluation
     if test is not None and test.excess is not None:
-        # Equal at every evaluation, up to rounding.
+        # Rounded, so that the value is the same at every evaluation.
         of_test = round(test.nll - test.excess, 9)
     return of_test + max((TARGET - 1) * floor, _LEAST_TARGET - floor)
 
 
 def draw_target(run: LiveRun, snapshot: Snapshot) -> None:
-    """Draw the switch that pauses the run near the floor."""
+    """Draw the switch that pauses the run when its loss is near the floor."""
     wanted = st.toggle(
         "stop within 1 % of the floor",
         key="stop_at_target",
@@ -73,7 +73,7 @@ def draw_target(run: LiveRun, snapshot: Snapshot) -> None:
 
 
 def draw_axis_choice() -> bool:
-    """Draw the switch for a logarithmic axis of steps."""
+    """Draw the switch for a logarithmic step axis; return whether it is on."""
     return st.toggle(
         "logarithmic steps",
         key="log_steps",
@@ -91,7 +91,7 @@ def draw_loss(
     *,
     logarithmic: bool = False,
 ) -> None:
-    """Draw training and test loss, between a uniform guess and the floor, and past runs."""
+    """Draw training and test loss, past runs, and reference lines from uniform guess to floor."""
     curves = [_curve(run) for run in past if not run.hidden]
     with st.container(key="chart_loss"):
         draw_chart(
@@ -139,9 +139,9 @@ def loss_drawing(
 
 
 def loss_in_words(snapshot: Snapshot, past: Sequence[PastCurve] = ()) -> str:
-    """Return the chart's text alternative.
+    """Return the chart's text alternative, which has numbers only when the run is at rest.
 
-    A changed text would redraw the chart, so it has no number that still changes.
+    A changed text would redraw the chart.
     """
     if snapshot.active or snapshot.latest is None:
         return "Loss against step."

@@ -1,4 +1,4 @@
-"""Repeating a run's settings with other seeds, and the results over seeds."""
+"""Runs of the same settings with other seeds, and their results."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -31,12 +31,12 @@ from attnlab.ui.core.uncertainty import (
 SEEDS = 5
 _WORK, _KNOWN = "repeat", "rows_over_seeds"
 _CURVE = "curve_over_seeds"
-# How many runs of the same settings are read from the library.
+# Maximum number of runs of the same settings that are read from the library.
 _MOST_RUNS = 100
 
 
 def repeat_progress() -> str:
-    """Return how many of the repeated runs are done while they train, else ""."""
+    """Return the number of finished seeds as text while they train, else ""."""
     job = job_of(_WORK)
     state = None if job is None else job.state()
     if state is None or not state.running:
@@ -45,7 +45,7 @@ def repeat_progress() -> str:
 
 
 def draw_repeat(form: Experiment | OptionError, shown: Experiment) -> None:
-    """Draw the button or the progress, and the results over seeds of the `shown` settings."""
+    """Draw the repeat button or its progress, and results of the `shown` settings over seeds."""
     if progress := repeat_progress():
         st.caption(f":material/repeat: {progress}", width="content")
         st.button("Stop", key="repeat_stop", type="tertiary", on_click=forget_job, args=(_WORK,))
@@ -64,7 +64,7 @@ def draw_repeat(form: Experiment | OptionError, shown: Experiment) -> None:
 
 
 def row_over_seeds(experiment: Experiment) -> Row | None:
-    """Return the library's finished runs of these settings, if they have several seeds."""
+    """Return results over the library's finished runs of these settings, if there are several."""
     library = session_library().library
     query = Query(settings=identity_of(experiment).settings, state="done", sort="seed")
     known: dict = session().kept.setdefault(_KNOWN, {})
@@ -76,7 +76,7 @@ def row_over_seeds(experiment: Experiment) -> Row | None:
 
 def _row(library: Library, query: Query) -> Row | None:
     entries = library.entries(query, most=_MOST_RUNS)
-    # A run whose settings were changed on the way began with other ones.
+    # Leave out runs whose settings were changed during training: they started with others.
     results = [entry.result for entry in entries if not entry.changes]
     if len({result.experiment.seed for result in results}) < 2:
         return None
@@ -85,9 +85,10 @@ def _row(library: Library, query: Query) -> Row | None:
 
 
 def draw_curve_choice(experiment: Experiment) -> CurveOverSeeds | None:
-    """Draw a switch for the curve over seeds, if there are several; return the curve if it is on.
+    """Draw the switch for the curve over seeds; return the curve, or None if it is off.
 
-    Repeating a run turns it on. It is off at first, since the runs may be another visitor's.
+    Nothing is drawn without several seeds. Repeating a run turns the switch on. It is off at first,
+    since the runs may be another visitor's.
     """
     row = row_over_seeds(experiment)
     if row is None:
@@ -104,7 +105,7 @@ def draw_curve_choice(experiment: Experiment) -> CurveOverSeeds | None:
 
 
 def repeated(experiment: Experiment) -> list[Experiment]:
-    """Return the experiment with its seed and with the seeds that follow it."""
+    """Return the experiment with `SEEDS` consecutive seeds, starting from its own if possible."""
     most = int(options_of(Experiment)["seed"].high)
     first = min(experiment.seed, most - SEEDS + 1)
     return [dataclasses.replace(experiment, seed=first + number) for number in range(SEEDS)]
@@ -127,7 +128,7 @@ def _carry_out(experiments: Sequence[Experiment], library: Library) -> Iterator[
 
 def _in_words(row: Row) -> str:
     accuracy = row.accuracy
-    # Elsewhere on this page ± is a standard error.
+    # Named, since ± is a standard error elsewhere on this page.
     meaning = "" if accuracy.low == accuracy.high else f" ({LEVEL:.0%} interval)"
     return f"over {accuracy.n} seeds accuracy **{interval_text(accuracy)}**{meaning}"
 

@@ -1,4 +1,4 @@
-"""The past runs of the session, and downloads and uploads of the current one."""
+"""The past runs of the session, and the files of the current run."""
 
 import functools
 from collections.abc import Callable
@@ -42,7 +42,7 @@ _CURRENT = "(current run)"
 
 
 def draw_runs(run: LiveRun) -> None:
-    """Draw a table of the current and past runs, and the actions on a selected one."""
+    """Draw a table of the past runs and the current run, with actions on a selected past run."""
     past = session().past_runs
     panel = st.expander(
         f"Runs so far: {len(past) + 1}" if past else "Runs so far",
@@ -72,10 +72,10 @@ def draw_runs(run: LiveRun) -> None:
             "Loss and accuracy on the test set, ± one standard error. `to target`: steps until "
             f"the test loss was within {TARGET - 1:.0%} of the floor. `over seeds`: mean loss of "
             "runs with these settings, with its 95 % confidence interval and their number. The "
-            "first pinned run is the baseline of the differences. A difference of settings with "
-            "the same seeds is a mean over these seeds, with its interval. Other differences "
-            "have the error of independent test sets, which is usually larger. Select a row with "
-            "its checkbox."
+            "first pinned run is the baseline of the differences. If both settings were run with "
+            "the same seeds, their difference is a mean over these seeds, with its interval. Other "
+            "differences have the standard error for independent test sets, usually an "
+            "overestimate. Select a row with its checkbox."
         )
         rows = chosen["selection"]["rows"]
         if rows and rows[0] < len(past):
@@ -83,7 +83,7 @@ def draw_runs(run: LiveRun) -> None:
 
 
 def _table(past: tuple[PastRun, ...], current: Snapshot) -> pd.DataFrame:
-    """Return one row per run: name, changes, results, and all settings that differ."""
+    """Return one row per run: name, changed settings, results, and all settings that differ."""
     entries = [(_marked(run), run.label, run.snapshot) for run in past]
     label = label_of_change(past[-1].stored.experiment, current.experiment)
     entries.append((_CURRENT, label, current))
@@ -129,7 +129,7 @@ def _figures(snapshot: Snapshot, baseline: PastRun | None) -> dict[str, str]:
 
 
 def _difference(snapshot: Snapshot, baseline: PastRun) -> str:
-    """Return the run's loss minus the baseline's."""
+    """Return the run's loss minus the baseline's loss, as text with interval or standard error."""
     if snapshot is baseline.snapshot:
         return "baseline"
     rows = [row_over_seeds(each.experiment) for each in (baseline.snapshot, snapshot)]
@@ -224,19 +224,19 @@ _UPLOAD = "run_file"
 
 
 def follow_run_file(run: LiveRun) -> None:
-    """Replace `run` by the run of an uploaded file. Call it before any control is drawn."""
+    """Replace the current run by an uploaded run. Call it before any control is drawn."""
     take_upload(_UPLOAD, functools.partial(_load, run))
 
 
 def draw_files(run: LiveRun) -> None:
-    """Draw downloads of the current run, and an upload that replaces it."""
+    """Draw downloads of the current run, and an upload field for a run that replaces it."""
     panel = st.expander(
         "Save, load, export", key="files", on_change="rerun", icon=":material/save:"
     )
     if not panel.open:
         return
     with panel:
-        # Nothing else redraws this panel when the first results arrive.
+        # Redraw the downloads when the first results arrive; nothing else does.
         draw_while(lambda: run.snapshot().preparing, lambda: _draw_downloads(run), key="take_away")
         draw_upload(
             "Load a run",
@@ -246,7 +246,7 @@ def draw_files(run: LiveRun) -> None:
 
 
 class _Download(NamedTuple):
-    """A file to download: its button and the function that makes it."""
+    """A file to download: its button, its file name's ending, and a function that creates it."""
 
     key: str
     label: str
@@ -256,7 +256,7 @@ class _Download(NamedTuple):
 
 
 def _draw_downloads(run: LiveRun) -> None:
-    """Draw a button for every file; a click makes the file."""
+    """Draw a button for each file; the file is created when the button is pressed."""
     if run.snapshot().latest is None:
         st.caption("Start a run first: there is nothing to export yet.")
         return
@@ -300,7 +300,7 @@ def _load(run: LiveRun, file: UploadedFile | None) -> Told:
     except (RunFileError, OptionError) as error:
         message = f"{quoted(file.name)}: {error} Your current run is kept."
         return functools.partial(draw_error, message)
-    # First, because only this step can safely be interrupted and repeated.
+    # The form first: only this step can safely be interrupted and repeated.
     fill_form(stored.experiment)
     shelve_run(run)
     run.resume(stored)

@@ -1,4 +1,4 @@
-"""The buttons that control a run, and its status line."""
+"""The buttons that control a run, and the status line of the run."""
 
 import dataclasses
 import random
@@ -26,7 +26,7 @@ _SPEEDS = {
     "3 steps/s": 3.0,
     "1 step/s": 1.0,
 }
-# Longest text on Start, whose width is fixed.
+# Maximum length of the changes named on Start, whose width is fixed.
 _MOST_LETTERS = 22
 _START_WIDTH = 298
 
@@ -37,10 +37,10 @@ def settings_differ(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
 
 
 def apply_commands(run: LiveRun, form: Experiment | OptionError) -> None:
-    """Run the commands queued since the last rerun, after the controls are drawn.
+    """Run the commands queued since the last rerun. Call it after drawing the controls.
 
-    The callbacks of the buttons see the controls of the last rerun, and would miss a number typed
-    just before the click. A run that was not started follows the controls.
+    The buttons' callbacks run before that, and would miss a number typed just before the click. A
+    run that has not started gets the settings of the controls.
     """
     run.set_speed(_SPEEDS[st.session_state.get("run_speed", _FASTEST)])
     commands = session().commands
@@ -55,7 +55,7 @@ def apply_commands(run: LiveRun, form: Experiment | OptionError) -> None:
 
 def _apply(command: str, run: LiveRun, form: Experiment | OptionError) -> None:
     if isinstance(form, OptionError):
-        # The current run continues whatever the controls describe.
+        # The current run can continue even if the controls are not valid.
         if command not in ("reset", "amend") and run.snapshot().state != "idle":
             getattr(run, command)()
         return
@@ -85,7 +85,7 @@ def _amend(run: LiveRun, form: Experiment) -> None:
 
 
 def needs_reset(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
-    """Return whether the controls ask for more than can change during the run."""
+    """Return whether the controls differ from the run in settings that training cannot change."""
     if isinstance(form, OptionError):
         return True
     kept = {name: getattr(snapshot.experiment.training, name) for name in AMENDABLE}
@@ -94,11 +94,11 @@ def needs_reset(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
 
 
 def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
-    """Draw Start, Pause, Step, Reset and New seed. `form` is what the controls describe."""
+    """Draw the buttons Start, Pause, Step, Reset and New seed, and the menu of speeds."""
     state, broken = snapshot.state, isinstance(form, OptionError)
     ended = state in ("done", "failed")
     differs = settings_differ(form, snapshot) and not broken
-    # No help texts: Streamlit draws a button with help twice, for the mouse and for touch.
+    # Without help texts: Streamlit draws a button with help twice, for mouse and touch.
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="transport"):
         _button(
             _start_label(form, snapshot) if differs else start_word(state),
@@ -156,7 +156,7 @@ def _button(label: str, name: str, icon: str, shortcut: str, **more: object) -> 
 
 
 def _start_label(form: Experiment, snapshot: Snapshot) -> str:
-    """Return the label of Start, with the changes that it would apply if they fit."""
+    """Return the label of Start, with the changed setting or the number of changes."""
     changes = changes_between(snapshot.experiment, form)
     words = str(changes[0]) if len(changes) == 1 else f"{len(changes)} settings"
     if len(words) > _MOST_LETTERS:
@@ -169,15 +169,15 @@ def _queue(command: str) -> None:
 
 
 def _draw_seed() -> None:
-    # The only number that need not be reproducible: the run that it seeds is.
+    # Not reproducible by design; the run with this seed is reproducible.
     st.session_state["seed"] = random.SystemRandom().randrange(10_000)
     _queue("reset")
 
 
 def draw_amend(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
-    """Draw the button that applies changed settings; return whether the model can be kept."""
+    """Draw the button that applies changes without a reset, if possible; return if it is drawn."""
     if not settings_differ(form, snapshot) or needs_reset(form, snapshot):
-        # A click that was sent twice must not apply later settings.
+        # Drop a click that the browser sent twice: it must not apply later changes.
         commands = session().commands
         commands[:] = [command for command in commands if command != "amend"]
         return False
@@ -190,13 +190,16 @@ def draw_amend(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
         on_click=_queue,
         args=("amend",),
     ):
-        # The button is in a fragment; commands are run with the whole page.
+        # Commands are only run with the whole page, and this button is in a fragment.
         st.rerun()
     return True
 
 
 def whose_figures(form: Experiment | OptionError, snapshot: Snapshot) -> tuple[str, str]:
-    """Return in Markdown how the run, and how the controls, differ from the other; "" if equal."""
+    """Return labels of the run and of the controls, made of the first setting that differs.
+
+    Without a difference both are "".
+    """
     if isinstance(form, OptionError) or not settings_differ(form, snapshot):
         return "", ""
     change, *rest = changes_between(snapshot.experiment, form)
@@ -208,9 +211,9 @@ def whose_figures(form: Experiment | OptionError, snapshot: Snapshot) -> tuple[s
 
 
 def draw_status(snapshot: Snapshot, shown_step: int | None = None) -> None:
-    """Draw state, step, speed and time left, in digits of equal width.
+    """Draw state, step, speed and time left of the run.
 
-    `shown_step` is the earlier step that all panels show, if they do not show the newest.
+    `shown_step` is the step that all panels show, if it is not the newest one.
     """
     total, step, word = snapshot.experiment.training.steps, snapshot.step, "step"
     if shown_step is not None:

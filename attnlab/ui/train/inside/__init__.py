@@ -1,1 +1,1 @@
-"""Views of the inside of a model: the chart of each and how to read it."""
+"""Views of the inside of a model: for each view its chart and how to read the chart."""

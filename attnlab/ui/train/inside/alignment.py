@@ -1,4 +1,4 @@
-"""The cross-attention of a model that writes a target, with the true alignment."""
+"""The view of cross-attention, from target to source tokens, with the true alignment."""
 
 from types import MappingProxyType
 
@@ -18,7 +18,7 @@ _SHARE = "share of attention"
 
 
 def cross_maps(trace: Trace) -> tuple[AttentionMap, ...]:
-    """Return the trace's maps whose keys are source tokens, first layer first."""
+    """Return the cross-attention maps of a trace, first layer first."""
     return tuple(found for found in trace.attention if found.kind == "cross")
 
 
@@ -39,7 +39,7 @@ def _drawing(shown: Shown, **look: object) -> Drawing:
     count = task.given()
     heads = len(found.pattern)
     several = len(cross_maps(shown.trace)) > 1
-    # The first target token is predicted at the source's last position.
+    # The last source position predicts the first target token.
     learned = found.pattern[:, count - 1 :, :count]
     names = tuple(
         head_name(found, head) if several else f"head {head + 1}" for head in range(heads)

@@ -1,4 +1,4 @@
-"""Maps of query against key: attention, influence, and the kernels of convolutions."""
+"""Views that are maps of query against key: attention, influence, convolution kernels."""
 
 from collections.abc import Sequence
 from types import MappingProxyType
@@ -27,10 +27,10 @@ from attnlab.ui.train.inside.shown import (
 _ATTENTION = "share of attention"
 _NAMES = " L2 H3 is the third head of the second layer."
 _CHIPS = " Click heads to show only those."
-# With more cells (eight heads on 24 days under a causal mask), heads are drawn as images, since
-# browsers draw single cells slowly. A single head has cells up to 64 days without a mask.
+# With more cells, heads are drawn as images, since browsers draw single cells slowly. The limits
+# are eight heads on 24 positions with a causal mask, and one head on 64 positions without a mask.
 _MOST_CELLS, _MOST_ALONE = 2_400, 4_096
-# Heads of one layer drawn side by side, at most.
+# Maximum number of heads of one layer that are drawn side by side.
 _MOST_COLUMNS = 8
 
 
@@ -66,7 +66,7 @@ def _heads_shown(shown: Shown) -> tuple[int, ...]:
 
 
 def _lines(shown: Shown) -> list[list[tuple[int, int]]]:
-    """Return the heads to draw as rows of (index of the map, index of the head)."""
+    """Return the heads to draw, line by line, as (index of the map, index of the head)."""
     if shown.choice.view == ALL_HEADS:
         places = range(len(shown.trace.attention))
         return [[head for head in heads_of(shown.trace) if head[0] == place] for place in places]
@@ -76,7 +76,7 @@ def _lines(shown: Shown) -> list[list[tuple[int, int]]]:
 
 
 def _as_pictures(shown: Shown) -> bool:
-    """Return whether there are too many cells to draw them one by one."""
+    """Return whether the heads have too many cells to draw each cell separately."""
     heads = [head for line in _lines(shown) for head in line]
     cells = sum(int(shown.trace.attention[place].mask.sum()) for place, _ in heads)
     return _are_many(cells, len(heads))
@@ -109,7 +109,7 @@ def _attention_drawing(shown: Shown, **look: object) -> Drawing:
     )
     patterns = np.stack([attention[place].pattern[head] for place, head in heads])
     words = MapWords(names, _ATTENTION, f"{shown.word} attended to")
-    # In earlier layers all rows are trained, since the last layer reads their output.
+    # All rows of earlier layers are trained, since the last layer reads their output.
     last = len(attention) - 1
     trained = tuple(place < last or not shown.is_untrained for place, _ in heads)
     rows = {"heads": range(len(heads)), "marked": found.kind == "self", "trained": trained}
@@ -117,7 +117,7 @@ def _attention_drawing(shown: Shown, **look: object) -> Drawing:
 
 
 def head_picture(found: AttentionMap, head: int) -> HeadPicture:
-    """Return the image of one head of a layer, with its short name."""
+    """Return a head's pattern and short name, to be drawn as an image."""
     return HeadPicture(head_name(found, head), found.pattern[head], found.mask)
 
 
@@ -151,7 +151,7 @@ def _attention_alternative(shown: Shown) -> str:
 def _attention_how(shown: Shown) -> str:
     names = _NAMES if shown.choice.view == ALL_HEADS else ""
     if _as_pictures(shown):
-        how = "One pixel per cell, or for a few of them. Rows are queries, from "
+        how = "One pixel per cell, or for the largest of a few cells. Rows are queries, from "
         how += f"{shown.word} 1 at the top; columns are keys."
         if shown.length**2 > _MOST_ALONE:
             return how + names

@@ -1,4 +1,4 @@
-"""The inside of a model, as its trace has it: attention, influence, weights, states."""
+"""The panel with the inside of a model: attention, influence, weights or hidden states."""
 
 from types import MappingProxyType
 from typing import Any
@@ -25,17 +25,17 @@ from attnlab.ui.train.inside.shown import (
 )
 from attnlab.ui.train.inside.values import VALUE_VIEWS
 
-# The order in which they are offered.
+# In the order of the menu.
 VIEWS = MappingProxyType({**ALIGNMENT_VIEWS, **MAP_VIEWS, **VALUE_VIEWS})
 
-# With more heads, a chip has only room for "H1".
+# With more heads, a chip only has room for a name such as "H1".
 _NAMED_IN_FULL = 4
-# Every redraw changes every day of each of these sequences in every way.
+# Every redraw replaces each token of each of these sequences by each other token.
 _SEQUENCES, _LONG_SEQUENCES, _LONG, _VERY_LONG = 32, 4, 24, 64
 
 
 def draw_sequence_choice(snapshot: Snapshot) -> int | str:
-    """Draw the choice of a probe sequence, or the mean over all of them."""
+    """Draw the menu of probe sequences; return the chosen index, or `MEAN` for their mean."""
     process, count = snapshot.experiment.generator, len(snapshot.probes)
     vocabulary, is_task = process.vocabulary, process.writes_target
 
@@ -48,7 +48,7 @@ def draw_sequence_choice(snapshot: Snapshot) -> int | str:
         "sequence",
         [MEAN, *range(count)],
         format_func=name,
-        # In most tasks each sequence has its own alignment, which a mean would blur.
+        # A task starts with one sequence, since a mean over different alignments is blurred.
         index=int(is_task),
         key="task_probe" if is_task else "probe",
         persist_state="session",
@@ -59,7 +59,7 @@ def draw_sequence_choice(snapshot: Snapshot) -> int | str:
 
 
 def draw_head_choice(trace: Trace, key: str) -> tuple[int, tuple[int, ...]]:
-    """Draw the choice of layer and head; return their indices in the trace. `key` prefixes keys."""
+    """Draw menus for layer and head; return the map's index, and the head as a tuple."""
     maps = trace.attention
     with st.container(horizontal=True):
         place = _choose("layer", key, [map_name(found) for found in maps])
@@ -71,12 +71,12 @@ def draw_head_choice(trace: Trace, key: str) -> tuple[int, tuple[int, ...]]:
 
 
 def layer_key(trace: Trace, key: str) -> str:
-    """Return the key of the control for the layer in `draw_head_choice`."""
+    """Return the key of the layer menu of `draw_head_choice`."""
     return f"{key}_layer_{len(trace.attention)}"
 
 
 def draw_inside_choice(inside: Inside) -> tuple[int, tuple[int, ...], str]:
-    """Draw the choice of view, layer and heads; at first all heads of a layer are shown."""
+    """Draw menus for view, layer and heads; return the map's index, the heads, and the view."""
     views, trace = views_of(inside), inside.trace
     view = views[_choose("view", "inside", list(views))] if views else ""
     if view == ALIGNMENT:
@@ -96,12 +96,12 @@ def draw_inside_choice(inside: Inside) -> tuple[int, tuple[int, ...], str]:
 
 
 def _draw_chips(label: str, key: str, name: str, heads: int, **how: Any) -> Any:
-    """Draw a chip for every head; with several choices, none means all."""
+    """Draw one chip per head; return the chosen head, or a list of heads."""
     return st.pills(
         label,
         range(heads),
         format_func=lambda head: name.format(head + 1),
-        # The key includes the count, so a new count makes a new control.
+        # The key includes the count, so that a new count creates a new control.
         key=f"{key}_head_{heads}",
         persist_state="session",
         **how,
@@ -125,8 +125,7 @@ def _choose(label: str, key: str, names: list[str]) -> int:
 def inside_of(model: AbstractModel, snapshot: Snapshot, sequence: int | str) -> Inside:
     """Return the inside of a model on the chosen probe sequence, or the mean over all of them.
 
-    The influence of a model without attention needs the distribution of the tokens; it is left out
-    until that is known.
+    A model without attention has its influence instead, once the tokens' distribution is known.
     """
     if sequence == MEAN:
         trace = mean_trace(model, snapshot.probes)
@@ -149,12 +148,12 @@ def inside_of(model: AbstractModel, snapshot: Snapshot, sequence: int | str) -> 
 
 
 def views_of(inside: Inside) -> tuple[str, ...]:
-    """Return the names of the views that an inside has, the default one first."""
+    """Return the names of the views that apply to a model, the default view first."""
     return tuple(name for name, view in VIEWS.items() if view.holds(inside))
 
 
 def draw_inside(shown: Shown) -> str:
-    """Draw the trace in the chosen view; return how to read the chart."""
+    """Draw the chosen view; return how to read its chart."""
     with st.container(key="chart_attention"):
         if shown.choice.view not in views_of(shown.inside):
             st.caption(":material/hourglass_top: Computing …")

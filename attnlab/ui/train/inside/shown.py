@@ -1,4 +1,4 @@
-"""The data that views of a model's inside draw, and the interface of a view."""
+"""The input of the views of a model's inside, and their common interface."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -13,10 +13,7 @@ MEAN, ALL_HEADS, ALIGNMENT = "mean", "all heads", "alignment"
 
 
 class Choice(NamedTuple):
-    """Which part of a trace is drawn: the sequence, the index of the map, its heads, the view.
-
-    `view` is one of `VIEWS`.
-    """
+    """The user's choice: sequence or `MEAN`, index of the map, its heads, and a key of `VIEWS`."""
 
     sequence: int | str = MEAN
     place: int = 0
@@ -24,13 +21,16 @@ class Choice(NamedTuple):
     view: str = "attention"
 
     def of(self, trace: Trace) -> tuple[AttentionMap, np.ndarray]:
-        """Return the map and the pattern of the first chosen head, or of the last that exists."""
+        """Return the chosen map, and the pattern of its first chosen head, `(query, key)`.
+
+        An index that the trace does not have is replaced by the last one.
+        """
         found = trace.attention[min(self.place, len(trace.attention) - 1)]
         return found, found.pattern[min(self.heads[0], len(found.pattern) - 1)]
 
 
 class Influence(NamedTuple):
-    """Influence of each position on predictions: mean and standard error over sequences."""
+    """Influence of each position on each prediction, as mean and standard error over sequences."""
 
     mean: np.ndarray
     stderr: np.ndarray
@@ -38,9 +38,9 @@ class Influence(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """The trace of a model, and what the page computes in addition.
+    """The trace of a model, and further results that the views need.
 
-    `on_truth` is the share of cross-attention on the true alignment, by layer and head.
+    `on_truth` is the share of cross-attention on the true alignment, `(layers, heads)`.
     """
 
     trace: Trace
@@ -49,10 +49,10 @@ class Inside(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """The input of a view: a run, the inside of its model, and the user's choice.
+    """The input of a view: a run's state, the inside of its model, and the user's choice.
 
-    `informative` are positions from 1. `at_rest` means that nothing changes: only then has the text
-    alternative numbers, since each new text redraws the chart.
+    `informative` are the positions that matter, from 1. `at_rest` means that nothing is changing.
+    Only then are there numbers in the text alternative, since each new text redraws the chart.
     """
 
     snapshot: Snapshot
@@ -79,12 +79,12 @@ class Shown(NamedTuple):
 
     @property
     def read(self) -> int:
-        """The index of the query that predicts; in a task, of the last one that does."""
+        """The position, from 0, that makes the tested prediction; the last one in a task."""
         return self.snapshot.experiment.read_position
 
     @property
     def framed(self) -> str:
-        """What the framed row does, to complete “The framed row …”."""
+        """What the framed row does: the end of the sentence “The framed row …”."""
         process = self.snapshot.experiment.generator
         if not (given := process.given()):
             return f"makes the {'last ' if process.asks_several() else ''}prediction"
@@ -102,10 +102,7 @@ class Shown(NamedTuple):
 
     @property
     def is_untrained(self) -> bool:
-        """Whether the map has rows that do not enter the loss.
-
-        These are the rows of the last layer that do not predict.
-        """
+        """Whether the map has rows of the last layer that do not enter the loss."""
         if self.snapshot.experiment.training.loss != "last":
             return False
         if self.choice.view == ALL_HEADS:
@@ -115,7 +112,7 @@ class Shown(NamedTuple):
 
 
 class InsideView(NamedTuple):
-    """A view: when it applies, its title, its chart, its text alternative, and how to read it."""
+    """A view: whether it applies, and its title, chart, text alternative and reading help."""
 
     holds: Callable[[Inside], bool]
     title: Callable[[Shown], str]

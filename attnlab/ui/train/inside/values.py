@@ -1,4 +1,4 @@
-"""Views of the other values of a trace: weights, hidden states and time scales."""
+"""Views of other values of a trace: weights, hidden states, time scales, influence by lag."""
 
 from types import MappingProxyType
 
@@ -85,7 +85,7 @@ def _lags_drawing(shown: Shown, **look: object) -> Drawing:
 
 
 def _up_to_the_query(shown: Shown) -> list[np.ndarray]:
-    """Return the influence of each position on the tested prediction, and its standard error."""
+    """Return mean and standard error of each position's influence on the tested prediction."""
     found = shown.inside.influence[:2]
     return [
         (rows[shown.read] if len(rows) == shown.length else rows[-1])[: shown.read + 1]
