@@ -5,15 +5,15 @@ if __name__ == "__main__":
 
     run_shell()
 else:
-    # The server imports this file once, and runs it for every rerun of a page.
+    # The server imports this file once, and also runs it at every rerun of a page (above).
     import asyncio
     import os
     import threading
     from collections.abc import AsyncIterator
     from contextlib import asynccontextmanager
 
-    # XLA logs that every cached program may have been made for another processor, because of two
-    # features that only the compiler knows. Read when JAX is imported.
+    # Otherwise XLA warns, for every cached program, that it may have been compiled for another
+    # processor. JAX reads this variable when it is imported.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
     import streamlit as st
@@ -29,18 +29,18 @@ else:
     try:
         hosted()
     except ValueError as error:
-        # Must be known before the first request: whether the server is shared.
+        # `ATTNLAB_HOSTED` must be valid before the first request.
         raise SystemExit(f"attnlab: {error}") from None
 
     @asynccontextmanager
     async def prepared(_app: st.App) -> AsyncIterator[None]:
-        """Prepare the server, and compute what its first user sees."""
+        """Prepare the server, and compute in the background what its first user sees."""
         keep_loop(asyncio.get_running_loop())
         prepare_server()
         threading.Thread(target=warm_up, name="attnlab-warm-up", daemon=True).start()
         yield
 
-    # Scripts that serve the app in another way, such as the benchmarks, use this.
+    # Also for scripts that serve the app in another way, such as the benchmarks.
     SERVING = {
         "lifespan": prepared,
         "middleware": [Middleware(KnownHostsOnly), Middleware(OwnServerOnly)],

@@ -16,9 +16,9 @@ st.markdown(
 st.markdown(
     "The post could not know how much there was to learn. Here the processes are known exactly, "
     "and so are the **ceiling** (best possible accuracy) and the **floor** (lowest possible "
-    "loss). They turn the question around. On `markov` and `ndays` no predictor is more accurate "
-    "than the best linear one, so attention cannot win. On `recall` and `dotmod` it can. What "
-    "keeps the attention layer from it can be switched off, one thing at a time."
+    "loss). On `markov` and `ndays` no predictor is more accurate than the best linear one, so "
+    "attention cannot win. On `recall` and `dotmod` it can. What stops the published attention "
+    "layer there is a handful of settings, which you can change one at a time."
 )
 
 st.header("The table, reproduced", anchor=False, divider="gray")
@@ -34,13 +34,14 @@ draw_table_part()
 st.header("One switch at a time", anchor=False, divider="gray")
 st.markdown(
     "What stops the published layer? Its **mask** lets a day see itself and *later* days only, "
-    "so only the first day sees the whole sequence. Its **loss** asks every day for the final "
-    "one, even if it cannot know it. Every step takes all 5,000 sequences, for 500 steps. "
-    "**Initial** weights are standard normal numbers. The **position** is one number, t/20, so "
-    "days differ by little. And **nothing after attention** could combine what it fetched: no "
-    "residual connection, no MLP. Each row changes one of these and keeps the others. A switch "
-    "that gains nothing may be what a later one needs: a causal mask needs the prediction at the "
-    "last day. Gains vary by seed; single steps are uncertain, the whole path is not."
+    "so only the first day sees the whole sequence. Its **loss** requires every day to predict "
+    "the final one, even if it sees too few days. Every step takes all 5,000 sequences, for 500 "
+    "steps. **Initial** weights are standard normal numbers. The **position** is one number, "
+    "t/20, so days differ by little. And **nothing after attention** combines what it fetched: "
+    "there is no residual connection and no MLP. Each row changes one of these and keeps the "
+    "changes above it. A switch that gains nothing may be what a later one needs: a causal mask "
+    "needs the prediction at the last day. Gains vary by seed; single steps are uncertain, the "
+    "whole path is not."
 )
 draw_ladder_part()
 

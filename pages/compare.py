@@ -1,4 +1,4 @@
-"""Compare: which model for which process, and is the difference real."""
+"""Compare: settings over several seeds, with tests of their differences."""
 
 import streamlit as st
 

@@ -3,8 +3,8 @@
 import numpy as np
 import streamlit as st
 
-# Imports `attnlab.ui` only: an import during a fresh server's warm-up waits for any other part of
-# the package that the warm-up imports.
+# Import from `attnlab.ui` only: while a new server warms up in another thread, importing a part of
+# the package that this thread is importing would have to wait.
 from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.core.session_library import session_run
@@ -48,7 +48,7 @@ else:
         draw_sequence_choice(vocabulary, snapshot.probes)
     draw_days(vocabulary, tokens)
     moment = shown_moment(snapshot)
-    # The sequence comes first, the view settings below it.
+    # The view settings are below the prediction, but are read first.
     prediction = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         view = draw_view(moment.model, tokens)

@@ -1,4 +1,4 @@
-"""Kernel regression: attention is a weighted mean of near points, and can learn what near is."""
+"""Kernel regression: attention as a weighted mean of near points, with a learned distance."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Library: every run that was kept."""
+"""Library: the saved runs."""
 
 import streamlit as st
 

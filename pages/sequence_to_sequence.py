@@ -1,4 +1,4 @@
-"""Sequence to sequence: a source in, a target out; where the model looks, and the truth."""
+"""Sequence to sequence: a model that reads a source and writes a target, beside the truth."""
 
 from attnlab.ui.core.session_library import session_run
 from attnlab.ui.sequence_to_sequence.table_panel import draw_table

@@ -1,4 +1,4 @@
-"""Softmax scaling: why scores are divided by √d, and the cost of omitting it."""
+"""Softmax scaling: why scores are divided by √d, and what happens without it."""
 
 import streamlit as st
 
@@ -30,7 +30,7 @@ st.markdown(
 )
 
 st.header("The softmax saturates", anchor=False, divider="gray")
-st.markdown("The same scores through the softmax of attention, one query over several keys.")
+st.markdown("Here the same scores pass through the softmax of one query over several keys.")
 draw_saturation()
 st.markdown(
     "**Try this**: few keys, then many. The fewer the keys, the smaller the width at which the "

@@ -11,9 +11,9 @@ from attnlab.ui.shell import ensure_shell
 ensure_shell()
 st.title("Step by step", anchor=False)
 st.markdown(
-    "Attention mixes rows of numbers, with weights that it computes itself. First comes the "
-    "simplest mixture, the mean of the past. Then a head whose every number you can check by "
-    "hand. Last a consequence: without positional information attention sees a set, not a "
+    "Attention mixes rows of numbers, with weights that it computes itself. Start with the "
+    "simplest mixture, the mean of the past. Then check every number of a small head by hand. "
+    "The last part shows that attention without positional information sees a set, not a "
     "sequence."
 )
 

@@ -1,4 +1,4 @@
-"""Train: choose, press Start, watch the model learn, see what it attends to."""
+"""Train: choose settings, train a model and watch what it learns."""
 
 from attnlab.ui.core.session_library import session_run
 from attnlab.ui.shell import ensure_shell

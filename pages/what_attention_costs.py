@@ -1,4 +1,4 @@
-"""What attention costs: parameters, time and memory by length, and the benefit of a cache."""
+"""What attention costs: parameters, time and memory by length, and generation with a cache."""
 
 import streamlit as st
 

@@ -1,13 +1,13 @@
 """`python -m attnlab`: sample sequences, train models, compare them, and show the best possible.
 
-Results go to standard output, progress to standard error, both in UTF-8. A bad argument ends with
-status 2 and one line that states the remedy.
+Results go to standard output, progress to standard error, both in UTF-8. After a bad argument, the
+command prints one line with the remedy and exits with status 2.
 
-Ctrl-C: one line that says how far the command got, and status 130 = 128 + SIGINT. Python notices it
-between two calls of compiled code, so it waits for a compilation or a chunk of steps to end. A
-closed pipe, such as that to `head -1`: no message, and status 141 = 128 + SIGPIPE, as shells report
-it. A failed write, such as to a full disk: one line with the reason, and status 1. Both also apply
-to standard error.
+After Ctrl-C, it prints how far it got, and exits with status 130 = 128 + SIGINT. Python handles
+Ctrl-C only between two calls of compiled code, so a compilation or a chunk of steps ends first.
+After a closed pipe, such as that to `head -1`, it prints nothing and exits with status 141 =
+128 + SIGPIPE, as shells report it. After a failed write, such as to a full disk, it prints the
+reason and exits with status 1. The last two also hold for standard error.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from attnlab.runs.library import library_folder
 
 
 class _Command(NamedTuple):
-    """Its flags, and the function that runs it and returns the exit status."""
+    """A command: `add` adds its flags, and `run` runs it and returns the exit status."""
 
     add: Callable[[argparse._SubParsersAction], None]
     run: Callable[[dict[str, Any], Doing], int]
@@ -54,7 +54,7 @@ _COMMANDS = MappingProxyType(
 
 
 def main(arguments: Sequence[str] | None = None, doing: Doing | None = None) -> int:
-    """Run one command and return its exit status; `doing` receives how far it got."""
+    """Run one command and return its exit status. `doing` is updated with the progress."""
     fix_numerics()
     values = vars(_parser().parse_args(arguments))
     # Python before 3.13 returns an empty list for the value of `--length=--`.
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None, doing: Doing | None = None) -> 
     parsed = {name: value for name, value in values.items() if value is not None}
     name = parsed.pop("command")
     try:
-        # Before anything is computed: otherwise a finished run could not be kept.
+        # Check the library before computing anything, so that finished runs can be saved.
         library_folder(os.environ)
         if name != "runs":
             check_devices()
@@ -89,18 +89,18 @@ _INTERRUPTED, _PIPE_CLOSED, _WRITE_FAILED = 130, 141, 1
 
 
 def is_installed_command() -> bool:
-    """Return whether this process is the command that `pip install` makes."""
+    """Return whether this process was started by the command `attnlab` that pip installs."""
     name, _ = os.path.splitext(os.path.basename("".join(sys.argv[:1])))
     return name == "attnlab"
 
 
 def status_of(command: Callable[[Doing], int]) -> int:
-    """Run a command and return its exit status, even if it ends early."""
+    """Run a command and return its exit status, also after Ctrl-C or a failed write."""
     if sys.stderr is None:
-        # Closed by the user; `print` would take None for standard output.
+        # The user has closed it; `print(file=None)` would write to standard output instead.
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     for stream in filter(None, (sys.stdout, sys.stderr)):
-        # Regardless of the environment: many encodings lack the symbols of processes.
+        # UTF-8 in every environment, since many encodings lack the symbols of processes.
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     doing = Doing()
     try:
@@ -126,14 +126,14 @@ def status_of(command: Callable[[Doing], int]) -> int:
 
 
 def _discard_output() -> None:
-    """Drop what is still buffered: Python would try to write it again at exit."""
+    """Drop buffered output, which Python would otherwise try to write again at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in filter(None, (sys.stdout, sys.stderr)):
         os.dup2(nowhere, stream.fileno())
 
 
 def _report(what: str) -> None:
-    """Write one line to standard error, if it can be written to at all."""
+    """Write one line to standard error, or nothing if that fails."""
     with suppress(OSError):
-        # Not through Python's buffer, in which a failed write may still be waiting.
+        # Bypass Python's buffer, which may still contain the output of a failed write.
         os.write(sys.stderr.fileno(), f"attnlab: {what}.\n".encode())

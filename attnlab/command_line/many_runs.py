@@ -1,4 +1,4 @@
-"""`compare` and `reproduce`: many runs over seeds, how they are run, and their results."""
+"""The commands `compare` and `reproduce`, which train many runs over several seeds."""
 
 import argparse
 import json
@@ -48,7 +48,7 @@ _MOST_WORKERS = 1_000
 
 
 def add_reuse(command: argparse.ArgumentParser) -> None:
-    """Add the flags that say which runs of the library are trained again."""
+    """Add the flags that say which runs are trained again although the library has them."""
     reuse = command.add_mutually_exclusive_group()
     reuse.add_argument(
         "--again", action="store_true", help="train every run, also those the library has"
@@ -61,7 +61,7 @@ def add_reuse(command: argparse.ArgumentParser) -> None:
 
 
 def take_reuse(parsed: dict[str, Any]) -> dict[str, bool]:
-    """Remove the values of these flags from the parsed arguments, for `carry_out`."""
+    """Remove the flags of `add_reuse` from the parsed arguments; return them for `carry_out`."""
     return {name: parsed.pop(name, False) for name in ("again", "any_version")}
 
 
@@ -73,9 +73,10 @@ def carry_out(
     what: str,
     **reuse: bool,
 ) -> list[Result]:
-    """Return the results of the runs, including those in the user's library, and report progress.
+    """Return the results of all runs, training those that the user's library cannot provide.
 
-    `what` is the text after their number; `reuse` are `again` and `any_version` of `run_all`.
+    Progress goes to `doing` and to standard error. `what` is the text after the number of runs, and
+    `reuse` has the arguments `again` and `any_version` of `run_all`.
     """
     total, library, results = len(experiments), open_library(), []
     kept = "" if library is None else "; those that ended are in the library"
@@ -95,7 +96,7 @@ def carry_out(
 
 
 def _told(results: Iterator[Result]) -> Iterator[Result]:
-    """Yield the results, then report what the library could not keep."""
+    """Yield the results, and finally print why some of them could not be saved."""
     try:
         yield from results
     except LibraryError as error:
@@ -104,13 +105,13 @@ def _told(results: Iterator[Result]) -> Iterator[Result]:
 
 @contextmanager
 def executor_of(workers: str | None, address: str | None) -> Iterator[Executor | None]:
-    """Yield worker processes, the workers of a Dask scheduler, or None for this process."""
+    """Yield an executor for local worker processes or for Dask, or None for this process."""
     if workers is not None:
         with Processes(whole_number("workers", workers, 1, _MOST_WORKERS)) as pool:
             yield pool
     elif address is not None:
         with _client(address) as client:
-            # Dask itself retries a lost task, see `allowed-failures`.
+            # Not needed here: Dask retries a lost task itself, see its `allowed-failures`.
             yield client.get_executor(retries=0)
     else:
         yield None
@@ -158,13 +159,13 @@ def add_compare(commands: argparse._SubParsersAction) -> None:
 
 
 def run_compare(parsed: dict[str, Any], doing: Doing) -> int:
-    """Train all runs, and print a row for each setting."""
+    """Train all combinations of the options, and print one row per setting."""
     as_json, as_csv = parsed.pop("json"), parsed.pop("csv")
     workers, address = parsed.pop("workers", None), parsed.pop("dask", None)
     reuse = take_reuse(parsed)
     seeds = whole_number("seeds", parsed.pop("seeds"), 1, 100)
     first_seed = whole_number("first_seed", parsed.pop("first_seed"), 0, 2**31 - 101)
-    # The preset comes first: the other options change it.
+    # The preset comes first, since the other options change it.
     names = sorted(parsed, key=lambda name: (name != PRESET, name))
     options = tuple((name, alternatives(name, parsed[name])) for name in names)
     grid = Grid(options, seeds=seeds, first_seed=first_seed)
@@ -184,7 +185,7 @@ def run_compare(parsed: dict[str, Any], doing: Doing) -> int:
     else:
         for row in rows:
             print(_compared_line(row))
-    # Scripts use the status to see whether there is any result.
+    # The status tells scripts whether there is any result.
     return 0 if any(row.finished for row in rows) else 1
 
 
@@ -229,7 +230,7 @@ def add_reproduce(commands: argparse._SubParsersAction) -> None:
 
 
 def run_reproduce(parsed: dict[str, Any], doing: Doing) -> int:
-    """Train all runs, or read the shipped results, and print a row for each setting."""
+    """Train the published experiments, or read the shipped results; print one row per setting."""
     part, is_shipped = part_named(parsed["part"]), parsed["shipped"]
     if is_shipped:
         seeds = _shipped_seeds(part, parsed.get("seeds"))
@@ -256,7 +257,7 @@ def run_reproduce(parsed: dict[str, Any], doing: Doing) -> int:
 
 
 def made_in_words() -> str:
-    """Return where the shipped results come from."""
+    """Return text with the date, versions and machine of the shipped results."""
     made = shipped().made
     return f"Made {made.date} with attnlab {made.attnlab} and JAX {made.jax} on {made.machine}."
 
@@ -277,7 +278,7 @@ def _published_line(row: PublishedRow) -> str:
 
 
 def show_interval(interval: Interval) -> str:
-    """Return a mean over seeds with its confidence interval."""
+    """Return a mean over seeds as text, with its confidence interval and the number of seeds."""
     if interval.low is None:
         return f"{interval.mean:.4f} (one seed)"
     if interval.low == interval.high:
@@ -287,7 +288,7 @@ def show_interval(interval: Interval) -> str:
 
 
 def result_parts(row: Row) -> list[str]:
-    """Return a row's results and the best possible ones, each with its error or interval."""
+    """Return accuracy and loss of a row as text, each with the best possible value."""
     best = row.references.best
     match = [] if row.exact_match is None else [f"exact match {show_interval(row.exact_match)}"]
     return [
@@ -299,7 +300,7 @@ def result_parts(row: Row) -> list[str]:
 
 
 def seed_lines(row: Row) -> list[str]:
-    """Return the results of each seed, and why their interval may be unreliable."""
+    """Return lines with the result of each seed, and with cautions about the interval."""
     if len(row.finished) < 2:
         return []
     figure = "accuracy" if row.exact_match is None else "exact_match"

@@ -1,4 +1,4 @@
-"""The command-line parser: one-line errors, help grouped by process and model, integers."""
+"""The command-line parser, with one-line errors and help grouped by process and model."""
 
 import argparse
 import sys
@@ -13,9 +13,9 @@ from attnlab.models import ALL_MODELS
 from attnlab.positions import POSITIONS
 from attnlab.training.optimisers import OPTIMISERS, SCHEDULES
 
-# More than the longest of argparse's own messages about usual arguments.
+# argparse's own messages are shorter, unless an argument is very long.
 _MOST_CHARACTERS = 300
-# A second name of an option's flag: a task is a process too.
+# Second names of flags: `--task` is the same as `--generator`, since a task is a process.
 _ALSO = MappingProxyType({"generator": ("task",)})
 _KINDS = MappingProxyType(
     {
@@ -29,14 +29,14 @@ _KINDS = MappingProxyType(
 
 
 class Doing:
-    """What a command is doing, as text that continues "interrupted"."""
+    """The progress of a command, as text after the word "interrupted" of the message on Ctrl-C."""
 
     def __init__(self, words: str = "while starting"):
         self.words = words
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that accepts no prefixes of flags and reports errors in one line."""
+    """An argument parser that accepts no abbreviated flags and reports errors in one line."""
 
     def __init__(self, **named):
         super().__init__(**named, allow_abbrev=False)
@@ -47,7 +47,7 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
     def print_help(self, file: TextIO | None = None) -> None:
-        # argparse's own method ignores a failed write.
+        # Not argparse's method, which ignores a failed write.
         print(self.format_help(), end="", file=file or sys.stdout)
 
     def format_help(self) -> str:
@@ -55,17 +55,17 @@ class Parser(argparse.ArgumentParser):
         return "\n".join([super().format_help(), *sections])
 
     def help_of(self, name: str) -> str:
-        """Return the help of the flags of one process, model or other part."""
+        """Return the help text for the flags of one process, model or other part."""
         return "\n".join(_section(part, options) for part, options in self._parts[name])
 
     def add_options(self, parts: Iterable[type], *, leave_out: Collection[str] = ()) -> None:
-        """Add a flag for every option of the parts, and `--help NAME` for each part.
+        """Add a flag for every option of the parts, and `--help NAME`, which lists a part's flags.
 
-        Parts with an option of the same name share its flag.
+        Options with the same name in several parts share one flag.
         """
         names: dict[str, None] = {}
         for part in parts:
-            # All training options are flags themselves.
+            # `training` has no flag of its own: each of its options has one.
             own = {
                 name: spec
                 for name, spec in options_of(part).items()
@@ -91,10 +91,7 @@ class _Help(argparse.Action):
 
 
 def whole_number(name: str, text: str, low: int, high: int) -> int:
-    """Return the integer in a text.
-
-    Raises `OptionError` if it is not from `low` to `high`.
-    """
+    """Return the integer in a text; raise `OptionError` unless it is from `low` to `high`."""
     value = read_value(name, Option(help=""), text, 0)
     if not low <= value <= high:
         problem = f"not from {low:,} to {high:,}"
@@ -103,7 +100,7 @@ def whole_number(name: str, text: str, low: int, high: int) -> int:
 
 
 def _section(part: type, options: dict) -> str:
-    """Return the help of the flags of one part, under its name."""
+    """Return the help text for one part's flags, with the part's name as heading."""
     kinds = [kind for kind, registry in _KINDS.items() if registry.get(part.name) is part]
     section = argparse.ArgumentParser(add_help=False, usage=argparse.SUPPRESS)
     title = " ".join([*kinds, part.name])
@@ -120,8 +117,8 @@ def _flags(name: str) -> list[str]:
 
 
 def _cut(message: str) -> str:
-    """Return one line of bounded length: a message may repeat arguments of any length."""
+    """Return a message as one line of limited length, since it may quote long arguments."""
     if len(message) > _MOST_CHARACTERS:
-        # The end may list the possible choices.
+        # Keep the end too, which may list the possible choices.
         message = f"{message[:150]} … {message[-147:]}"
     return " ".join(message.split())

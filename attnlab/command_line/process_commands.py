@@ -1,4 +1,4 @@
-"""`sample` and `optimum`: sequences of a process, and the best possible predictions."""
+"""The commands `sample` and `optimum`: sequences of a process, and its best predictions."""
 
 import argparse
 import dataclasses
@@ -45,7 +45,7 @@ def add_optimum(commands: argparse._SubParsersAction) -> None:
 
 
 def run_sample(parsed: dict[str, Any], doing: Doing) -> int:
-    """Print sequences."""
+    """Print sampled sequences of a process."""
     size = whole_number("size", parsed["size"], 1, _MOST_SEQUENCES)
     seed = whole_number("seed", parsed["seed"], 0, 2**31 - 1)
     generator, length = _process(parsed)
@@ -66,7 +66,7 @@ def run_sample(parsed: dict[str, Any], doing: Doing) -> int:
             )
         )
     else:
-        # For a task, the source and its target; otherwise the visible tokens and the next one.
+        # Split after the source of a task, or before the token to predict of other processes.
         parts = generator.given() or length
         for row in tokens:
             print(f"{vocabulary.render(row[:parts])} → {vocabulary.render(row[parts:])}")
@@ -74,7 +74,7 @@ def run_sample(parsed: dict[str, Any], doing: Doing) -> int:
 
 
 def run_optimum(parsed: dict[str, Any], doing: Doing) -> int:
-    """Print floor, ceiling and baselines."""
+    """Print accuracy and loss of the best predictor and of the baselines."""
     generator, length = _process(parsed)
     doing.words = "while computing the optimum"
     print("Computing the optimum …", file=sys.stderr)
@@ -127,14 +127,14 @@ def run_optimum(parsed: dict[str, Any], doing: Doing) -> int:
 
 
 def _show_estimate(value: float, stderr: float, *, bounded: bool = False) -> str:
-    """Return a number with its standard error, or how it was computed."""
+    """Return a number with its standard error, or with the note that it is exact or a bound."""
     if bounded:
         return f"{known_value(value, stderr)} (search stopped early)"
     return known_value(value, stderr) if stderr else f"{value:.4f} (exact)"
 
 
 def known_value(value: float, stderr: float) -> str:
-    """Return a known value, with its standard error if it is estimated."""
+    """Return a number as text, with its standard error if it has one."""
     return f"{value:.4f} ± {stderr:.4f}" if stderr else f"{value:.4f}"
 
 

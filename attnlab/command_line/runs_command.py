@@ -1,4 +1,4 @@
-"""`runs`: the library on the command line, and how other commands keep runs in it."""
+"""The command `runs`, which manages the library of runs, and saving runs in it."""
 
 import argparse
 import json
@@ -23,7 +23,7 @@ _MOST_LISTED = 1_000_000
 
 
 def open_library() -> Library | None:
-    """Return the user's library, or None with a message if it is off or cannot be opened."""
+    """Return the user's library; None if it is off or, after a message, if opening it failed."""
     folder = library_folder(os.environ)
     if folder is None:
         return None
@@ -35,7 +35,7 @@ def open_library() -> Library | None:
 
 
 def keep(result: Result) -> None:
-    """Keep one result in the user's library."""
+    """Save a result in the user's library, or print why this failed."""
     library = open_library()
     if library is None:
         return
@@ -79,7 +79,7 @@ def add_runs(commands: argparse._SubParsersAction) -> None:
 
 
 def run_runs(parsed: dict[str, Any], doing: Doing) -> int:
-    """Run the action. A library that cannot be used ends with status 1."""
+    """Run an action of the command `runs`; return status 1 if the library cannot be used."""
     folder = library_folder(os.environ)
     if folder is None:
         problem = "the library is off"
@@ -155,7 +155,7 @@ def _record(entry: Entry) -> dict[str, Any]:
 
 
 def _finite(figures: dict[str, float | None]) -> dict[str, float | None]:
-    """Replace numbers that are not finite, which JSON lacks, by None."""
+    """Replace infinite numbers and NaN by None, since JSON has no such numbers."""
     return {
         name: None if each is None or not math.isfinite(each) else each
         for name, each in figures.items()
@@ -197,7 +197,7 @@ def _export(library: Library, parsed: dict[str, Any]) -> int:
     except OSError as error:
         print(f"attnlab: {quoted(parsed['file'])}: {error.strerror}.", file=sys.stderr)
         return 1
-    # `run_runs` names each one.
+    # Only counted here, since `run_runs` prints each problem.
     damaged = dict(library.problems())
     whole = f"{len(set(numbers) - damaged.keys()):,} runs written"
     print(f"{whole}, {len(damaged):,} damaged" if damaged else whole, file=sys.stderr)
@@ -230,7 +230,7 @@ def _is_archive(beginning: bytes) -> bool:
 def _numbers(library: Library, texts: Sequence[str]) -> list[int]:
     numbers = [whole_number("number", text, 1, 2**53) for text in texts]
     for number in numbers:
-        # A damaged one exists, and is reported at the end.
+        # A damaged run exists; `run_runs` reports it at the end.
         if library.entry(number) is None and number not in dict(library.problems()):
             raise OptionError("number", number, "no such run", "See `runs list`")
     return numbers

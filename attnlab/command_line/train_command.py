@@ -1,4 +1,4 @@
-"""`train`: one run, from its beginning or from a file."""
+"""The command `train`: train one run, from the beginning or continuing a run file."""
 
 import argparse
 import dataclasses
@@ -55,7 +55,7 @@ def add_train(commands: argparse._SubParsersAction) -> None:
 
 
 def run_train(parsed: dict[str, Any], doing: Doing) -> int:
-    """Train, and print the results."""
+    """Train a run, save it, and print its test results."""
     as_json = parsed.pop("json")
     if parsed.pop("list_presets"):
         for name, preset in PRESETS.items():
@@ -74,7 +74,7 @@ def run_train(parsed: dict[str, Any], doing: Doing) -> int:
             save_run(ended, Path(save))
         targets = _of_targets(ended, begun.setup)
     finally:
-        # A finished run is kept, whatever happens to its file and its test.
+        # Save the finished run even if writing its file or the test of targets fails.
         exact = targets.get("exact_match")
         keep(result_of(ended, "done", figures, seconds, exact_match=exact))
     made = int(ended.state.step) - begun.step
@@ -83,7 +83,7 @@ def run_train(parsed: dict[str, Any], doing: Doing) -> int:
 
 
 def _check_target(save: str) -> None:
-    """Raise `OptionError` for a file that cannot be written: before training, not after."""
+    """Raise `OptionError` before training if the run file cannot be written."""
     try:
         target_of(Path(save))
     except OSError as error:
@@ -92,7 +92,7 @@ def _check_target(save: str) -> None:
 
 
 class _Begun(NamedTuple):
-    """The start of training: `state` is None before the first step."""
+    """What training starts from; `state` is None for a new run."""
 
     experiment: Experiment
     setup: Setup
@@ -113,7 +113,7 @@ def _from_options(parsed: dict[str, Any]) -> _Begun:
 
 
 def _look_ahead(experiment: Experiment) -> None:
-    """Refuse, with an `OptionError`, what does not fit into memory, and say what takes long."""
+    """Raise `OptionError` if the run needs too much memory; print how long it takes if long."""
     check_memory(experiment, bytes_of_machine())
     if prospect := show_prospect(experiment):
         print(f"attnlab: {prospect}", file=sys.stderr)
@@ -146,11 +146,11 @@ def _from_file(file: str, parsed: dict[str, Any]) -> _Begun:
 
 
 def _train(begun: _Begun, doing: Doing, *, whole_history: bool) -> tuple[Run, Evaluation, float]:
-    """Return the run at its end, its test there, and the seconds that its steps took."""
+    """Train to the end; return the run, its last evaluation, and the seconds of training."""
     experiment, setup, state, history = begun
     state, steps = setup.state if state is None else state, experiment.training.steps
     advance(state, setup.source, experiment.training, key=setup.key, steps=0)
-    # Tests on the way take time, and would not be shown.
+    # Without a run file, only the last evaluation is used.
     plan = schedule(steps) if whole_history else Schedule((steps,), (steps,))
     doing.words = f"at step {begun.step:,} of {steps:,}; nothing was saved"
     began = time.perf_counter()
@@ -172,7 +172,7 @@ def _train(begun: _Begun, doing: Doing, *, whole_history: bool) -> tuple[Run, Ev
 
 
 def _of_targets(ended: Run, setup: Setup) -> dict[str, Any]:
-    """Return additional results for a task; nothing for other processes."""
+    """Return further test results of a task, for the report; {} for other processes."""
     task = ended.experiment.generator
     if not task.writes_target:
         return {}

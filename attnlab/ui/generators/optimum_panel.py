@@ -1,4 +1,4 @@
-"""What can be learned of a process at best, by which baseline, from which positions."""
+"""The best possible predictions of a process, its baselines, and the true dependence."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ from attnlab.ui.core.jobs import draw_job, draw_job_buttons, forget_job, job_of,
 from attnlab.ui.core.page_charts import draw_chart
 
 _WORK = "enumeration"
-# `{word}` is the process's noun for a position.
+# What each baseline knows. `{word}` is the process's noun for a position.
 _KNOWS = {
     "uniform": "nothing: all tokens equally probable",
     "unigram": "how common each token is on the final {word}",
@@ -28,7 +28,7 @@ _MEASURES = {"replacement": "change of the prediction", "information": "loss wit
 
 
 def draw_enumeration(generator: AbstractGenerator, length: int, best: Optimum | None) -> None:
-    """Below estimates: draw a button that computes exact values, if that is possible."""
+    """Draw a button that computes exact values, if the values shown are estimates."""
     plan = (generator, length)
     if (job := job_of(_WORK)) and job.of != plan:
         forget_job(_WORK)
@@ -57,7 +57,7 @@ def _draw_state(state: JobState | None) -> None:
 
 
 def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
-    """Draw floor and ceiling of the final position, and of every position before it.
+    """Draw floor and ceiling of the final position and, as curves, of each position.
 
     Here and below `word` is the process's noun for a position.
     """
@@ -125,16 +125,16 @@ def _draw_days(
     )
 
 
-# Its loss decreases forever where some tokens are impossible.
+# The linear predictor's loss decreases forever if some tokens are impossible.
 _STOPPED = "≈ and ≤: the optimisation was stopped early, since some tokens are impossible."
 
 
 def draw_ladder(rungs: tuple[Rung, ...] | None, word: str = "day") -> None:
-    """Draw the baselines, each with more information than the one before it."""
+    """Draw a table of the baselines, each with more information than the one above it."""
     if rungs is None:
         draw_gap()
         return
-    # Three columns: a fourth would not fit a phone.
+    # Only three columns fit on a phone.
     lines = ["| predictor and its information | accuracy | loss (nats) |", "|:--|:--|:--|"]
     for rung in rungs:
         figures = f"{_accuracy(rung.best)} | {_nll(rung.best)}"
@@ -152,7 +152,7 @@ def draw_ladder(rungs: tuple[Rung, ...] | None, word: str = "day") -> None:
 
 
 def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
-    """Draw the true map from positions to predictions."""
+    """Draw the map of the true dependence of predictions on positions, with its measure."""
     measure = st.segmented_control(
         "measure",
         list(_MEASURES),

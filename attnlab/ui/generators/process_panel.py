@@ -1,4 +1,4 @@
-"""The process that a page is about: chosen in the sidebar, with its rule and tables on the page."""
+"""The process of a page: its controls in the sidebar, and its rule and tables on the page."""
 
 import streamlit as st
 
@@ -19,7 +19,7 @@ from attnlab.ui.core.server import limits
 
 
 def draw_formula(generator: AbstractGenerator) -> None:
-    """Draw the rule with the numbers of the options."""
+    """Draw the summary of a process and its formula, with the numbers of its options."""
     st.markdown(generator.summary)
     if generator.formula:
         with st.container(key="formula"):
@@ -27,7 +27,7 @@ def draw_formula(generator: AbstractGenerator) -> None:
 
 
 def draw_rule_tables(generator: AbstractGenerator) -> None:
-    """Draw a heatmap for each table."""
+    """Draw each table of probabilities of a process as a heatmap."""
     if not generator.tables:
         return
     for column, rule in zip(st.columns(2, gap="medium"), generator.tables, strict=False):
@@ -51,9 +51,9 @@ def draw_rule_tables(generator: AbstractGenerator) -> None:
 
 
 def draw_process() -> tuple[AbstractGenerator, int] | None:
-    """Draw the controls and the formula; return the process and its length.
+    """Draw controls, tables and formula of the process; return the process and its length.
 
-    If the settings are invalid, return the last valid process of the same kind, or None.
+    If the settings are invalid, return the last valid process of the same class, or None.
     """
     with st.sidebar:
         kind, values, length = draw_process_form()
@@ -63,7 +63,7 @@ def draw_process() -> tuple[AbstractGenerator, int] | None:
         is_read = not isinstance(values, OptionError)
         chosen = draw_process_tables(kind, values) if is_read else values
         if isinstance(chosen, AbstractGenerator):
-            # The length of a task follows from its options.
+            # A task's length follows from its options.
             length = chosen.own_length() or length
         chosen = _checked(chosen, length)
     is_good = not isinstance(chosen, OptionError)
@@ -86,7 +86,7 @@ def draw_process() -> tuple[AbstractGenerator, int] | None:
 def _checked(
     generator: AbstractGenerator | OptionError, length: int
 ) -> AbstractGenerator | OptionError:
-    """Return the process at its length, or None after showing what is wrong."""
+    """Return the process at this length, or the error, which is shown if the length causes it."""
     if isinstance(generator, OptionError):
         return generator
     try:
@@ -112,7 +112,7 @@ def _draw_train_button(kind: type[AbstractGenerator], *, is_good: bool) -> None:
 
 
 def _suit_training(task: type[AbstractTask]) -> None:
-    """Set training options that suit a task, unless its loss is already selected."""
+    """Set the usual training options of a task, unless the controls already have its loss."""
     usual = {control_key(Training, name): value for name, value in task.usual_training.items()}
     loss = control_key(Training, "loss")
     if st.session_state[loss] != usual[loss]:

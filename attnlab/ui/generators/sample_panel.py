@@ -1,4 +1,4 @@
-"""Sampled sequences of a process, and how often each token occurs in many of them."""
+"""Sampled sequences of a process, and frequencies of tokens in many of them."""
 
 from collections.abc import Sequence
 
@@ -23,17 +23,17 @@ from attnlab.ui.core.page_charts import draw_chart
 _SEED = "sample_seed"
 # A narrower axis would magnify rounding errors.
 _LEAST_SPAN = 0.05
-# With more symbols the pairs are drawn as maps, and only the most probable are listed as text.
+# With more symbols, pairs are drawn as maps, and the text lists only the most probable symbols.
 _MOST_SYMBOLS, _LISTED = 8, 3
 
 
 def sample_seed() -> int:
-    """Return the seed of the sample that is shown."""
+    """Return the seed of the sample on the page."""
     return st.session_state.setdefault(_SEED, 0)
 
 
 def draw_sample(generator: AbstractGenerator, counted: Counted | None) -> None:
-    """Draw a few sequences, with the token to predict set apart."""
+    """Draw a table of a few sequences, with the token to predict in its own column."""
     st.button("New sample", key="new_sample", on_click=_next_seed, icon=":material/casino:")
     if counted is None:
         draw_gap()
@@ -56,7 +56,7 @@ def draw_sample(generator: AbstractGenerator, counted: Counted | None) -> None:
 def draw_frequencies(
     generator: AbstractGenerator, known: Frequencies | None, counted: Counted | None
 ) -> None:
-    """Draw probabilities and frequencies of the final token, and of pairs of successive tokens."""
+    """Draw probabilities and sampled frequencies of the final token and of the last pair."""
     if known is None or counted is None:
         draw_gap()
         return
@@ -89,7 +89,7 @@ def draw_frequencies(
 
 
 def draw_agreement(agreement: Agreement | None, word: str = "day") -> None:
-    """Draw how similar two positions are, by their distance."""
+    """Draw how often the tokens of two positions agree, minus chance, by their distance."""
     if agreement is None:
         draw_gap()
         return
@@ -146,7 +146,7 @@ def _draw_maps(
     stderr: np.ndarray,
     symbols: tuple[str, ...],
 ) -> None:
-    """Draw probabilities above frequencies on one scale; bars of all pairs would be too long."""
+    """Draw the maps of probabilities and of frequencies of all pairs, with the same scale."""
     names = _pairs(symbols)
     figures = known.ravel(), counted.ravel(), stderr.ravel()
     for of, meaning in (("known", "probabilities"), ("counted", "frequencies in the sample")):
@@ -177,7 +177,7 @@ def _in_words(
 
 
 def days_in_words(generator: AbstractGenerator, known: Frequencies) -> str:
-    """Return the distribution of one position and, if known, whether the process is stationary."""
+    """Return text with the token probabilities of the first and last position, or of every one."""
     symbols = generator.vocabulary.symbols
 
     def shares(day: int) -> str:

@@ -1,4 +1,4 @@
-"""The attention of small models, compared with the truth; the three kinds of attention."""
+"""Learned attention of small models beside the true alignment, and the kinds of attention."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -49,12 +49,12 @@ _KINDS = {
         ("source, as key →", "← target, as query"),
     ),
 }
-# The first call for a model compiles its program, which takes some seconds.
+# Shown while a model's program is compiled, which takes some seconds the first time.
 WAITING = "Running the small models …"
 
 
 def draw_source(task: AbstractTask, default: str, *, key: str) -> tuple[int, ...]:
-    """Draw a field for a source; return its tokens, or those of `default` if it is not valid."""
+    """Draw a field for a source; return its tokens, or the default's if the source is invalid."""
     letters, count = task.vocabulary, task.source_length
     label = f"source: {count} letters from a to {letters.symbols[-1]}"
     text = linked(st.text_input, label, default, key=key, width=260, max_chars=40)
@@ -66,7 +66,7 @@ def draw_source(task: AbstractTask, default: str, *, key: str) -> tuple[int, ...
 
 
 def draw_alignments() -> None:
-    """Draw the letters, the family, and a column of maps for each task."""
+    """Draw controls, and for each task the learned attention and the true alignment as maps."""
     with control_row():
         family = choose("model", ALIGNED_FAMILIES, key="align_model")
         tokens = draw_source(aligning("copy", family).generator, "fbhdbc", key="align_source")
@@ -133,7 +133,7 @@ def _places(count: int) -> str:
 
 
 def draw_maps() -> None:
-    """Draw a task, its letters, and the maps of the three kinds of attention."""
+    """Draw controls, and the maps of self-, masked and cross-attention for one task."""
     with control_row():
         task = choose("task", ALIGNED_TASKS, "reverse", key="maps_task")
         experiment = aligning(task, "encoder-decoder")
@@ -181,7 +181,7 @@ def _draw_map(
     known: bool = False,
     titles: tuple[str, str],
 ) -> None:
-    """Draw a map; its text alternative is `about` and the position of each row's maximum."""
+    """Draw a map, whose text alternative is `about` and the largest share of each row."""
     most = "; ".join(
         f"{at + 1} {rows[at]}: {key + 1} {columns[key]} ({shares[at, key]:.2f})"
         for at, key in enumerate(shares.argmax(axis=1))

@@ -25,7 +25,7 @@ _PROGRAMS = tuple(jax.jit(jax.vmap(way)) for way in (average_by_matrix, average_
 
 
 def draw_averages() -> None:
-    """Draw the sliders, the differences and the matrices."""
+    """Draw size sliders, the differences between the three ways, and the matrices of one way."""
     with st.container(key="step_sizes"):
         columns = st.columns(3)
     labels = ("B (sequences)", "T (inputs in each)", "C (features of each)")
@@ -34,8 +34,8 @@ def draw_averages() -> None:
         for column, label, size, start in zip(columns, labels, "BTC", (4, 8, 2), strict=True)
     )
     drawn = np.random.default_rng(0).normal(size=tuple(_MOST.values())).round(1).astype(np.float32)
-    # Means of the past do not depend on later rows, other sequences or features. So those of the
-    # largest size contain all others, and moving a slider compiles nothing.
+    # Always compute the largest size and cut it, so that moving a slider compiles nothing. A mean
+    # of the past does not depend on later rows, other sequences or other features.
     ways = np.stack([average_by_loop(rows) for rows in drawn]), *(way(drawn) for way in _PROGRAMS)
     loop, matrix, softmax = (np.asarray(way)[:batch, :length, :channels] for way in ways)
     first, second = (float(np.abs(other - loop).max()) for other in (matrix, softmax))
@@ -102,7 +102,7 @@ def draw_averages() -> None:
 
 
 def _pattern(rows: np.ndarray) -> np.ndarray:
-    """Return the pattern of a causal head with random weights."""
+    """Return the pattern of a causal head with random weights, `(query, key)`."""
     size = 3, rows.shape[1], _HEAD_WIDTH
     weights = np.random.default_rng(1).normal(size=size).astype(np.float32)
     head = Head(*(Projection(weight, np.zeros_like(weight[0])) for weight in weights))

@@ -1,4 +1,4 @@
-"""Exact match against hand size and width, with the last state alone and with attention."""
+"""Exact match on sorting cards and reversing letters, with and without attention."""
 
 from collections.abc import Sequence
 from urllib.parse import urlencode
@@ -34,13 +34,13 @@ from attnlab.ui.core.uncertainty import OF_SEEDS, reached_text
 from attnlab.ui.lessons.kit import choose, control_row, draw_figure
 
 _TITLES = {BOTTLENECK: "The last state alone", ATTENTION: "Attention to all states"}
-# The file name of the page: a link opens the settings in a new tab.
+# Path of the page on which the link opens a setting.
 _PAGE = "sequence_to_sequence"
 _CELLS = {"gru": "GRU", "tanh": "tanh"}
 
 
 def draw_sweep() -> None:
-    """Draw a chart for each family, its message in one sentence, and a link to any setting."""
+    """Draw exact match by hand size for both families, a summary, and a link to each setting."""
     for column, family in zip(st.columns(2, gap="medium"), FAMILIES, strict=True):
         column.markdown(f"**{_TITLES[family]}** (`{family}`)")
         _draw_family(column, family)
@@ -95,7 +95,7 @@ def _draw_family(column: DeltaGenerator, family: str) -> None:
 
 
 def _sentence() -> str:
-    """Compare the largest hand at the widest state with attention at a quarter of that width."""
+    """Return text that compares the widest state alone with attention at two widths."""
     hand, wide, narrow = HANDS[-1], WIDTHS[-1], WIDTHS[-3]
     cases = ((BOTTLENECK, wide), (ATTENTION, wide), (ATTENTION, narrow))
     runs = [shipped().of(swept(family, hand, width)) for family, width in cases]
@@ -141,7 +141,7 @@ def _draw_link() -> None:
 
 
 def draw_bits() -> None:
-    """Explain the number of bits, with the numbers of the largest hand."""
+    """Draw how many bits identify the largest hand, and what this means for the state."""
     hand, width = HANDS[-1], WIDTHS[0]
     task = Cards(hand=hand)
     bits, targets = bits_of(task), f"{task.targets():,}".replace(",", r"\,")
@@ -158,7 +158,7 @@ def draw_bits() -> None:
 
 
 def draw_reversed() -> None:
-    """Draw the table of reversed letters: both families, and their difference paired by seed."""
+    """Draw a table of exact match on reversed letters, with the difference paired by seed."""
     runs = [shipped().of(reversing(family)) for family in FAMILIES]
     if None in runs:
         st.info("These runs are not part of this copy of the program.", icon=":material/info:")
@@ -188,7 +188,7 @@ def _interval(runs: SettingFigures) -> Interval:
 
 
 def _difference(runs: Sequence[SettingFigures]) -> Interval:
-    """Return the mean difference of two settings, paired by seed."""
+    """Return the second setting's mean exact match minus the first's, paired by seed."""
     before, after = (dict(zip(each.seeds, each.exact_match, strict=True)) for each in runs)
     found = np.array([after[seed] - before[seed] for seed in sorted(before.keys() & after.keys())])
     least = least_spread_of_shares(found, runs[0].experiment.training.test_size)
@@ -201,7 +201,7 @@ def _reached(runs: SettingFigures) -> str:
 
 
 def _percent(interval: Interval) -> str:
-    """Return a share and its interval in percent.
+    """Return a fraction and its interval in percent, as text.
 
     >>> _percent(Interval(1.0, 0.99966, 1.0, 4)), _percent(Interval(-0.5, None, None, 1))
     ('100.0 % (99.97 to 100.00)', '−50.0 %')

@@ -1,4 +1,4 @@
-"""Time and memory of attention, and of generation with and without a cache, measured here."""
+"""Measured time and memory of attention, and speed of generation with and without a cache."""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -40,7 +40,7 @@ _BYTES = 4
 
 
 class Quantity(NamedTuple):
-    """What a chart shows of a measurement: `of` returns its value, minimum and maximum."""
+    """A quantity to draw; `of` returns its value, minimum and maximum from a measurement."""
 
     name: str
     y_title: str
@@ -51,7 +51,7 @@ class Quantity(NamedTuple):
 _TIME = Quantity(
     "Time of attention", "time of a call (ms)", lambda one: over_rounds(1_000 * one.seconds)
 )
-# The compiler's number has no spread.
+# Without a range, since the compiler reports one exact number.
 _MEMORY = Quantity(
     "Memory of attention",
     "scratch memory (MB)",
@@ -62,11 +62,10 @@ _RATE = Quantity("Tokens a second", "tokens a second", lambda one: over_rounds(1
 
 
 def draw_attention() -> None:
-    """Draw controls, charts of time and memory, and the cost of doubling the length."""
+    """Draw controls and charts of time and memory by length, and how they grow."""
     most = limits().caps.get("d_attn", max(_WIDTHS))
     widths = [str(width) for width in _WIDTHS if width <= most]
-    # The scores of the longest sequence take a quarter of a gigabyte, and their gradient twice
-    # that.
+    # At the longest length the scores take 0.25 GB, and their gradient twice as much.
     lengths = ["1024", "2048"] if hosted() else ["1024", "2048", "4096", "8192"]
     with control_row():
         d_attn = linked(st.select_slider, "d_attn", widths, "32", key="cost_d_attn", width=180)
@@ -94,7 +93,7 @@ def draw_attention() -> None:
 
 
 def draw_generation(settings: Settings) -> None:
-    """Draw controls, the chart of tokens a second, and the size of the cache."""
+    """Draw controls, the chart of tokens per second by length, and the size of the cache."""
     options = _transformer(settings)
     vocab = settings.experiment.generator.vocabulary.size
     most = limits().caps.get("layers", options_of(TransformerOptions)["layers"].high)
@@ -140,7 +139,7 @@ def _transformer(settings: Settings) -> TransformerOptions:
 
 
 def _draw_buttons(name: str, plan: object, make: Callable[[], Iterator[CostProgress]]) -> None:
-    """Draw Measure and Stop; `plan` is kept with the measurement."""
+    """Draw Measure and Stop; the measurement remembers `plan`, the settings it was started with."""
     start = partial(start_job, name, make, of=plan)
     draw_job_buttons(name, "Measure", start=f"{name}_start", stop=f"{name}_stop", on_start=start)
 
@@ -153,7 +152,7 @@ def _draw_measured(
     *,
     invitation: str,
 ) -> None:
-    """Draw what was measured so far, and its message; it may belong to an earlier plan."""
+    """Draw the latest measurement, with a note if it was made with settings other than `plan`."""
     job = job_of(name)
     if job is None:
         st.info(invitation, icon=":material/timer:")
@@ -194,7 +193,7 @@ def _draw_quantity(place: Any, quantity: Quantity, progress: CostProgress) -> No
     ways, lengths = dict.fromkeys(way for way, *_ in rows), sorted({row[1] for row in rows})
     alt = f"{quantity.y_title} against length, for {' and '.join(ways)}."
     if progress.share == 1:
-        # A changed text redraws the chart, so it only has numbers at the end.
+        # Only at the end, since a changed text redraws the chart.
         ends = (f"{way} {value:.3g}" for way, at, value, *_ in rows if at == lengths[-1])
         alt += f" At {lengths[-1]:,}: {', '.join(ends)}."
     draw_figure(
@@ -249,6 +248,6 @@ def _generation_in_words(progress: CostProgress, plan: tuple[TransformerOptions,
 
 
 def _ratio(rounds: np.ndarray) -> str:
-    """Return median, least and most, with two digits each."""
+    """Return median, minimum and maximum over rounds as text, with two significant digits."""
     middle, least, most = (f"{float(f'{value:.2g}'):,g}" for value in over_rounds(rounds))
     return f"{middle} ({least} to {most})"

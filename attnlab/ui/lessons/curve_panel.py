@@ -1,4 +1,4 @@
-"""Kernel regression on a line: data, bandwidth, a query, and the same by attention."""
+"""Kernel regression on a line: data, bandwidth and query; and the same fit by attention."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -35,17 +35,17 @@ from attnlab.ui.lessons.kit import control_row, draw_figure, valid_or_last
 
 _OWN, _OWN_KEY = "own points", "own_points"
 _EXAMPLE = "0.0, 0.1\n0.5, 0.9\n1.0, 0.4\n1.5, -0.6\n2.0, -0.9\n2.5, 0.2\n3.0, 0.8"
-# Proxies in front of a hosted app reject addresses of more than some eight thousand characters, and
-# a comma or a new line takes three in an address.
+# Proxies of hosted apps reject addresses of more than about eight thousand characters, and a comma
+# or line break takes three characters in an address.
 _MOST_IN_ADDRESS = 2000
 _PLACES = 201
 _CANDIDATES = np.geomspace(0.005, 1.0, 61)
 
 
 class Curve(NamedTuple):
-    """The chosen data on a line, the places of the curve, the bandwidth, and the query.
+    """The data on a line, the grid `at` on which the curve is drawn, the bandwidth, the query.
 
-    `truth` is None if it is not known; `at[place]` is the query.
+    `truth` has the true values on the grid, or is None. The query is `at[place]`.
     """
 
     sample: Sample
@@ -61,7 +61,7 @@ class Curve(NamedTuple):
 
 
 def draw_controls() -> Curve:
-    """Draw the controls; return the chosen values."""
+    """Draw the controls; return the data and settings that they describe."""
     row = control_row()
     with row:
         name = linked(st.selectbox, "data", [*CURVES, _OWN], key="curve", width=180)
@@ -85,7 +85,7 @@ def draw_controls() -> Curve:
     truth = None
     if truth_of is not None:
         truth = np.asarray(truth_of(at[:, None]), np.float64)
-        # The truth of these data is a function on [0, 1]; it has no meaning outside.
+        # The true function is only defined on [0, 1].
         truth = np.where((at < 0) | (at > 1), np.nan, truth)
     left_out = _left_out(sample.x[:, 0], sample.y)
     row.button(
@@ -100,9 +100,9 @@ def draw_controls() -> Curve:
 
 
 def _read_own_points() -> Sample:
-    """Draw a field for points; return them or, if they are not valid, the last valid ones.
+    """Draw a field for points; return the points or, if they are invalid, the last valid ones.
 
-    The points are part of the address if there are few.
+    If there are few points, they are part of the address.
     """
     help = f"One point per line, at most {MOST}: x and y separated by a comma, space or tab."
     control = partial(st.text_area, height=180, max_chars=MOST_LETTERS, help=help)
@@ -111,7 +111,7 @@ def _read_own_points() -> Sample:
         st.caption("These points do not fit into the address. Keep the text itself.")
     else:
         if _OWN_KEY in st.session_state:
-            # Set again, so that a text that was too long before enters the address.
+            # Set again, so that a shortened text, which was too long before, enters the address.
             st.session_state[_OWN_KEY] = str(st.session_state[_OWN_KEY])
         text = linked(control, "x, y", _EXAMPLE, key=_OWN_KEY)
     read = partial(read_points, "points")
@@ -134,7 +134,7 @@ def _choose(share: float) -> None:
 
 
 def draw_fit(curve: Curve) -> None:
-    """Draw data, truth and fit; the weights of the query; the error against the bandwidth."""
+    """Draw data, truth and fit with the query's weights, and leave-one-out error by bandwidth."""
     x, y = curve.sample.x[:, 0], curve.sample.y
     output, pattern = attention_fit(curve.at[:, None], curve.sample.x, y, curve.bandwidth)
     fit, weights = output[:, 0], pattern[curve.place]
@@ -151,8 +151,8 @@ def draw_fit(curve: Curve) -> None:
         f"{fit[curve.place]:.3f}, the largest weight {weights.max():.3f}.",
         on_click=_move_query,
         x_domain=(float(curve.at[0]), float(curve.at[-1])),
-        # Leaves room for the bars below.
         largest=float(weights.max()),
+        # Leaves room for the bars of weights below the data.
         y_domain=(float(y.min() - 0.6 * span), float(y.max() + 0.15 * span)),
         height=400,
     )
@@ -211,7 +211,7 @@ def _draw_left_out(place: DeltaGenerator, curve: Curve) -> None:
 
 
 def draw_equalities(curve: Curve) -> None:
-    """Draw the differences from `attend`, and from dot products if all keys have one norm."""
+    """Draw how closely the formula, `attend` and, for keys of equal norm, dot products agree."""
     x = curve.sample.x
     same = agreement_with_formula(curve.at[:, None], x, curve.sample.y, curve.bandwidth)
     with st.container(key="agreement"):

@@ -1,4 +1,4 @@
-"""One decoder step with its arithmetic."""
+"""One step of a recurrent decoder with attention, with its arithmetic."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from attnlab.ui.lessons.alignment_panel import draw_source
 from attnlab.ui.lessons.kit import Grid, choose, control_row, draw_grids, number, sum_of
 
 _MOST_TERMS = 5
-# What each stage does, and its formula.
+# Explanation and formula of each stage.
 _STAGES = {
     "query": (
         "The decoder's state times :blue[W_q] is the query.",
@@ -62,7 +62,7 @@ class Chosen(NamedTuple):
 
 
 def draw_step() -> None:
-    """Draw the choice of source, step, stage and cell; the matrices and the arithmetic."""
+    """Draw controls, and the matrices and arithmetic of the chosen stage of a decoder step."""
     experiment = stepping()
     count, size = experiment.generator.source_length, experiment.model.hidden_size
     st.latex(
@@ -103,7 +103,7 @@ def draw_step() -> None:
 
 
 def _grids(stage: str, model: EncodedRNN, step: DecoderStep, at: Chosen) -> list[Grid]:
-    """Return the matrices of a stage, with its result last."""
+    """Return the matrices of a stage; the last one is the result."""
     i, c = at.source + 1, at.component + 1
     in_query, letter = min(c, step.query.size), int(step.probabilities.argmax()) + 1
     scores = Grid("scores e", step.scores[None], "", "source", None, i)
@@ -141,7 +141,7 @@ def _grids(stage: str, model: EncodedRNN, step: DecoderStep, at: Chosen) -> list
 def _line(
     stage: str, model: EncodedRNN, step: DecoderStep, at: Chosen, letters: Sequence[str]
 ) -> str:
-    """Return the formula of a stage with the numbers of the chosen cell."""
+    """Return the formula of a stage in LaTeX, with the numbers of the chosen cell."""
     t, i, c = (place + 1 for place in at)
     if stage == "query":
         column = min(at.component, step.query.size - 1)

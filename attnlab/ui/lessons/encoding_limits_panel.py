@@ -1,4 +1,4 @@
-"""Encodings in the scores, wavelengths and aliasing, and positions beyond the trained length."""
+"""Positional encodings: effect on scores, wavelengths, aliasing, lengths beyond training."""
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from attnlab.ui.lessons.kit import draw_figure, steps
 
 @fragment
 def draw_scores(length: int, width: int) -> None:
-    """Draw the two encodings that change the scores."""
+    """Draw the score by distance of `rotary` and `alibi`, the encodings that change scores."""
     left, right = st.columns(2, gap="medium")
     with left:
         values = steps(2, 1_000_000, 10_000)
@@ -64,7 +64,7 @@ def _draw_score_profile(position: AbstractScorePosition, length: int, width: int
 
 
 def draw_waves(one: ShownEncoding, other: ShownEncoding) -> None:
-    """Draw the wavelengths of the components, and the most similar positions."""
+    """Draw each component's wavelength, and the two positions with the most similar rows."""
     in_columns(_draw_waves, one, other)
     st.caption(
         "How to read it: after one wavelength a component takes the same values again. Positions "
@@ -84,7 +84,7 @@ def _draw_waves(shown: ShownEncoding) -> None:
             "wavelength (positions)": [f"{wave:,.2f}" for wave in waves],
             f"turns in {length} positions": [f"{length / wave:.3f}" for wave in waves],
         }
-        # As texts they keep their digits; aligned to the right they look like numbers.
+        # Text columns keep all digits; aligned to the right they look like numbers.
         column = st.column_config.TextColumn
         st.dataframe(
             table,
@@ -118,13 +118,13 @@ def _closest_in_words(pair: Closest) -> str:
 
 @fragment
 def draw_lengths(one: ShownEncoding, other: ShownEncoding, length: int) -> None:
-    """Draw the distance of each position beyond the trained length to the nearest trained row."""
+    """Draw each position's distance to the nearest row within the trained length."""
     trained = linked(st.slider, "trained on (positions)", 1, MOST_POSITIONS, 20, key="pe_trained")
     trained, lines = min(trained, length), []
     for shown in (one, other):
         if shown.rows is None:
             continue
-        # A learned vector exists for trained positions only.
+        # A learned encoding has vectors only for trained positions.
         is_free = getattr(shown.position, "trainable", False)
         last = trained if is_free else len(shown.rows)
         values = novelty(shown.rows[:last], min(trained, last))

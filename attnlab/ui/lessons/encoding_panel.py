@@ -1,4 +1,4 @@
-"""Two positional encodings side by side: choice, shape, and shifts."""
+"""Two positional encodings side by side: choice, views, and the matrix of a shift."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -40,10 +40,10 @@ from attnlab.ui.lessons.kit import choose, draw_figure, draw_matrix, draw_option
 IN_THE_RUN = "learned in the run"
 MOST_POSITIONS, MOST_FEATURES = 64, 32
 _HEIGHT = 330
-# The values that a button sets, by the key of their control.
+# By button: the values that it sets, by the key of the control.
 _PRESETS: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
-        "The blog post's: L = 50, d = 5": {
+        "“Understanding what self-attention is doing” (2023): L = 50, d = 5": {
             "pe_length": 50, "pe_width": 5,
             "pe_a": "blog-described", "pe_a_base": 50, "pe_b": "blog-published", "pe_b_base": 50,
         },
@@ -70,7 +70,7 @@ VIEWS = MappingProxyType(
 
 
 class ShownEncoding(NamedTuple):
-    """An encoding on the page. `rows` is None if there are none to show."""
+    """An encoding on the page: side "a" or "b", and its vectors, `(length, width)`, or None."""
 
     side: str
     name: str
@@ -133,7 +133,7 @@ def _rows_of_run() -> np.ndarray | None:
 def in_columns(
     draw: Callable[..., None], one: ShownEncoding, other: ShownEncoding, *arguments: Any
 ) -> None:
-    """Draw the same for both encodings, side by side."""
+    """Call `draw` for both encodings, in two columns."""
     for column, shown in zip(st.columns(2, gap="medium"), (one, other), strict=True):
         with column:
             draw(shown, *arguments)
@@ -141,7 +141,7 @@ def in_columns(
 
 @fragment
 def draw_views(one: ShownEncoding, other: ShownEncoding) -> None:
-    """Draw the same view of both encodings."""
+    """Draw the menu of views, and the chosen view of both encodings."""
     view = choose("look at", tuple(VIEWS), key="pe_view")
     components = 1, 2
     if view == "path":
@@ -199,7 +199,7 @@ def _draw_view(shown: ShownEncoding, view: str, components: tuple[int, int]) -> 
 
 @fragment
 def draw_shifts(one: ShownEncoding, other: ShownEncoding) -> None:
-    """Draw for each encoding the matrix that shifts it, and its error."""
+    """Draw, for each encoding, the matrix that maps position t to t + k, and its error."""
     shift = linked(st.slider, "k (positions)", 1, 32, 3, key="pe_shift")
     in_columns(_draw_shift, one, other, shift)
     st.caption(

@@ -1,4 +1,4 @@
-"""A head to take apart: its tables, its switches, and the effect of shuffling its inputs."""
+"""One attention head with editable weights and inputs, and what shuffled inputs do to it."""
 
 from typing import NamedTuple
 
@@ -38,12 +38,12 @@ _TITLES = {
 _TABLES = ("inputs", "w_query", "w_key", "w_value")
 _BIASES = ("b_query", "b_key", "b_value")
 _ASKING = ((1.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 1.0))
-# Rounding of 32-bit numbers, next to outputs of size 1 to 10.
+# Smaller differences are rounding: outputs are 32-bit numbers of size 1 to 10.
 _SAME = 1e-4
 
 
 class Switches(NamedTuple):
-    """How the head is computed."""
+    """Options of the head: score function, scaling, biases, cross-attention, causal mask."""
 
     score: AbstractScore
     scaling: bool
@@ -53,19 +53,19 @@ class Switches(NamedTuple):
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Return the tables that are used."""
+        """Return the names of the tables that the head uses."""
         return (*_TABLES, *(("asking",) if self.cross else ()), *(_BIASES if self.bias else ()))
 
 
 class Bench(NamedTuple):
-    """A head and its inputs."""
+    """The tables of numbers of a head, by name, and its options."""
 
     tables: dict[str, np.ndarray]
     switches: Switches
 
     @property
     def asking(self) -> np.ndarray:
-        """Return the inputs of the queries."""
+        """Return the inputs from which queries are computed, `(length, features)`."""
         return self.tables["asking" if self.switches.cross else "inputs"]
 
     @property
@@ -75,13 +75,13 @@ class Bench(NamedTuple):
 
     @property
     def scale(self) -> float:
-        """Return the factor on the scores."""
+        """Return the factor by which scores are multiplied."""
         name = "1/sqrt(d)" if self.switches.scaling else "none"
         return scale_factor(name, d_attn=self.tables["w_query"].shape[1], temperature=1.0)
 
     @property
     def head(self) -> Head:
-        """Return the weights, with zero biases if these are switched off."""
+        """Return the head's weights and biases; biases are zero if they are switched off."""
         use = float(self.switches.bias)
         return Head(
             *(
@@ -96,7 +96,10 @@ class Bench(NamedTuple):
         asked: np.ndarray | None = None,
         mask: str | None = None,
     ) -> Stages:
-        """Compute every stage with the functions that models train with."""
+        """Compute all stages of the head, with the same functions as in training.
+
+        `asking` are the inputs of queries, `asked` those of keys and values; default: the bench's.
+        """
         asking = self.asking if asking is None else asking
         asked = self.tables["inputs"] if asked is None else asked
         places = jnp.arange(len(asking)), jnp.arange(len(asked))
@@ -111,7 +114,7 @@ class Bench(NamedTuple):
 
 
 def draw_bench() -> Bench:
-    """Draw all controls; while the tables are not valid, return the last valid ones."""
+    """Draw all controls; return the bench, with the last valid tables if these are invalid."""
     example = linked(
         st.selectbox, "example", list(WORKED_EXAMPLES), key="step_example", on_change=_reset_tables
     )
@@ -126,7 +129,7 @@ def draw_bench() -> Bench:
 
 
 def _reset_tables() -> None:
-    """Set the tables of a newly chosen example."""
+    """Set all tables to the numbers of the chosen example."""
     defaults = _defaults(st.session_state["step_example"])
     for name in (*_TABLES, *_BIASES):
         if f"step_{name}" in st.session_state:
@@ -139,7 +142,7 @@ def _defaults(example: str) -> dict[str, Rows]:
 
 
 def _completed(tables: dict[str, Rows]) -> dict[str, Rows]:
-    """Add inputs of queries and biases, if they are missing or have another width."""
+    """Add default biases and inputs of queries where they are missing or have a wrong width."""
     features = len(tables["inputs"][0])
     parts = {"asking": tuple((*row, *(0.0,) * features)[:features] for row in _ASKING)}
     for bias in _BIASES:
@@ -193,7 +196,7 @@ def _draw_tables(example: str, switches: Switches) -> dict[str, Rows] | None:
 
 
 def code_of(bench: Bench) -> str:
-    """Return a script that computes the same stages."""
+    """Return a Python script that computes the same stages."""
     switches, score = bench.switches, bench.switches.score
     tables = "".join(
         f"{name} = jnp.array({bench.tables[name].tolist()})\n" for name in switches.tables
@@ -218,11 +221,8 @@ def code_of(bench: Bench) -> str:
     )
 
 
-# Sets, not sequences.
-
-
 def draw_sets(bench: Bench) -> None:
-    """Draw a shuffle of the inputs, and three heads that react differently to it."""
+    """Draw how the outputs of three heads change when the inputs are shuffled."""
     inputs = bench.tables["inputs"]
     length, features = inputs.shape
     seed = linked(st.number_input, "shuffle number", 1, 1000, 1, key="step_shuffle", width=180)
@@ -257,5 +257,5 @@ def draw_sets(bench: Bench) -> None:
 
 def _shuffle(length: int, seed: int) -> np.ndarray:
     order = np.random.default_rng(seed).permutation(length)
-    # A shuffle that changes nothing would show nothing.
+    # Avoid the identity, which would show nothing.
     return np.roll(order, 1) if np.array_equal(order, np.arange(length)) else order

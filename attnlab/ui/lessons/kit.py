@@ -1,4 +1,4 @@
-"""Shared by the lesson pages: rows of controls, checked text, charts and matrices."""
+"""Functions shared by the lesson pages: control rows, text fields, charts and matrices."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -20,14 +20,14 @@ _Value = TypeVar("_Value")
 
 
 def control_row(key: str | None = None) -> DeltaGenerator:
-    """Return a container whose controls are side by side."""
+    """Return a container that puts its controls side by side."""
     return st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key=key)
 
 
 def choose(
     label: str, choices: Sequence[str], default: str | None = None, *, key: str, **rest: Any
 ) -> str:
-    """Draw a row of choices, one of which is always selected, the first by default."""
+    """Draw a row of choices, of which exactly one is selected; return the selected one."""
     default = choices[0] if default is None else default
     return linked(
         st.segmented_control, label, choices, default=default, required=True, key=key, **rest
@@ -35,7 +35,7 @@ def choose(
 
 
 def draw_options(kind: type[_Value], prefix: str, **rest: Any) -> _Value:
-    """Draw a slider of round numbers for every bounded option of a class; return the instance."""
+    """Draw a slider for each option of a class that has bounds; return an instance."""
     values = {
         name: linked(
             st.select_slider,
@@ -53,10 +53,10 @@ def draw_options(kind: type[_Value], prefix: str, **rest: Any) -> _Value:
 
 
 def steps(low: float, high: float, default: float) -> list[int | float]:
-    """Return the default and 1, 2 and 5 of every decade from `low` to `high`.
+    """Return 1, 2 and 5 of every decade from `low` to `high`, and the default.
 
-    With an integer default all numbers are integers. If `low` is 0, the numbers are 0 and those of
-    three decades.
+    If the default is an integer, only integers are returned. If `low` is 0, the result is 0 and the
+    three decades below `high`.
     """
     least = low if low > 0 else high / 1000
     decades = range(int(np.floor(np.log10(least))), int(np.floor(np.log10(high))) + 1)
@@ -72,9 +72,10 @@ def steps(low: float, high: float, default: float) -> list[int | float]:
 def valid_or_last(
     read: Callable[[str], _Value], text: str, default: str, *, key: str, noun: str
 ) -> _Value:
-    """Return `read` of a text; if it rejects the text, show why and return the last value.
+    """Return `read(text)`; if the text is invalid, show the error and return the last value.
 
-    Before the first valid text the value is `read` of `default`.
+    Before the first valid text, the value is `read(default)`. `key` stores the last value, and
+    `noun` names the values in the error.
     """
     value = None
     try:
@@ -94,16 +95,16 @@ def draw_figure(
     on_click: Callable[[Mapping[str, Any]], None] | None = None,
     **options: Any,
 ) -> None:
-    """Draw a chart in a place of the page, such as a column or `st` itself.
+    """Draw a chart in a container of the page, such as a column or `st` itself.
 
     Args:
-        place: Where the chart is.
-        key: The key of its container, without `chart_`.
+        place: The container.
+        key: The chart's key, without the prefix `chart_`.
         build: The chart function, called with the tables and options.
-        tables: The data of its marks.
-        name: Its name in the list of charts.
-        alt: Its text alternative.
-        on_click: Called with the row of a clicked mark, before the next rerun.
+        tables: The data of the chart's marks.
+        name: The chart's name in the export list.
+        alt: The chart's text alternative.
+        on_click: Called with the data row of a clicked mark, before the next rerun.
         options: Options of the chart function.
     """
     clicks: dict[str, Any] = {}
@@ -141,19 +142,19 @@ def draw_matrix(
     """Draw a matrix as a heatmap.
 
     Args:
-        place: Where it is drawn.
-        key: The key of its container, without `chart_`.
-        values: The numbers.
-        rows: The title of the rows. `query`, `key`, `value` and `source` have their colours.
-        columns: The title of the columns.
-        name: Its name in the list of charts.
-        alt: Its text alternative.
-        largest: The value of the strongest colour; the largest value by default.
-        shares: Whether the values are shares between 0 and 1.
+        place: The container to draw in.
+        key: The chart's key, without the prefix `chart_`.
+        values: The matrix.
+        rows: Title of the rows. `query`, `key`, `value` and `source` have fixed colours.
+        columns: Title of the columns.
+        name: The chart's name in the export list.
+        alt: The chart's text alternative.
+        largest: The value with the strongest colour; by default the largest value.
+        shares: Whether the values are fractions from 0 to 1.
         row: The framed row, from 1.
         column: The framed column, from 1.
-        makes: What a weight matrix makes, whose colour its columns have.
-        options: Options of the chart.
+        makes: For a weight matrix: "query", "key" or "value", for the colour of its columns.
+        options: Options of the chart function.
     """
     hue = HUES
     colours = {"query": hue.query, "key": hue.key, "value": hue.value, "source": hue.key}
@@ -182,7 +183,7 @@ def draw_matrix(
 
 
 class Grid(NamedTuple):
-    """A matrix of a computation, with the fields of `draw_matrix`."""
+    """A matrix in a computation; the fields are arguments of `draw_matrix`."""
 
     title: str
     values: Float[np.ndarray, "rows columns"]
@@ -195,11 +196,11 @@ class Grid(NamedTuple):
 
 
 def draw_grids(grids: Mapping[str, Grid], *, prefix: str = "") -> None:
-    """Draw matrices in rows of three.
+    """Draw matrices, three per row.
 
     Args:
-        grids: The matrices by the keys of their containers, without `chart_`.
-        prefix: The prefix of their names in the list of charts.
+        grids: The matrices by chart key, without the prefix `chart_`.
+        prefix: A prefix for the charts' names in the export list.
     """
     columns: list[DeltaGenerator] = []
     for key, grid in grids.items():
@@ -222,7 +223,7 @@ def draw_grids(grids: Mapping[str, Grid], *, prefix: str = "") -> None:
 
 
 def _in_words(grid: Grid) -> str:
-    """Describe a matrix: the numbers of a single row, or the largest number and the frames."""
+    """Return a text alternative: all numbers of a single row, else the largest and framed ones."""
     values = grid.values
     if len(values) == 1:
         return f"{grid.title}, one row by {grid.columns}: {_listed(values[0])}."
@@ -242,11 +243,8 @@ def _listed(numbers: Float[np.ndarray, " cells"]) -> str:
     return ", ".join(f"{number:.3g}" for number in numbers)
 
 
-# Arithmetic as LaTeX.
-
-
 def number(value: float | np.floating, *, places: int | None = None) -> str:
-    """Return up to six significant digits; with `places`, that many decimals and no -0."""
+    """Return a number in LaTeX with six significant digits or, with `places`, rounded decimals."""
     if places is not None:
         value = round(float(value), places) + 0.0
     if np.isneginf(value):
@@ -256,7 +254,7 @@ def number(value: float | np.floating, *, places: int | None = None) -> str:
 
 
 def sum_of(terms: Iterable[str], *, most: int) -> str:
-    """Return a sum, abbreviated in the middle if it has more terms than `most`."""
+    """Return a sum in LaTeX, with dots in the middle if it has more than `most` terms."""
     terms = list(terms)
     if len(terms) > most:
         terms = [*terms[: most - 2], r"\dots", terms[-1]]

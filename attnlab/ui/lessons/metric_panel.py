@@ -1,4 +1,4 @@
-"""Attention learns the kernel: W_Q and W_K trained on the leave-one-out error, shown live."""
+"""Learning the kernel: W_Q and W_K trained on the leave-one-out error, shown live."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -28,7 +28,7 @@ from attnlab.ui.lessons.kit import control_row, draw_figure
 
 _WORK = "metric"
 _STEPS, _LEARNING_RATE = 400, 0.1
-# So that each update takes long enough to be seen.
+# Pause after each step, so that users can watch the training.
 _REST_SECONDS = 0.08
 _NEW_POINTS = 2_000
 _CANDIDATES = np.geomspace(0.01, 1.0, 61)
@@ -36,10 +36,10 @@ _HEIGHT = 330
 
 
 class _Task(NamedTuple):
-    """A data set, new points without noise, and the best fixed kernel.
+    """A data set, new points without noise, and the bandwidth of the best fixed kernel.
 
-    `loss` is the leave-one-out error of that kernel, `error` its error against the truth. Both are
-    a mean with its standard error.
+    `loss` is this kernel's leave-one-out MSE and `error` its MSE against the truth; both are a mean
+    with its standard error.
     """
 
     sample: Sample
@@ -51,7 +51,7 @@ class _Task(NamedTuple):
 
 
 def draw_metric() -> None:
-    """Draw the settings, the buttons, and the two kernels side by side."""
+    """Draw the settings, the buttons, and the fixed and the learned kernel side by side."""
     with control_row():
         name = linked(st.selectbox, "data", list(PLANES), key="plane", width=180)
         seed = linked(
@@ -61,7 +61,7 @@ def draw_metric() -> None:
         start = linked(st.slider, "bandwidth to start from", *limits, key="metric_start", width=240)
         task, plan = _task(name, seed), (name, seed, start)
         if (job := job_of(_WORK)) and job.of != plan:
-            # Results of other data say nothing about these.
+            # Drop results of other settings.
             forget_job(_WORK)
         draw_job_buttons(
             _WORK,
@@ -118,7 +118,7 @@ def _draw_learned(state: JobState | None, *, task: _Task, start: float) -> None:
         learning_chart,
         learning_table(progress.losses, known, _STEPS),
         name="Learning the kernel",
-        # A changed text redraws the chart, so it has no number that still changes.
+        # Without numbers that still change, since a changed text redraws the chart.
         alt="Leave-one-out MSE during training, with that of the best fixed bandwidth, "
         f"{task.loss[0]:.4f}."
         + (f" It ended at {progress.losses[-1]:.4f}." if progress.step == _STEPS else ""),
@@ -177,7 +177,7 @@ def _draw_figures(progress: MetricProgress, task: _Task) -> None:
 
 
 def _draw_plane(place: Any, key: str, metric: Metric, sample: Sample, query: int) -> None:
-    # The query itself is left out, as it is in training.
+    # The query's own point has no weight, as in training.
     weight_query, weight_key = (np.asarray(part, np.float64) for part in metric)
     others = np.arange(len(sample.y)) != query
     asking, asked = sample.x[query : query + 1] @ weight_query, sample.x[others] @ weight_key

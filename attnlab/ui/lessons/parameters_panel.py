@@ -1,4 +1,4 @@
-"""The settings of Train for every family, and the number of parameters of each by length."""
+"""The number of parameters of every model family, by sequence length and by part."""
 
 import functools
 from typing import NamedTuple
@@ -16,9 +16,9 @@ from attnlab.ui.lessons.kit import draw_figure
 
 
 class Settings(NamedTuple):
-    """The experiment of the form, and the options of every family by name.
+    """The experiment of the form, and the options of every model family by name.
 
-    `refused` are the families whose controls are not valid; they have default options.
+    `refused` are the families with invalid controls, which have default options here.
     """
 
     experiment: Experiment
@@ -27,7 +27,7 @@ class Settings(NamedTuple):
 
 
 def read_settings() -> Settings:
-    """Read the form; say where it is not valid and defaults are used."""
+    """Return the settings of the form; where they are invalid, show an error and use defaults."""
     experiment = read_form()
     if isinstance(experiment, OptionError):
         draw_error(f"{experiment} Until you correct it on Train, defaults are shown.")
@@ -44,7 +44,7 @@ def read_settings() -> Settings:
 
 
 def draw_parameters(settings: Settings) -> None:
-    """Draw the source of the settings, the chart of all families, and the parts of one."""
+    """Draw the parameters of all families by length, and of one family by part."""
     experiment, families = settings.experiment, settings.families
     vocab, length = experiment.generator.vocabulary.size, experiment.length
     refused = ", ".join(settings.refused)
@@ -84,7 +84,7 @@ def draw_parameters(settings: Settings) -> None:
         names = list(families)
         chosen = names.index(experiment.model.name)
         name = linked(st.selectbox, "family", names, chosen, key="cost_family", width=180)
-        # As a list, whose lines wrap; a table would be cut off.
+        # A list, since its lines wrap; a table would be cut off.
         lines = [
             f"- `{part}`: {f'{formula} = ' if formula else ''}**{count:,}**"
             for part, count, formula in parameters_by_part(

@@ -1,4 +1,4 @@
-"""Dot products grow with their width and saturate the softmax."""
+"""How dot products grow with their width, and how the softmax then saturates."""
 
 import itertools
 
@@ -39,7 +39,7 @@ WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _MOST_DRAWS, _QUERIES, _MOST_KEYS = 2_000, 120, 32
 _HEIGHT = 300
 _COLOURS = {"healthy": "green", "partly saturated": "orange", "saturated": "red"}
-# The factor on the scores of each width.
+# With and without scaling: the factor on the scores at each width.
 _FACTORS = {
     name: np.array([scale_factor(scale, d_attn=width, temperature=1.0) for width in WIDTHS])
     for name, scale in ((SCALED, "1/sqrt(d)"), (UNSCALED, "none"))
@@ -47,7 +47,7 @@ _FACTORS = {
 
 
 def draw_dot_products() -> None:
-    """Draw controls, the distribution of q · k at one width, and its variance against the width."""
+    """Draw controls, the distribution of q · k at one width, and its variance by width."""
     with control_row():
         widths = [str(width) for width in WIDTHS]
         width = int(linked(st.select_slider, "width d", widths, "16", key="width", width=300))
@@ -59,7 +59,7 @@ def draw_dot_products() -> None:
         seed = linked(
             st.number_input, "seed of the draw", 0, 2**31 - 1, 0, 1, key="draw_seed", width=160
         )
-    # Scaling all components scales a product of two by the square.
+    # Drawn with components of standard deviation 1; products scale with its square.
     products = _drawn(seed).products[:, :draws] * size**2
     place = WIDTHS.index(width)
     left, right = st.columns(2, gap="medium")
@@ -152,7 +152,7 @@ def _draw_formula(products: np.ndarray, width: int, size: float, draws: int) -> 
 
 @fragment
 def draw_saturation() -> None:
-    """Draw the softmax of those scores over several keys, width by width."""
+    """Draw, by width, how saturated the softmax of these scores over several keys is."""
     keys = linked(st.slider, "number of keys", 2, _MOST_KEYS, 16, 1, key="keys", width=300)
     size, width = st.session_state["component"], int(st.session_state["width"])
     drawn, unmasked = _drawn(st.session_state["draw_seed"]), np.arange(_MOST_KEYS) < keys
@@ -161,7 +161,7 @@ def draw_saturation() -> None:
         scores = drawn.scores * (factors * size**2)[:, None, None].astype(np.float32)
         found[name] = saturation(patterns(scores, unmasked), unmasked)
     _draw_verdicts(found, WIDTHS.index(width))
-    # For each result: its title, its domain, and its value for a uniform pattern.
+    # For each quantity: its title, its domain, and its value for a uniform pattern.
     panels = {
         "entropy": ("entropy (nats)", (0, 1.15 * np.log(keys)), np.log(keys)),
         "largest": ("largest weight", (0, 1.05), 1 / keys),

@@ -1,4 +1,4 @@
-"""A softmax of editable logits, and scores that break a plain one."""
+"""The softmax of editable logits, and scores for which a naive softmax fails."""
 
 from functools import partial
 
@@ -26,7 +26,7 @@ _MOST = 32
 
 @fragment
 def draw_temperature() -> None:
-    """Draw logits and temperature, their softmax as bars, and its numbers."""
+    """Draw fields for logits and temperature, and the softmax with its entropy and Jacobian."""
     with st.container(horizontal=True, gap="small", key="logit_presets"):
         for number, (name, text) in enumerate(_PRESETS.items()):
             set_logits = partial(st.session_state.update, {"logits": text})
@@ -50,12 +50,11 @@ def draw_temperature() -> None:
 
 
 def read_logits(text: str) -> tuple[float, ...]:
-    """Read numbers; -inf is a key that cannot be attended to.
+    """Return the numbers in a text; -inf is a masked key.
 
     Raises:
         OptionError: If there are more than 32 numbers, none is finite, or one is NaN, +inf or
             beyond a million.
-
     """
     logits = read_numbers("logits", text, (0.1, 0.2))
     if len(logits) > _MOST:
@@ -112,7 +111,7 @@ def _draw_softmax(logits: np.ndarray, temperature: float) -> None:
 
 
 def draw_safety() -> None:
-    """Draw a list of cases, each with both softmaxes and the reason for the right answer."""
+    """Draw difficult scores with the result of a naive and of attnlab's softmax, and the reason."""
     lines = []
     for case, found in zip(CASES, _answers(), strict=True):
         gradients = "finite" if np.isfinite(found.gradient).all() else "not finite"

@@ -1,4 +1,4 @@
-"""The stages of a head as matrices, one at a time or all, and the arithmetic of one cell."""
+"""The stages of an attention head as matrices, and the arithmetic of one cell."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -27,7 +27,7 @@ _TEXTS = {
 }
 STAGES = tuple(_TEXTS)
 _KINDS = {"queries": "query", "keys": "key", "values": "value"}
-# For each score: a term of its sum, and the formula around the sum.
+# For each score function: a term of its sum, and the formula around the sum.
 _TERMS = {
     "dot": (r"({q})({k})", "{sum}"),
     "scaled": (r"({q})({k})", r"\frac{{{sum}}}{{\sqrt{{{d}}}}}"),
@@ -45,7 +45,7 @@ class Cell(NamedTuple):
 
 
 def draw_stages(bench: Bench) -> None:
-    """Draw the choice of a stage and a cell, the matrices and the arithmetic."""
+    """Draw controls, the matrices of one stage or all, and the arithmetic of the chosen cell."""
     found = bench.stages()
     with st.container(horizontal=True, key="step_buttons"):
         for label, icon, move in (
@@ -90,14 +90,14 @@ def _move(move: Callable[[int], int]) -> None:
 
 def _draw_index(name: str, most: int) -> int:
     key = f"step_at_{name}"
-    # The old number may be outside a table that became smaller.
+    # The table may have become smaller than the old number.
     if st.session_state.get(key, 1) > most:
         st.session_state[key] = most
     return linked(st.number_input, name, 1, most, 1, key=key, width=140) - 1
 
 
 def _grids(stage: str, bench: Bench, found: Stages, cell: Cell) -> list[Grid]:
-    """Return the matrices of a stage, with its result last."""
+    """Return the matrices of a stage; the last one is the result."""
     query, key = cell.query + 1, cell.key + 1
     if kind := _KINDS.get(stage):
         rows, row = (bench.asking, query) if kind == "query" else (bench.tables["inputs"], key)
@@ -137,7 +137,7 @@ def _pairs(stage: str, found: Stages, cell: Cell) -> Grid:
 
 
 def _line(stage: str, bench: Bench, found: Stages, cell: Cell) -> str:
-    """Return the formula of a stage with the numbers of the cell."""
+    """Return the formula of a stage in LaTeX, with the numbers of the chosen cell."""
     at = f"{cell.query + 1},{cell.key + 1}"
     if stage in _KINDS:
         return _projected(stage, bench, found, cell)

@@ -1,4 +1,4 @@
-"""Matched runs with and without 1/√d: start, progress, stop, and results."""
+"""Training runs that differ only in the scaling by 1/√d: buttons, progress and results."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ _HEIGHT = 270
 
 
 def draw_sweep() -> None:
-    """Draw settings, the buttons, and the results so far."""
+    """Draw settings, buttons, and the results of the runs so far."""
     with control_row():
         process = linked(st.selectbox, "process", _PROCESSES, key="sweep_process", width=150)
         steps = linked(
@@ -110,7 +110,7 @@ def _sweep(process: str, steps: int, seeds: int) -> Sweep:
 
 
 def _refusal(sweep: Sweep) -> str:
-    """Return why this server does not train that many runs, or ""."""
+    """Return why this server does not train this many runs, or ""."""
     try:
         check_sweep(sweep, limits())
     except OptionError as error:
@@ -134,7 +134,7 @@ def _draw_runs(state: JobState, *, plan: Sweep, gain: int, share: float) -> None
 
 
 def _draw_initial(tracks: Sequence[Track], plan: Sweep, gain: int) -> None:
-    """Draw the scores and the entropy before training, by width."""
+    """Draw spread of the scores and entropy of the pattern at step 0, by width."""
     even = float(np.log(plan.experiment.length))
     for column, figure, title, known in zip(
         st.columns(2, gap="medium"),
@@ -167,7 +167,7 @@ def _draw_initial(tracks: Sequence[Track], plan: Sweep, gain: int) -> None:
 
 
 def _draw_during(tracks: Sequence[Track], plan: Sweep, gain: int) -> None:
-    """Draw scores, entropy and gap during training, a line for every width."""
+    """Draw scores, entropy and gap to the floor during training, with one line per width."""
     titles = {
         "std": "standard deviation of the scores",
         "entropy": "entropy of the pattern (nats)",
@@ -190,16 +190,16 @@ def _draw_during(tracks: Sequence[Track], plan: Sweep, gain: int) -> None:
         )
     st.caption(
         "How to read it: means over test sequences and seeds, for the row that makes the "
-        "prediction. Scores are before the softmax. Below, each line is a width during "
-        "training, the widest drawn strongest. The gap is the mean of KL(true ‖ model), the "
-        "expected loss minus the floor. Hover for its standard error over seeds."
+        "prediction. Scores are before the softmax. In the lower row, each line is a width; the "
+        "widest is drawn strongest. The gap is the mean of KL(true ‖ model), the expected loss "
+        "minus the floor. Hover for its standard error over seeds."
     )
 
 
 def _draw_results(
     tracks: Sequence[Track], plan: Sweep, gain: int, gap: float, share: float
 ) -> None:
-    """Draw steps to `gap` and final gaps, for the widths whose runs have finished."""
+    """Draw the steps until the loss is within `gap` of the floor, and final gaps, if finished."""
     steps = plan.experiment.training.steps
     ready = tuple(track for track in tracks if track.steps[-1] == steps)
     if not ready:
@@ -243,15 +243,15 @@ def _draw_results(
         st.markdown(f"At d_attn = {max(track.d_attn for track in ready)}: {'; '.join(said)}.")
     st.caption(
         f"How to read it: left, when each seed first came within {gap:.4f} nats of the floor; "
-        "triangles mark seeds that never did. The about twenty evaluation points are evenly "
-        "spaced in the logarithm of the step. Right, the mean final gap for every init gain. "
-        f"Hover for its standard error over {plan.seeds} seeds, which is rough for few seeds. The "
-        "floor is that of all predictors: what no single head can express stays in the gap."
+        "triangles mark seeds that never did. The roughly twenty evaluations are evenly spaced "
+        "in the logarithm of the step. Right, the mean final gap for every init gain. Hover for "
+        f"its standard error over {plan.seeds} seeds, which is rough for few seeds. The floor is "
+        "the lowest loss of any predictor, so the gap includes what a single head cannot express."
     )
 
 
 def _at_widest(tracks: Sequence[Track], plan: Sweep, figure: str, gain: int, *, look: int) -> str:
-    """Return a result of the widest heads as text; nothing while their runs still change it."""
+    """Return the result at evaluation `look` of the widest heads as text, or "" until they end."""
     widest, last = max(plan.widths), plan.experiment.training.steps
     mine = [track for track in tracks if track.d_attn == widest and track.steps[-1] == last]
     if len(mine) < len(_NAMES):
@@ -266,7 +266,7 @@ def _at_widest(tracks: Sequence[Track], plan: Sweep, figure: str, gain: int, *, 
 
 
 def _widest(tracks: Sequence[Track], gain: int, gap: float) -> list[tuple[Track, np.ndarray]]:
-    """Return the tracks of the widest heads, and the step at which each seed reached the gap."""
+    """Return the widest heads' tracks, and the step at which each seed reached the gap."""
     widest = max(track.d_attn for track in tracks)
     return [(track, steps_to(track, gap)[gain]) for track in tracks if track.d_attn == widest]
 

@@ -1,1 +1,1 @@
-"""The parts of the page Sequence to sequence."""
+"""Parts of the Sequence to sequence page."""

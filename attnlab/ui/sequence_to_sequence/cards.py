@@ -1,4 +1,4 @@
-"""Hands of cards and sequences of letters as HTML, and the probabilities of the next token."""
+"""Cards and letters as HTML, and the probabilities of the next token."""
 
 import html
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ from attnlab.generators import AbstractTask
 from attnlab.ui.core.display import has_large_type, on_dark
 
 _RED = ("♥", "♦")
-# Without it, browsers would draw hearts and other symbols as coloured emoji.
+# Without this character, browsers draw hearts and other suits as coloured emoji.
 _AS_TEXT = "\N{VARIATION SELECTOR-15}"
-# Tokens of the model to show, besides the true one.
+# Number of the model's most probable tokens to show.
 _MOST = 5
 
 
 class Hand(NamedTuple):
-    """A source, what was written of its target so far, and the correct target.
+    """A row of the table: a source, the target written so far (`laid`), and the correct target.
 
-    `attention` is what the last written token gave to each source token, or None. `told` are source
-    and target as text.
+    `attention` is the last written token's attention to each source token, or None. `told` is the
+    row as text, for screen readers.
     """
 
     source: Sequence[str]
@@ -35,7 +35,7 @@ class Hand(NamedTuple):
 
 
 def table_html(hands: Sequence[Hand], *, chosen: int, dark: bool, large: bool) -> str:
-    """Return all hands, one below the other; the `chosen` one is marked."""
+    """Return HTML with one row per hand; the row with index `chosen` is marked."""
     kind = f"attnlab-table {'on-dark' if dark else ''} {'large' if large else ''}"
     rows = [_hand(hand, place, place == chosen) for place, hand in enumerate(hands)]
     return f'<div class="{kind}">{"".join(rows)}</div>'
@@ -84,7 +84,7 @@ def _card(symbol: str, *, kind: str = "", share: float | None = None, note: str 
 def next_html(
     rows: Sequence[tuple[str, float, float]], *, dark: bool, large: bool, columns: tuple[str, str]
 ) -> str:
-    """Return tokens as bars, with probability under the model and the true one, the `columns`."""
+    """Return HTML with a row per (symbol, model's probability, true probability), as two bars."""
     kind = f"attnlab-table {'on-dark' if dark else ''} {'large' if large else ''}"
     lines = [f"<tr><th></th><th>{columns[0]}</th><th>{columns[1]}</th></tr>"]
     for symbol, model, true in rows:
@@ -116,9 +116,9 @@ def draw_next(
     *,
     is_heated: bool,
 ) -> None:
-    """Draw the most probable tokens after the `laid` ones, or for the last place.
+    """Draw the most probable tokens after the first `laid` tokens, at most for the last position.
 
-    `probs` are at temperature 1, which is stated if the target `is_heated`.
+    `probs` are at temperature 1; the caption says so if the target `is_heated`, that is, sampled.
     """
     place = min(laid, task.given() - 1)
     true = true_probs(task, source, target[:place])
@@ -140,7 +140,7 @@ def draw_next(
 
 
 def true_probs(task: AbstractTask, source: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """Return the true distribution of the token after a source and a partial target."""
+    """Return the true distribution of the token after a source and a partial target, `(vocab,)`."""
     belief = task.start()
     for token in (*source, *before):
         belief = task.update(belief, jnp.asarray(token))

@@ -1,4 +1,4 @@
-"""The sources on the table: probe sequences, or dealt, typed or edited ones."""
+"""The sources on the table: the run's probe sequences, unless the user has replaced them."""
 
 from collections.abc import Mapping
 
@@ -14,13 +14,13 @@ from attnlab.ui.controls.link_bar import OwnParameters
 from attnlab.ui.core.outside import as_text, draw_error
 
 MOST_HANDS = 5
-# The task, and the sources that the user dealt or edited, by place.
+# Key of the task and of the sources that the user drew or edited, by row of the table.
 _OWN, _DEALT, _CHANGED = "hands_own", "hands_dealt", "hands_changed"
 _PARAMETER = "source"
 
 
 def hands_of(task: AbstractTask, probes: np.ndarray) -> np.ndarray:
-    """Return the sources on the table: the user's own, and probe sequences elsewhere."""
+    """Return the sources on the table, `(rows, source)`: the user's own or else probe sequences."""
     hands = np.array(probes[:MOST_HANDS, : task.given()])
     for place, tokens in _own(task).items():
         hands[place] = tokens
@@ -28,13 +28,13 @@ def hands_of(task: AbstractTask, probes: np.ndarray) -> np.ndarray:
 
 
 def change_hand(task: AbstractTask, place: int, tokens: np.ndarray) -> None:
-    """Put a source in a place. For callbacks."""
+    """Replace the source in one row of the table. For callbacks."""
     _put(task, place, tokens)
     st.session_state[_CHANGED] = True
 
 
 def deal(task: AbstractTask, seed: int) -> None:
-    """Put new sources in all places. For callbacks."""
+    """Replace all sources by new random ones. For callbacks."""
     st.session_state[_DEALT] = number = st.session_state.get(_DEALT, 0) + 1
     keys = jr.split(jr.fold_in(jr.key(seed), number), MOST_HANDS)
     for place, tokens in enumerate(np.asarray(jax.vmap(task.draw_source)(keys))):
@@ -42,18 +42,18 @@ def deal(task: AbstractTask, seed: int) -> None:
 
 
 def put_back(task: AbstractTask) -> None:
-    """Put the probe sequences back. For callbacks."""
+    """Replace all sources by the probe sequences. For callbacks."""
     st.session_state[_OWN], st.session_state[_CHANGED] = (task, {}), True
 
 
 def heed_changes() -> None:
-    """Redraw the whole page if a hand was edited in the table, since the address must follow."""
+    """Rerun the whole page if a source was edited, so that the address is updated too."""
     if st.session_state.pop(_CHANGED, False):
         st.rerun()
 
 
 def has_own(task: AbstractTask) -> bool:
-    """Return whether a source on the table is the user's own."""
+    """Return whether the user has replaced any source on the table."""
     return bool(_own(task))
 
 
@@ -73,7 +73,7 @@ def _task() -> AbstractTask | None:
 
 
 def _read_own() -> dict[str, str]:
-    """Return the first source, if it is the user's own."""
+    """Return the address parameter with the first source, if the user has replaced it."""
     task = _task()
     own = {} if task is None else _own(task)
     return {_PARAMETER: write_source(task, own[0])} if 0 in own else {}
@@ -98,7 +98,7 @@ PARAMETERS = OwnParameters(lambda key: key == _PARAMETER, _read_own, _fill, _cle
 
 
 def draw_hand_editor(task: AbstractTask, hand: np.ndarray, place: int, seed: int) -> None:
-    """Draw buttons, a field, and the tokens of the hand as buttons."""
+    """Draw the controls that draw, restore, type or edit the source in row `place`."""
     thing = task.token_name
     with st.container(horizontal=True, vertical_alignment="bottom", key="hand_editor"):
         st.button(
@@ -116,12 +116,12 @@ def draw_hand_editor(task: AbstractTask, hand: np.ndarray, place: int, seed: int
             disabled=not has_own(task),
             on_click=put_back,
             args=(task,),
-            help="Puts back the sequences on which the run is shown.",
+            help="Shows the run's own probe sequences again.",
         )
     typed, problem = f"hand_text_{place}", f"hand_problem_{place}"
     text = write_source(task, hand)
-    # The field shows the hand; rejected text stays until the hand changes. Streamlit drops it while
-    # another hand or page is open.
+    # Reset the text when the source has changed, or after Streamlit has dropped it because another
+    # source or page was open. So a rejected text stays until then.
     if typed not in st.session_state or st.session_state.get(f"{typed}_of") != (task, text):
         st.session_state[typed], st.session_state[f"{typed}_of"] = text, (task, text)
         st.session_state.pop(problem, None)

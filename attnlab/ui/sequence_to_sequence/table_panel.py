@@ -1,4 +1,4 @@
-"""The table: sources and what the model writes for them, one token at a time."""
+"""The table of sources, with the targets that the model writes, one token at a time."""
 
 import jax
 import jax.numpy as jnp
@@ -19,39 +19,39 @@ from attnlab.ui.sequence_to_sequence.hands import draw_hand_editor, hands_of, he
 from attnlab.ui.train.bench import Bench
 from attnlab.ui.train.cursor import shown_moment, with_starting_point
 
-# `_PLAYED` is the count while the table plays, and the slider follows it: the browser reports a
-# moving slider's position too late.
+# While the animation plays, `_PLAYED` has the number of tokens, and the slider follows it: the
+# browser reports a moving slider's position too late.
 _LAID, _PLAYED = "table_laid", "table_played"
 _KEPT = "table_written"
-# Seconds between two tokens while the table plays.
+# Seconds between two tokens of the animation.
 _SECONDS = 0.7
 _WIDTH = 5
 _TRUEST = "most on the truth"
 
 
 def is_playing() -> bool:
-    """Return whether the table plays."""
+    """Return whether the animation, which writes one token after another, is playing."""
     return _PLAYED in st.session_state
 
 
 def stop_playing() -> None:
-    """Stop playing; what is on the table stays."""
+    """Stop the animation; the tokens written so far stay on the table."""
     st.session_state.pop(_PLAYED, None)
 
 
 def draw_player(count: int) -> int:
-    """Draw Play or Stop, and the slider; return how many of `count` tokens are on the table.
+    """Draw Play or Stop, and the slider; return how many of `count` tokens are shown.
 
-    While it plays, each redraw adds one.
+    While the animation plays, each rerun shows one more token.
     """
     key = f"{_LAID}_{count}"
     if is_playing():
         played = st.session_state[_PLAYED] = st.session_state[_PLAYED] + 1
         st.session_state[key] = min(played, count)
-        # It ends once the browser has reported the last one.
+        # One rerun later than the last token, when the browser has reported the slider's end.
         if played > count:
             del st.session_state[_PLAYED]
-    # Two buttons, as for a replay: a click may arrive twice.
+    # With a single button, a click that arrives twice would start and stop the animation.
     with st.container(key="table_play", width="content"), st.empty():
         if is_playing():
             st.button(
@@ -86,7 +86,7 @@ def _begin(key: str, count: int) -> None:
 
 
 def draw_table(bench: Bench) -> None:
-    """Draw everything below the run, and redraw it while it trains and while the table plays."""
+    """Draw the table and its controls; redraw them during training and during the animation."""
     st.header("The table", anchor=False, divider="gray")
     draw_while(
         lambda: _changes(bench.run.snapshot()),
@@ -161,7 +161,7 @@ def _draw(snapshot: Snapshot) -> None:
 
 
 def _draw_way(task: AbstractTask) -> tuple[str, float, bool]:
-    """Draw the choice of decoding, the temperature, and whether tokens may repeat."""
+    """Draw controls for decoding; return the method, temperature, and whether to avoid repeats."""
     way = st.selectbox(
         "written",
         (GREEDY, DRAWN, BEAM),
@@ -188,7 +188,10 @@ def _draw_way(task: AbstractTask) -> tuple[str, float, bool]:
 
 
 def _draw_lit(task: AbstractTask, hands: np.ndarray, attention: np.ndarray) -> np.ndarray | None:
-    """Draw the choice of the layer and head to show; return it, or None without attention."""
+    """Draw the choice of layer and head; return its attention, or None without attention.
+
+    `attention` has the axes (hand, layer, head, target, source).
+    """
     _, layers, heads, *_ = attention.shape
     if not layers:
         return None
@@ -222,11 +225,11 @@ def _written(
 ) -> tuple[np.ndarray, Beam, Written]:
     """Return the targets, all results of the beam search, and the model's probabilities.
 
-    Computed once for a model: nothing else changes while the table plays.
+    The last result is cached, since nothing changes during the animation.
     """
     asked = (hands.tobytes(), count, way, temperature, unused, seed)
     kept = st.session_state.get(_KEPT)
-    # The model is kept because Python may reuse the id of a deleted one.
+    # Keep the model, not its id: Python may reuse the id of a deleted object.
     if kept is not None and kept[0] is model and kept[1] == asked:
         return kept[2]
     how = {"way": way, "unused": unused, "count": count}

@@ -1,4 +1,4 @@
-"""A task in numbers: how hard it is, and how many whole targets a model gets right."""
+"""The difficulty of a task, and the share of whole targets that a model gets right."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ _WORK = "target_test"
 
 
 def draw_task_choice() -> None:
-    """Draw the tasks among the presets, if the controls describe no task."""
+    """Draw buttons for the presets with a task, if the controls do not describe a task."""
     form = read_form()
     if not isinstance(form, OptionError) and form.generator.writes_target:
         return
@@ -55,8 +55,8 @@ def draw_target_test(
     test: np.ndarray,
     draw: Callable[[TargetTest], None],
 ) -> None:
-    """Draw the results with `draw`; until they are known, draw that they are being computed."""
-    # The model is kept because Python may reuse the id of a deleted one.
+    """Test the model in the background; draw the results with `draw`, or a note until then."""
+    # Keep the model, not its id: Python may reuse the id of a deleted object.
     job = job_of(_WORK)
     if job is None or job.of is not model:
         start_job(_WORK, partial(_checked, task, model, test), of=model)
@@ -75,7 +75,7 @@ def _draw_tested(state: JobState, *, draw: Callable[[TargetTest], None]) -> None
 
 
 def draw_task_figures(bench: Bench) -> None:
-    """Draw the task in numbers and, for a run at rest, its exact match over the test set."""
+    """Draw the size of the task and, when the run is not training, its exact match."""
     snapshot, task = bench.snapshot, bench.snapshot.experiment.generator
     if not task.writes_target:
         return
