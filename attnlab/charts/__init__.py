@@ -1,6 +1,7 @@
-"""Results as charts: Vega-Lite forms built once, and tables that change.
+"""Charts of results, as Vega-Lite specifications.
 
-Charts import no Streamlit and compute nothing.
+A function `…_table` returns the data of a chart as a DataFrame, and `…_chart` the chart that draws
+this data. Charts do not import Streamlit, and compute no results.
 """
 
 from attnlab.charts.costs import *

@@ -13,14 +13,14 @@ from attnlab.charts.lines import by_name, measured, top_legend
 from attnlab.charts.style import HUES, past_hue
 from attnlab.configuration.number_text import show_range
 
-# A second cue besides colour, for colour-blind readers.
+# Shapes distinguish series too, for colour-blind readers.
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
-# Distance between the marks of two widths at one length, on the axis of lengths.
+# Horizontal distance between the marks of two widths at the same length, in units of length.
 _APART = 0.14
 
 
 def cost_table(costs: Iterable[tuple[str, int, float, float, float]]) -> pd.DataFrame:
-    """Return a row for each series, length, value, minimum and maximum."""
+    """Return a table of (series, length, value, minimum, maximum), one row per measurement."""
     return pd.DataFrame(costs, columns=["series", "length", "value", "low", "high"])
 
 
@@ -34,9 +34,9 @@ def cost_chart(
     ranges: bool = True,
     today: int | None = None,
 ) -> alt.LayerChart:
-    """Draw a line for each of `series` on logarithmic axes, with bars where there are `ranges`.
+    """Draw one line per name in `series` against length, on logarithmic axes.
 
-    `today` is a length to mark.
+    With `ranges`, bars show minimum and maximum. `today` is a length to mark.
     """
     x = alt.X(
         "length:Q",
@@ -52,7 +52,7 @@ def cost_chart(
         tip("value:Q", y_title, ",.3~g"),
         *[tip("low:Q", "minimum", ",.3~g"), tip("high:Q", "maximum", ",.3~g")] * ranges,
     ]
-    # Two names fit side by side on a phone.
+    # On a phone two names of the legend fit side by side.
     colours = [past_hue(number) for number in range(len(series))]
     colour = by_name(alt.Color, "series", series, colours, legend=top_legend(columns=2))
     shapes = [_SHAPES[number % len(_SHAPES)] for number in range(len(series))]
@@ -69,7 +69,7 @@ def cost_chart(
 def exact_match_table(
     points: Iterable[tuple[int, int, float, float, float]], widths: Sequence[int]
 ) -> pd.DataFrame:
-    """Return a row for each point: length, width, mean, and the ends of its interval."""
+    """Return a table from points of (length, width, mean, low, high), one row per point."""
     table = pd.DataFrame(points, columns=["length", "width", "share", "low", "high"])
     place = table["width"].map({width: at for at, width in enumerate(widths)})
     table["at"] = table["length"] + (place - (len(widths) - 1) / 2) * _APART
@@ -89,10 +89,9 @@ def exact_match_chart(
     widths: tuple[int, ...],
     attends: bool,
 ) -> alt.LayerChart:
-    """Draw a line for each width over the lengths, with the bits of each length below it.
+    """Draw exact match against length, one line per width; the widest line is the strongest.
 
-    The widest line is the strongest. `attends` chooses the colour of a model with or without
-    attention.
+    `bits` are labels below the lengths. `attends` selects the colour of models with attention.
     """
     texts = [[str(n), f"{b} bits"] for n, b in zip(lengths, bits, strict=True)]
     x = alt.X(

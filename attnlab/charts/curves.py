@@ -1,4 +1,4 @@
-"""Settings over training, against two options, and across all options."""
+"""Charts of a comparison: learning curves, heatmaps of two options, parallel coordinates."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -25,25 +25,26 @@ from attnlab.comparisons.summary import Row
 from attnlab.configuration.number_text import show_range
 
 BRUSH = "brush"
-# Pixels of a cell, of the space around the cells, and of the smallest map.
+# Heights in pixels: of a cell, of the space around the cells, and of the smallest map.
 _CELL, _AROUND, _LEAST = 62, 110, 230
 MEASURES = {
     "loss": "test loss (nats)",
     "gap": "test loss − floor (nats)",
     "accuracy": "test accuracy",
 }
-# A log axis has no 0, so the start is half a step before step 1.
+# A logarithmic axis has no 0, so step 0 is drawn at 0.5.
 _START = 0.5
-# Longest name of which two fit side by side on a phone.
+# Length of a name up to which two names fit side by side on a phone.
 _MOST_LETTERS = 22
 # More lines of single seeds would hide the mean.
 _MOST_SEEDS = 10
 
 
 def bands_table(rows: Sequence[Row], labels: Sequence[str], measure: str) -> pd.DataFrame:
-    """Return a row for each setting and tested step; gaps need a known floor.
+    """Return a table with one row per setting and tested step: mean and confidence band.
 
-    `low` and `high` are empty if a setting has too few seeds for a band.
+    `low` and `high` are empty if there are too few seeds. Settings without a known floor have no
+    rows if `measure` is "gap".
     """
     found = []
     for label, row, curve in _curves(rows, labels, measure):
@@ -58,7 +59,7 @@ def bands_table(rows: Sequence[Row], labels: Sequence[str], measure: str) -> pd.
 
 
 def each_seed_table(rows: Sequence[Row], labels: Sequence[str], measure: str) -> pd.DataFrame:
-    """Return a row for each setting, seed and step of `bands_table`, if there are few seeds."""
+    """Return a table with one row per setting, seed and tested step; none with many seeds."""
     found = [
         (label, seed, max(step, _START), value - _subtracted(row, measure))
         for label, row, curve in _curves(rows, labels, measure)
@@ -84,14 +85,14 @@ def _subtracted(row: Row, measure: str) -> float:
 
 def _shown(interval: Interval, row: Row, measure: str) -> Interval:
     if measure == "gap":
-        # The error of an estimated floor is the same at every step.
+        # An estimated floor adds the same error at every step.
         moved = interval.plus(-_subtracted(row, measure))
         return widened(moved, row.references.best.nll_stderr)
     return interval.within(0.0, 1.0) if measure == "accuracy" else interval
 
 
 def levels_table(rows: Sequence[Row], measure: str) -> pd.DataFrame:
-    """Return the best possible loss and a uniform guess, if they are equal for all settings."""
+    """Return a table of the best possible result and a uniform guess, if equal for all settings."""
     known = {(row.setting.experiment.generator, row.setting.experiment.length) for row in rows}
     references = rows[0].references if rows else None
     if len(known) != 1 or references is None:
@@ -116,7 +117,7 @@ def bands_chart(
     log_steps: bool,
     log_values: bool,
 ) -> alt.LayerChart:
-    """Draw the mean of each setting with its band, single seeds as thin lines, levels in grey."""
+    """Draw each setting's mean with its band, single seeds as thin lines, and levels in grey."""
     x = alt.X(
         "at:Q",
         title="step (log scale; the start at the left)" if log_steps else "step",
@@ -135,7 +136,7 @@ def bands_chart(
     colour = by_name(alt.Color, "setting", labels, colours, legend=legend)
     base, singles = (alt.Chart(rows).encode(x=x, color=colour) for rows in (table, each))
     if log_values:
-        # A log scale has no place for values that are not above 0.
+        # A logarithmic scale cannot show values of 0 or below.
         base, singles = (chart.transform_filter("datum.value > 0") for chart in (base, singles))
     bands = base.transform_filter("isValid(datum.low)")
     if log_values:
@@ -161,7 +162,7 @@ def bands_chart(
 
 
 def swept_table(rows: Sequence[Row], across: str, down: str, figure: str) -> pd.DataFrame:
-    """Return a row for each pair of values: the mean over seeds and settings that share it."""
+    """Return a table with one row per pair of values: a result's mean over all their runs."""
     cells: dict[tuple[str, str], list[float]] = {}
     for row in rows:
         options = dict(row.setting.options)
@@ -182,7 +183,7 @@ def swept_chart(
     down: Sequence[str],
     domain: tuple[float, float],
 ) -> alt.LayerChart:
-    """Draw a result against two options, with colours on the fixed `domain`."""
+    """Draw a result as a heatmap of two options; `domain` are the ends of the colour scale."""
     number, exact = (".0%", ".1%") if figure == "learned" else (".3f", ".4f")
     ends = {"values": domain, "form": number, "length": 120}
     return heatmap(
@@ -202,9 +203,9 @@ def swept_chart(
 
 
 class Axis(NamedTuple):
-    """A title, and the place of each setting on the axis, from 0 to 1, or None.
+    """An axis of parallel coordinates.
 
-    `marks` are texts at some heights.
+    `heights` has each setting's position from 0 to 1, or None. `marks` are labels at heights.
     """
 
     title: str
@@ -213,7 +214,7 @@ class Axis(NamedTuple):
 
 
 def axis_of_texts(title: str, texts: Sequence[str | None], order: Sequence[str]) -> Axis:
-    """Return an axis of values in their given order."""
+    """Return an axis with the values of an option, evenly spaced in the given order."""
     steps = max(1, len(order) - 1)
     places = {text: number / steps for number, text in enumerate(order)}
     return Axis(title, tuple(places.get(text) for text in texts), tuple(
@@ -222,7 +223,7 @@ def axis_of_texts(title: str, texts: Sequence[str | None], order: Sequence[str])
 
 
 def axis_of_numbers(title: str, numbers: Sequence[float | None], form: str) -> Axis:
-    """Return an axis from the smallest of the numbers to the largest."""
+    """Return an axis from the smallest to the largest number, which `form` formats."""
     known = [number for number in numbers if number is not None]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     span = high - low or 1.0
@@ -232,7 +233,7 @@ def axis_of_numbers(title: str, numbers: Sequence[float | None], form: str) -> A
 
 
 def lines_table(axes: Sequence[Axis], labels: Sequence[str], lit: Sequence[bool]) -> pd.DataFrame:
-    """Return a row for each setting and axis on which it has a place."""
+    """Return a table with one row per setting and axis; settings with `lit` are highlighted."""
     found = [
         (number, label, place, axis.heights[number], "in" if lit[number] else "out")
         for number, label in enumerate(labels)
@@ -243,7 +244,7 @@ def lines_table(axes: Sequence[Axis], labels: Sequence[str], lit: Sequence[bool]
 
 
 def marks_table(axes: Sequence[Axis]) -> pd.DataFrame:
-    """Return a row for each text on an axis."""
+    """Return a table with one row per label of an axis."""
     found = [
         (place, height, text) for place, axis in enumerate(axes) for height, text in axis.marks
     ]
@@ -253,7 +254,11 @@ def marks_table(axes: Sequence[Axis]) -> pd.DataFrame:
 def within(
     axes: Sequence[Axis], across: tuple[float, float], heights: tuple[float, float]
 ) -> tuple[bool, ...]:
-    """Return which settings pass through a box: at its heights, on each axis inside it."""
+    """Return, for each setting, whether its line passes through a box.
+
+    The box ranges `across` the indices of the axes and over `heights`. A line passes through if its
+    height is in this range on every axis inside the box.
+    """
     inside = [axis for place, axis in enumerate(axes) if min(across) <= place <= max(across)]
     low, high = min(heights), max(heights)
     count = len(axes[0].heights) if axes else 0
@@ -270,7 +275,7 @@ def within(
 
 @drawn_once
 def parallel_chart(lines: Rows, marks: Rows, *, titles: Sequence[str]) -> alt.LayerChart:
-    """Draw a line for each setting across all options; the user can draw a box over the axes."""
+    """Draw one line per setting through all axes, in parallel coordinates with a box to drag."""
     places = list(range(len(titles)))
     x = alt.X(
         "axis:Q",

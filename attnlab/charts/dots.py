@@ -1,4 +1,4 @@
-"""Settings as rows: runs as dots, their mean, and reference predictors."""
+"""Dot plots with one row per setting: runs, their mean, and reference predictors."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -17,7 +17,7 @@ from attnlab.configuration.number_text import show_range
 from attnlab.optimum import Best
 from attnlab.training.shares import learned_share
 
-# The reference predictors by name, and the dashes of their lines.
+# Dash pattern of each reference predictor.
 REFERENCES = {
     "uniform guess": [1, 3],
     "majority": [3, 3],
@@ -33,14 +33,14 @@ TITLES = {
 SEED = "the seed"
 ENGLISH, JAPANESE = "published (English)", "published (Japanese)"
 BEYOND_NOISE, WITHIN_NOISE = "beyond the noise", "within the noise"
-# Pixels of a row, of a share, and of the space around all of them.
+# Heights in pixels: of a setting's row, of a share's row, and of the space around the shares.
 _ROW, _SHARE_ROW, _SHARE_AROUND = 38, 30, 70
-# The dots are below the name, by this share of the row below its middle.
+# The name is in the upper part of a row, the dots this fraction of a row below its middle.
 _BELOW = 0.14
 
 
 def seeds_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.DataFrame:
-    """Return a row for each finished run; settings count from 1."""
+    """Return a table with one row per finished run; `place` is the setting's row, from 1."""
     found = [
         (place + _BELOW, label, seed, value)
         for place, (row, label) in enumerate(zip(rows, labels, strict=True), 1)
@@ -51,7 +51,7 @@ def seeds_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.D
 
 
 def means_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.DataFrame:
-    """Return a row for each setting with a finished run; a single run has no interval."""
+    """Return a table with one row per setting: its mean and, with several runs, its interval."""
     found = []
     for place, (row, label) in enumerate(zip(rows, labels, strict=True), 1):
         if has_figure(row, figure):
@@ -68,9 +68,9 @@ def means_table(rows: Sequence[Row], labels: Sequence[str], figure: str) -> pd.D
 
 
 def references_table(rows: Sequence[Row], figure: str) -> pd.DataFrame:
-    """Return a row for each setting and known reference predictor.
+    """Return a table with one row per setting and known reference predictor.
 
-    Exact match has none, since it is about tokens that a model decodes by itself.
+    Exact match has none: it is about decoding whole targets, not about predicting one token.
     """
     found = [
         (place, place - 0.16, place + 0.44, name, value)
@@ -81,7 +81,7 @@ def references_table(rows: Sequence[Row], figure: str) -> pd.DataFrame:
 
 
 def has_figure(row: Row, figure: str) -> bool:
-    """Return whether a setting has that result already."""
+    """Return whether a setting already has this result."""
     return getattr(row, figure) is not None
 
 
@@ -101,19 +101,19 @@ def _references(row: Row, figure: str) -> Iterator[tuple[str, float]]:
 
 
 def _with_rows(labels: Sequence[str], *layers: alt.Chart) -> alt.LayerChart:
-    """Give each label a row of the same height, with its name, independent of legends and axes."""
-    # Inside the chart: beside it, a phone would have no room left for the chart.
+    """Layer charts over rows of equal height, one per label, with the label inside its row."""
+    # Labels are inside the chart, since beside them a phone would have no room for it.
     names = [{"place": place - 0.27, "name": label} for place, label in enumerate(labels, 1)]
     named = alt.Chart(alt.InlineData(names)).encode(y=_row_axis("place:Q", labels), text="name:N")
-    # By default legends would take their room from the rows.
+    # By default, legends would make the rows smaller.
     sizes = alt.AutoSizeParams(type="fit-x", contains="padding")
     chart = alt.layer(*layers, named.mark_text(align="left", color=INK, x=2))
     return chart.properties(height=_ROW * len(labels), autosize=sizes)
 
 
 def _row_axis(field: str, labels: Sequence[str]) -> alt.Y:
-    """Return the axis of settings, downwards and counted from 1."""
-    # Equal in all layers, or they would disagree.
+    """Return the vertical axis of settings, from row 1 at the top."""
+    # The same scale in all layers, so that their rows are aligned.
     scale = alt.Scale(domain=[len(labels) + 0.5, 0.5], nice=False, zero=False)
     return alt.Y(field, axis=None, scale=scale)
 
@@ -124,7 +124,7 @@ _ACCURACY = partial(alt.X, title=TITLES["accuracy"], scale=alt.Scale(zero=False)
 def _dots(
     seeds: Rows, means: Rows, references: Rows, figure: str, labels: Sequence[str]
 ) -> list[alt.Chart]:
-    """Return the layers of `dots_chart`, the reference predictors first."""
+    """Return the layers of `dots_chart`, with the reference predictors first."""
     share = figure == "learned"
     x = partial(
         alt.X,
@@ -176,12 +176,12 @@ def _dots(
 def dots_chart(
     seeds: Rows, means: Rows, references: Rows, *, figure: str, labels: Sequence[str]
 ) -> alt.LayerChart:
-    """Draw a row for each setting: its runs as small dots, their mean with its interval."""
+    """Draw one row per setting: runs as small dots, their mean, and its confidence interval."""
     return _with_rows(labels, *_dots(seeds, means, references, figure, labels))
 
 
 def published_table(rows: Sequence[PublishedRow]) -> pd.DataFrame:
-    """Return a row for each result of the post; settings count from 1."""
+    """Return a table with one row per result of the post; `place` is the setting's row, from 1."""
     found = [
         (place + _BELOW, f"{row.process} · {row.model}", name, figure)
         for place, row in enumerate(rows, 1)
@@ -192,7 +192,7 @@ def published_table(rows: Sequence[PublishedRow]) -> pd.DataFrame:
 
 
 def gains_table(rows: Sequence[PublishedRow], labels: Sequence[str]) -> pd.DataFrame:
-    """Return a row for each switch whose gain is known; settings count from 1."""
+    """Return a table with one row per switch whose gain is known; `place` is its row, from 1."""
     found = [
         (
             place + _BELOW,
@@ -215,8 +215,8 @@ def gains_table(rows: Sequence[PublishedRow], labels: Sequence[str]) -> pd.DataF
 def published_chart(
     seeds: Rows, means: Rows, references: Rows, published: Rows, *, labels: Sequence[str]
 ) -> alt.LayerChart:
-    """Draw the accuracy as `dots_chart` does, with the post's results as open marks."""
-    # A phone has no room beside the other legend.
+    """Draw the accuracy as in `dots_chart`, with the post's results as open marks."""
+    # On a phone there is no room for this legend beside the other.
     legend = alt.Legend(orient="bottom", columns=2)
     kinds, shapes = (ENGLISH, JAPANESE), ("square", "triangle-up")
     marks = alt.Chart(published).encode(
@@ -238,7 +238,7 @@ def published_chart(
 def climb_chart(
     seeds: Rows, means: Rows, references: Rows, *, labels: Sequence[str]
 ) -> alt.LayerChart:
-    """Draw the accuracy as `dots_chart` does, with a line from each mean to the next."""
+    """Draw the accuracy as in `dots_chart`, with a line from each mean to the next."""
     path = alt.Chart(means).encode(
         x=_ACCURACY("value:Q"), y=_row_axis("place:Q", labels), order=alt.Order("place:Q")
     )
@@ -249,7 +249,7 @@ def climb_chart(
 
 @drawn_once
 def gains_chart(table: Rows, *, labels: Sequence[str]) -> alt.LayerChart:
-    """Draw a row for each switch: what it adds to the accuracy, with its interval."""
+    """Draw one row per switch: what it adds to the accuracy, with its confidence interval."""
     x = partial(alt.X, title="gain in test accuracy", scale=alt.Scale(zero=True))
     kinds, hues = (BEYOND_NOISE, WITHIN_NOISE), (HUES.learned, HUES.training)
     legend = top_legend(symbolType="diamond", columns=1)
@@ -274,12 +274,12 @@ def gains_chart(table: Rows, *, labels: Sequence[str]) -> alt.LayerChart:
 
 
 def share_names(shares: Sequence[Share]) -> tuple[str, ...]:
-    """Return the name of each share's cause."""
+    """Return each share's name: its options, joined by ×, or the seed."""
     return tuple(" × ".join(share.options) or SEED for share in shares)
 
 
 def shares_table(shares: Sequence[Share]) -> pd.DataFrame:
-    """Return a row for each share; `kind` separates the seed's from the others."""
+    """Return a table with one row per share of the variance; `kind` is "option" or "seed"."""
     names = share_names(shares)
     return pd.DataFrame(
         {
@@ -293,7 +293,7 @@ def shares_table(shares: Sequence[Share]) -> pd.DataFrame:
 
 @drawn_once
 def shares_chart(table: Rows, *, parts: Sequence[str]) -> alt.LayerChart:
-    """Draw the shares of the variance as bars; a tick marks the share by chance alone."""
+    """Draw shares of the variance as bars, with a tick at the share expected by chance."""
     title, scale = "share of the variance", alt.Scale(domain=list(parts))
     axis = alt.Axis(labelLimit=260, ticks=False, domain=False)
     tooltip = [

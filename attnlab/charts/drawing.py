@@ -1,4 +1,4 @@
-"""A chart: its form, built once, the tables that change, and its files."""
+"""A chart: its specification, which is built once, its data, and its export."""
 
 import dataclasses
 import functools
@@ -13,26 +13,26 @@ import vl_convert
 
 from attnlab.charts.style import on_dark, with_large_type
 
-# A page has about ten charts, and a user tries a few dozen forms of them.
+# Cached specifications: a page has about ten charts, and a user tries a few dozen variants of each.
 _MOST_FORMS = 512
-# Tables already have the right types. To convert them, Vega would copy every row and keep a note of
-# each for as long as the chart lives: megabytes a minute in a live chart.
+# Tables already have the right types. If Vega converted them, it would keep data about every row as
+# long as the chart exists: megabytes per minute in a live chart.
 _AS_IT_IS = alt.DataFormat(parse=None)
-# Of a file: dots per unit, since screens and paper need more than one, and its margin.
+# Of exported files: pixels per unit, for sharp text on screens and paper, and the margin.
 _DOTS, _PADDING = 2, 16
 
-# What a chart function sees of a table: its name, never its rows.
+# A chart function gets the name of a table, never its rows.
 Rows = alt.NamedData
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Drawing:
-    """A Vega-Lite specification as JSON, and the tables of its marks by name.
+    """A Vega-Lite specification as JSON, and its data as named tables.
 
     Attributes:
-        form: The specification, in the colours of the light theme.
+        form: The specification without data, in the colours of the light theme.
         tables: The tables by name.
-        height: Pixels, if the form has no height.
+        height: Height in pixels, if the specification has none.
     """
 
     form: str
@@ -40,27 +40,27 @@ class Drawing:
     height: int | None = None
 
     def specification(self, *, dark: bool = False, large: bool = False) -> dict[str, Any]:
-        """Return a new specification, with the current tables under `datasets`.
+        """Return the specification with the tables under `datasets`.
 
         Args:
-            dark: Whether it is for a dark theme.
-            large: Whether its text is a third larger, for a projector.
+            dark: Whether to use the colours of the dark theme.
+            large: Whether to make text a third larger, for a projector.
         """
         form = json.loads(on_dark(self.form) if dark else self.form)
         if self.height is not None:
             form["height"] = self.height
-        # Rows that are part of the form, such as those of a rule, are already there.
+        # Data that are part of the specification, such as the level of a rule, are already there.
         form["datasets"] = form.get("datasets", {}) | dict(self.tables)
         return with_large_type(form) if large else form
 
 
 def drawn_once(build: Callable[..., alt.Chart | alt.LayerChart]) -> Callable[..., Drawing]:
-    """Turn a function of tables (or None) and hashable options into one that returns a `Drawing`.
+    """Decorate a chart function, so that it returns a `Drawing` and builds each chart only once.
 
-    `build` gets a placeholder for each table, so the form of the chart cannot depend on the rows.
-    It is called once for each combination of options: building and checking a chart takes tens of
-    milliseconds, most of a page's time. The new function also takes a `height`, for charts that
-    have none.
+    `build` takes tables (or None) and hashable keyword options. It is called once for each set of
+    options, with a placeholder for each table, so the specification cannot depend on the rows. The
+    cache matters: building and checking a chart takes tens of milliseconds, most of a page's time.
+    The decorated function also takes a `height` in pixels, for charts without one.
     """
     kind = inspect.Parameter.KEYWORD_ONLY
     names = [p.name for p in inspect.signature(build).parameters.values() if p.kind != kind]
@@ -72,9 +72,9 @@ def drawn_once(build: Callable[..., alt.Chart | alt.LayerChart]) -> Callable[...
             for name, is_there in zip(names, present, strict=True)
         ]
         specification = build(*places, **options).to_dict()
-        # Replaces Altair's default sizes: a page and a file have their own. Labels at the ends of
-        # an axis stay at their ticks; moved inwards they would meet their neighbours. Screen
-        # readers get the chart's text alternative, not its marks.
+        # This replaces Altair's default sizes, since pages and files set their own. Labels at the
+        # ends of an axis stay at their ticks; moved inwards they would overlap their neighbours.
+        # Screen readers get the chart's text alternative, not its marks.
         unmoved = {"labelFlush": False}
         specification["config"] = {"axisX": unmoved, "axisY": unmoved, "mark": {"aria": False}}
         return json.dumps({"padding": {"right": 16}} | specification)
@@ -92,9 +92,9 @@ def drawn_once(build: Callable[..., alt.Chart | alt.LayerChart]) -> Callable[...
 def as_picture(
     drawing: Drawing, *, title: str, subtitles: list[str], width: int, dark: bool = False
 ) -> dict[str, Any]:
-    """Return the chart alone: with a title, the text below it, and its own data.
+    """Return a specification that is complete without a page: with title, subtitles and data.
 
-    The background is white or, with `dark`, that of a dark page.
+    The background is white or, with `dark`, that of the dark theme.
     """
     specification = drawing.specification(dark=dark)
     # JSON has no NaN.
@@ -102,7 +102,7 @@ def as_picture(
         name: table.astype(object).where(table.notna(), None).to_dict("records")
         for name, table in drawing.tables.items()
     }
-    # On the page the browser adds this.
+    # Colours and sizes that Streamlit adds in the browser.
     ground, ink, grid = ("#12151c", "#e6e9f0", "#2b303c") if dark else ("white", "black", "#e3e6ee")
     words = {"labelFontSize": 12, "titleFontSize": 12, "labelColor": ink, "titleColor": ink}
     heading = {"fontSize": 16, "subtitleFontSize": 12, "color": ink, "subtitleColor": ink}
@@ -123,13 +123,13 @@ def as_picture(
 
 
 def to_svg(picture: Mapping[str, Any]) -> str:
-    """Return a picture as an SVG document, made without a browser and without a network."""
+    """Return a picture as an SVG document; this needs neither browser nor network."""
     return vl_convert.vegalite_to_svg(picture)
 
 
 def to_png(picture: Mapping[str, Any]) -> bytes:
-    """Return a picture as a PNG file with two dots per unit."""
-    # U+FE0F asks for a coloured emoji. The renderer finds no glyph for it and then drops text in
-    # other fonts. It draws emoji in colour anyway.
+    """Return a picture as a PNG file, with two pixels per unit."""
+    # Remove U+FE0F, which requests coloured emoji: the renderer has no glyph for it, and then drops
+    # text in other fonts. It draws emoji in colour anyway.
     text = json.dumps(picture, ensure_ascii=False).replace("\ufe0f", "")
     return vl_convert.vegalite_to_png(text, scale=_DOTS)

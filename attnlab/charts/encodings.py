@@ -1,4 +1,4 @@
-"""Positional encodings as curves: components, distances, and two components as a path."""
+"""Charts of positional encodings: components, distances, and paths in the plane."""
 
 import altair as alt
 import numpy as np
@@ -14,9 +14,9 @@ _MOST_NUMBERED = 12
 
 
 def component_table(rows: Float[np.ndarray, "length features"]) -> pd.DataFrame:
-    """Return a row for each position and component; both count from 1.
+    """Return a table with one row per position and component, both from 1.
 
-    At most a dozen components have their number as a `name`, each at a different position.
+    At most a dozen components have a label in `name`, each at a different position.
     """
     length, width = rows.shape
     day, component = (index.ravel() for index in np.indices(rows.shape))
@@ -31,7 +31,7 @@ def component_table(rows: Float[np.ndarray, "length features"]) -> pd.DataFrame:
 
 @drawn_once
 def component_chart(table: Rows, *, domain: tuple[float, float]) -> alt.LayerChart:
-    """Draw a line for each component, from the first (strong) to last (faint), some numbered."""
+    """Draw one line per component, from the first (strong) to the last (faint)."""
     base = alt.Chart(table).encode(
         x=alt.X("day:Q", title="position", axis=alt.Axis(tickMinStep=1, grid=False)),
         y=alt.Y("value:Q", title="component", scale=alt.Scale(domain=list(domain))),
@@ -50,13 +50,13 @@ def component_chart(table: Rows, *, domain: tuple[float, float]) -> alt.LayerCha
 def profile_table(
     apart: np.ndarray, mean: np.ndarray, least: np.ndarray, most: np.ndarray
 ) -> pd.DataFrame:
-    """Return a row for each distance between two positions."""
+    """Return a table with one row per distance: mean, minimum and maximum of a quantity."""
     return pd.DataFrame({"apart": apart, "mean": mean, "least": least, "most": most})
 
 
 @drawn_once
 def profile_chart(table: Rows, *, title: str) -> alt.LayerChart:
-    """Draw a value against the distance of two positions, with a band from minimum to maximum."""
+    """Draw a quantity against the distance of two positions, with a band from least to most."""
     values = [tip(f"{name}:Q", None, ".4f") for name in ("mean", "least", "most")]
     axis, scale = alt.Axis(tickMinStep=1, grid=False), alt.Scale(zero=False)
     base = alt.Chart(table).encode(
@@ -71,7 +71,7 @@ def profile_chart(table: Rows, *, title: str) -> alt.LayerChart:
 
 
 def path_table(x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
-    """Return a row for each position: its place in the plane and, for some of them, its number."""
+    """Return a table with one row per position: x, y and, for some, the position as a label."""
     days = np.arange(1, len(x) + 1)
     every = max(1, len(x) // 8)
     names = np.where((days - 1) % every == 0, days, "").astype(str)
@@ -80,8 +80,8 @@ def path_table(x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
 
 @drawn_once
 def path_chart(table: Rows, *, x_title: str, y_title: str) -> alt.LayerChart:
-    """Draw two components as a path through the plane, with the numbers of some positions."""
-    # Room for the numbers beside the outermost points.
+    """Draw two components as a path over the positions, with labels at some positions."""
+    # A margin for the labels of the outermost points.
     padded = alt.Scale(zero=False, padding=14)
     base = alt.Chart(table).encode(
         x=alt.X("x:Q", title=x_title, scale=padded),
@@ -113,7 +113,7 @@ def encoding_lines_chart(
     names: tuple[str, ...],
     boundary: tuple[float, str] | None,
 ) -> alt.LayerChart:
-    """Draw lines of `at`, `value` by `series`; `boundary` is a named vertical rule."""
+    """Draw `value` against `at`, one line per `series`; `boundary` is a labelled vertical rule."""
     legend = alt.Legend(orient="top", labelLimit=240)
     hues = [HUES.truth, HUES.sampled][: len(names)]
     dash = alt.StrokeDash("series:N", title=None, scale=alt.Scale(domain=list(names)))

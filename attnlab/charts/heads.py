@@ -1,4 +1,4 @@
-"""Maps of several heads side by side, with square cells as large as possible."""
+"""Maps of several heads side by side, with square cells that are as large as possible."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,16 +16,16 @@ from attnlab.charts.style import GROUND, HUES, INK, SHARES, TRUTHS, Ramp
 # above them; of key labels below them; of the key title below all; and between two maps.
 _LEFT, _LEFT_OF_TOKENS, _TOP, _BOTTOM, _BOTTOM_OF_TOKENS, _FOOT, _GAP = 50, 62, 34, 20, 34, 32, 22
 _MOST_CELL = 40
-# In a narrow chart the legend has a line below the key title, of so many pixels.
+# In a narrow chart the legend is on a line below the key title; the line's height in pixels.
 _NARROW, _LINE = "width <= 520", 18
-# Narrower cells than this do not all have their token beside them, or their number inside.
+# Cells must be this wide (in pixels) for a label at every cell, and for a number inside.
 _LABEL, _NUMBER = 17, 22
 # Opacity of the rows that are not in the loss.
 _UNTRAINED = 0.35
 
 
 class MapWords(NamedTuple):
-    """The name of each map, the meaning of a cell, and the meaning of a key."""
+    """Texts of a chart of maps: the name of each map, what a cell means, and what a key is."""
 
     names: tuple[str, ...]
     cell: str
@@ -33,9 +33,9 @@ class MapWords(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Positions of cells, as expressions of the chart's width in the browser.
+    """The layout of maps with `queries` × `keys` cells, arranged in lines.
 
-    Maps are arranged in rows, each with `queries` rows and `keys` columns of cells.
+    Positions are Vega expressions, computed in the browser from the chart's width and height.
     """
 
     maps: int
@@ -47,22 +47,22 @@ class Grid(NamedTuple):
     gap: int
 
     def x(self, key: str = "datum.key") -> str:
-        """Return pixels from the left to the cells of a key, counted from 1."""
+        """Return the left edge of the cells of a key (from 1), in pixels from the left."""
         return f"({self.left} + (datum.place % columns) * pitch + ({key} - 1) * cell)"
 
     def y(self, row: str = "datum.row") -> str:
-        """Return pixels from the top to the cells of a row, counted from 0."""
+        """Return the top edge of the cells of a row (from 0), in pixels from the top."""
         line = f"floor(datum.place / columns) * ({self.queries} * cell + {self.top + self.bottom})"
         return f"({self.top} + {line} + ({row}) * cell)"
 
     @property
     def foot(self) -> str:
-        """Return the middle of the line below all maps, in pixels from the top."""
+        """Return the vertical middle of the line of text below all maps, in pixels from the top."""
         lines = f"ceil({self.maps} / columns)"
         return f"({lines} * ({self.queries} * cell + {self.top + self.bottom}) + 8)"
 
     def shade(self, cell: str, ramp: Ramp = SHARES) -> alt.Color:
-        """Return colours from 0 to 1, with a legend in the line below all maps."""
+        """Return the colours of fractions from 0 to 1, with a legend below all maps."""
         legend = alt.Legend(
             orient="none",
             direction="horizontal",
@@ -83,17 +83,17 @@ class Grid(NamedTuple):
         return alt.Color("share:Q", title=cell, scale=scale, legend=shown)
 
     def box(self, x: str, x2: str, y: str, y2: str) -> dict[str, alt.ExprRef]:
-        """Return the edges of a rectangle."""
+        """Return the edges of a rectangle as mark properties."""
         edges = {"x": x, "x2": x2, "y": y, "y2": y2}
         return {name: alt.ExprRef(at) for name, at in edges.items()}
 
     def sizes(
         self, *, most: int, columns: int | None = None, apart: int = 0
     ) -> list[alt.Parameter]:
-        """Return the width of a cell, the number of maps in a line, and their distance.
+        """Return Vega parameters: cell width, maps per line, and distance from map to map.
 
-        A line has as many maps as make the cells largest, or `columns`. If there is room, maps are
-        at least `apart` pixels apart.
+        Without `columns`, a line has as many maps as make the cells largest. If there is room, the
+        left edges of two maps are at least `apart` pixels apart.
         """
         sizes = {}
         for count in range(1, self.maps + 1) if columns is None else [columns]:
@@ -102,7 +102,7 @@ class Grid(NamedTuple):
             foot = f"({_NARROW} ? {_FOOT + _LINE} : {_FOOT})"
             around = f"{foot} - {lines * (self.top + self.bottom)}"
             sizes[count] = f"min({across}, (height - {around}) / {lines * self.queries})"
-        # Among arrangements with equal cells, the one with most maps in a line.
+        # If several numbers of maps per line give equal cells, take the largest.
         best = "".join(f"{sizes[count]} >= largest ? {count} : " for count in reversed(sizes))
         room = f"min({apart}, (width - {self.left}) / columns)"
         return [
@@ -114,9 +114,9 @@ class Grid(NamedTuple):
 
 
 def cell_text(data: object, x: str, y: str, color: str, field: str = "name", **look: object):
-    """Return the text of a column at a place. If `shown` is false it is invisible."""
+    """Return a text mark that shows `field` at (x, y), if the expression `shown` is true."""
     shown = look.pop("shown", "true")
-    # Invisible text would still take its room, of which a phone has none.
+    # Invisible text is moved to the left edge, or it would make a chart on a phone too wide.
     chart = alt.Chart(data if isinstance(data, alt.NamedData) else alt.InlineData(data))
     return chart.mark_text(
         **{"align": "left", "baseline": "middle", "lineBreak": "\n", "color": color} | look,
@@ -138,7 +138,7 @@ def _maps(
     keys: Sequence[str] | None,
     read: int = -1,
 ) -> alt.LayerChart:
-    """Return `cells` with their numbers, and the labels of maps, queries and keys."""
+    """Return `cells` with numbers inside, and with labels of maps, queries and keys."""
     seldom = f"ceil({_LABEL} / cell)"
     places = [{"place": place, "name": name} for place, name in enumerate(names)]
     across = [
@@ -191,7 +191,7 @@ def _cells(table: Rows, grid: Grid) -> alt.Chart:
 
 
 def _percent(shares: Float[np.ndarray, " cells"]) -> np.ndarray:
-    """Return whole percentages, empty for 0."""
+    """Return whole percentages as text; empty texts for 0."""
     return np.array([f"{100 * share:.0f}" if share >= 0.05 else "" for share in shares], dtype=str)
 
 
@@ -205,16 +205,16 @@ def heads_table(
     trained: bool | Sequence[bool],
     symbols: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Return a row for each unmasked cell of the `heads`.
+    """Return a table with one row per unmasked cell of each drawn head.
 
     Args:
         patterns: The attention of all heads.
         unmasked: The cells that the mask allows.
-        heads: Which heads are drawn, from 0.
-        words: The names of these heads, in the same order.
-        read: The predicting query, from 0.
-        trained: Whether the other queries are trained, for all heads or each; otherwise they are
-            paler.
+        heads: Indices of the heads to draw.
+        words: Has the names of these heads, in the same order.
+        read: The index of the predicting query.
+        trained: Whether the rows of the other queries are trained, for all heads or each head;
+            rows that are not trained are paler.
         symbols: The tokens of the positions, or None for a mean over sequences.
     """
     query, key = np.nonzero(unmasked)
@@ -242,7 +242,7 @@ def heads_table(
 
 
 def informative_table(days: Sequence[int], heads: int) -> pd.DataFrame:
-    """Return a row for each truly informative position, from 1, above each head."""
+    """Return a table with one row per head and informative position (from 1)."""
     pairs = [(place, day) for place in range(heads) for day in days]
     return pd.DataFrame(pairs, columns=["place", "key"], dtype=int)
 
@@ -257,10 +257,10 @@ def heads_chart(
     read: int,
     symbols: tuple[str, ...] | None,
 ) -> alt.LayerChart:
-    """Draw a map from 0 to 1 for each name of `words`; `shape` is (queries, keys).
+    """Draw one map of fractions per head; `shape` is (queries, keys).
 
-    The predicting row is framed, and a triangle is above each truly informative key. Only the
-    tables may change while the chart is on screen.
+    The predicting row `read` is framed, and triangles mark informative keys. While the chart is on
+    screen, only the tables may change.
     """
     grid = _grid(len(words.names), shape, tokens=symbols is not None)
     tooltip = [
@@ -299,10 +299,10 @@ def alignment_table(
     source: Sequence[str] | None = None,
     target: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Return a row for each cell of the learned maps and, after them, of the true one.
+    """Return a table with one row per cell: first of the learned maps, then of the true map.
 
-    `names` are the names of all maps. `source` and `target` are the tokens of one sequence, or None
-    for a mean over several; positions count from 1.
+    `names` are the names of all maps. `source` and `target` are the tokens of a single sequence, or
+    None for a mean over sequences.
     """
     maps = np.concatenate([learned, truth[None]])
     place, row, column = (index.ravel() for index in np.indices(maps.shape))
@@ -336,11 +336,10 @@ def alignment_chart(
     source: tuple[str, ...] | None,
     target: tuple[str, ...] | None,
 ) -> alt.LayerChart:
-    """Draw where each target token comes from: learned alignments and the true one.
+    """Draw learned alignments of target tokens (rows) to source tokens (columns), and the truth.
 
-    Rows are the `count` target tokens, columns those of the source. The last of the `names` is the
-    truth, in grey; `cell` is the meaning of a cell. Only the table may change while the chart is on
-    screen.
+    There are `count` rows and columns. The last of the `names` is the true map, in grey; `cell`
+    says what a cell means. While the chart is on screen, only the table may change.
     """
     grid = _grid(len(names), (count, count), tokens=source is not None)
     tooltip = [

@@ -1,4 +1,4 @@
-"""Heatmaps: the parts of all charts of coloured cells, and maps of query and key."""
+"""Heatmaps: shared parts of all heatmaps, and maps of query and key."""
 
 import itertools
 import json
@@ -13,11 +13,11 @@ from jaxtyping import Bool, Float
 from attnlab.charts.drawing import Rows, drawn_once
 from attnlab.charts.style import GROUND, HUES, INK, SHARES, Ramp
 
-# Longer sides are drawn as blocks: a browser takes seconds for tens of thousands of cells.
+# Maps with longer sides are drawn as blocks of cells: browsers take seconds for tens of thousands.
 _MOST_A_SIDE = 72
-# More labels than this would overlap at the width of a phone.
+# Maximum number of labels on an axis; on a phone more would overlap.
 _MOST_LABELS = 20
-# Pixels between labels side by side. With less, as on a phone, every other label is dropped.
+# If labels are closer than this many pixels, as on a phone, every other label is dropped.
 _PIXELS_APART = 3
 
 
@@ -37,14 +37,14 @@ def side(
     colour: str | None = None,
     **axis: Any,
 ) -> alt.X | alt.Y:
-    """Return an axis of cells: the column `field`, with values `places` in their order.
+    """Return an axis of cells for the column `field`, with the values in `places` as steps.
 
     Args:
         channel: `alt.X` or `alt.Y`.
         field: A column of the table.
         title: The title of the axis.
-        places: The values of the cells, from the left or the top.
-        names: The label of each place, if not its value.
+        places: The values of the column, from the left or the top.
+        names: Labels of the values, if not the values themselves.
         colour: The colour of the title.
         **axis: As in `alt.Axis`.
     """
@@ -62,8 +62,8 @@ def side(
         look["labelExpr"] = f"{texts}[indexof({at}, datum.value)]"
     if colour is not None:
         look["titleColor"] = colour
-    # The first cell starts exactly at the axis. In the middle of the remaining space, which is a
-    # rounding error, it could be before the axis, and Vega would not label it.
+    # Cells start exactly at the axis. By default they are centred: a rounding error could put the
+    # first cell before the axis, and Vega would not label it.
     scale = alt.Scale(domain=places, align=0)
     return channel(f"{field}:O", title=title, scale=scale, axis=alt.Axis(**look | axis))
 
@@ -78,7 +78,7 @@ def days_side(
     colour: str,
     **axis: Any,
 ) -> alt.X | alt.Y:
-    """Return an axis of positions by number and, for a single sequence, by token."""
+    """Return an axis of positions, labelled by number and, for a single sequence, by token."""
     names = None
     if symbols is not None:
         pairs = [(symbols[day - 1], str(day)) for day in days]
@@ -98,10 +98,10 @@ def shade(
     legend: bool = True,
     **scale: Any,
 ) -> alt.Color:
-    """Return the colours of cells: a fixed `domain`, or None for one around 0 that fits the rows.
+    """Return the colours of cells, on a fixed `domain` or, for None, around 0 to fit the data.
 
-    The legend is a bar of `length` pixels above the chart. Its numbers are the ends of the domain
-    and its middle, or the `values`.
+    The legend is a bar of `length` pixels above the chart. Its labels are `values`, by default the
+    ends and the middle of the domain.
     """
     ends = {"domainMid": 0} if domain is None else {"domain": list(domain)}
     if domain is not None and values is None:
@@ -109,7 +109,7 @@ def shade(
     return alt.Color(
         f"{field}:Q",
         title=title,
-        # By hue, the default, orange would fade through red.
+        # The default, interpolation by hue, would fade orange through red.
         scale=alt.Scale(range=list(ramp), clamp=True, interpolate="rgb", **ends, **scale),
         legend=ramp_legend(length=length, form=form, values=values) if legend else None,
     )
@@ -118,7 +118,7 @@ def shade(
 def ramp_legend(
     *, length: int = 100, form: str = "", values: Sequence[float] | None = None, **more: Any
 ) -> alt.Legend:
-    """Return a bar of `length` pixels above the chart, after its title."""
+    """Return a colour bar of `length` pixels above the chart, to the right of its title."""
     return alt.Legend(
         orient="top",
         direction="horizontal",
@@ -144,19 +144,19 @@ def heatmap(
     frames: Sequence[tuple[str, Mapping[str, Any]]] = (),
     **look: Any,
 ) -> alt.Chart | alt.LayerChart:
-    """Return coloured cells, with numbers and frames if they have any.
+    """Return coloured cells and, if given, numbers inside and frames around some of them.
 
     Args:
-        table: A row for each cell. A cell without a value is not drawn.
+        table: One row per cell. A cell without a value is not drawn.
         x: The columns, as returned by `side`.
         y: The rows, as returned by `side`.
-        colour: The meaning of the colour, as returned by `shade`; or several, each with a Vega
-            expression that is true for its cells.
+        colour: The colours, as returned by `shade`; or several, each with a Vega expression that is
+            true for its cells.
         tooltip: The lines of the tooltip.
         number: The text in the cells.
-        strong: A Vega expression, true for cells whose colour needs light text.
-        frames: Vega expressions for framed cells, each with the look of the frame.
-        **look: The look of the numbers.
+        strong: A Vega expression that is true for cells so dark that they need light text.
+        frames: Vega expressions that are true for framed cells, each with the style of the frame.
+        **look: The style of the numbers.
     """
     base = alt.Chart(table).encode(x=x, y=y, tooltip=list(tooltip))
     if isinstance(colour, Mapping):
@@ -177,16 +177,16 @@ def heatmap(
 def top_of_scale(*values: Float[np.ndarray, "..."]) -> float:
     """Return the smallest of 0.01, 0.03, 0.1, 0.3, 1, 3 … that no absolute value exceeds.
 
-    There are only few such ends, so maps share them and a live map rarely changes its own.
+    With so few possible ends, different maps often share a scale, and a live map rarely changes it.
     """
     most = max((float(np.abs(each).max()) for each in values if each.size), default=0.0)
     ends = (step * 10.0**power for power in itertools.count(-2) for step in (1.0, 3.0))
-    # Rounding may make a share slightly larger than 1.
+    # A fraction may be slightly larger than 1, by rounding.
     return round(next(end for end in ends if most <= end * (1 + 1e-6)), 2)
 
 
 def block_of(side: int, most: int = _MOST_A_SIDE) -> int:
-    """Return how many neighbouring cells to merge so that at most `most` are drawn."""
+    """Return the number of cells per block, so that at most `most` blocks are drawn on a side."""
     return -(-side // most)
 
 
@@ -196,9 +196,10 @@ def strongest_of_blocks(
     *more: Float[np.ndarray, "query key"],
     most: int = _MOST_A_SIDE,
 ) -> list[np.ndarray]:
-    """Return the arrays with one entry for each block: that of the largest of the `seen` values.
+    """Return all arrays reduced to blocks, with the entry of the block's strongest cell.
 
-    A block is of `block_of` each side.
+    That is the cell with the largest absolute value among those that are `seen`. A side has at most
+    `most` blocks.
     """
     rows, columns = (block_of(side, most) for side in values.shape)
     size = -(-values.shape[0] // rows), rows, -(-values.shape[1] // columns), columns
@@ -220,13 +221,13 @@ def map_table(
     symbols: Sequence[str] | None = None,
     first_query: int = 1,
 ) -> pd.DataFrame:
-    """Return a row for each cell of `seen`, by default the keys up to the query; both count from 1.
+    """Return a table with one row per cell of `seen`; queries and keys count from 1.
 
-    Of many positions it is a row for each block, named by its first ones.
+    Long sequences have one row per block of cells.
 
     Args:
         values: The value of each query and key.
-        seen: The cells that exist.
+        seen: The cells to draw, by default the keys up to the query.
         stderr: Standard errors of the values.
         symbols: The tokens of the positions, for a single sequence.
         first_query: The position of the first row.
@@ -238,7 +239,7 @@ def map_table(
     names = np.array([str(day) for day in days])
     if symbols is not None:
         names = np.array([f"{day} {symbol}" for day, symbol in zip(days, symbols, strict=False)])
-    # Without errors, values are in their place.
+    # Without errors, any array serves as a placeholder.
     errors = values if stderr is None else stderr
     values, seen, errors = strongest_of_blocks(values, seen, errors)
     query, key = np.nonzero(seen)
@@ -281,12 +282,12 @@ def map_chart(
     word: str = "day",
     clicked: str | None = None,
 ) -> alt.Chart:
-    """Draw a value for each query (rows) and key (columns) on a fixed scale.
+    """Draw a map of values by query (rows) and key (columns), on a fixed scale.
 
     Args:
         table: As returned by `map_table`.
         length: The number of positions.
-        title: The meaning of a cell.
+        title: What a cell means.
         domain: The ends of the colour scale.
         ramp: The colours: `SHARES` for a model, `TRUTHS` for known quantities, or `SIGNED`.
         titles: The titles of keys and queries.
@@ -296,7 +297,7 @@ def map_chart(
         errors: Whether the table has standard errors.
         form: The format of the value in the tooltip.
         word: The noun for a position.
-        clicked: The name of the selection of a clicked cell.
+        clicked: The name of the selection that a click on a cell sets.
     """
     days = range(1, length + 1)
     keys, queries = (each[:: block_of(len(each))] for each in (keys or days, queries or days))

@@ -1,4 +1,4 @@
-"""What a model does: its final prediction, its errors, and its internal numbers."""
+"""Charts of a model: its final prediction, its errors, its states and weights."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -14,15 +14,15 @@ from attnlab.charts.lines import by_name, measured, top_legend
 from attnlab.charts.style import HUES, KNOWN_LINE, SHARES, SIGNED, TRUTHS
 from attnlab.generators.vocabulary import Vocabulary
 
-# The row of the truth, not learned.
+# Name of the row with the truth.
 TRUTH = "truth"
 _DISTRIBUTIONS = ["true", "model"]
-# Pixels of a cell that has room for its number.
+# Width in pixels from which a cell has room for its number.
 _NUMBER_WIDTH = 28
 
 
 def final_query_table(rows: Mapping[str, Float[np.ndarray, " day"]]) -> pd.DataFrame:
-    """Return a row for each named series and position; positions count from 1."""
+    """Return a table with one row per named series and position (from 1)."""
     parts = [
         pd.DataFrame({"row": name, "day": np.arange(1, len(values) + 1), "value": values})
         for name, values in rows.items()
@@ -40,10 +40,10 @@ def final_query_chart(
     title: str,
     word: str = "day",
 ) -> alt.LayerChart:
-    """Draw what the final prediction attends to, depends on, and should depend on, a row each.
+    """Draw what the final prediction attends to, depends on, and should depend on.
 
-    All rows have the scale 0 to `most`; `symbols` are the tokens of the positions. The row `TRUTH`
-    is grey, the others violet.
+    Each series is a row of cells on the scale from 0 to `most`: grey for `TRUTH`, violet for the
+    others. `symbols` are the tokens of the positions.
     """
     days, domain = range(1, len(symbols) + 1), (0, most)
     return heatmap(
@@ -68,14 +68,14 @@ def by_day_table(
     stderr: Float[np.ndarray, " days"],
     floors: Float[np.ndarray, " days"],
 ) -> pd.DataFrame:
-    """Return a row for each predicted position, with bars of one standard error."""
+    """Return a table with one row per predicted position: loss, standard error and floor."""
     ends = {"low": losses - stderr, "high": losses + stderr}
     return pd.DataFrame({"day": days, "loss": losses, "error": stderr, **ends, "floor": floors})
 
 
 @drawn_once
 def by_day_chart(table: Rows, *, word: str = "day") -> alt.LayerChart:
-    """Draw the loss of predicting each position, with the exact floor in grey dashes."""
+    """Draw the loss at each predicted position, with the lowest possible loss in grey dashes."""
     axis = alt.Axis(labelAngle=0, labelOverlap=True)
     base = alt.Chart(table).encode(x=alt.X("day:O", title=f"{word} predicted", axis=axis))
     y = partial(alt.Y, title="loss (nats)", scale=alt.Scale(zero=False))
@@ -96,10 +96,7 @@ def by_day_chart(table: Rows, *, word: str = "day") -> alt.LayerChart:
 def by_lag_table(
     influence: Float[np.ndarray, " day"], stderr: Float[np.ndarray, " day"]
 ) -> pd.DataFrame:
-    """Return a row for each position up to the query, which comes first, with lag 0.
-
-    Bars are one standard error to both sides, if it is known.
-    """
+    """Return a table with one row per lag (0 is the query), ± one standard error if known."""
     error, value = np.nan_to_num(stderr[::-1]), influence[::-1].astype(float)
     return pd.DataFrame(
         {
@@ -115,7 +112,7 @@ def by_lag_table(
 
 @drawn_once
 def by_lag_chart(table: Rows, *, word: str = "day") -> alt.LayerChart:
-    """Draw the influence of a position on a prediction by its distance before the query."""
+    """Draw the influence of a position on the prediction, by its distance before the query."""
     x = alt.X(
         "lag:Q",
         title=f"{word}s before the query",
@@ -141,7 +138,7 @@ def by_lag_chart(table: Rows, *, word: str = "day") -> alt.LayerChart:
 def next_day_table(
     true: Float[np.ndarray, " vocab"], model: Float[np.ndarray, " vocab"], vocabulary: Vocabulary
 ) -> pd.DataFrame:
-    """Return a row for each token under each distribution."""
+    """Return a table with one row per token and distribution, true or the model's."""
     return pd.DataFrame(
         {
             "token": list(vocabulary.symbols) * 2,
@@ -153,7 +150,7 @@ def next_day_table(
 
 @drawn_once
 def next_day_chart(table: Rows, *, symbols: tuple[str, ...], word: str = "day") -> alt.Chart:
-    """Draw the true distribution of the next token and the model's, as bars from 0 to 1."""
+    """Draw the next token's true distribution and the model's, as bars from 0 to 1."""
     axis = alt.Axis(labelAngle=0, labelFontSize=16)
     hues = (HUES.truth, HUES.learned)
     colour = by_name(alt.Color, "distribution", _DISTRIBUTIONS, hues, legend=top_legend())
@@ -173,7 +170,7 @@ def next_day_chart(table: Rows, *, symbols: tuple[str, ...], word: str = "day") 
 def confusion_table(
     counts: Int[np.ndarray, "observed predicted"], vocabulary: Vocabulary
 ) -> pd.DataFrame:
-    """Return a row for each pair of the token observed and the most probable one."""
+    """Return a table with one row per pair of observed and predicted token."""
     observed, predicted = (index.ravel() for index in np.indices(counts.shape))
     total = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     symbols = np.array(vocabulary.symbols)
@@ -189,7 +186,7 @@ def confusion_table(
 
 @drawn_once
 def confusion_chart(table: Rows, *, symbols: tuple[str, ...]) -> alt.LayerChart:
-    """Draw counts of observed (rows) and predicted tokens (columns), coloured by row share."""
+    """Draw the counts of observed (rows) and predicted tokens (columns), coloured by row share."""
     return heatmap(
         table,
         x=side(alt.X, "predicted", "predicted", symbols, labelFontSize=16),
@@ -212,7 +209,7 @@ def calibration_table(
     stderr: Float[np.ndarray, " bins"],
     count: Int[np.ndarray, " bins"],
 ) -> pd.DataFrame:
-    """Return a row for each bin, with bars of one standard error."""
+    """Return a table with one row per bin of predicted probabilities, ± one standard error."""
     ends = (np.clip(observed + side * stderr, 0, 1) for side in (-1, 1))
     columns = ("low", "high")
     return pd.DataFrame(
@@ -223,7 +220,7 @@ def calibration_table(
 
 @drawn_once
 def calibration_chart(table: Rows) -> alt.LayerChart:
-    """Draw observed frequency against predicted probability; the diagonal is perfect."""
+    """Draw observed frequency against predicted probability; on the diagonal they are equal."""
     unit = alt.Scale(domain=[0, 1])
     x = alt.X("predicted:Q", title="predicted probability", scale=unit)
     y = partial(alt.Y, title="observed frequency", scale=unit)
@@ -241,9 +238,9 @@ def calibration_chart(table: Rows) -> alt.LayerChart:
 
 
 def state_table(states: Float[np.ndarray, "length width"]) -> pd.DataFrame:
-    """Return a row for each component of the state after each position; both count from 1.
+    """Return a table with one row per position and component of the state, both from 1.
 
-    Of many positions it is every second one, or fewer.
+    In a long sequence only every second position is kept, or fewer.
     """
     every = block_of(len(states))
     states = states[every - 1 :: every].astype(float)
@@ -255,7 +252,7 @@ def state_table(states: Float[np.ndarray, "length width"]) -> pd.DataFrame:
 def state_chart(
     table: Rows, *, length: int, symbols: tuple[str, ...] | None, word: str = "day"
 ) -> alt.Chart:
-    """Draw each component of the hidden state after each position of `state_table`."""
+    """Draw the hidden state after each position as a heatmap, one row per component."""
     every = block_of(length)
     days = range(every, length + 1, every)
     return heatmap(
@@ -268,7 +265,7 @@ def state_chart(
 
 
 def time_scale_table(scales: Float[np.ndarray, " width"]) -> pd.DataFrame:
-    """Return a row for each component, the longest time scale first; they count from 1."""
+    """Return a table with one row per component, the longest time scale first."""
     order = np.argsort(-scales, kind="stable")
     place = np.arange(1, len(scales) + 1)
     days = scales[order].astype(float)
@@ -277,7 +274,7 @@ def time_scale_table(scales: Float[np.ndarray, " width"]) -> pd.DataFrame:
 
 @drawn_once
 def time_scale_chart(table: Rows, *, length: int, word: str = "day") -> alt.LayerChart:
-    """Draw the time scale of each component of a linear state, with the visible length."""
+    """Draw the time scale of each component of a linear state, with the length as a rule."""
     title = f"time scale ({word}s)"
     axis = alt.Axis(labelAngle=0, labelOverlap=True)
     y = alt.Y("days:Q", title=title, scale=alt.Scale(type="log", domain=[0.1, 1000], clamp=True))
@@ -296,7 +293,7 @@ def time_scale_chart(table: Rows, *, length: int, word: str = "day") -> alt.Laye
 def weight_table(
     weights: Float[np.ndarray, "length vocab outcomes"], vocabulary: Vocabulary
 ) -> pd.DataFrame:
-    """Return a row for each weight minus its mean over outcomes, which changes no prediction."""
+    """Return a table with one row per weight, centred over outcomes: this changes no prediction."""
     centred = weights.astype(float) - weights.astype(float).mean(axis=2, keepdims=True)
     day, seen, outcome = (index.ravel() for index in np.indices(weights.shape))
     symbols = np.array(vocabulary.symbols)
@@ -315,7 +312,7 @@ def weight_table(
 def weight_chart(
     table: Rows, *, length: int, vocabulary: Vocabulary, word: str = "day"
 ) -> alt.Chart:
-    """Draw what a token at a position adds to the logit of each outcome, in nats."""
+    """Draw what each token at each position adds to each outcome's logit, in nats."""
     symbols = vocabulary.symbols
     names = [f"{seen} → {outcome}" for outcome in symbols for seen in symbols]
     return heatmap(

@@ -1,4 +1,4 @@
-"""Lines and points with errors, against a step, a width, a length or a lag."""
+"""Lines and points with error bars, and the parts that other charts share."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -19,7 +19,7 @@ SCALED, UNSCALED = "with 1/√d", "without"
 def by_name(
     channel: type[Any], field: str, names: Iterable[str | int], values: Iterable[Any], **more: Any
 ) -> Any:
-    """Return a channel, such as `alt.Color`, that gives each of the `names` its value."""
+    """Return an Altair channel, such as colour, that gives each of the `names` its value."""
     scale = alt.Scale(domain=list(names), range=list(values))
     return channel(f"{field}:N", **{"title": None, "scale": scale} | more)
 
@@ -40,7 +40,7 @@ def measured(
     clip: bool = False,
     **look: Any,
 ) -> list[alt.Chart]:
-    """Return points at the column `value`, with rules from `low` to `high`, and a faint line."""
+    """Return layers with a point at `value`, a bar from `low` to `high`, and a faint line."""
     at = base.encode(y=y(f"{value}:Q"))
     line = at.mark_line(strokeWidth=1.2, opacity=0.5, clip=clip, **look)
     rule = base.encode(y=y("low:Q"), y2="high:Q").mark_rule(strokeWidth=2, clip=True, **look)
@@ -50,7 +50,7 @@ def measured(
 
 
 def known_levels(base: alt.Chart, name: str, end: str) -> list[alt.Chart]:
-    """Return known levels as dashed grey lines, each with its `name` where `end` is true."""
+    """Return layers with known levels as dashed grey lines, labelled where `end` is true."""
     named = base.transform_filter(end).encode(text=f"{name}:N", detail=f"{name}:N")
     return [
         base.encode(detail=f"{name}:N").mark_line(clip=True, **KNOWN_LINE),
@@ -64,7 +64,7 @@ def series_table(
     values: Float[np.ndarray, " points"],
     stderr: Float[np.ndarray, " points"],
 ) -> pd.DataFrame:
-    """Return a row for each point of one series, with bars of one standard error."""
+    """Return a table with one row per point of one series, ± one standard error."""
     error = np.nan_to_num(stderr)
     return pd.DataFrame(
         {
@@ -81,7 +81,7 @@ def series_table(
 def level_table(
     levels: Mapping[str, float | Float[np.ndarray, " points"]], at: Sequence[int]
 ) -> pd.DataFrame:
-    """Return known values by name, a row for each place: a level, or a curve."""
+    """Return a table of known levels or curves, with one row per name and value of `at`."""
     parts = [
         pd.DataFrame({"name": name, "at": at, "level": value}) for name, value in levels.items()
     ]
@@ -101,9 +101,9 @@ def series_chart(
     logarithmic: bool = False,
     lines: bool = True,
 ) -> alt.LayerChart:
-    """Draw points with error bars on an axis in powers of two; known values in grey dashes.
+    """Draw points with error bars against a logarithmic axis; known values are dashed grey lines.
 
-    `series` are the names in the table.
+    `series` are the names of the series in the table.
     """
     x = alt.X(
         "at:Q",

@@ -1,4 +1,4 @@
-"""The loss of runs against their steps, with known losses of the process."""
+"""The loss of runs against the step, with known losses of the process."""
 
 import bisect
 import itertools
@@ -24,12 +24,12 @@ HOVER = "hover"
 _TRAIN, _TEST, _TRUTH = "training", "test", "known"
 _CURSOR, _CHANGE, _PLACE = "shown step", "change", "place"
 _SEEDS, _EACH = "mean over seeds", "each seed"
-# More lines of single seeds would hide their mean.
+# With more seeds, their lines would hide the mean and are not drawn.
 _MOST_SEEDS = 10
 _PAST_OPACITY = 0.4
-# Pixels in the legend: of a line with its margins, and of a wide character.
+# Widths in pixels in the legend: of a line symbol with margins, and of a character.
 _LEGEND_LINE, _LEGEND_LETTER = 30, 7
-# Earlier runs differ in dashes as well as colour; only the truth has even dashes.
+# Dash patterns of earlier runs, which thus differ in more than colour.
 _PAST_DASHES = ([9, 2], [2, 2], [9, 2, 2, 2], [2, 5], [14, 3])
 
 
@@ -51,20 +51,20 @@ def loss_table(
     past: Sequence[PastCurve] = (),
     seeds: CurveOverSeeds | None = None,
 ) -> pd.DataFrame:
-    """Return the rows of the chart: series, step, nats, a label, and texts for the tooltip.
+    """Return a table with one row per series and step: nats, a label, and tooltip texts.
 
-    Training losses are batch means before the update of their step; test losses follow it. A row of
-    the series `place` has the texts of all curves at its step.
+    A training loss is the batch mean before the update of its step; a test loss is measured after
+    it. Rows of the series `place` have the texts of all curves at their step, for the tooltip.
 
     Args:
-        history: The run.
-        known: Losses that do not depend on the run, such as a uniform guess and the floor, by name;
-            estimated ones are labelled with their errors.
-        last_step: The end of the axis.
+        history: The losses of the run.
+        known: Losses that do not depend on the run, such as a uniform guess and the floor, by name.
+            Estimated ones are labelled with their errors.
+        last_step: The end of the step axis.
         latest: The newest test and its step, if the history does not have it yet.
-        cursor: The step that is shown.
+        cursor: The step that the page shows, to be marked.
         past: Earlier runs.
-        seeds: The mean test loss of runs with these settings and other seeds.
+        seeds: Test losses of runs with these settings and other seeds.
     """
     steps, values = loss_curve(history)
     tests = dict(history.tests)
@@ -119,7 +119,7 @@ def loss_table(
 
 
 def _text_column(place: int) -> str:
-    """Return a column name for an earlier run, whose own name Vega might interpret."""
+    """Return a column name for an earlier run; Vega might interpret the run's own name."""
     return f"text of {place}"
 
 
@@ -128,7 +128,7 @@ def _texts_at(tests: Sequence[tuple[int, float]], steps: Iterable[int]) -> list[
 
 
 def _text_at(points: Sequence[tuple[int, float]], step: int) -> str | None:
-    """Return the value at a step or, with its own step, at the last one before it."""
+    """Return the value at a step as text, or the last value before it, with its step."""
     place = bisect.bisect_right(points, step, key=lambda point: point[0]) - 1
     if place < 0:
         return None
@@ -136,7 +136,7 @@ def _text_at(points: Sequence[tuple[int, float]], step: int) -> str | None:
     return f"{nats:.4f}" if at == step else f"{nats:.4f} (step {at:,})"
 
 
-# With only one known loss, Vega would label it with all its digits.
+# With a single known loss, Vega would show all its digits as an axis label.
 _NATS = "length(datum.label) > 6 ? format(datum.value, '.4r') : datum.label"
 
 
@@ -149,17 +149,16 @@ def loss_chart(
     logarithmic: bool = False,
     seeds: bool = False,
 ) -> alt.LayerChart:
-    """Draw training and test loss in nats, known losses dashed, and the shown step as a rule.
+    """Draw training and test loss in nats, known losses as dashed lines, and the shown step.
 
-    Only `table` may change while a run trains: everything else depends on the length of the run and
-    the earlier runs, so that the browser moves the lines without redrawing the chart. The selection
-    `HOVER` is the tested step nearest to the pointer.
+    While a run trains, only `table` may change: then the browser moves the lines without redrawing
+    the chart. The selection `HOVER` is the tested step nearest to the pointer.
 
     Args:
         table: As returned by `loss_table`.
-        last_step: The end of the axis.
+        last_step: The end of the step axis.
         past: Names and colours of earlier runs, which are thinner and paler.
-        logarithmic: Whether the axis of steps is logarithmic.
+        logarithmic: Whether the step axis is logarithmic.
         seeds: Whether the table has curves over seeds: each seed, the mean, and its interval.
     """
     dashes = itertools.cycle(_PAST_DASHES)
@@ -174,21 +173,21 @@ def loss_chart(
         symbolSize=300,
         offset=2,
         padding=0,
-        # As many side by side as fit without being cut off.
+        # As many entries per line as fit without being cut off.
         columns=alt.ExprRef(f"max(1, floor(width / {wide}))"),
     )
     colours = [HUES.training, HUES.learned, HUES.truth, *(colour for _, colour in past)]
     colour = by_name(alt.Color, "series", series, colours, legend=legend)
     strokes = [[1, 0], [1, 0], [5, 4], *(next(dashes) for _ in past)]
     dash = by_name(alt.StrokeDash, "series", series, strokes)
-    # Step 0 has its place on the logarithmic axis too.
+    # A symmetric logarithmic scale includes step 0.
     kind = {"type": "symlog"} if logarithmic else {}
     ticks = {"values": _decades(last_step)} if logarithmic else {"tickMinStep": 1}
     step = alt.X(
         "step:Q",
         title="step",
         scale=alt.Scale(domain=[0, last_step], nice=False, **kind),
-        # In the line of its numbers, which leaves the height to the curves.
+        # The title is in the line of the axis labels, which leaves more height to the curves.
         axis=alt.Axis(
             format=",d",
             titleX=-10,
@@ -219,7 +218,7 @@ def loss_chart(
     is_test, is_training = alt.datum.series == _TEST, alt.datum.series == _TRAIN
     opacity = alt.when(is_past).then(alt.value(_PAST_OPACITY))
     opacity = opacity.when(is_training).then(alt.value(0.6)).otherwise(alt.value(1))
-    # One layer, since a layer of training losses alone would at first be empty, without an extent.
+    # A single layer: one with training losses alone would be empty at first, and have no extent.
     lines = upright.transform_filter(alt.FieldOneOfPredicate("series", series)).encode(
         y=nats,
         color=colour,
@@ -240,10 +239,10 @@ def loss_chart(
     return alt.layer(
         *over_seeds,
         lines.mark_line(),
-        # On opposite sides of their lines, so that both are readable where the lines meet.
+        # Labels on opposite sides of their lines, so that both are readable where the lines meet.
         labels(f"!{is_floor}", baseline="bottom", dy=-3),
         labels(is_floor, baseline="top", dy=3),
-        # Where a setting was changed during the run.
+        # The steps at which settings were changed during the run.
         only(_CHANGE).mark_rule(strokeDash=[2, 2], **look),
         only(_CHANGE)
         .mark_text(text="✎", baseline="top", dx=8, fontSize=13, **look)
@@ -258,7 +257,7 @@ def _decades(last_step: int) -> list[int]:
 
 
 def _hovered(places: alt.Chart, names: Mapping[str, str]) -> alt.Chart:
-    """Return a rule at the tested step nearest to the pointer, with the values of every curve."""
+    """Return a rule at the tested step nearest to the pointer, whose tooltip has all values."""
     hover = alt.selection_point(
         name=HOVER,
         nearest=True,
@@ -276,7 +275,7 @@ def _hovered(places: alt.Chart, names: Mapping[str, str]) -> alt.Chart:
 def losses_table(
     runs: Mapping[str, Sequence[tuple[int, Evaluation]]], known: Mapping[str, float]
 ) -> pd.DataFrame:
-    """Return a row for each test of every run, and the two ends of each known loss, by name."""
+    """Return a table with one row per run and test, and two rows per known loss, for a line."""
     rows = [
         {"name": name, "known": False, "step": step, "nats": test.nll, "error": test.nll_stderr}
         for name, tests in runs.items()
@@ -293,7 +292,7 @@ def losses_table(
 
 @drawn_once
 def losses_chart(table: Rows, *, names: tuple[str, ...]) -> alt.LayerChart:
-    """Draw the test losses of single runs, a line for each name; known losses in grey."""
+    """Draw the test losses of several runs, one line each, with known losses in grey."""
     dashes = ([1, 0], [9, 3], [2, 2], [9, 3, 2, 3], [2, 5], [14, 4], [5, 2])
     places, title = range(len(names)), "test loss (nats)"
     base = alt.Chart(table).encode(

@@ -1,4 +1,4 @@
-"""Small maps with numbers in their cells: matrices, and shares from token to token."""
+"""Small heatmaps with numbers in their cells: matrices, and attention between tokens."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,11 +12,11 @@ from attnlab.charts.drawing import Rows, drawn_once
 from attnlab.charts.heatmap import heatmap, shade, side, tip
 from attnlab.charts.style import HUES, SHARES, TRUTHS, Ramp
 
-# Pixels of a row, and of the space around the cells.
+# Heights in pixels: of a row, and of the space around the cells.
 _ROW, _AROUND = 32, 70
 _MOST_NUMBERS = 16
-# Text size in the cells of a matrix: normal, smallest readable, and character width per height,
-# with a share of the margin. Smaller text is left out.
+# Text in the cells of a matrix: normal size, smallest size (smaller text is left out), and ratio of
+# character width to size, including some margin.
 _LETTER, _SMALLEST_LETTER, _LETTER_WIDTH = 13, 7, 0.62
 
 
@@ -28,7 +28,7 @@ def token_map_table(
     seen: Bool[np.ndarray, "query key"] | None = None,
     framed: Bool[np.ndarray, "query key"] | None = None,
 ) -> pd.DataFrame:
-    """Return a row for each cell that may be `seen`, with its tokens; `framed` ones get a frame."""
+    """Return a table with one row per cell of `seen`, by default all; `framed` cells are marked."""
     seen = np.ones(shares.shape, bool) if seen is None else seen
     framed = np.zeros(shares.shape, bool) if framed is None else framed
     row, column = np.nonzero(seen)
@@ -56,9 +56,9 @@ def token_map_chart(
     known: bool,
     meaning: str,
 ) -> alt.LayerChart:
-    """Draw shares from 0 to 1 as colour and number, tokens along both axes, true cells framed.
+    """Draw fractions as colours and numbers, with tokens along both axes and some cells framed.
 
-    `titles` are those of columns and rows; maps in `known` are the truth, in grey.
+    `titles` are those of columns and rows. With `known` the map is the truth, drawn in grey.
     """
     across, down = range(1, len(columns) + 1), range(1, len(rows) + 1)
     return heatmap(
@@ -78,7 +78,7 @@ def token_map_chart(
 
 
 class Lit(NamedTuple):
-    """The framed row, column or single cell of a matrix, and the colour of the frame."""
+    """A frame around a row, a column or a single cell of a matrix, with its colour."""
 
     colour: str
     row: int | None = None
@@ -86,9 +86,9 @@ class Lit(NamedTuple):
 
 
 def matrix_table(values: Float[np.ndarray, "rows columns"]) -> pd.DataFrame:
-    """Return a row for each number, with its text and the length of the longest text.
+    """Return a table with one row per entry, with row and column from 1.
 
-    Rows and columns count from 1.
+    `longest` is the length of the longest text, from which the text size follows.
     """
     row, column = (index.ravel() for index in np.indices(values.shape))
     numbers = values.astype(float).ravel()
@@ -109,7 +109,7 @@ def _written(number: float) -> str:
         return "-∞"
     if number == 0:
         return "0"
-    # Three digits, and no exponent if a few zeros suffice.
+    # Three significant digits, but no exponent for large numbers.
     return f"{number:.3g}" if abs(number) < 1000 else f"{number:.0f}"
 
 
@@ -127,23 +127,23 @@ def matrix_chart(
     lit: tuple[Lit, ...] = (),
     meaning: str = "value",
 ) -> alt.Chart | alt.LayerChart:
-    """Draw a matrix, with numbers if there is room and with its `lit` cells framed.
+    """Draw a matrix as a heatmap, with numbers if there is room, and with frames.
 
     Args:
         table: As returned by `matrix_table`.
         shape: The shape of the matrix.
-        row_title: The title of the rows, which go downwards.
-        column_title: The title of the columns.
-        domain: The ends of the colours.
+        row_title: The title of the row axis.
+        column_title: The title of the column axis.
+        domain: The values at the ends of the colour scale.
         ramp: The colours.
-        row_colour: The colour of the title of the rows.
-        column_colour: The colour of the title of the columns.
+        row_colour: The colour of the row title.
+        column_colour: The colour of the column title.
         lit: The frames.
-        meaning: The meaning of a number.
+        meaning: What an entry means, for the tooltip.
     """
     rows, columns = (range(1, count + 1) for count in shape)
     low, high = domain
-    # A signed scale is strong at both ends, one of shares at its upper end.
+    # Cells with strong colours: at both ends of a signed scale, at the upper end of fractions.
     strong = f"abs(datum.value) > {0.6 * high}"
     if low >= 0:
         strong = f"datum.value > {low + 0.5 * (high - low)}"

@@ -1,4 +1,4 @@
-"""Many heads as images, with one pixel for each cell of their maps."""
+"""Many heads at a glance: each pattern is an image with one pixel per cell."""
 
 import base64
 import io
@@ -24,7 +24,7 @@ _STEPS = 255
 
 
 class HeadPicture(NamedTuple):
-    """The pattern of a head, its mask, its name, and a text below it."""
+    """The pattern of a head, its mask, its name, and a text to show below it."""
 
     name: str
     pattern: Float[np.ndarray, "query key"]
@@ -33,11 +33,10 @@ class HeadPicture(NamedTuple):
 
 
 def overview_table(lines: Sequence[Sequence[HeadPicture]], *, dark: bool) -> pd.DataFrame:
-    """Return a row for each head, with its pattern as an image whose pixels are cells.
+    """Return a table with one row per head, with its pattern as an image.
 
-    One mark for each cell would be too many: 64 heads on 64 positions have a quarter of a million,
-    which take a browser many seconds. If a map has more cells than its image has pixels, a pixel is
-    the strongest cell of a block.
+    Single marks would be too many for a browser: 64 heads on 64 positions have 260,000 cells. If a
+    map has more cells than its image has pixels, a pixel shows the largest value of several cells.
     """
     wide, most = max(map(len, lines)), _size_of(sum(map(len, lines)))
     rows = [
@@ -53,7 +52,7 @@ def _size_of(images: int) -> int:
 
 
 def _address(head: HeadPicture, most: int, *, dark: bool) -> str:
-    """Return an image as a `data:` address."""
+    """Return a head's image as a `data:` URL."""
     ramp = [on_dark(colour) if dark else colour for colour in SHARES]
     stops = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in ramp])
     steps, places = np.linspace(0, 1, _STEPS), np.linspace(0, 1, len(stops))
@@ -72,9 +71,9 @@ def _address(head: HeadPicture, most: int, *, dark: bool) -> str:
 def overview_chart(
     table: Rows, *, lines: int, columns: int, texts: bool, cell: str
 ) -> alt.LayerChart:
-    """Draw the images in `lines` of up to `columns`, all on one scale from 0 to 1.
+    """Draw images in `lines` of up to `columns`, all with the same scale from 0 to 1.
 
-    `cell` is the meaning of a pixel. With `texts` the text of each is below it.
+    `cell` says what a pixel means. With `texts` there is a line of text below each image.
     """
     grid = Grid(lines * columns, 1, 1, 0, _LINE, _GAP + _LINE * texts, _GAP)
     tooltip = [tip("head:N", "head"), *[tip("text:N", "result")] * texts]
@@ -88,12 +87,12 @@ def overview_chart(
         width=alt.ExprRef("cell"),
         height=alt.ExprRef("cell"),
     )
-    # Texts that would run into the next one are hidden; the tooltip has them.
+    # Hide texts that would overlap the next one; the tooltip shows them.
     look = {"baseline": "top", "fontSize": 11}
     shown = [f"pitch >= {least}" for least in (_NAME_WIDTH, _TEXT_WIDTH)]
     name = {**look, "shown": shown[0], "fontWeight": "bold"}
     below = {**look, "shown": shown[1]}
-    # The colours of the legend: no other mark has this scale.
+    # Invisible marks, whose colour scale gives the legend; images have none.
     ends = alt.Chart(alt.InlineData([{"share": 0.0}, {"share": 1.0}])).mark_point(opacity=0)
     return (
         alt.layer(

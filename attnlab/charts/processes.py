@@ -14,16 +14,16 @@ from attnlab.charts.lines import by_name, top_legend
 from attnlab.charts.style import HUES, KNOWN_LINE, TRUTHS
 from attnlab.generators import RuleTable
 
-# Pixels of a row of bars, and of the legend and the lower axis.
+# Heights in pixels: of a row of bars, and of legend and axis together.
 _ROW, _AROUND = 26, 120
 _MAP_ROW, _LEAST_MAP = 8, 240
-# Row heights of a rule: normal, the smallest with room for numbers, and the total.
+# Heights in pixels for a rule: of a row, of the smallest row with numbers, and of all rows.
 _RULE_ROW, _LEAST_RULE_ROW, _TALLEST = 40, 17, 460
 _KNOWN, _COUNTED = "the process", "the sample"
 
 
 def rule_table(rule: RuleTable) -> pd.DataFrame:
-    """Return a row for each probability."""
+    """Return a table with one row per probability of a rule."""
     probs = np.array(rule.probs)
     row, column = (index.ravel() for index in np.indices(probs.shape))
     return pd.DataFrame(
@@ -39,7 +39,7 @@ def rule_table(rule: RuleTable) -> pd.DataFrame:
 
 @drawn_once
 def rule_chart(table: Rows, *, rule: RuleTable) -> alt.LayerChart:
-    """Draw a table of probabilities: rows are pasts, columns possible tokens."""
+    """Draw a rule as a heatmap of probabilities: rows are pasts, columns the next tokens."""
     outline, look = rule.outline, {"labelFontSize": 14, "labelOverlap": False}
     rows, columns = range(len(outline.rows)), range(len(outline.columns))
     height = min(_RULE_ROW * len(rows), max(_TALLEST, _LEAST_RULE_ROW * len(rows)))
@@ -75,7 +75,7 @@ def frequency_table(
     stderr: Float[np.ndarray, " outcomes"],
     names: Sequence[str],
 ) -> pd.DataFrame:
-    """Return a row for each outcome, in the order of `names`, without unknown values."""
+    """Return a table with one row per outcome in `names`, except outcomes with unknown values."""
     table = pd.DataFrame(
         {
             "row": np.arange(len(names)),
@@ -101,7 +101,7 @@ def _frequency_tips() -> list[alt.Tooltip]:
 
 @drawn_once
 def frequency_chart(table: Rows, *, names: tuple[str, ...], title: str) -> alt.LayerChart:
-    """Draw a grey bar for each probability, and a point with its standard error for the sample."""
+    """Draw each probability as a grey bar, and each sampled frequency as a point with its error."""
     look = {"names": names, "labelFontSize": 15, "labelOverlap": False}
     look["values"] = list(range(len(names)))
     base = alt.Chart(table).encode(
@@ -130,9 +130,9 @@ def frequency_map_chart(
     column_title: str,
     most: float,
 ) -> alt.Chart:
-    """Draw the frequencies of all pairs of `symbols`, row by row, from 0 to `most`.
+    """Draw the pairs of `symbols` as a heatmap from 0 to `most`.
 
-    `of` is the column of the table to draw, "known" or "counted".
+    `of` is the column to draw: "known" for probabilities or "counted" for frequencies.
     """
     size, look = len(symbols), {"names": symbols, "labelFontSize": 11}
     chart = heatmap(
@@ -152,7 +152,7 @@ def curve_table(
     values: Float[np.ndarray, " points"],
     stderr: Float[np.ndarray, " points"],
 ) -> pd.DataFrame:
-    """Return a row for each point; the band is one standard error to both sides."""
+    """Return a table with one row per point, with a band of ± one standard error."""
     ends = {"low": values - stderr, "high": values + stderr}
     return pd.DataFrame({"at": at, "value": values, "error": stderr, **ends})
 
@@ -167,9 +167,9 @@ def curve_chart(
     reference: tuple[str, float],
     named_above: bool,
 ) -> alt.LayerChart:
-    """Draw a known quantity in grey, with a band if it is estimated.
+    """Draw a known quantity as a grey line, with a band if it is estimated.
 
-    `reference` is a named level, drawn dotted, with its name above or below.
+    `reference` is the name and value of a level; its name is above the level if `named_above`.
     """
     x = alt.X("at:O", title=x_title, axis=alt.Axis(labelAngle=0, labelOverlap=True))
     y = partial(alt.Y, title=y_title, scale=alt.Scale(domain=list(domain)))

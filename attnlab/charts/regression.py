@@ -1,4 +1,4 @@
-"""Kernel regression: a fit, the weights behind one of its points, and its error."""
+"""Charts of kernel regression: the fit, the weights of a query, and errors."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ from attnlab.charts.lines import known_levels
 from attnlab.charts.style import HUES, KNOWN_LINE, SIGNED
 
 CLICKED = "clicked"
-# Shapes of points by y, a second cue besides colour.
+# Shapes of points by the sign of y, in addition to colour.
 _SIGNS = ("y below 0", "y from 0 up")
 
 
@@ -23,7 +23,7 @@ def fit_table(
     truth: Float[np.ndarray, " queries"] | None,
     chosen: int,
 ) -> pd.DataFrame:
-    """Return a row for each place of the curve, one of them chosen; the truth may be unknown."""
+    """Return a table with one row per point of the curve; the query has index `chosen`."""
     known, place = np.full(len(at), np.nan) if truth is None else truth, np.arange(len(at))
     return pd.DataFrame(
         {"place": place, "x": at, "fit": fit, "truth": known, "chosen": place == chosen}
@@ -35,12 +35,12 @@ def points_table(
     y: Float[np.ndarray, " points"],
     weight: Float[np.ndarray, " points"],
 ) -> pd.DataFrame:
-    """Return a row for each data point, with its weight for the query."""
+    """Return a table with one row per data point: x, y, and its weight for the query."""
     return pd.DataFrame({"x": x, "y": y, "weight": weight, "none": 0.0})
 
 
 def _clicked(field: str) -> alt.Parameter:
-    """Return the selection of the row nearest to a click."""
+    """Return a Vega selection of the row nearest to a click."""
     return alt.selection_point(
         name=CLICKED, fields=[field], nearest=True, on="click", clear=False, empty=False
     )
@@ -55,10 +55,10 @@ def fit_chart(
     y_domain: tuple[float, float],
     largest: float,
 ) -> alt.LayerChart:
-    """Draw points, truth and fit, and at the bottom a bar for the weight of each point.
+    """Draw data, truth and fit, with the weight of each data point as a bar at the bottom.
 
-    The query's place on the curve is marked; `largest` is the largest weight. The clicked place is
-    the selection `CLICKED`.
+    The query is marked on the curve; `largest` is the largest weight. The selection `CLICKED` has
+    the point of the curve that was clicked.
     """
     x = alt.X("x:Q", title="x", scale=alt.Scale(domain=list(x_domain), nice=False))
     y = partial(alt.Y, title="y", scale=alt.Scale(domain=list(y_domain), nice=False))
@@ -99,7 +99,7 @@ def fit_chart(
 
 @drawn_once
 def leave_one_out_chart(table: Rows, chosen: Rows) -> alt.LayerChart:
-    """Draw the loss against the bandwidth with its error; a rule marks the best bandwidth."""
+    """Draw the leave-one-out error against the bandwidth, with a rule at the chosen bandwidth."""
     x = alt.X(
         "bandwidth:Q",
         title="bandwidth h (log scale)",
@@ -125,7 +125,7 @@ def leave_one_out_chart(table: Rows, chosen: Rows) -> alt.LayerChart:
 def learning_table(
     losses: Float[np.ndarray, " steps_and_one"], known: dict[str, float], last_step: int
 ) -> pd.DataFrame:
-    """Return the loss before each step and now, and levels that do not depend on the run."""
+    """Return a table with the loss before each step and after the last one, and known levels."""
     parts = [pd.DataFrame({"series": "learned", "step": np.arange(len(losses)), "loss": losses})]
     for name, level in known.items():
         label = f"{name} {level:.4f}"
@@ -158,7 +158,7 @@ def plane_table(
     weight: Float[np.ndarray, " points"],
     chosen: int,
 ) -> pd.DataFrame:
-    """Return a row for each point of the plane; `relative` is its weight divided by the largest."""
+    """Return a table with one row per data point; `relative` is its weight over the largest one."""
     return pd.DataFrame(
         {
             "point": np.arange(1, len(y) + 1),
@@ -175,9 +175,9 @@ def plane_table(
 
 @drawn_once
 def plane_chart(table: Rows) -> alt.LayerChart:
-    """Draw points by their two features, sized by weight and coloured by y; the query is ringed.
+    """Draw data points by their two features, sized by weight and coloured by y.
 
-    A triangle that points down has y below 0. The clicked point is the selection `CLICKED`.
+    The query is ringed; triangles that point down have y below 0. `CLICKED` selects a point.
     """
     unit, size = alt.Scale(domain=[0, 1]), alt.Scale(domain=[0, 1], range=[14, 320])
     base = alt.Chart(table).encode(
@@ -188,7 +188,7 @@ def plane_chart(table: Rows) -> alt.LayerChart:
     points = base.encode(
         size=alt.Size("relative:Q", scale=size, legend=None),
         color=shade("y", "y", SIGNED, (-1.2, 1.2), values=(-1, 0, 1), length=120),
-        # A second legend at the side would leave a narrow chart.
+        # Without a second legend, which would make the chart narrower.
         shape=alt.Shape("sign:N", scale=shapes, legend=None),
         tooltip=[
             tip("point:O"),

@@ -1,4 +1,4 @@
-"""Charts of the lesson on softmax scaling."""
+"""Charts of the lesson about softmax scaling."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -21,7 +21,7 @@ _SERIES, _HUES = (SCALED, UNSCALED), (HUES.learned, HUES.cursor)
 
 
 def distribution_table(histograms: Mapping[str, Histogram]) -> pd.DataFrame:
-    """Return a row for each bin of every series."""
+    """Return a table with one row per series and histogram bin."""
     parts = [
         pd.DataFrame(
             {"series": name, "at": one.centres, "density": one.density, "normal": one.normal}
@@ -33,7 +33,7 @@ def distribution_table(histograms: Mapping[str, Histogram]) -> pd.DataFrame:
 
 @drawn_once
 def distribution_chart(table: Rows) -> alt.LayerChart:
-    """Draw histograms as filled steps, and normal densities of the theoretical variances."""
+    """Draw histograms as filled steps, with normal densities of the theoretical variances."""
     legend = {"legend": top_legend(symbolType="stroke", symbolStrokeWidth=2)}
     colour = by_name(alt.Color, "series", _SERIES, _HUES, **legend)
     dash = by_name(alt.StrokeDash, "series", _SERIES, ([1, 0], [2, 2]), **legend)
@@ -59,7 +59,7 @@ def softmax_table(
     weights: Float[np.ndarray, " keys"],
     at_one: Float[np.ndarray, " keys"],
 ) -> pd.DataFrame:
-    """Return a row for each key: its logit, its weight, and its weight at temperature 1."""
+    """Return a table with one row per key: logit, weight, and weight at temperature 1."""
     return pd.DataFrame(
         {
             "key": np.arange(1, len(logits) + 1),
@@ -73,7 +73,7 @@ def softmax_table(
 
 @drawn_once
 def softmax_chart(table: Rows, *, keys: int) -> alt.LayerChart:
-    """Draw the weights of `keys` as bars from 0 to 1, and those at temperature 1 as grey ticks."""
+    """Draw the weight of each key as a bar, and its weight at temperature 1 as a grey tick."""
     axis = alt.Axis(labelAngle=0, labelOverlap=True, titleColor=HUES.key)
     base = alt.Chart(table).encode(
         x=alt.X("key:O", title="key", axis=axis),
@@ -97,7 +97,7 @@ def softmax_chart(table: Rows, *, keys: int) -> alt.LayerChart:
 
 
 def training_table(tracks: Sequence[Track], figure: str, gain: int) -> pd.DataFrame:
-    """Return a row for each evaluation of every track: the seeds' mean of `figure`, at one gain."""
+    """Return a table with one row per track and evaluation: the mean of `figure` over seeds."""
     parts = []
     for track in tracks:
         values = getattr(track, figure)[gain]
@@ -107,7 +107,7 @@ def training_table(tracks: Sequence[Track], figure: str, gain: int) -> pd.DataFr
                 {
                     "series": NAMES[track.scale],
                     "d_attn": track.d_attn,
-                    # A log axis has no 0, so the start is half a step before step 1.
+                    # A logarithmic axis has no 0, so step 0 is drawn at 0.5.
                     "step": np.maximum(track.steps, 0.5),
                     "shown": track.steps,
                     "value": means[:, 0],
@@ -122,7 +122,7 @@ def training_table(tracks: Sequence[Track], figure: str, gain: int) -> pd.DataFr
 def training_chart(
     table: Rows, *, y_title: str, last_step: int, widths: Sequence[int], logarithmic: bool
 ) -> alt.Chart:
-    """Draw a line for each width, solid with 1/√d and dashed without; the widest is strongest."""
+    """Draw one line per width, solid with 1/√d and dashed without; the widest is strongest."""
     legend = top_legend(symbolType="stroke", symbolStrokeWidth=3)
     strength = alt.Scale(domain=list(widths), range=list(np.linspace(0.3, 1, len(widths))))
     lines = alt.Chart(table).mark_line(strokeWidth=1.8, point=alt.OverlayMarkDef(size=16))
@@ -153,7 +153,7 @@ def training_chart(
 
 
 def reached_table(tracks: Sequence[Track], gap: float, gain: int, last_step: int) -> pd.DataFrame:
-    """Return a row for each run: the first tested step that reached the target, or the last."""
+    """Return a table with one row per run: the first tested step within `gap`, or the last step."""
     parts = []
     for track in tracks:
         first = steps_to(track, gap)[gain]
@@ -174,7 +174,7 @@ def reached_table(tracks: Sequence[Track], gap: float, gain: int, last_step: int
 
 @drawn_once
 def reached_chart(table: Rows, *, widths: Sequence[int], last_step: int) -> alt.Chart:
-    """Draw a mark for each seed, side by side; open triangles at the top never reached it."""
+    """Draw the step at which each seed reached the target; open triangles never reached it."""
     kinds, shapes = ("reached", "not reached"), ("circle", "triangle-up")
     legend = alt.Legend(orient="top", symbolType="circle")
     return (
@@ -203,7 +203,7 @@ def reached_chart(table: Rows, *, widths: Sequence[int], last_step: int) -> alt.
 
 
 def gap_map_table(tracks: Sequence[Track], gains: Sequence[float], scale: str) -> pd.DataFrame:
-    """Return a row for each width and gain at one scale: the last gap and its standard error."""
+    """Return a table with one row per width and gain: the final gap and its standard error."""
     rows = []
     for track in tracks:
         if track.scale == scale:
@@ -217,7 +217,7 @@ def gap_map_table(tracks: Sequence[Track], gains: Sequence[float], scale: str) -
 def gap_map_chart(
     table: Rows, *, widths: Sequence[int], gains: Sequence[float], most: float
 ) -> alt.LayerChart:
-    """Draw the gap as colour and number, from 0 to `most` nats by its square root."""
+    """Draw the final gap as a heatmap; colours follow its square root, from 0 to `most` nats."""
     ends = {"values": (0, most / 4, most), "form": ".2g", "length": 120, "type": "sqrt"}
     return heatmap(
         table,

@@ -1,7 +1,6 @@
-"""How charts look: one colour for each meaning, its dark counterpart, and large type.
+"""The style of charts: the meaning of colours, their dark counterparts, and large type.
 
-Charts use the colours of the light theme. `on_dark` replaces each by its counterpart, so that
-charts do not depend on the theme.
+Charts use the colours of the light theme; `on_dark` replaces them in the specification.
 """
 
 import re
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Hues(NamedTuple):
-    """The meaning of each colour. The truth is always grey and dashed, learned values are violet.
+    """Colours by meaning. Learned values are always violet; the truth is grey and dashed.
 
     `sampled` is the colour of samples of the process.
     """
@@ -25,7 +24,7 @@ class Hues(NamedTuple):
 
 
 class Ramp(NamedTuple):
-    """Colours of a scale from its low end to its high end."""
+    """Three colours of a scale, from the lowest to the highest value."""
 
     low: str
     middle: str
@@ -34,7 +33,7 @@ class Ramp(NamedTuple):
 
 HUES = Hues("#5048c8", "#9aa2b3", "#5c6577", "#b0560f", "#1f6fc4", "#c93a4b", "#8a6400", "#1c8058")
 INK, GROUND = "#1d2433", "#ffffff"
-# From the background to full strength: shares of a model, and the same for the truth.
+# Fractions, from the background to a strong colour: of a model, and of the truth.
 SHARES = Ramp("#f4f3fd", "#8b83e2", "#362f8c")
 TRUTHS = Ramp("#f4f5f8", "#9aa2b4", "#1d2433")
 # From negative through the background to positive.
@@ -65,10 +64,10 @@ _COUNTERPARTS = {
     ),
 }  # fmt: skip
 
-# For the truth, not learned.
+# Style of lines that show the truth.
 KNOWN_LINE = {"color": HUES.truth, "strokeDash": [5, 4], "strokeWidth": 1.5}
 
-# With larger type, the names of days under a heatmap would meet.
+# With even larger type, labels below a heatmap would overlap.
 _TIMES = 4 / 3
 # Text size in pixels where a chart sets none.
 _PLAIN = 16
@@ -76,19 +75,19 @@ _SIZES = ("fontSize", "labelFontSize", "titleFontSize")
 
 
 def past_hue(number: int) -> str:
-    """Return the colour of a past run or of a series: none of the fixed hues."""
+    """Return a colour for a past run or a series, different from all `HUES`."""
     return _PAST[number % len(_PAST)]
 
 
 def on_dark(text: str) -> str:
-    """Return a text with every colour of the light theme replaced by its counterpart."""
+    """Replace every light-theme colour in a text by its dark counterpart."""
     return re.sub(r"#[0-9a-f]{6}", lambda found: _COUNTERPARTS.get(found[0], found[0]), text)
 
 
 def with_large_type(specification: dict[str, Any]) -> dict[str, Any]:
     """Return a Vega-Lite specification with text a third larger, for a projector.
 
-    Text that fits itself to its cells keeps its size.
+    Text whose size follows from the size of its cell is not changed.
     """
     words = {"labelFontSize": _PLAIN, "titleFontSize": _PLAIN}
     letters = {"text": {"fontSize": _PLAIN}, "title": {"fontSize": _PLAIN}}
@@ -106,6 +105,6 @@ def _larger(part: Any) -> Any:
     return {
         key: value * _TIMES if key in _SIZES and isinstance(value, int | float) else _larger(value)
         for key, value in part.items()
-        # The title of a colour bar goes above it: beside it there is no room left.
+        # Without this, the title of a colour bar is above it; beside it there is no room.
         if key != "titleOrient"
     }
