@@ -137,7 +137,7 @@ def learning_table(
 
 @drawn_once
 def learning_chart(table: Rows, *, last_step: int, y_domain: tuple[float, float]) -> alt.LayerChart:
-    """Draw the loss of the learned kernel, and known levels dashed. Only the rows may change."""
+    """Draw the loss of the learned kernel as a line, and known levels as dashed lines."""
     scale = alt.Scale(domain=list(y_domain), nice=False, clamp=True)
     base = alt.Chart(table).encode(
         x=alt.X("step:Q", title="step", scale=alt.Scale(domain=[0, last_step], nice=False)),

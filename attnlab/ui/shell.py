@@ -47,7 +47,7 @@ if (window.innerWidth < 768)
 
 
 def run_shell() -> None:
-    """Set up the page, draw the navigation and run the chosen page. For app.py only."""
+    """Set up the page, draw the navigation and run the chosen page. Only `app.py` calls it."""
     with delivered():
         watch_session()
         _configure()
@@ -80,7 +80,7 @@ def _close_sidebar_of_phones(page: str, *, is_new: bool) -> None:
 
 
 def ensure_shell() -> None:
-    """Restart a page that was started without the shell. First call of every page.
+    """Restart a page that was started without the shell. Every page calls it first.
 
     This happens on the first request: until `st.navigation` has been called once, Streamlit runs
     the linked file of `pages/` directly.

@@ -126,7 +126,7 @@ def seeds() -> int:
 
 
 def choose(grid: Grid) -> None:
-    """Set all controls to a grid of settings. For callbacks."""
+    """Callback: set all controls to a grid of settings."""
     _fill(Varied(grid.options, grid.seeds))
     if grid.base is not None:
         fill_form(grid.base)

@@ -30,7 +30,7 @@ _OPENED = "compare_opened"
 
 
 def open_result(result: Result) -> None:
-    """Make this run the current run, if the library has its model. For callbacks."""
+    """Callback: make this run the current run, if the library has its model."""
     entry = _entry_of(result)
     opened = entry is not None
     if opened:

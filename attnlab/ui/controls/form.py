@@ -255,7 +255,7 @@ def _is_readable(read: Callable[..., Any], *what: Any) -> bool:
 
 
 def _draw_control(owner: type, name: str, *, unit: bool = True) -> bool:
-    """Draw the control of an option; return whether its value can be read, or show the error."""
+    """Draw the control of an option; return whether its value is valid, or show the error."""
     spec, default, key = options_of(owner)[name], default_of(owner, name), control_key(owner, name)
     if key not in _hidden():
         common = {"key": key, "help": spec.help, "persist_state": "session"}

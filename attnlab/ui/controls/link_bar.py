@@ -57,7 +57,7 @@ def follow_address(
     own_parameters: OwnParameters | None = None,
     first_preset: str = FIRST_PRESET,
 ) -> None:
-    """Make the controls and the address agree. First call of every page.
+    """Make the controls and the address agree. The shell calls it before a page is drawn.
 
     If a link or the Back button changed the address, the controls are set from it. Otherwise the
     address is set from the controls.
@@ -65,7 +65,7 @@ def follow_address(
     Args:
         has_own_settings: Whether the page has controls bound to further address parameters.
         own_parameters: Further address parameters that the page reads and writes itself.
-        first_preset: Preset of a new session that did not open a link.
+        first_preset: Preset for untouched controls, if there is no link.
     """
     begin_form()
     query = st.query_params.to_dict()
@@ -137,7 +137,7 @@ def _asks_for_more(link: Link, written: dict[str, str]) -> bool:
 
 
 def complete_address(page: str) -> None:
-    """Add the settings to the address of a page opened from the menu. Last call of every page.
+    """Add the settings to the address of a page opened from the menu, after the page is drawn.
 
     This replaces the entry in the browser's history; Streamlit can only add entries, and Back would
     then lead to the entry without settings. The script checks that the browser still shows `page`,
@@ -176,7 +176,7 @@ def draw_notices() -> None:
 
 
 def draw_lesson() -> None:
-    """Draw the title and text of a lesson, and a button to leave it. At the top of every page."""
+    """Draw the title and text of a lesson, and a button to leave it, at the top of a page."""
     lesson: Lesson = st.session_state.get("lesson", Lesson())
     # Always drawn: an element that comes and goes would move the fragments after it.
     place = st.container()

@@ -138,7 +138,7 @@ def is_known(function: Callable[..., Any], *arguments: Hashable) -> bool:
 
 
 def known_losses(experiment: Experiment, rungs: Sequence[str]) -> dict[str, Best]:
-    """Return accuracy and loss of uniform guess, optimum and these baselines, by name, if known."""
+    """Return accuracy and loss of uniform guess, floor and the baselines `rungs`, where known."""
     vocab = experiment.generator.vocabulary.size
     known = {"uniform guess": Best(float(np.log(vocab)), 1 / vocab)}
     for rung in figure(ladder, experiment.generator, experiment.length) or ():

@@ -29,7 +29,7 @@ def start_job(
     Args:
         name: The name of the job in the session.
         make: Creates the iterator to run; each item is the job's result so far.
-        of: The subject of the job; `job_of(name).of` returns it.
+        of: The subject of the job, which `job_of(name).of` returns.
         rest: Seconds to wait after each item.
     """
     forget_job(name)

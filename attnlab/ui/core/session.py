@@ -93,7 +93,7 @@ def session() -> Session:
 
 
 def watch_session() -> None:
-    """Note that the session has an open page. Pause its work when the page is closed.
+    """Note that the session has an open page, and pause its work when the page is closed.
 
     A closed tab and a dropped connection look the same. After a dropped connection the session
     returns with its state, so work is paused, never discarded.
@@ -111,7 +111,7 @@ def _watched(_session: Session) -> Session:
 
 
 class OpenSessions:
-    """The sessions of this server that have an open page. Thread-safe."""
+    """A thread-safe collection of the sessions of this server that have an open page."""
 
     def __init__(self):
         self._lock = threading.Lock()

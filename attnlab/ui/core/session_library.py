@@ -73,7 +73,7 @@ def _own_library() -> Library:
 
 
 def _move_own_runs(library: Library) -> None:
-    """Move runs that were kept in memory, while the user's library could not be opened, into it."""
+    """Move this session's runs from memory into the user's library, now that it is open."""
     own = session().library
     if own is None:
         return

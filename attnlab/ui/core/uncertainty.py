@@ -74,7 +74,7 @@ def caution_text(*intervals: Interval | None) -> str:
 
 
 def unseen_text(seeds: int) -> str:
-    """Return how many seeds may still fail, even if all of these succeed.
+    """Return text on how many other seeds may still fail, although this many succeeded.
 
     >>> unseen_text(5)
     'If all 5 seeds succeed, up to 43 % of others may still fail.'

@@ -152,7 +152,7 @@ def draw_ladder(rungs: tuple[Rung, ...] | None, word: str = "day") -> None:
 
 
 def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
-    """Draw the map of the true dependence of predictions on positions, with its measure."""
+    """Draw the choice of a measure, and the map of the true dependence by this measure."""
     measure = st.segmented_control(
         "measure",
         list(_MEASURES),

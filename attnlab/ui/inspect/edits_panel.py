@@ -44,7 +44,7 @@ _ALIGNMENT = (
 
 
 def removals_of_all(found: Iterable[Ablation]) -> dict[Head, Effect]:
-    """Return the effect of removing each head, for maps of every kind, the largest loss first."""
+    """Return the effect of removing each head, for maps of every kind, the most costly first."""
     found = list(found)
     effects = {
         (kind, *head): effect

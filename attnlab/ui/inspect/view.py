@@ -45,7 +45,10 @@ def sequence_comparison(
     *,
     key: str = "sequence_comparison",
 ) -> Comparison:
-    """Return attention, dependence and truth on one sequence; `key` caches the last result."""
+    """Return what a model attends to and depends on in one sequence, and the true dependence.
+
+    The last result is cached under `key`.
+    """
     days = tuple(tokens.tolist())
     truth = _kept(
         f"{key}_truth",
@@ -64,7 +67,7 @@ def mean_comparison(
     true: Dependence,
     marginals: Marginals,
 ) -> Comparison:
-    """Return attention, dependence and true dependence of a model, averaged over sequences."""
+    """Return what a model attends to and depends on, and the true dependence, over sequences."""
     return kept_of_model(
         "mean_comparison",
         model,

@@ -244,7 +244,7 @@ def _listed(numbers: Float[np.ndarray, " cells"]) -> str:
 
 
 def number(value: float | np.floating, *, places: int | None = None) -> str:
-    """Return a number in LaTeX with six significant digits or, with `places`, rounded decimals."""
+    """Return a number in LaTeX with six significant digits or rounded to `places` decimals."""
     if places is not None:
         value = round(float(value), places) + 0.0
     if np.isneginf(value):

@@ -111,7 +111,7 @@ def _draw_softmax(logits: np.ndarray, temperature: float) -> None:
 
 
 def draw_safety() -> None:
-    """Draw difficult scores with the result of a naive and of attnlab's softmax, and the reason."""
+    """Draw difficult scores, the results of a naive softmax and of attnlab's, and explanations."""
     lines = []
     for case, found in zip(CASES, _answers(), strict=True):
         gradients = "finite" if np.isfinite(found.gradient).all() else "not finite"

@@ -199,7 +199,7 @@ def _draw_during(tracks: Sequence[Track], plan: Sweep, gain: int) -> None:
 def _draw_results(
     tracks: Sequence[Track], plan: Sweep, gain: int, gap: float, share: float
 ) -> None:
-    """Draw the steps until the loss is within `gap` of the floor, and final gaps, if finished."""
+    """Draw the steps until `gap` was reached, and the final gaps, of widths that are finished."""
     steps = plan.experiment.training.steps
     ready = tuple(track for track in tracks if track.steps[-1] == steps)
     if not ready:

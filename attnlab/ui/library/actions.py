@@ -25,10 +25,10 @@ from attnlab.ui.library.table import figures_of, name_of, set_ticked, ticked
 
 
 def open_run(run: LiveRun, library: Library, number: int) -> bool:
-    """Make a run of the library the current run; return whether this worked. For callbacks.
+    """Callback: make a run of the library the current run, or show why not.
 
-    The previous run is shelved. Errors are shown. If the run is already the current one, only the
-    controls are set to its settings.
+    Return whether this worked. The previous run is shelved. If the run is already the current one,
+    only the controls are set to its settings.
     """
     if is_present(run, library, number):
         fill_form(run.experiment)
@@ -57,7 +57,7 @@ def is_present(run: LiveRun, library: Library, number: int) -> bool:
 
 
 def load_settings(entry: Entry) -> bool:
-    """Set the controls to a run's settings, or show why not; return whether it worked."""
+    """Callback: set the controls to a run's settings, or show why not; return whether it worked."""
     experiment = entry.result.experiment
     try:
         check_limits(experiment, limits())
@@ -166,7 +166,7 @@ def draw_bin_actions(library: Library, chosen: tuple[Entry, ...]) -> None:
 
 
 def attempt(change: Callable[..., None], *arguments: object) -> bool:
-    """Change the library, or show the error; return whether it worked. For callbacks."""
+    """Callback: change the library, or show the error; return whether it worked."""
     try:
         change(*arguments)
     except (LibraryError, ValueError) as error:

@@ -29,7 +29,7 @@ def ticked() -> tuple[int, ...]:
 
 
 def set_ticked(numbers: Iterable[int]) -> None:
-    """Select exactly these runs, in a new table. For callbacks."""
+    """Callback: select exactly these runs; this creates a new table."""
     _put(numbers)
     st.session_state[_TABLES] = table_number() + 1
 
@@ -40,7 +40,7 @@ def table_number() -> int:
 
 
 def tick_on_page(on_page: tuple[int, ...], chosen: Iterable[int]) -> None:
-    """Select the `chosen` runs of one page; keep the selection on other pages. For callbacks."""
+    """Callback: select the `chosen` runs of one page, and keep the selection on other pages."""
     new = set(chosen)
     stay = [number for number in ticked() if number in new or number not in on_page]
     _put([*stay, *(number for number in on_page if number in new)])
@@ -207,7 +207,7 @@ def draw_filters(choices: Choices) -> Query:
 
 
 def clear_filters() -> None:
-    """Reset the search field and all filters. For callbacks."""
+    """Callback: reset the search field and all filters."""
     for name in ("text", "generator", "model", "tag", "state"):
         st.session_state[f"library_{name}"] = _ANY
     _first_page()

@@ -140,7 +140,7 @@ def draw_next(
 
 
 def true_probs(task: AbstractTask, source: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """Return the true distribution of the token after a source and a partial target, `(vocab,)`."""
+    """Return the true distribution, `(vocab,)`, of the token after a source and partial target."""
     belief = task.start()
     for token in (*source, *before):
         belief = task.update(belief, jnp.asarray(token))

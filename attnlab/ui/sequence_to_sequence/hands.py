@@ -28,13 +28,13 @@ def hands_of(task: AbstractTask, probes: np.ndarray) -> np.ndarray:
 
 
 def change_hand(task: AbstractTask, place: int, tokens: np.ndarray) -> None:
-    """Replace the source in one row of the table. For callbacks."""
+    """Callback: replace the source in one row of the table."""
     _put(task, place, tokens)
     st.session_state[_CHANGED] = True
 
 
 def deal(task: AbstractTask, seed: int) -> None:
-    """Replace all sources by new random ones. For callbacks."""
+    """Callback: replace all sources by new random ones."""
     st.session_state[_DEALT] = number = st.session_state.get(_DEALT, 0) + 1
     keys = jr.split(jr.fold_in(jr.key(seed), number), MOST_HANDS)
     for place, tokens in enumerate(np.asarray(jax.vmap(task.draw_source)(keys))):
@@ -42,7 +42,7 @@ def deal(task: AbstractTask, seed: int) -> None:
 
 
 def put_back(task: AbstractTask) -> None:
-    """Replace all sources by the probe sequences. For callbacks."""
+    """Callback: replace all sources by the probe sequences."""
     st.session_state[_OWN], st.session_state[_CHANGED] = (task, {}), True
 
 

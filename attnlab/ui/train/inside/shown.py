@@ -84,7 +84,7 @@ class Shown(NamedTuple):
 
     @property
     def framed(self) -> str:
-        """What the framed row does: the end of the sentence “The framed row …”."""
+        """The end of the sentence “The framed row …”, which says what this row does."""
         process = self.snapshot.experiment.generator
         if not (given := process.given()):
             return f"makes the {'last ' if process.asks_several() else ''}prediction"
