@@ -1,4 +1,4 @@
-"""A published question: does attention lose to a linear model? Reproduced and explained."""
+"""A published question, reproduced and explained: does attention lose to a linear model?"""
 
 import streamlit as st
 

@@ -162,7 +162,7 @@ def bands_chart(
 
 
 def swept_table(rows: Sequence[Row], across: str, down: str, figure: str) -> pd.DataFrame:
-    """Return a table with one row per pair of values: a result's mean over all their runs."""
+    """Return a table with one row per pair of values: the mean result of all runs with them."""
     cells: dict[tuple[str, str], list[float]] = {}
     for row in rows:
         options = dict(row.setting.options)
@@ -223,7 +223,7 @@ def axis_of_texts(title: str, texts: Sequence[str | None], order: Sequence[str])
 
 
 def axis_of_numbers(title: str, numbers: Sequence[float | None], form: str) -> Axis:
-    """Return an axis from the smallest to the largest number, which `form` formats."""
+    """Return an axis from the smallest to the largest number; `form` formats its labels."""
     known = [number for number in numbers if number is not None]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     span = high - low or 1.0
@@ -275,7 +275,7 @@ def within(
 
 @drawn_once
 def parallel_chart(lines: Rows, marks: Rows, *, titles: Sequence[str]) -> alt.LayerChart:
-    """Draw one line per setting through all axes, in parallel coordinates with a box to drag."""
+    """Draw one line per setting in parallel coordinates; the user can drag a box over the axes."""
     places = list(range(len(titles)))
     x = alt.X(
         "axis:Q",

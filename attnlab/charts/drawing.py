@@ -92,7 +92,7 @@ def drawn_once(build: Callable[..., alt.Chart | alt.LayerChart]) -> Callable[...
 def as_picture(
     drawing: Drawing, *, title: str, subtitles: list[str], width: int, dark: bool = False
 ) -> dict[str, Any]:
-    """Return a specification that is complete without a page: with title, subtitles and data.
+    """Return a specification that can be drawn without a page: with title, subtitles and data.
 
     The background is white or, with `dark`, that of the dark theme.
     """

@@ -186,7 +186,7 @@ def top_of_scale(*values: Float[np.ndarray, "..."]) -> float:
 
 
 def block_of(side: int, most: int = _MOST_A_SIDE) -> int:
-    """Return the number of cells per block, so that at most `most` blocks are drawn on a side."""
+    """Return how many cells a block has on a side, so that at most `most` blocks are drawn."""
     return -(-side // most)
 
 

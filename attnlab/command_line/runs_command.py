@@ -1,4 +1,4 @@
-"""The command `runs`, which manages the library of runs, and saving runs in it."""
+"""The command `runs`, which manages the library, and functions that save runs in it."""
 
 import argparse
 import json

@@ -113,7 +113,7 @@ def _from_options(parsed: dict[str, Any]) -> _Begun:
 
 
 def _look_ahead(experiment: Experiment) -> None:
-    """Raise `OptionError` if the run needs too much memory; print how long it takes if long."""
+    """Raise `OptionError` if the run needs too much memory; print what a large run needs."""
     check_memory(experiment, bytes_of_machine())
     if prospect := show_prospect(experiment):
         print(f"attnlab: {prospect}", file=sys.stderr)

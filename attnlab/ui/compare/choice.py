@@ -76,7 +76,7 @@ FIRST = ("generator", "model", "length", "d_attn")
 
 
 def key_of(name: str) -> str:
-    """Return the key of the control with the values to compare of an option."""
+    """Return the key of the control for an option's values."""
     return f"vary_{name}"
 
 
@@ -96,7 +96,7 @@ def _texts_of(spec: Option) -> tuple[str, ...]:
 
 
 def further_options(base: Experiment) -> tuple[str, ...]:
-    """Return the names of the options without a fixed control: of chosen parts, and `preset`."""
+    """Return the names of further options that can be varied, `preset` first."""
     chosen = [
         ALL_MODELS[name] for name in _values("model") or (base.model.name,) if name in ALL_MODELS
     ]

@@ -119,7 +119,7 @@ def _cells(row: Row, names: Sequence[str], wanted: int) -> dict[str, str]:
 
 
 def _each_figure(rows: Sequence[Row]) -> tuple[str, str, str]:
-    """Return which result is listed per seed, its label, and what its target is a fraction of."""
+    """Return attribute and label of the result listed per seed, and the noun for its target."""
     if any(row.exact_match is not None for row in rows):
         return "exact_match", _EXACT, "the targets"
     return "accuracy", "accuracy", "what can be learned"

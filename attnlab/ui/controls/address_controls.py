@@ -1,4 +1,4 @@
-"""Controls whose values are in the page's address, number fields, and the last valid value."""
+"""Controls whose values are in the page's address, and number fields."""
 
 import math
 from collections.abc import Callable

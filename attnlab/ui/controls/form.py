@@ -93,7 +93,7 @@ def _draw_first() -> None:
 
 
 def _size_control() -> tuple[type, str]:
-    """Return class and name of the option that sets the sequence length, directly or for a task."""
+    """Return class and name of the option that sets the sequence length, for tasks indirectly."""
     process = chosen_part(Experiment, "generator")
     if issubclass(process, AbstractTask):
         return process, process.size_option

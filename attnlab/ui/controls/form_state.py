@@ -113,7 +113,7 @@ def chosen_part(kind: type, name: str) -> type:
 
 
 def in_form(field: Field) -> Iterable[type]:
-    """Return the class that the controls select for a field, as an argument of `fields`."""
+    """Return, for the walk `fields`, the class that the controls select for a field."""
     return (chosen_part(field.owner, field.name),)
 
 

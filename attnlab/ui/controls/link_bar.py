@@ -121,7 +121,7 @@ def _is_untouched() -> bool:
 
 
 def _asks_for_others(asked: dict[str, str]) -> bool:
-    """Return whether the user went to an address with other parameters of the page itself.
+    """Return whether the user went to an address that sets the page's own parameters differently.
 
     Addresses without such parameters do not count: the menu and page changes create them too.
     """

@@ -25,7 +25,7 @@ _PATIENCE_SECONDS = 10.0
 
 
 class _Server:
-    """Holds the server's event loop, or None in tests that run without a server."""
+    """The server's event loop, or None in tests that run without a server."""
 
     loop: asyncio.AbstractEventLoop | None = None
 

@@ -96,6 +96,6 @@ def _draw_choice() -> None:
 
 
 def chart_picture(name: str, chart: DrawnChart, *, dark: bool) -> dict[str, Any]:
-    """Return the exported chart's specification, with its name and text alternative as text."""
+    """Return a chart's specification for export, with its name and text alternative printed."""
     lines = textwrap.wrap(chart.alt, _LETTERS_A_LINE)
     return as_picture(chart.drawing, title=name, subtitles=lines, width=_WIDTH, dark=dark)

@@ -2,7 +2,7 @@
 
 `ATTNLAB_HOSTED=1` sets the limits of a shared server. `ATTNLAB_TRAININGS` is how many runs train at
 once; by default a hosted server leaves one core to the pages, and other servers have no limit.
-`ATTNLAB_CACHE=off` keeps no compiled programs; other values name their folder.
+`ATTNLAB_CACHE=off` keeps no compiled programs; other values name the folder for them.
 """
 
 import collections

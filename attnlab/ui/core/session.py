@@ -24,7 +24,7 @@ _KEY = "session"
 
 
 class Asker:
-    """Stands for an open page in the cache of results, which refers to it weakly."""
+    """An open page, as the cache of results knows it; the cache refers to it weakly."""
 
 
 @dataclasses.dataclass(eq=False)

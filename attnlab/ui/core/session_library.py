@@ -37,7 +37,7 @@ class SessionLibrary(NamedTuple):
 
 
 def session_library() -> SessionLibrary:
-    """Return the user's library, or one in memory if that is shared, off or cannot be opened."""
+    """Return the user's library, or one in memory on a shared server or if it cannot be used."""
     try:
         folder = None if hosted() else library_folder(os.environ)
     except OptionError as error:
@@ -85,7 +85,7 @@ def _move_own_runs(library: Library) -> None:
 
 
 class Kept(NamedTuple):
-    """A saved run: library, row number, and the row's date, which changes at every saving."""
+    """A saved run: library, row number, and the row's date, which changes whenever it is saved."""
 
     library: Library
     number: int

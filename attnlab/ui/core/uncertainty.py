@@ -52,7 +52,7 @@ def known_text(best: Best | None, figure: str) -> str:
 
 
 def reached_text(reached: Reached | None) -> str:
-    """Return how many seeds reached a level, with the Wilson interval of that fraction.
+    """Return how many seeds reached a level, with the Wilson interval of their share.
 
     >>> reached_text(Reached(0.9, 3, wilson_interval(3, 5))), reached_text(None)
     ('3 of 5 (23 to 88 %)', '–')

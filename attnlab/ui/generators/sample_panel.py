@@ -56,7 +56,7 @@ def draw_sample(generator: AbstractGenerator, counted: Counted | None) -> None:
 def draw_frequencies(
     generator: AbstractGenerator, known: Frequencies | None, counted: Counted | None
 ) -> None:
-    """Draw probabilities and sampled frequencies of the final token and of the last pair."""
+    """Draw probabilities and frequencies of the final token, and of the last pair of tokens."""
     if known is None or counted is None:
         draw_gap()
         return

@@ -207,7 +207,7 @@ def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.
 
 
 def contribution_table(found: dict[str, np.ndarray], symbols: tuple[str, ...]) -> pd.DataFrame:
-    """Return one row per part, in the order of the model, and a last row with their sum."""
+    """Return a table with one row per part, in the model's order, and a last row with their sum."""
     rows = {name: np.asarray(row, dtype=np.float64) for name, row in found.items()}
     rows["logits"] = np.sum(list(rows.values()), axis=0)
     cells = [[f"{value:+.2f}".replace("-", "−") for value in row - row.mean()]

@@ -204,7 +204,7 @@ def _draw(
 
 
 def ablation_table(found: Sequence[Ablation], figure: str, ways: Sequence[str]) -> pd.DataFrame:
-    """Return one row per head, the most costly removal first, and one column per replacement.
+    """Return a table with a row per head, the most costly first, and a column per replacement.
 
     `figure` names the shown attribute of the effects, and `ways` are the replacements.
     """

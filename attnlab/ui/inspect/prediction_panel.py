@@ -51,7 +51,7 @@ def draw_account(experiment: Experiment, found: Comparison, true: Dependence, vi
 
 
 def evenly(unmasked: Bool[np.ndarray, " key"], informative: Bool[np.ndarray, " key"]) -> float:
-    """Return the share of uniform attention, over unmasked keys, on the `informative` keys."""
+    """Return the share of attention on `informative` keys if uniform over the unmasked keys."""
     return float((informative & unmasked).sum() / max(unmasked.sum(), 1))
 
 

@@ -79,7 +79,7 @@ def mean_comparison(
 def mean_patterns(
     model: AbstractModel, sequences: Int[np.ndarray, "size length"], *, key: str = "mean_patterns"
 ) -> Trace:
-    """Return a model's trace averaged over sequences; `key` caches the last result."""
+    """Return a model's trace averaged over sequences; the last one is cached under `key`."""
     return kept_of_model(key, model, sequences.tobytes(), lambda: mean_trace(model, sequences))
 
 
@@ -124,7 +124,7 @@ class View(NamedTuple):
 
 
 def draw_task_view(model: AbstractModel, tokens: np.ndarray) -> View:
-    """Draw menus for layer and head; at first, the last layer that attends to the source."""
+    """Draw menus for layer and head; by default, the last layer that attends to the source."""
     trace = trace_of(model, tokens)
     places = [place for place, found in enumerate(trace.attention) if can_align(found)]
     if len(trace.attention) > 1 and places:

@@ -25,7 +25,7 @@ _PROGRAMS = tuple(jax.jit(jax.vmap(way)) for way in (average_by_matrix, average_
 
 
 def draw_averages() -> None:
-    """Draw size sliders, the differences between the three ways, and the matrices of one way."""
+    """Draw size sliders, the differences between the three ways, and inputs, weights and means."""
     with st.container(key="step_sizes"):
         columns = st.columns(3)
     labels = ("B (sequences)", "T (inputs in each)", "C (features of each)")

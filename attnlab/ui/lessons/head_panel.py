@@ -114,7 +114,7 @@ class Bench(NamedTuple):
 
 
 def draw_bench() -> Bench:
-    """Draw all controls; return the bench, with the last valid tables if these are invalid."""
+    """Draw all controls; return the bench, with the last valid tables if the new ones are not."""
     example = linked(
         st.selectbox, "example", list(WORKED_EXAMPLES), key="step_example", on_change=_reset_tables
     )

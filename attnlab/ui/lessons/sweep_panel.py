@@ -251,7 +251,7 @@ def _draw_results(
 
 
 def _at_widest(tracks: Sequence[Track], plan: Sweep, figure: str, gain: int, *, look: int) -> str:
-    """Return the result at evaluation `look` of the widest heads as text, or "" until they end."""
+    """Return the widest heads' result at evaluation `look` as text, or "" until their runs end."""
     widest, last = max(plan.widths), plan.experiment.training.steps
     mine = [track for track in tracks if track.d_attn == widest and track.steps[-1] == last]
     if len(mine) < len(_NAMES):

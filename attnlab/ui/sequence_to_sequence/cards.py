@@ -116,9 +116,10 @@ def draw_next(
     *,
     is_heated: bool,
 ) -> None:
-    """Draw the most probable tokens after the first `laid` tokens, at most for the last position.
+    """Draw the most probable tokens after the first `laid` tokens of the target.
 
-    `probs` are at temperature 1; the caption says so if the target `is_heated`, that is, sampled.
+    If the target is complete, draw those of its last position. `probs` are at temperature 1, which
+    the caption states if `is_heated`.
     """
     place = min(laid, task.given() - 1)
     true = true_probs(task, source, target[:place])

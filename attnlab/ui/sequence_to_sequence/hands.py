@@ -98,7 +98,7 @@ PARAMETERS = OwnParameters(lambda key: key == _PARAMETER, _read_own, _fill, _cle
 
 
 def draw_hand_editor(task: AbstractTask, hand: np.ndarray, place: int, seed: int) -> None:
-    """Draw the controls that draw, restore, type or edit the source in row `place`."""
+    """Draw the controls that replace, restore, type or edit the source in row `place`."""
     thing = task.token_name
     with st.container(horizontal=True, vertical_alignment="bottom", key="hand_editor"):
         st.button(

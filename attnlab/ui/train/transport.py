@@ -175,7 +175,10 @@ def _draw_seed() -> None:
 
 
 def draw_amend(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
-    """Draw the button that applies changes without a reset, if possible; return if it is drawn."""
+    """Draw the button that applies changed settings, if no reset is needed for them.
+
+    Return whether it is drawn.
+    """
     if not settings_differ(form, snapshot) or needs_reset(form, snapshot):
         # Drop a click that the browser sent twice: it must not apply later changes.
         commands = session().commands

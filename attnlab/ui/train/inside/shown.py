@@ -112,7 +112,7 @@ class Shown(NamedTuple):
 
 
 class InsideView(NamedTuple):
-    """A view: whether it applies, and its title, chart, text alternative and reading help."""
+    """A view: whether it applies, its title, chart and text alternative, and how to read it."""
 
     holds: Callable[[Inside], bool]
     title: Callable[[Shown], str]
