@@ -13,6 +13,15 @@ PATIENCE = 60.0
 LONG = small(steps=100_000)
 
 
+class Clock:
+    """Seconds that a test counts."""
+
+    now = 1_000.0
+
+    def __call__(self):
+        return self.now
+
+
 def training_threads():
     return [thread for thread in threading.enumerate() if thread.name == "attnlab-run"]
 

@@ -9,8 +9,7 @@ import pytest
 
 from attnlab.generators.interruption import check_in
 from attnlab.live.jobs import Job, WorkQueue
-
-PATIENCE = 30.0
+from tests.unit.live_runs import PATIENCE, Clock, until
 
 
 def begun(make, **rest):
@@ -22,13 +21,6 @@ def begun(make, **rest):
 def seen(work):
     """All of its state but the seconds."""
     return work.state()[:-1]
-
-
-def until(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.002)
 
 
 def test_the_last_item_stays():
@@ -155,16 +147,6 @@ def test_it_waits_for_its_turn_and_says_so():
     assert third.wait(PATIENCE)
 
 
-class Clock:
-    """Seconds that a test counts."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
 @pytest.mark.parametrize("within", [False, True], ids=["after an item", "within an item"])
 def test_a_turn_ends_and_another_one_goes_on(within):
     clock, at_work = Clock(), []
@@ -179,7 +161,7 @@ def test_a_turn_ends_and_another_one_goes_on(within):
 
     work = begun(items, queue=WorkQueue(1, seconds=9, clock=clock))
     until(lambda: at_work)
-    clock.now = 10.0
+    clock.now += 10.0
     assert work.wait(PATIENCE)
     assert work.state().message == "its turn of 9 s is over"
     before = len(at_work)
@@ -194,7 +176,7 @@ def test_work_that_nobody_watches_pauses():
     clock = Clock()
     work = begun(itertools.count, queue=WorkQueue(patience=5, clock=clock))
     until(lambda: work.state().latest is not None)
-    clock.now = 6.0
+    clock.now += 6.0
     assert work.wait(PATIENCE)
     assert work.state().message == "not watched for 5 s"
 
@@ -274,7 +256,7 @@ def test_work_whose_turn_comes_while_nobody_watches_does_nothing():
     first = begun(itertools.count, queue=queue)
     until(lambda: first.state().latest is not None)
     second = begun(lambda: iter(made.append(None) or ()), queue=queue)
-    clock.now = 6.0
+    clock.now += 6.0
     assert first.wait(PATIENCE)
     assert second.wait(PATIENCE)
     assert second.state().message == "not watched for 5 s"

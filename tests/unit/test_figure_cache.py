@@ -10,8 +10,7 @@ import pytest
 from attnlab.generators.interruption import check_in
 from attnlab.ui.core.figures import FutureCache
 from attnlab.ui.core.session import OpenSessions, Session
-
-PATIENCE = 20
+from tests.unit.live_runs import PATIENCE, until
 
 
 class Thing:
@@ -37,13 +36,6 @@ def counted():
         return Thing()
 
     return function, calls
-
-
-def until(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.002)
 
 
 def test_equal_questions_from_many_threads_are_computed_once(cache, asker):

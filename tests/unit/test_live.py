@@ -9,7 +9,6 @@ import pytest
 import attnlab.live.live_run
 from attnlab.runs.snapshot import STATES
 from tests.unit.live_runs import LONG, PATIENCE, finished, paused_after, training_threads, until
-from tests.unit.small_experiments import small
 
 
 def test_a_new_run_is_idle_and_empty(live):
@@ -82,16 +81,6 @@ def test_a_done_run_stays_done(live):
     until(lambda: not training_threads())
 
 
-def test_ten_starts_make_one_thread(live, held):
-    run = live()
-    for _ in range(10):
-        run.start()
-    assert len(training_threads()) == 1
-    held.set()
-    assert run.wait(PATIENCE)
-    assert run.snapshot().step == 60
-
-
 def test_starts_from_many_threads_make_one_thread(live, held):
     run = live()
     callers = [threading.Thread(target=run.start) for _ in range(10)]
@@ -148,12 +137,6 @@ def test_a_step_while_running_pauses(live):
     assert seen.state == "paused"
     assert seen.step < LONG.training.steps
     assert paused_after(run, 1).step == seen.step + 1
-
-
-def test_steps_do_not_go_beyond_the_last(live):
-    run = live(small(steps=3))
-    assert paused_after(run, 7).step == 3
-    assert run.snapshot().state == "done"
 
 
 def test_nothing_in_a_snapshot_can_change(live):

@@ -55,16 +55,6 @@ def test_a_done_run_goes_on(live):
     assert run.snapshot().history.losses.shape == (70,)
 
 
-def test_more_steps_alone_lead_where_a_longer_run_does(live):
-    amended, longer = live(), live(small(steps=70))
-    finished(amended)
-    amended.amend(small(steps=70))
-    for run in (amended, longer):
-        finished(run)
-    for a, b in zip(weights_of(amended), weights_of(longer), strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
 def test_fewer_steps_than_were_made_are_refused(live):
     run = live()
     paused_after(run, 5)
@@ -86,17 +76,6 @@ def test_more_changes_than_a_file_holds_are_refused_and_change_nothing(live):
     stored = from_bytes(to_bytes(run.stored()))
     assert len(stored.history.changes) == MOST_CHANGES
     assert finished(run).step == 71
-
-
-def test_a_run_changed_again_and_again_is_in_its_file(live):
-    run = live(small(steps=1))
-    finished(run)
-    for steps in range(2, 40):
-        run.amend(small(steps=steps))
-        finished(run)
-    stored = from_bytes(to_bytes(run.stored()))
-    assert [step for step, _ in stored.history.tests] == list(range(40))
-    assert [change.step for change in stored.history.changes] == list(range(1, 39))
 
 
 def test_as_many_steps_as_were_made_end_the_run(live):

@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-import threading
 
 import jax
 import jax.numpy as jnp
@@ -12,41 +11,26 @@ import pytest
 import attnlab.live.live_run
 import attnlab.live.progress
 import attnlab.training.loop
-from attnlab.live.live_run import LiveRun
 from attnlab.training.loop import schedule
 from attnlab.training.steps import Losses
-from tests.unit.small_experiments import SMALL, small
+from tests.unit.live_runs import LONG, PATIENCE, finished, paused_after
+from tests.unit.small_experiments import small
 
-PATIENCE = 60.0
 BAD_STEP = 7
-LONG = small(steps=100_000)
+REAL_ADVANCE = attnlab.training.loop.advance
 
 
-def test_a_run_that_ends_far_above_a_uniform_guess_has_failed():
-    run = LiveRun(small(learning_rate=100.0))
-    run.start()
-    assert run.wait(PATIENCE)
-    seen = run.snapshot()
+def test_a_run_that_ends_far_above_a_uniform_guess_has_failed(live):
+    run = live(small(learning_rate=100.0))
+    seen = finished(run)
     assert (seen.state, seen.step) == ("failed", 60)
     assert "`learning_rate`, which is 100" in seen.message
     # The model is there to be looked at, and when its file is opened it has failed as well.
     assert seen.latest.evaluation.nll > 10
-    again = LiveRun(small())
+    again = live()
     again.resume(run.stored())
     assert again.wait(PATIENCE)
     assert (again.snapshot().state, again.snapshot().message) == ("failed", seen.message)
-
-
-REAL_ADVANCE = attnlab.training.loop.advance
-
-
-@pytest.fixture(autouse=True)
-def no_thread_is_left():
-    yield
-    for thread in threading.enumerate():
-        if thread.name == "attnlab-run":
-            thread.join(PATIENCE)
-            assert not thread.is_alive()
 
 
 def bad_loss_at(bad_step):
@@ -75,23 +59,16 @@ def bad_weights_after(bad_step):
     return advance
 
 
-def stepped(experiment, steps):
-    run = LiveRun(experiment)
-    for _ in range(steps):
-        run.step()
-    assert run.wait(PATIENCE)
-    return run
-
-
-def assert_failed(run, experiment, *, bad_step):
-    """The run says at which step it failed, and stands at the step before like any other."""
+def assert_failed(run, twin, *, bad_step):
+    """The run says at which step it failed, and is at the step before, as its twin is."""
     seen, kept = run.snapshot(), run.stored()
     assert seen.state == "failed"
     assert f"not a finite number at step {bad_step:,}" in seen.message
     assert f"the weights of step {bad_step - 1:,} are kept" in seen.message
-    rate = experiment.training.learning_rate
+    rate = run.experiment.training.learning_rate
     assert f"lower `learning_rate`, which is {rate:g}" in seen.message
-    good = stepped(experiment, bad_step - 1).stored()
+    paused_after(twin, bad_step - 1)
+    good = twin.stored()
     assert seen.step == int(kept.state.step) == bad_step - 1
     assert seen.latest.step == seen.step
     shown = zip(jax.tree.leaves(seen.latest.model), jax.tree.leaves(kept.state.model), strict=True)
@@ -104,53 +81,34 @@ def assert_failed(run, experiment, *, bad_step):
         np.testing.assert_array_equal(one, other)
 
 
-def test_a_bad_loss_within_a_chunk_keeps_the_step_before(monkeypatch):
+def test_a_bad_loss_within_a_chunk_keeps_the_step_before(live, monkeypatch):
     # Between these two steps nothing is due, and chunks are as long as they can be.
     due = schedule(LONG.training.steps).tests
     begin = next(a for a, b in itertools.pairwise(due) if b - a > 8)
-    run = stepped(LONG, begin)
+    run = live(LONG)
+    paused_after(run, begin)
     with monkeypatch.context() as patch:
         patch.setattr(attnlab.live.progress, "_CHUNK_SECONDS", PATIENCE)
         patch.setattr(attnlab.training.loop, "advance", bad_loss_at(begin + 5))
-        run.start()
-        assert run.wait(PATIENCE)
-    assert_failed(run, LONG, bad_step=begin + 5)
+        finished(run)
+    assert_failed(run, live(LONG), bad_step=begin + 5)
 
 
-def test_a_bad_loss_at_the_start_of_a_chunk_keeps_the_step_before(monkeypatch):
-    run = stepped(SMALL, BAD_STEP)
+@pytest.mark.parametrize(
+    ("broken", "before"), [(bad_loss_at, BAD_STEP), (bad_weights_after, BAD_STEP - 1)]
+)
+def test_a_bad_step_is_not_kept_and_only_a_reset_begins_again(live, monkeypatch, broken, before):
+    run = live()
+    paused_after(run, before)
     with monkeypatch.context() as patch:
-        patch.setattr(attnlab.training.loop, "advance", bad_loss_at(BAD_STEP))
-        run.step()
-        assert run.wait(PATIENCE)
-    assert_failed(run, SMALL, bad_step=BAD_STEP)
-
-
-def test_weights_that_are_not_finite_are_not_kept(monkeypatch):
-    run = stepped(SMALL, BAD_STEP - 1)
-    with monkeypatch.context() as patch:
-        patch.setattr(attnlab.training.loop, "advance", bad_weights_after(BAD_STEP))
-        run.step()
-        assert run.wait(PATIENCE)
-    assert_failed(run, SMALL, bad_step=BAD_STEP)
-
-
-def test_a_failed_run_only_begins_again_by_a_reset(monkeypatch):
-    run = LiveRun(SMALL)
-    with monkeypatch.context() as patch:
-        patch.setattr(attnlab.training.loop, "advance", bad_loss_at(BAD_STEP))
-        run.start()
-        assert run.wait(PATIENCE)
-    run.start()
+        patch.setattr(attnlab.training.loop, "advance", broken(BAD_STEP))
+        paused_after(run, 1)
+    assert_failed(run, live(), bad_step=BAD_STEP)
     run.step()
-    assert run.wait(PATIENCE)
-    assert run.snapshot().state == "failed"
+    assert finished(run).state == "failed"
     run.reset()
-    assert run.snapshot().state == "idle"
-    assert run.snapshot().message == ""
-    run.start()
-    assert run.wait(PATIENCE)
-    assert run.snapshot().state == "done"
+    assert (run.snapshot().state, run.snapshot().message) == ("idle", "")
+    assert finished(run).state == "done"
 
 
 @pytest.mark.parametrize(
@@ -161,14 +119,11 @@ def test_a_failed_run_only_begins_again_by_a_reset(monkeypatch):
         (attnlab.training.loop, "evaluate"),
     ],
 )
-def test_any_error_in_the_thread_is_shown_and_not_lost(monkeypatch, module, part):
+def test_any_error_in_the_thread_is_shown_and_not_lost(live, monkeypatch, module, part):
     def broken(*_, **__):
         raise RuntimeError("out of luck")
 
-    run = LiveRun(SMALL)
     with monkeypatch.context() as patch:
         patch.setattr(module, part, broken)
-        run.start()
-        assert run.wait(PATIENCE)
-    seen = run.snapshot()
+        seen = finished(live())
     assert (seen.state, seen.message) == ("failed", "RuntimeError: out of luck")

@@ -141,15 +141,6 @@ def test_a_stored_run_goes_on_where_it_was_kept(live, kept):
     assert kept[-1][0].seconds > 100
 
 
-def test_changed_settings_are_kept_in_the_same_place(live, kept):
-    run = live(keep=kept)
-    paused_after(run, 2)
-    run.amend(small(steps=20))
-    finished(run)
-    assert kept.told[-1] == ("done", 20, "place 1")
-    assert kept[-1][0].experiment == small(steps=20)
-
-
 def test_a_failure_is_kept_with_its_reason(live, kept, monkeypatch):
     def advance(state, source, training, *, key, steps):
         if int(state.step) + steps > 7:

@@ -13,6 +13,7 @@ from attnlab.live.live_run import LiveRun
 from tests.unit.live_runs import (
     LONG,
     PATIENCE,
+    Clock,
     assert_same_run,
     finished,
     paused_after,
@@ -22,14 +23,6 @@ from tests.unit.live_runs import (
 from tests.unit.small_experiments import SMALL
 
 WAITING = "waiting: place 1 in the queue, 1 computation at a time"
-
-
-class FakeClock:
-    def __init__(self):
-        self.now = 1_000.0
-
-    def __call__(self):
-        return self.now
 
 
 @pytest.fixture
@@ -83,23 +76,6 @@ def test_a_second_run_trains_when_the_first_pauses(sharing):
     assert first.snapshot().state == "running"
 
 
-@pytest.mark.parametrize("end", ["done", "failed", "reset"])
-def test_every_end_gives_the_place_back(sharing, monkeypatch, end):
-    queue = WorkQueue(1)
-    if end == "failed":
-        first = sharing(queue)
-        with monkeypatch.context() as patch:
-            patch.setattr(attnlab.live.live_run, "prepare", None)
-            first.start()
-            assert first.wait(PATIENCE)
-        assert first.snapshot().state == "failed"
-    elif end == "done":
-        assert finished(sharing(queue, SMALL)).state == "done"
-    else:
-        training(sharing(queue)).reset()
-    assert finished(sharing(queue, SMALL)).state == "done"
-
-
 def test_a_run_that_waits_can_be_paused_and_started_again(sharing):
     queue = WorkQueue(1)
     first, second, third = training(sharing(queue)), waiting(sharing(queue)), sharing(queue)
@@ -124,17 +100,6 @@ def test_a_run_that_waits_can_be_reset_at_once(sharing):
     second.reset(SMALL)
     assert (second.snapshot().state, second.snapshot().message) == ("idle", "")
     assert third.snapshot().message == WAITING
-
-
-def test_pause_and_start_in_one_breath_keep_it_in_the_queue(sharing):
-    queue = WorkQueue(1)
-    first, second = training(sharing(queue)), waiting(sharing(queue))
-    for _ in range(20):
-        second.pause()
-        second.start()
-    until(lambda: second.snapshot().message == WAITING)
-    first.pause()
-    until(lambda: second.snapshot().step > 0)
 
 
 def test_a_stored_run_waits_too_and_is_not_lost_by_a_pause(sharing):
@@ -166,7 +131,7 @@ def test_steps_asked_for_while_waiting_are_taken_then(sharing):
 
 
 def test_a_turn_that_is_over_pauses_the_run_which_can_go_on(sharing):
-    clock = FakeClock()
+    clock = Clock()
     run = training(sharing(WorkQueue(1, seconds=120.0, clock=clock)))
     clock.now += 121.0
     assert run.wait(PATIENCE)
@@ -179,31 +144,6 @@ def test_a_turn_that_is_over_pauses_the_run_which_can_go_on(sharing):
     run.start()
     until(lambda: run.snapshot().step > seen.step)
     assert run.snapshot().message == ""
-
-
-def test_a_run_that_nobody_watches_pauses(sharing):
-    clock = FakeClock()
-    run = training(sharing(WorkQueue(1, patience=60.0, clock=clock)))
-    clock.now += 61.0
-    # Not by its snapshot, which is how a page watches.
-    assert run.wait(PATIENCE)
-    seen = run.snapshot()
-    assert (seen.state, seen.message) == (
-        "paused",
-        "not watched for 60 s: press Continue",
-    )
-
-
-def test_a_run_whose_turn_comes_while_nobody_watches_computes_nothing(sharing):
-    clock = FakeClock()
-    queue = WorkQueue(1, patience=60.0, clock=clock)
-    first, second = training(sharing(queue)), waiting(sharing(queue))
-    clock.now += 61.0
-    assert first.wait(PATIENCE)
-    assert second.wait(PATIENCE)
-    seen = second.snapshot()
-    assert (seen.state, seen.latest) == ("paused", None)
-    assert "not watched" in seen.message
 
 
 def test_never_more_at_once_than_the_places_whatever_is_pressed(sharing, monkeypatch):

@@ -8,29 +8,13 @@ import pytest
 from hypothesis import strategies as st
 
 from attnlab.live.jobs import WorkQueue
-from tests.unit.live_runs import PATIENCE, until
-
-
-class FakeClock:
-    def __init__(self):
-        self.now = 1_000.0
-
-    def __call__(self):
-        return self.now
+from tests.unit.live_runs import PATIENCE, Clock, until
 
 
 def waiting_thread(place, answers):
     thread = threading.Thread(target=lambda: answers.append((place, place.wait())))
     thread.start()
     return thread
-
-
-def test_without_a_number_of_places_nobody_waits():
-    queue = WorkQueue()
-    places = [queue.join() for _ in range(50)]
-    assert {place.number for place in places} == {0}
-    assert all(place.wait() for place in places)
-    assert {place.message() for place in places} == {""}
 
 
 @pytest.mark.parametrize("places", [0, -1, 0.5])
@@ -51,18 +35,6 @@ def test_those_who_wait_are_told_their_place_and_move_up():
     assert fourth.message() == ""
 
 
-def test_a_turn_comes_when_somebody_leaves():
-    queue, answers = WorkQueue(1), []
-    first, second = queue.join(), queue.join()
-    assert first.wait()
-    thread = waiting_thread(second, answers)
-    assert second.message() == "waiting: place 1 in the queue, 1 computation at a time"
-    assert not answers
-    first.leave()
-    thread.join(PATIENCE)
-    assert answers == [(second, True)]
-
-
 def test_who_leaves_while_waiting_hears_at_once_and_gets_no_turn():
     queue, answers = WorkQueue(1), []
     queue.join()
@@ -72,14 +44,6 @@ def test_who_leaves_while_waiting_hears_at_once_and_gets_no_turn():
     thread.join(PATIENCE)
     assert answers == [(second, False)]
     assert queue.join().number == 1
-
-
-def test_leaving_again_takes_nobody_elses_place():
-    queue = WorkQueue(1)
-    first, second, third = queue.join(), queue.join(), queue.join()
-    first.leave()
-    first.leave()
-    assert (second.number, third.number) == (0, 1)
 
 
 @hypothesis.given(
@@ -140,7 +104,7 @@ def test_turns_are_given_in_the_order_of_coming():
 
 
 def test_a_turn_is_over_after_its_seconds_which_waiting_does_not_use_up():
-    clock = FakeClock()
+    clock = Clock()
     queue = WorkQueue(1, seconds=120.0, clock=clock)
     first, second = queue.join(), queue.join()
     assert first.wait()
@@ -154,7 +118,7 @@ def test_a_turn_is_over_after_its_seconds_which_waiting_does_not_use_up():
 
 
 def test_a_run_that_nobody_watches_makes_way():
-    clock = FakeClock()
+    clock = Clock()
     place = WorkQueue(1, patience=60.0, clock=clock).join()
     assert place.wait()
     for _ in range(10):
