@@ -1,7 +1,5 @@
 """`compare` on the command line: every combination of options over seeds, each run once."""
 
-import csv
-import io
 import json
 import re
 
@@ -80,16 +78,6 @@ def test_what_the_library_has_is_not_trained_again(run, library):
     assert run(*asked, "--again", "--any-version")[0] == 2
 
 
-@pytest.mark.slow
-def test_the_table_is_csv_with_a_column_for_every_figure(run):
-    out = run("compare", "--model", "linear,attention", "--seeds", 1, *SMALL, "--csv")[1]
-    rows = list(csv.DictReader(io.StringIO(out)))
-    assert [row["model"] for row in rows] == ["linear", "attention"]
-    assert float(rows[0]["test_nll_mean"]) > 0
-    # The spread of one seed is not known.
-    assert rows[0]["test_nll_low"] == ""
-
-
 def test_for_people_a_row_has_its_interval_and_the_best_possible(run):
     out = run("compare", "--model", "linear", "--seeds", 2, *SMALL)[1]
     assert "95% " in out
@@ -112,13 +100,6 @@ def test_what_cannot_be_compared_is_refused_in_one_line(run, arguments, words):
     assert (status, out) == (2, "")
     assert words in err
     assert err.count("\n") == 1
-
-
-@pytest.mark.slow
-def test_workers_give_the_same_rows(run):
-    asked = ("compare", "--model", "linear", "--seeds", 2, *SMALL, "--json")
-    here, there = (json.loads(run(*asked, *more)[1])["rows"] for more in ((), ("--workers", 2)))
-    assert here[0]["test_nll"] == pytest.approx(there[0]["test_nll"], abs=1e-4)
 
 
 def test_for_people_a_row_has_each_seed_how_many_reached_the_level_and_what_speaks_against_it():

@@ -19,7 +19,6 @@ from attnlab.training.limits import (
     HOSTED,
     OPEN,
     Limits,
-    check_limit,
     check_limits,
     steps_at_once,
     work,
@@ -69,13 +68,6 @@ def test_a_cap_is_lower_than_the_options_own_and_is_refused_by_name(name):
     assert f"`{name}` is {own}: more than the cap of {cap:,} on this server" in str(error)
     assert f"Choose at most {cap:,}" in str(error)
     check_limits(LARGEST[name], OPEN)
-
-
-@pytest.mark.parametrize("name", LARGEST)
-def test_a_cap_itself_is_allowed(name):
-    check_limit(name, HOSTED.caps[name], HOSTED)
-    with pytest.raises(OptionError, match=name):
-        check_limit(name, HOSTED.caps[name] + 1, HOSTED)
 
 
 def test_a_full_batch_is_bounded_by_its_set():

@@ -11,17 +11,16 @@ import pytest
 
 import attnlab
 from attnlab.configuration.number_text import show_measured
-from attnlab.generators import PROCESSES, Copy, Custom, Recall
-from attnlab.models import MODELS, SOURCE_MODELS, AttentionOptions
-from attnlab.positions import POSITIONS
+from attnlab.generators import Custom, Recall
+from attnlab.models import SOURCE_MODELS
 from attnlab.runs.script import to_script
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
-from attnlab.training.steps import Training
 from tests.unit.live_runs import finished, paused_after
 from tests.unit.scripts import experiment_of
 from tests.unit.small_experiments import SMALL, SMALL_MODELS, small
 from tests.unit.test_experiment_json import configurations
+from tests.unit.test_links import CASES as LINKED
 
 _ROOT = Path(attnlab.__file__).parents[1]
 
@@ -37,15 +36,10 @@ def printed_by(script, tmp_path):
 
 
 CASES = [
-    *(preset.experiment for preset in PRESETS.values()),
-    *(Experiment(generator=kind()) for kind in PROCESSES.values()),
-    *(Experiment(model=kind()) for kind in MODELS.values()),
-    *(Experiment(generator=Copy(), model=kind()) for kind in SOURCE_MODELS.values()),
-    *(Experiment(model=AttentionOptions(position=kind())) for kind in POSITIONS.values()),
+    *LINKED.values(),
     Experiment(generator=Recall(days=(1, 20), horizon=30), length=30),
     Experiment(generator=Recall(days=(3,))),
     Experiment(generator=Custom(symbols="a' b\" \\", table=((0.1, 0.2, 0.7),) * 3)),
-    Experiment(training=Training(learning_rate=0.1 + 0.2), seed=2**31 - 1),
 ]
 
 
