@@ -19,20 +19,27 @@ def layers_of(spec, above=None):
         yield from layers_of(layer, encoding)
 
 
-def drawn(drawing):
-    """How many items of each kind come from rows, with a place that is a number."""
-    picture = as_picture(drawing, title="title", subtitles=["words"], width=300)
-    found = collections.Counter()
+def scene(drawing, width=300, role="mark"):
+    """What is drawn: the kind and the items of every group of marks, or of axis labels."""
+    picture, found = as_picture(drawing, title="title", subtitles=["words"], width=width), []
 
     def walk(node):
-        if node.get("role") == "mark":
-            found[node["marktype"]] += len(node["items"])
-            numbers = [item.get(axis, 0) for item in node["items"] for axis in "xy"]
-            assert all(isinstance(number, int | float) for number in numbers)
+        if node.get("role") == role:
+            found.append((node["marktype"], node["items"]))
         for item in node.get("items", ()):
             walk(item)
 
     walk(vl_convert.vegalite_to_scenegraph(picture)["scenegraph"])
+    return found
+
+
+def drawn(drawing):
+    """How many items of each kind come from rows, with a place that is a number."""
+    found = collections.Counter()
+    for kind, items in scene(drawing):
+        found[kind] += len(items)
+        numbers = [item.get(axis, 0) for item in items for axis in "xy"]
+        assert all(isinstance(number, int | float) for number in numbers)
     return dict(found)
 
 

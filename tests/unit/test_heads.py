@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import vl_convert
 
-from attnlab.charts import MapWords, as_picture, heads_chart, heads_table, informative_table
+from attnlab.charts import MapWords, heads_chart, heads_table, informative_table
+from tests.unit.chart_drawing import scene
 
 # What a chart has at 1280 × 720, at 1024 × 768 and on a phone.
 _WIDTHS = (984, 728, 350)
@@ -20,27 +20,14 @@ def _words(heads):
     return MapWords(names, "share of attention", "day attended to")
 
 
-def _scene(width, heads=3, days=10, read=None, height=330):
-    """The cells, the frames and the texts that are drawn, in pixels."""
-    read = days - 1 if read is None else read
-    patterns, mask = _patterns(heads, days)
-    rows = {"words": _words(heads), "read": read, "symbols": None}
+def _scene(width, heads):
+    """The cells and the frames that are drawn, in pixels."""
+    patterns, mask = _patterns(heads, 10)
+    rows = {"words": _words(heads), "read": 9, "symbols": None}
     table = heads_table(patterns, mask, heads=range(heads), trained=False, **rows)
     marks = informative_table([1, 4], heads)
-    drawing = heads_chart(table, marks, shape=mask.shape, height=height, **rows)
-    picture = as_picture(drawing, title="", subtitles=[], width=width)
-    rects, texts = [], []
-
-    def walk(node):
-        if node.get("role") == "mark":
-            found = rects if node["marktype"] == "rect" else texts
-            found.append(node["items"])
-        for item in node.get("items", ()):
-            walk(item)
-
-    walk(vl_convert.vegalite_to_scenegraph(picture)["scenegraph"])
-    cells, frames = rects
-    return table, cells, frames, [text for items in texts for text in items]
+    drawing = heads_chart(table, marks, shape=mask.shape, height=330, **rows)
+    return [items for kind, items in scene(drawing, width) if kind == "rect"]
 
 
 def _sizes(cells):
@@ -50,7 +37,7 @@ def _sizes(cells):
 @pytest.mark.parametrize("heads", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize("width", _WIDTHS)
 def test_cells_are_square_and_within_their_place(width, heads):
-    _, cells, frames, _ = _scene(width, heads)
+    cells, frames = _scene(width, heads)
     for across, down in _sizes(cells):
         assert across == pytest.approx(down, abs=0.01)
     assert len({round(across, 6) for across, _ in _sizes(cells)}) == 1
@@ -61,51 +48,15 @@ def test_cells_are_square_and_within_their_place(width, heads):
 
 @pytest.mark.parametrize(("width", "heads"), [(984, 3), (984, 1), (728, 2), (350, 1)])
 def test_the_cells_of_ten_days_have_24_pixels(width, heads):
-    _, cells, _, _ = _scene(width, heads)
+    cells, _ = _scene(width, heads)
     # A pixel between two of them.
     assert cells[0]["width"] + 1 >= 24
 
 
 def test_heads_go_below_each_other_where_they_would_be_too_small():
-    _, _, wide, _ = _scene(984, 4)
-    _, _, narrow, _ = _scene(350, 4)
+    (_, wide), (_, narrow) = _scene(984, 4), _scene(350, 4)
     assert len({frame["y"] for frame in wide}) == 1
     assert len({frame["y"] for frame in narrow}) > 1
-
-
-@pytest.mark.parametrize("read", [9, 0])
-def test_the_row_that_predicts_is_framed(read):
-    table, cells, frames, _ = _scene(984, 2, read=read)
-    for row, cell in zip(table["row"], cells, strict=True):
-        is_framed = any(
-            frame["x"] < cell["x"]
-            and cell["x"] + cell["width"] < frame["x"] + frame["width"]
-            and frame["y"] < cell["y"] + cell["height"] / 2 < frame["y"] + frame["height"]
-            for frame in frames
-        )
-        assert is_framed == (row == read)
-
-
-def test_triangles_stand_over_the_columns_of_the_informative_days():
-    table, cells, _, texts = _scene(984, 2)
-    marks = sorted(text["x"] for text in texts if text["text"] == "▼")
-    middles = {
-        (place, key): cell["x"] + cell["width"] / 2
-        for place, key, cell in zip(table["place"], table["key"], cells, strict=True)
-    }
-    expected = sorted(middles[place, key] for place in (0, 1) for key in (1, 4))
-    assert marks == pytest.approx(expected, abs=1)
-
-
-def test_days_stand_in_the_middle_of_their_rows():
-    table, cells, _, texts = _scene(984, 1)
-    named = [text for text in texts if text["text"] == "7" and text["align"] == "right"]
-    middles = [
-        cell["y"] + cell["height"] / 2
-        for day, cell in zip(table["query_day"], cells, strict=True)
-        if day == "7"
-    ]
-    assert [text["y"] for text in named] == pytest.approx(middles[:1], abs=1)
 
 
 def test_rows_without_part_in_the_loss_are_paler_and_the_shares_of_the_other_are_written():

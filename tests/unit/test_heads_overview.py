@@ -6,11 +6,10 @@ import io
 
 import numpy as np
 import pytest
-import vl_convert
 from PIL import Image
 
 from attnlab import charts
-from attnlab.charts import HeadPicture, as_picture, style
+from attnlab.charts import HeadPicture, style
 from attnlab.generators import Reverse
 from attnlab.models import AttentionMap, Trace
 from attnlab.runs.history import empty_history
@@ -19,6 +18,7 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
 from attnlab.ui.train.inside.panel import VIEWS, views_of
 from attnlab.ui.train.inside.shown import ALL_HEADS, MEAN, Choice, Inside, Shown
+from tests.unit.chart_drawing import scene
 from tests.unit.small_experiments import SMALL
 
 CAUSAL = np.tri(3, dtype=bool)
@@ -37,18 +37,8 @@ def _overview(lines, columns, *, texts=True, height=330):
     return charts.overview_chart(table, **shape, height=height)
 
 
-def _scene(drawing, width):
-    """What is drawn by its kind of mark, in pixels."""
-    picture, found = as_picture(drawing, title="", subtitles=[], width=width), {}
-
-    def walk(node):
-        if node.get("role") == "mark":
-            found.setdefault(node["marktype"], []).extend(node["items"])
-        for item in node.get("items", ()):
-            walk(item)
-
-    walk(vl_convert.vegalite_to_scenegraph(picture)["scenegraph"])
-    return found
+def _items(drawing, width, kind):
+    return [item for found, items in scene(drawing, width) if found == kind for item in items]
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -76,8 +66,7 @@ def test_a_pixel_is_a_cell_in_the_colour_of_its_share(dark):
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(("lines", "columns"), [(1, 1), (2, 4), (3, 8), (8, 8), (8, 16)])
 def test_pictures_are_square_apart_and_within_their_place(width, lines, columns):
-    found = _scene(_overview(lines, columns), width)
-    pictures = found["image"]
+    pictures = _items(_overview(lines, columns), width, "image")
     assert len(pictures) == lines * columns
     boxes = [(each["x"], each["y"], each["width"], each["height"]) for each in pictures]
     for x, y, across, down in boxes:
@@ -91,7 +80,7 @@ def test_pictures_are_square_apart_and_within_their_place(width, lines, columns)
 
 def test_names_that_have_no_room_are_not_shown():
     def names(columns):
-        texts = _scene(_overview(1, columns, texts=False), 350)["text"]
+        texts = _items(_overview(1, columns, texts=False), 350, "text")
         return [text for text in texts if text.get("opacity", 1) and text["text"].startswith("L")]
 
     assert len(names(4)) == 4

@@ -4,16 +4,14 @@ import re
 
 import numpy as np
 import pytest
-import vl_convert
 
 from attnlab import charts
-from attnlab.charts import as_picture
 from attnlab.models import AttentionMap
 from attnlab.ui.inspect.cell_panel import contribution_table
 from attnlab.ui.inspect.prediction_panel import final_rows
 from attnlab.ui.inspect.view import View, as_shares
 from attnlab.ui.train.inside.shown import Choice
-from tests.unit.chart_drawing import as_svg
+from tests.unit.chart_drawing import as_svg, scene
 
 VALUES = np.array([[0.2, 0.0, 0.0], [0.1, 0.2, 0.0], [0.0, 0.1, 0.2]])
 LOOK = {"length": 3, "title": "share", "domain": (0, 0.3), "titles": ("key", "query")}
@@ -124,17 +122,10 @@ def _days_named(length, *, width, height):
 
 
 def _cells_named(drawing, *, width):
-    picture, seen = as_picture(drawing, title="", subtitles=[], width=width), []
-
-    def walk(node):
-        if node.get("role") == "axis-label":
-            texts = [item for item in node["items"] if item.get("opacity", 1)]
-            seen.append(sorted(int(item["text"]) for item in texts))
-        for item in node.get("items", ()):
-            walk(item)
-
-    walk(vl_convert.vegalite_to_scenegraph(picture)["scenegraph"])
-    columns, rows = seen
+    columns, rows = (
+        sorted(int(item["text"]) for item in items if item.get("opacity", 1))
+        for _, items in scene(drawing, width, "axis-label")
+    )
     return rows, columns
 
 

@@ -8,7 +8,6 @@ import jax
 import numpy as np
 import pytest
 
-from attnlab.command_line.cli import main
 from attnlab.configuration.options import options_of
 from attnlab.runs.history import empty_history
 from attnlab.runs.links import from_query, to_query
@@ -29,7 +28,7 @@ from attnlab.training.optimisers import (
 )
 from attnlab.training.steps import Training, advance
 from tests.unit.model_oracles import as_float64, log_softmax
-from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
+from tests.unit.small_experiments import SMALL_LINEAR, small
 
 RATE, STEPS = 0.2, 12
 
@@ -143,15 +142,6 @@ def test_updates_agree_with_numpy(case):
         np.testing.assert_allclose(found, wanted, atol=1e-4)
 
 
-def test_the_cases_differ():
-    ends = [
-        numpy_weights(full_batch(), make, np.broadcast_to(shares, STEPS), longest)[0]
-        for _, make, shares, longest in CASES.values()
-    ]
-    for number, one in enumerate(ends):
-        assert all(np.abs(one - other).max() > 1e-3 for other in ends[:number])
-
-
 @pytest.mark.parametrize(
     "schedule", [Constant(), WarmUpCosine(warm_up=0.25), InverseSquareRoot(warm_up=0.5)]
 )
@@ -245,35 +235,3 @@ def test_what_was_written_before_there_was_a_choice_is_adam():
     old = {"version": 1, "name": "experiment", "training": {"name": "adam", "learning_rate": 0.01}}
     assert from_json(json.dumps(old)) == Experiment(training=Training(learning_rate=0.01))
     assert Training().optimiser == Adam()
-
-
-@pytest.mark.parametrize(
-    ("flags", "expected"),
-    [
-        (("--optimiser", "adam"), {}),
-        (("--optimiser", "sgd", "--momentum", "0.5"), {"optimiser": Sgd(momentum=0.5)}),
-        (
-            ("--clip", "1", "--schedule", "warm-up-cosine"),
-            {"clip": 1.0, "schedule": WarmUpCosine()},
-        ),
-    ],
-)
-def test_flags(flags, expected, capsys):
-    small_run = ("--steps", "2", "--train-size", "50", "--test-size", "100", "--batch", "20")
-    small_run += ("--length", "4", "--model", "linear")
-    assert main(["train", "--json", *small_run, *flags]) == 0
-    made = from_json(json.dumps(json.loads(capsys.readouterr().out)["experiment"]))
-    assert made.training == Training(steps=2, train_size=50, test_size=100, batch=20, **expected)
-
-
-def test_a_flag_of_another_optimiser_is_refused(capsys):
-    assert main(["train", "--momentum", "0.5"]) == 2
-    assert "--momentum" in capsys.readouterr().err
-
-
-def test_every_optimiser_says_what_it_is():
-    for name, kind in OPTIMISERS.items():
-        assert kind.name == name
-        assert kind.summary.endswith(".")
-        assert all(spec.help.endswith(".") for spec in options_of(kind).values())
-    assert SMALL.training.optimiser.name == "adam"

@@ -21,9 +21,11 @@ from attnlab.generators import PROCESSES
 from attnlab.models import ALL_MODELS
 from attnlab.positions import POSITIONS
 from attnlab.training.experiment import Experiment
+from attnlab.training.optimisers import OPTIMISERS, SCHEDULES
 from attnlab.training.steps import Training
 
-KINDS = (Experiment, Training, *PROCESSES.values(), *POSITIONS.values(), *ALL_MODELS.values())
+REGISTRIES = (PROCESSES, POSITIONS, ALL_MODELS, OPTIMISERS, SCHEDULES)
+KINDS = (Experiment, Training, *(kind for each in REGISTRIES for kind in each.values()))
 EVERY_OPTION = [(kind, name) for kind in KINDS for name in options_of(kind)]
 
 every_option = pytest.mark.parametrize(

@@ -1,16 +1,13 @@
 """The pace of training by clocks that stand still, jump, or run."""
 
-import ast
 import itertools
 import math
 import time
-from pathlib import Path
 
 import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-import attnlab
 from attnlab.live.progress import Pace
 from attnlab.training.steps import CHUNK_CAPACITY
 
@@ -78,19 +75,6 @@ def test_a_chunk_that_seemed_to_take_hours_does_not_slow_the_next_ones_for_ever(
         pace.begin()
         pace.stepped(pace.chunk)
     assert pace.chunk > 50
-
-
-def test_the_time_of_day_is_read_for_the_dates_of_kept_runs_alone():
-    of_day = {"time", "time_ns", "localtime", "gmtime", "now", "today", "utcnow"}
-    package = Path(attnlab.__file__).parent
-    reading = {
-        path.relative_to(package).as_posix()
-        for path in package.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-        if node.value.id in ("time", "datetime") and node.attr in of_day
-    }
-    assert reading == {"runs/library/library.py"}
 
 
 @pytest.mark.parametrize("hours", [-5, 5])

@@ -1,12 +1,11 @@
 """Charts as files: what is in them, and that nothing of the process can get into them."""
 
-import struct
-import zlib
+import io
 from xml.etree import ElementTree
 
 import numpy as np
-import pandas as pd
 import pytest
+from PIL import Image
 
 from attnlab.charts import (
     PastCurve,
@@ -71,18 +70,6 @@ def texts_of(svg):
             node.tag.endswith("}text")}  # fmt: skip
 
 
-def most_points(svg, mark, sign):
-    """How often a sign of the drawing stands in the paths of the fullest group of such marks."""
-    groups = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}g")
-    return max(
-        sum(path.get("d", "").count(sign) for path in group)
-        for group in groups
-        if f"mark-{mark}" in group.get("class", "")
-    )
-
-
-# The line of thirty losses has 29 strokes; half of 16 cells with the diagonal; 4 days × 3 × 3.
-MARKS = {"loss": ("line", "L", 29), "pattern": ("rect", "Z", 10), "weights": ("rect", "Z", 36)}
 EXPECTED = {
     "loss": {"A title", "seed 5", "loss (nats)", "step", "floor 0.800"},
     "pattern": {"A title", "seed 5", "← query: day that attends", "3  ☀️"},
@@ -91,44 +78,21 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("name", CHARTS)
-def test_svg_has_its_title_and_its_data(name):
+def test_svg_has_its_title_and_its_texts(name):
     svg = to_svg(picture_of(name))
     assert ElementTree.fromstring(svg).tag.endswith("}svg")
     assert texts_of(svg) >= EXPECTED[name]
-    assert most_points(svg, *MARKS[name][:2]) == MARKS[name][2]
 
 
 @pytest.mark.parametrize("name", CHARTS)
 def test_png_is_a_whole_image_with_colours(name):
-    png = to_png(picture_of(name))
-    assert png.startswith(b"\x89PNG\r\n\x1a\n")
-    width, height, depth, kind = struct.unpack(">IIBB", png[16:26])
-    assert (depth, kind) == (8, 6)
-    # Two dots a unit, of a chart of 300 × 200 with what stands around it.
-    assert width > 600
-    assert height > 400
-    data = b"".join(chunks(png, b"IDAT"))
-    dots = np.frombuffer(zlib.decompress(data), dtype=np.uint8)
-    assert dots.size == height * (4 * width + 1)
-
-
-def chunks(png, kind):
-    place = 8
-    while place < len(png):
-        (size,) = struct.unpack(">I", png[place : place + 4])
-        if png[place + 4 : place + 8] == kind:
-            yield png[place + 8 : place + 8 + size]
-        place += 12 + size
-
-
-@pytest.mark.parametrize("name", CHARTS)
-def test_a_picture_leaves_the_chart_as_it_was(name):
-    chart = CHARTS[name]()
-    form, tables = chart.form, {key: table.copy() for key, table in chart.tables.items()}
-    as_picture(chart, title="A title", subtitles=[], width=300)
-    assert chart.form == form
-    for key, table in tables.items():
-        pd.testing.assert_frame_equal(chart.tables[key], table)
+    with Image.open(io.BytesIO(to_png(picture_of(name)))) as image:
+        image.load()
+        assert (image.format, image.mode) == ("PNG", "RGBA")
+        # Two dots a unit, of a chart of 300 × 200 and what is around it.
+        assert image.width > 600
+        assert image.height > 400
+        assert len(image.getcolors(maxcolors=image.width * image.height)) > 10
 
 
 @pytest.mark.parametrize("name", ["a:b", "www.b.c", "a[0]", 'a"b', "a\\'b", "step", "series:N"])

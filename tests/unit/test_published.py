@@ -105,12 +105,6 @@ def test_all_families_meet_the_processes_of_the_post_with_one_training():
     assert generators == {s.experiment.generator for s in part_named("table").settings}
 
 
-def test_every_setting_is_run_with_every_seed_once():
-    for part in PARTS.values():
-        runs = runs_of(part, 2)
-        assert len({identity_of(run) for run in runs}) == len(runs) == 2 * len(part.settings)
-
-
 def test_a_part_that_is_none_is_refused():
     with pytest.raises(OptionError, match="`part` is 'all': not a part"):
         part_named("all")
@@ -291,12 +285,6 @@ def test_a_record_has_the_keys_that_were_promised():
     assert first["high"] - first["mean"] == pytest.approx(4.3027 * 0.01 / math.sqrt(3), rel=1e-4)
     assert (first["ceiling"], first["floor"]) == (0.9, 0.3)
     assert json.loads(json.dumps(records)) == records
-
-
-def test_a_record_without_results_is_empty_but_for_its_names():
-    (first, _) = rows_of(part_named("table", ["markov"]), [], references=known)
-    record = to_record(first)
-    assert (record["mean"], record["low"], record["verdict"]) == (None, None, "")
 
 
 def test_the_linear_model_is_paired_with_attention_by_process():

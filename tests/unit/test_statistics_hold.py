@@ -121,26 +121,6 @@ def test_seeds_that_fail_are_seen_where_there_are_some(rate, n):
     assert are_split(drawn("normal", n)[0]).mean() < 0.02
 
 
-@pytest.mark.parametrize("n", SEEDS)
-@pytest.mark.parametrize("succeed", [0.75, 0.9, 0.95])
-def test_the_interval_of_wilson_holds_the_share_of_seeds_that_succeed(succeed, n):
-    """Enumerated: in 85 % of cases or more, where Student's holds the mean in 15 to 89 %."""
-    counts = np.arange(n + 1)
-    found = [wilson_interval(int(count), n) for count in counts]
-    holds = np.array([each.low <= succeed <= each.high for each in found])
-    assert stats.binom.pmf(counts, n, succeed)[holds].sum() > 0.85
-    assert all(0 <= each.low < each.high <= 1 for each in found)
-
-
-@pytest.mark.parametrize("n", SEEDS)
-def test_the_interval_of_wilson_holds_in_95_percent_over_all_shares(n):
-    shares, counts = np.linspace(0.0005, 0.9995, 1_000), np.arange(n + 1)
-    found = [wilson_interval(int(count), n) for count in counts]
-    holds = np.array([(each.low <= shares) & (shares <= each.high) for each in found]).T
-    coverage = (stats.binom.pmf(counts, n, shares[:, None]) * holds).sum(axis=1)
-    assert coverage.mean() == pytest.approx(0.95, abs=0.02)
-
-
 def test_the_interval_of_wilson_is_that_of_scipy():
     for count, n in ((0, 4), (3, 5), (8, 8), (45, 50)):
         found = wilson_interval(count, n)
