@@ -78,17 +78,6 @@ def test_a_family_is_trained_as_it_does_well_with_unless_asked_otherwise(run):
 
 
 @pytest.mark.slow
-def test_the_transformer_learns_dotmod_with_its_own_settings(run):
-    status, out, _ = run(
-        "train", "--generator", "dotmod", "--model", "transformer", "--length", "10",
-        "--json",
-    )  # fmt: skip
-    assert status == 0
-    report = json.loads(out)
-    assert report["test_accuracy"] > 0.95
-
-
-@pytest.mark.slow
 def test_options_of_chosen_parts_reach_them(run):
     status, out, _ = run(
         *QUICK, "--position", "scalar", "--period", "7", "--initial", "0.2,0.3,0.5"
