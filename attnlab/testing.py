@@ -83,7 +83,7 @@ def check_process(
     ).reshape((vocab,) * length + (length, vocab))
     law = _law_of(table)
     _check_sees_the_past_alone(table, law)
-    np.testing.assert_allclose(law.sum(), 1, atol=1e-5, err_msg="sequences have no law")
+    np.testing.assert_allclose(law.sum(), 1, atol=1e-5, err_msg="sequences do not sum to 1")
     if joint is not None:
         oracle = joint(length)
         # Each factor has a float32 rounding error of its logarithm.
@@ -152,21 +152,24 @@ def _check_asked(asked: Bool[np.ndarray, "..."], law: np.ndarray) -> None:
         differs = (before != first.reshape(first.shape + (1,) * (law.ndim - t))) & possible
         _require(
             not (differs.any(axis=tuple(range(t, law.ndim))) & after).any(),
-            f"whether token {t} is asked depends on that token or later ones",
+            f"the loss mask of token {t} depends on that token or later ones",
         )
-    _require(not asked[possible, 0].any(), "the first token, which nothing predicts, is asked")
+    _require(not asked[possible, 0].any(), "the loss mask has the first token")
     counts = asked[possible].sum(axis=-1)
-    _require(counts.min() == counts.max() > 0, "sequences differ in how many tokens are asked")
+    _require(counts.min() == counts.max() > 0, "loss masks differ in how many tokens they select")
 
 
 def _check_predictions(table: np.ndarray, law: np.ndarray) -> None:
     for t, (found, expected) in enumerate(_rows(table, law)):
         # float32 logarithms near 1 resolve probabilities to about 1e-7.
         np.testing.assert_allclose(
-            np.exp(found).sum(axis=-1), 1, atol=2e-6, err_msg=f"token {t} has no distribution"
+            np.exp(found).sum(axis=-1),
+            1,
+            atol=2e-6,
+            err_msg=f"token {t}: probabilities do not sum to 1",
         )
         np.testing.assert_allclose(
-            np.exp(found), expected, atol=2e-6, err_msg=f"token {t} is predicted otherwise"
+            np.exp(found), expected, atol=2e-6, err_msg=f"the prediction of token {t} is wrong"
         )
         np.testing.assert_array_equal(
             np.isneginf(found), expected < 1e-12, err_msg=f"token {t}: impossible is not -inf"
@@ -179,7 +182,7 @@ def _check_compiled(process: AbstractGenerator, table: np.ndarray, law: np.ndarr
         plain = log_predictives(process, jnp.array(tokens))
     # Fused float32 operations may round the last bit differently.
     np.testing.assert_allclose(
-        plain, table[tokens], rtol=1e-6, atol=1e-6, err_msg="compiled, it predicts otherwise"
+        plain, table[tokens], rtol=1e-6, atol=1e-6, err_msg="predictions differ when compiled"
     )
 
 
@@ -259,7 +262,7 @@ def check_model(
     # Matrix products of other heights may be summed in another order.
     np.testing.assert_allclose(
         call(model, tokens, some)[0], logits[some - queries[0]], atol=1e-5,
-        err_msg="logits depend on which others are asked for",
+        err_msg="logits depend on which other queries are computed",
     )  # fmt: skip
     for found in trace.attention:
         pattern, mask = np.asarray(found.pattern), np.asarray(found.mask)
@@ -296,10 +299,10 @@ def _check_batch(
     model: AbstractModel, tokens: Array, queries: Array, logits: Float[Array, "query vocab"]
 ) -> None:
     batch = jax.vmap(lambda one: model(one, queries)[0])(jnp.stack([tokens, tokens[::-1]]))
-    np.testing.assert_allclose(batch[0], logits, atol=1e-5, err_msg="a batch gives other logits")
+    np.testing.assert_allclose(batch[0], logits, atol=1e-5, err_msg="logits differ in a batch")
     with jax.disable_jit():
         plain = model(tokens, queries)[0]
-    np.testing.assert_allclose(plain, logits, atol=1e-5, err_msg="compiled, it gives other logits")
+    np.testing.assert_allclose(plain, logits, atol=1e-5, err_msg="logits differ when compiled")
 
 
 def _check_sites(
@@ -324,7 +327,9 @@ def _check_sites(
         return read(model, tokens, *edits)
 
     captured_logits, own = read(model, tokens)
-    np.testing.assert_allclose(captured_logits, logits, atol=1e-5, err_msg="`capture` changes them")
+    np.testing.assert_allclose(
+        captured_logits, logits, atol=1e-5, err_msg="`capture` changes the logits"
+    )
     other_logits, others = read(model, (tokens + 1) % model.vocab)
     for site in sites:
         _require(site in own, f"the site {quoted(site)} is not captured")
@@ -332,7 +337,7 @@ def _check_sites(
         _require(rows == tokens.size or options.reads_source, f"{quoted(site)} has {rows} rows")
         same, _ = read_with(own, site)
         np.testing.assert_allclose(
-            same, logits, atol=1e-5, err_msg=f"{quoted(site)} in its own place changes the logits"
+            same, logits, atol=1e-5, err_msg=f"{quoted(site)} replaced by itself changes the logits"
         )
         changed, kept = read_with(others, site)
         np.testing.assert_array_equal(
@@ -376,4 +381,7 @@ def _check_parameters(
     if build:
         return
     parts = parameters_by_part(options, vocab=vocab, length=length)
-    _require(sum(part.count for part in parts) == parameter_count(model), "parts do not sum up")
+    _require(
+        sum(part.count for part in parts) == parameter_count(model),
+        "parts do not add up",
+    )

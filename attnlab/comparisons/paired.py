@@ -264,7 +264,7 @@ def shares_of(rows: Sequence[Row], figure: str = "nll") -> tuple[Share, ...]:
             raise OptionError("settings", missing, f"not there, so {_NOT_FULL}", "Run it, too")
     if len(rows) > len(cells):
         problem = f"only {len(cells)} of them differ"
-        raise OptionError("settings", len(rows), problem, "Leave out those that are twice there")
+        raise OptionError("settings", len(rows), problem, "Remove the duplicates")
     most = max(map(len, cells.values()))
     for cell, figures in cells.items():
         if len(figures) != most:
@@ -272,7 +272,7 @@ def shares_of(rows: Sequence[Row], figure: str = "nll") -> tuple[Share, ...]:
                 f"only this many runs of {_in_words(dict(zip(names, cell, strict=True)))} are "
                 f"finished, but {most} of another setting, so {_NOT_FULL}"
             )
-            raise OptionError("seeds", len(figures), problem, "Run every setting as often")
+            raise OptionError("seeds", len(figures), problem, "Use as many seeds for each setting")
     counts = tuple(map(len, levels))
     ordered = np.array([cells[cell] for cell in itertools.product(*levels)])
     return variance_shares(ordered.reshape(*counts, most), names)

@@ -192,7 +192,7 @@ def asked_of(
 
 
 def asked_count(generator: AbstractGenerator, length: int) -> int:
-    """Return how many tokens are tested in a sequence of `length` visible tokens and the next."""
+    """Return the number of tested tokens in a sequence of `length` + 1 tokens."""
     if not generator.asks_several():
         return 1
     some = sample(generator, key=key_of(0), size=1, length=length + 1)

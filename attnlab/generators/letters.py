@@ -59,7 +59,7 @@ class AbstractLetters(AbstractTask):
 
 @dataclasses.dataclass(frozen=True)
 class Copy(AbstractLetters):
-    """yⱼ = xⱼ."""
+    """yⱼ = xⱼ: the target y repeats the source x."""
 
     name: ClassVar[str] = "copy"
     summary: ClassVar[str] = "Task: letters, then the same letters again."
@@ -74,7 +74,7 @@ class Copy(AbstractLetters):
 
 @dataclasses.dataclass(frozen=True)
 class Reverse(AbstractLetters):
-    """yⱼ = xₙ₊₁₋ⱼ."""
+    """yⱼ = xₙ₊₁₋ⱼ: the target y is the source x backwards."""
 
     name: ClassVar[str] = "reverse"
     summary: ClassVar[str] = "Task: letters, then the same letters backwards."
@@ -92,7 +92,10 @@ class Reverse(AbstractLetters):
 
 @dataclasses.dataclass(frozen=True)
 class Shift(AbstractLetters):
-    """yⱼ = xᵢ with i = j - places, cyclically. `places` must be less than `source_length`."""
+    """yⱼ = xᵢ with i = j - places, cyclically: the target y is the source x moved by `places`.
+
+    `places` must be less than `source_length`.
+    """
 
     name: ClassVar[str] = "shift"
     summary: ClassVar[str] = "Task: letters, then the same letters moved some places."
@@ -148,7 +151,7 @@ def _alphabet(letters: int) -> Vocabulary:
 
 @dataclasses.dataclass(frozen=True)
 class Translate(AbstractLetters):
-    """yⱼ = π(xᵢ), where π is a permutation of the letters, drawn with the seed `table_seed`.
+    """Target yⱼ = π(xᵢ); π is a permutation of the letters, drawn with the seed `table_seed`.
 
     The source is read in pairs. A pair whose first letter is in the second half of the alphabet is
     swapped, as an adjective and its noun may be; every other letter keeps its place, i = j. So a

@@ -49,17 +49,17 @@ class _Window(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Recall(AbstractGenerator):
-    """Day `horizon` + 1 is drawn from a table with a row for every weather of the recalled days.
+    """The final day is drawn from a table, by the row for the weathers of the recalled `days`.
 
     Independent days come from (0.3, 0.4, 0.3); every other day follows from the day before by the
-    default transition of `markov`. `described`: the recalled days are the independent ones.
-    `published`: the independent days are one later (days 1, 5, 9 for 1, 4, 8), but the table still
-    reads the recalled ones, as in the blog's code. A row of the table is (i, j, k)/10, drawn
-    uniformly by `table_seed` from the 36 triples of positive integers with i + j + k = 10.
-    `horizon` is the number of days before the one that the table decides. The first `hidden` of
-    them are invisible and marginalised. A length shorter than the last recalled day shows the end
-    of the process, so that early recalled days are hidden. The default `horizon` is 10, or the last
-    recalled day if that is later.
+    default transition of `markov`. As `described`, the recalled days are the independent ones. As
+    `published`, the independent days are one later (days 1, 5, 9 for recalled days 1, 4, 8), as
+    in the blog's code. A row of the table is (i, j, k)/10, drawn uniformly by `table_seed` from the
+    36 triples of positive integers with i + j + k = 10.
+
+    `horizon` is the number of days before the final one: by default 10, or the last recalled day if
+    that is later. The first `hidden` days are invisible and marginalised. If the length is less
+    than the last recalled day, the horizon is that day, and only the last days are visible.
 
     Raises `OptionError` if days repeat, are not from 1 to 256, or are more than four; if the
     horizon is before the last of them; and if no day is visible.

@@ -68,7 +68,7 @@ class AbstractTask(AbstractGenerator):
 
     @abc.abstractmethod
     def targets(self) -> int:
-        """Return the number of different targets without noise; its log₂ bits identify one."""
+        """Return the number N of different targets without noise; log₂ N bits identify one."""
 
     @abc.abstractmethod
     def source_log_probs(self, belief: TaskBelief) -> Float[Array, " vocab"]:

@@ -119,7 +119,7 @@ def _next(
 ) -> tuple[Float[Array, " vocab"], Memory]:
     """Return the logits of the target token at `place`; with `unused`, -inf for earlier tokens."""
     if isinstance(model, AbstractSourceModel):
-        # For -1, the row is zeros.
+        # The one-hot row of -1 is zeros.
         before = jnp.where(place > 0, target[place - 1], -1)
         logits, memory = model.next(memory, jax.nn.one_hot(before, model.vocab))
     else:

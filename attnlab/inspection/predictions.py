@@ -109,7 +109,7 @@ def depends_on(
     sequences: Int[np.ndarray, "sequences length"],
     marginals: Float[np.ndarray, "length vocab"],
 ) -> tuple[Float[np.ndarray, "query key"], Float[np.ndarray, "query key"]]:
-    """Return `Comparison.depends` and its standard error."""
+    """Return how much predictions depend on each token (`Comparison.depends`), and the error."""
     readout, possible = experiment.training.readout, possible_pasts(experiment.generator)
 
     def by_query(tokens):

@@ -91,7 +91,7 @@ def check_targets(
     *,
     unused: bool = False,
 ) -> TargetTest:
-    """Return the results of a model on sequences of a task; `unused` as in `write_target`."""
+    """Test a model on sequences of a task; `unused` is as in `write_target`."""
     right = np.asarray(_right(task, model, jnp.asarray(sequences), unused))
     share, size = right.mean(), right.size
     safe = np.clip(share, 0.5 / size, 1 - 0.5 / size)

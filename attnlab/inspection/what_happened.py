@@ -132,7 +132,7 @@ def what_happened(
 
 
 def _compared(test: Evaluation, other: Best, floor: Best) -> str:
-    """Return whether the loss is "better" or "worse" than another by two errors, or "like it"."""
+    """Compare two losses: "better" or "worse" by two standard errors, otherwise "like it"."""
     above = above_floor(test, floor)
     error = _ERRORS * np.hypot(above.stderr, other.nll_stderr)
     difference = above.nll - (other.nll - floor.nll)

@@ -201,7 +201,7 @@ def _errors_by_bandwidth(x, y, bandwidths):
 
 
 class Metric(NamedTuple):
-    """W_Q and W_K of the kernel exp(-‖x W_Q - xᵢ W_K‖²/2); larger rows make it narrower."""
+    """W_Q and W_K of the kernel exp(-‖x W_Q - xᵢ W_K‖²/2); larger weights make it narrower."""
 
     query: Float[Array, "features width"]
     key: Float[Array, "features width"]

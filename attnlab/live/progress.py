@@ -84,7 +84,7 @@ class Pace:
         return min(max(0.0, self._turn + whole - self._clock()), whole)
 
     def look_is_due(self) -> bool:
-        """Return whether it is time for an evaluation, given what one costs."""
+        """Return whether it is time for an evaluation, given the time that it takes."""
         return self._began - self._last_look >= self._look_every
 
     def looked(self) -> None:
@@ -194,7 +194,7 @@ class RunProgress:
         return self.latest is not None and self.step == self.experiment.training.steps
 
     def amend(self, experiment: Experiment) -> None:
-        """Change settings of the training. If it raises, as `LiveRun.amend`, nothing is changed."""
+        """Change settings of the training. Raises as `LiveRun.amend`, and then changes nothing."""
         before, after = self.experiment.training, experiment.training
         if dataclasses.replace(experiment, training=before) != self.experiment:
             raise ValueError(REFUSAL)

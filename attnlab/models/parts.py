@@ -159,7 +159,8 @@ def width_in_words(
 ) -> str:
     """Return the width of an embedding as a formula; `tokens` is the width of token vectors.
 
-    The embedding is made by the function `side_by_side` if that is True, else by `embedding_of`.
+    The embedding is made by the function `side_by_side` if that argument is True, otherwise by
+    `embedding_of`.
     """
     features = _features(position, d_model)
     if not features or (features == d_model and not side_by_side):

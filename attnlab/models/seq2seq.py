@@ -98,7 +98,7 @@ class AbstractSourceModel(AbstractModel):
     def next(
         self, memory: Memory, token: Float[Array, " vocab"]
     ) -> tuple[Float[Array, " vocab"], Memory]:
-        """Return the logits of the next target token, equal to those of `write`, and the memory.
+        """Return the logits of the next target token, as in `write`, and the memory after it.
 
         `token` is the one-hot row of the token before it; zeros for the first.
         """
@@ -133,7 +133,7 @@ def alignment_of(
 
 
 def place_of(kind: str, source: int) -> tuple[int, int]:
-    """Return the positions among all visible tokens where a map's rows and columns begin."""
+    """Return the row and the column among all visible tokens where a map of this kind begins."""
     return 0 if kind == "source" else source - 1, source - 1 if kind == "self" else 0
 
 

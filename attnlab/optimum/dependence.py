@@ -64,7 +64,7 @@ def dependence(generator: AbstractGenerator, length: int) -> Dependence:
     maps = np.zeros((4, length, length))
     for query, key, probs, weight in contexts(generator, sequences):
         check_in()
-        # Also computed with certainty of each token instead of the marginal: see below.
+        # Replacement by each single token, besides the marginal, serves the standard error below.
         replaced_by = np.concatenate([marginals[key][None], np.eye(len(probs))])
         likely, (moved, *certain), known = _effects(probs, weight, replaced_by)
         if sequences.exact:
@@ -113,7 +113,7 @@ def influence(
     drawn = np.zeros_like(effects)
     vocab = marginals.shape[1]
     for key, distribution in enumerate(marginals):
-        # With every token there in turn, including impossible ones, so that calls have one shape.
+        # Try every token at the key, including impossible ones, so that calls have one shape.
         changed = np.tile(sequences, (vocab, 1))
         changed[:, key] = np.repeat(np.arange(vocab), len(sequences))
         share = np.repeat(distribution, len(sequences))[:, None] * np.ones(queries)

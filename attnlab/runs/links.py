@@ -162,7 +162,7 @@ def from_query(query: Mapping[str, str]) -> Link:
     ('`d_attn` is 1000: more than the cap of 128. Choose a whole number from 1 to 128.',)
     """
     if query.get(_VERSION) not in DEFAULTS:
-        notice = f"This attnlab reads links up to version {LINK_VERSION}; the settings are its own."
+        notice = f"This attnlab reads links up to version {LINK_VERSION}; the defaults are used."
         return Link(Experiment(), Lesson(), (notice,), _no_settings(query))
     if sum(map(len, query.values())) > _MOST_CHARACTERS:
         notice = f"A link has at most {_MOST_CHARACTERS:,} characters; this one has more."

@@ -50,7 +50,7 @@ def read_header(record: Any, steps: Any) -> Header:
         ValueError, TypeError, KeyError: If the value is not the header of a run of `steps` steps.
     """
     if not isinstance(record, dict) or record.keys() != _PARTS:
-        raise RunFileError("The header of this run file does not have the parts of one.")
+        raise RunFileError("The header of this run file does not have the right parts.")
     for name, most in _MOST_ENTRIES:
         if not isinstance(record[name], list) or len(record[name]) > most:
             raise RunFileError(f"This run file has no list of at most {most:,} {name}.")

@@ -46,7 +46,7 @@ def target_of(path: Path) -> Path:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise OSError(errno.EINVAL, _NOT_REGULAR, str(path))
     except FileNotFoundError:
-        # It is new, or a link to a new file.
+        # The file is new, or a link to a new file.
         target = Path(os.path.realpath(path))
         os.stat(target.parent)
         return target

@@ -111,7 +111,7 @@ class Experiment(Options):
 def _check_predicts_each(model: AbstractModelOptions) -> None:
     if model.every_position and model.causal:
         return
-    problem = "several tokens are tested, and it predicts only one, or sees the others"
+    problem = "several tokens are tested, but it predicts only one, or sees what it predicts"
     remedy = "Choose the mask 'causal'" if hasattr(model, "mask") else "Choose another model"
     raise OptionError("model", model.name, problem, remedy)
 
@@ -272,7 +272,7 @@ def draw_data(experiment: Experiment) -> Drawn:
 
 
 def _drawn(process: FreshSource, key: Key[Array, ""]) -> Int[np.ndarray, "size positions"]:
-    """Return a batch of the process, without repeated sources if it is a task."""
+    """Draw a batch of sequences; those of a task have no repeated sources."""
     drawn = np.asarray(_draw(process, key).tokens)
     if process.generator.sources() is None:
         return drawn

@@ -272,7 +272,7 @@ def feasibility(experiment: Experiment, most: int | None = None) -> Verdict:
 
 @fixed_numerics()
 def reachable_by(experiment: Experiment) -> Best | None:
-    """Return `Verdict.reachable`.
+    """Return a predictor whose loss no model of the experiment's family can beat, if known.
 
     It is None if several tokens are tested: a bound for one does not bound their mean.
     """
@@ -319,8 +319,8 @@ def _about_sight(experiment: Experiment, best: Best, reachable: Best | None) -> 
     if not experiment.model.sees_order() and known and len(seen) > 1:
         yield Finding(
             "position" if "position" in options else "model",
-            f"This model does not see the order of the {word}s, except which one is read out. But "
-            "this process depends on it."
+            f"This model does not see the order of the {word}s, only which one is read out. But "
+            "this process depends on the order."
             + " Choose another `position`; rotary needs a `d_attn` of 2 or more."
             * ("position" in options),
         )

@@ -107,5 +107,5 @@ def path_of(thing: Any) -> tuple[str | None, str | None]:
 
 
 def at_path(module: str, name: str) -> Any:
-    """Import the class or function with this `path_of`."""
+    """Import a class or function by the module and name that `path_of` returned."""
     return getattr(importlib.import_module(module), name)
