@@ -188,18 +188,19 @@ def masked_softmax(
     return weights / jnp.where(total == 0, 1.0, total)
 
 
+# The glossary page shows the docstrings of masks.
 def causal(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Array, "query key"]:
-    """Return the mask that lets each position see itself and earlier positions."""
+    """A position sees itself and earlier positions."""
     return keys[None, :] <= queries[:, None]
 
 
 def unmasked(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Array, "query key"]:
-    """Return the mask that lets each position see every position."""
+    """A position sees every position."""
     return jnp.ones((queries.size, keys.size), dtype=bool)
 
 
 def published(queries: Int[Array, " query"], keys: Int[Array, " key"]) -> Bool[Array, "query key"]:
-    """Return the mask of the blog post's code: each position sees itself and later positions."""
+    """A position sees itself and later positions: the blog post's code masks the past."""
     return keys[None, :] >= queries[:, None]
 
 
