@@ -153,7 +153,7 @@ def _spread_of(differences, least):
 
 
 def common_seeds(first: Row, second: Row) -> tuple[int, ...]:
-    """Return the seeds whose runs are finished in both rows."""
+    """Return the seeds with a finished run in both rows."""
     seeds = [{run.experiment.seed for run in row.finished} for row in (first, second)]
     return tuple(sorted(seeds[0] & seeds[1]))
 
@@ -238,7 +238,7 @@ class Share:
 
 
 def shares_of(rows: Sequence[Row], figure: str = "nll") -> tuple[Share, ...]:
-    """Return `variance_shares` of a result over all combinations of the options that differ.
+    """Return the shares of a result's variance due to each option that differs between rows.
 
     Raises `OptionError` for rows that are not a full grid (each combination once, with the same
     number of finished runs), for fewer than 2 runs per setting, and where `figures_of` does.

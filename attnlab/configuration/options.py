@@ -131,7 +131,7 @@ class Field(NamedTuple):
 
     @property
     def is_shown(self) -> bool:
-        """Whether the option has a control: a part without an alternative has none."""
+        """Whether the option has a control: with a single registered class it has none."""
         return self.option.registry is None or self.is_choice
 
     @property

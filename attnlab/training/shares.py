@@ -65,10 +65,9 @@ def is_at_floor(test: Evaluation, floor: Best, tokens: int) -> bool:
     """Return whether a test of `tokens` tokens cannot distinguish the model from the process.
 
     With an `excess` this is the likelihood-ratio test at 5 %. If the tokens came from a model near
-    the true distribution, the sum of their n log ratios would be normal, with variance
-    nσ² and mean -nσ²/2 (van der Vaart 1998, "Asymptotic statistics", example 7.3); σ²/n is the
-    squared error of the excess. Without an `excess`, the loss must be within two errors of the
-    floor.
+    the true distribution, the sum of their n log ratios would be normal, with variance nσ² and mean
+    -nσ²/2 (van der Vaart 1998, "Asymptotic statistics", example 7.3); σ²/n is the squared error of
+    the excess. Without an `excess`, the loss must be within two errors of the floor.
     """
     above = above_floor(test, floor)
     if test.excess is None:
