@@ -87,7 +87,7 @@ def run_runs(parsed: dict[str, Any], doing: Doing) -> int:
             "ATTNLAB_LIBRARY", os.environ["ATTNLAB_LIBRARY"], problem, "Unset it, or name a folder"
         )
     action = parsed.pop("action")
-    doing.words = f"while the library was asked to {action}"
+    doing.words = f"during `runs {action}`"
     try:
         library = Library(folder)
         try:
@@ -179,7 +179,7 @@ def _delete(library: Library, parsed: dict[str, Any]) -> int:
     numbers = _numbers(library, parsed["numbers"])
     library.delete(numbers)
     back = " ".join(map(str, numbers))
-    print(f"{len(numbers)} in the bin; `attnlab runs restore {back}` brings back", file=sys.stderr)
+    print(f"{len(numbers)} in the bin; undo: `attnlab runs restore {back}`", file=sys.stderr)
     return 0
 
 

@@ -119,8 +119,8 @@ def _draw_caption(first: str, found: Sequence[Comparison], figure: str) -> None:
     less = "lower is better" if figure in _LOSSES else "higher is better"
     words = (
         f"A paired t-test over seeds; ± is half of the {LEVEL:.0%} interval of the mean "
-        f"difference, and {less}. The spread of the seeds is taken to be at least the tests' own "
-        "error. "
+        f"difference, and {less}. The standard deviation over seeds is taken to be at least the "
+        "standard error of a test. "
     )
     if (among := found[0].among) > 1:
         words += (
@@ -134,7 +134,7 @@ def _draw_caption(first: str, found: Sequence[Comparison], figure: str) -> None:
     st.caption(words)
 
 
-_NOT_KNOWN = "not known by itself"
+_NOT_KNOWN = "only known in the sum"
 
 
 def draw_gaps(rows: Sequence[Row], labels: Sequence[str]) -> None:

@@ -64,7 +64,7 @@ VIEWS = MappingProxyType(
         "positions. The dashed line is the mean, the band ranges from least to most. No band: "
         "only the distance counts.",
         "path": "two components, as a path from position 1 on. Where the path returns to itself "
-        "these two cannot distinguish the positions.",
+        "these two components cannot distinguish the positions.",
     }
 )
 
