@@ -195,7 +195,7 @@ _ROWS = 6
 _DAYS = 10
 _LIKELIEST_DAYS = 4
 _LIKELIEST = 5
-# A beam of width vocab ** (days - 1) searches exhaustively; wider beams are cut to this width.
+# A beam of width vocab ** (days - 1) searches exhaustively; this is the maximum width.
 _WIDEST_BEAM = 1_000
 
 
