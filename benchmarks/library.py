@@ -8,12 +8,11 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from attnlab import GENERATORS, MODELS, Evaluation, Experiment
-from attnlab.runs.history import Curve
+from attnlab import GENERATORS, MODELS, Evaluation, Experiment, Run
+from attnlab.runs.history import Curve, empty_history
 from attnlab.runs.library import Library, Query
-from attnlab.runs.library.archive import archive_of
-from attnlab.runs.library.summary import row_of
-from attnlab.runs.result import Result
+from attnlab.runs.result import Result, result_of
+from attnlab.training.experiment import starting_state
 from benchmarks.timing import Figure, in_turns, seconds_of, spread
 
 _ROUNDS = 9
@@ -37,28 +36,31 @@ def _results(count: int) -> Iterator[Result]:
             steps=500,
             seconds=random.uniform(0.1, 10),
             parameters=300,
-            tests=((0, evaluation),) * _TESTS,
+            tests=tuple((20 * test, evaluation) for test in range(_TESTS)),
             curve=Curve(np.arange(_CURVE), random.uniform(1, 2, _CURVE)),
         )
 
 
 def _filled(folder: Path, count: int) -> float:
     """Makes a library of so many runs without models; the seconds that taking them in took."""
-    rows = (
-        row_of(result, _BEGUN + timedelta(seconds=seed))
-        | {"name": f"run {seed}", "tags": f"tag {seed % 10}", "note": "", "changes": 0}
-        for seed, result in enumerate(_results(count))
-    )
-    data = archive_of((row, None) for row in rows)
-    library = Library(folder)
+    dates = (_BEGUN + timedelta(seconds=second) for second in itertools.count())
+    source, library = Library(None, clock=lambda: next(dates)), Library(folder)
+    for number, result in enumerate(_results(count)):
+        source.keep(result, name=f"run {number}", tags=(f"tag {number % 10}",))
+    data = source.export(range(1, count + 1))
     seconds = seconds_of(lambda: library.take_in(data))
-    library.close()
+    if library.count() != count:
+        raise RuntimeError(f"{library.count():,} of {count:,} runs were taken in")
+    for opened in (source, library):
+        opened.close()
     return seconds
 
 
 def _actions(folder: Path) -> dict[str, Callable[[], object]]:
     library = Library(folder)
     wanted = Experiment(length=_DAYS)
+    start = Run(wanted, starting_state(wanted), empty_history())
+    trained = result_of(start, "interrupted", None, 1.0)
     filtered = Query(text="run", model="transformer", tag="tag 3", sort="loss", descending=False)
     return {
         "opening": lambda: Library(folder).close(),
@@ -69,6 +71,7 @@ def _actions(folder: Path) -> dict[str, Callable[[], object]]:
         "count of a filter": lambda: library.count(filtered),
         "finding one by its settings": lambda: library.find(wanted),
         "keeping one": lambda: library.keep(Result(wanted, "done")),
+        "keeping one with its model": lambda: library.keep(trained),
     }
 
 

@@ -13,8 +13,16 @@ from attnlab.command_line.parser import Doing, whole_number
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.runs.differences import label_of_change
-from attnlab.runs.library import SORTS, Entry, Library, LibraryError, Query, library_folder
-from attnlab.runs.library.archive import BEGINS, MOST_BYTES
+from attnlab.runs.library import (
+    MOST_ARCHIVE_BYTES,
+    SORTS,
+    Entry,
+    Library,
+    LibraryError,
+    Query,
+    is_archive,
+    library_folder,
+)
 from attnlab.runs.result import STATES, Result
 from attnlab.runs.whole_file import read_bytes, save_bytes
 from attnlab.training.experiment import to_json
@@ -76,6 +84,7 @@ def add_runs(commands: argparse._SubParsersAction) -> None:
     exporting.add_argument("numbers", nargs="*", metavar="number", help="by default all")
     importing = actions.add_parser("import", help="add the runs of a file")
     importing.add_argument("file", help="a file that `export` or the page Library wrote")
+    actions.add_parser("rebuild", help="make the index of the library again from its files")
 
 
 def run_runs(parsed: dict[str, Any], doing: Doing) -> int:
@@ -211,9 +220,7 @@ def _all_of(library: Library) -> list[int]:
 def _import(library: Library, parsed: dict[str, Any]) -> int:
     file = parsed["file"]
     try:
-        data = read_bytes(
-            Path(file), is_right=lambda head: head.startswith(BEGINS), most=MOST_BYTES
-        )
+        data = read_bytes(Path(file), is_right=is_archive, most=MOST_ARCHIVE_BYTES)
     except OSError as error:
         raise OptionError("file", file, error.strerror or str(error), "Name another file") from None
     taken = library.take_in(data)
@@ -223,8 +230,12 @@ def _import(library: Library, parsed: dict[str, Any]) -> int:
     return 0
 
 
-def _is_archive(beginning: bytes) -> bool:
-    return beginning.startswith(BEGINS)
+def _rebuild(library: Library, parsed: dict[str, Any]) -> int:
+    found = library.rebuild()
+    # `run_runs` names each file that cannot be read.
+    unread = len(library.problems())
+    print(f"{found:,} runs found, {unread:,} files could not be read", file=sys.stderr)
+    return 1 if unread else 0
 
 
 def _numbers(library: Library, texts: Sequence[str]) -> list[int]:
@@ -243,4 +254,5 @@ _ACTIONS = {
     "restore": _restore,
     "export": _export,
     "import": _import,
+    "rebuild": _rebuild,
 }

@@ -64,12 +64,7 @@ def save_bytes(data: bytes, path: Path) -> None:
     part = None
     try:
         target = target_of(path)
-        # Not by `tempfile`: other users could not read its files even after renaming.
-        part = target.with_name(f"{target.name}.{secrets.token_hex(8)}.part")
-        with open(part, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        part = write_part(data, target)
         os.replace(part, target)
     except OSError as error:
         problem = f"nothing was saved, and the file is as it was: {error.strerror or error}"
@@ -77,3 +72,22 @@ def save_bytes(data: bytes, path: Path) -> None:
     finally:
         if part is not None:
             part.unlink(missing_ok=True)
+
+
+def write_part(data: bytes, target: Path, *, durable: bool = True) -> Path:
+    """Write a file beside `target`, to replace it; return its path. If that fails, delete it.
+
+    A file that is not `durable` may be lost if the machine crashes soon after.
+    """
+    # Not by `tempfile`: other users could not read its files even after renaming.
+    part = target.with_name(f"{target.name}.{secrets.token_hex(8)}.part")
+    try:
+        with open(part, "xb") as file:
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    return part

@@ -1,6 +1,6 @@
 """The page Library and what the Train page takes from the library."""
 
-import sqlite3
+import json
 
 import numpy as np
 import pytest
@@ -188,9 +188,8 @@ def test_ticked_runs_are_compared(library, page):
 def test_what_cannot_be_read_is_named_and_deleted(folder, library, page):
     library.keep(result_of())
     library.keep(result_of(seed=2))
-    with sqlite3.connect(folder / "library.sqlite") as connection:
-        connection.execute("UPDATE details SET experiment = '{}' WHERE number = 1")
-    connection.close()
+    file = folder / "runs" / "1.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "experiment": "{}"}))
     app = page()
     assert _names(app) == ["run 2"]
     assert "Run 1 cannot be read" in _words(app)

@@ -1,6 +1,5 @@
 """Fixtures of the unit tests."""
 
-import sqlite3
 import threading
 import warnings
 
@@ -41,14 +40,6 @@ def library(tmp_path):
     opened = Library(tmp_path / "library")
     yield opened
     opened.close()
-
-
-@pytest.fixture
-def database(library, tmp_path):
-    """A second connection to the database of the library."""
-    connection = sqlite3.connect(tmp_path / "library" / "library.sqlite", isolation_level=None)
-    yield connection
-    connection.close()
 
 
 @pytest.fixture

@@ -1,13 +1,15 @@
 """The library beside damage, and beside files that are not its own."""
 
+import dataclasses
+import json
 import os
 import sqlite3
 
 import pytest
 
-from attnlab.runs.library import Library, LibraryError
+from attnlab.runs.library import Library, LibraryError, Query
 from attnlab.runs.storage import RunFileError, to_bytes
-from tests.unit.kept_results import result_of, run_files, run_of
+from tests.unit.kept_results import assert_same, result_of, run_files, run_of
 from tests.unit.small_experiments import SMALL
 
 # Without the type checks, which would refuse some damage before attnlab has to.
@@ -15,17 +17,17 @@ pytestmark = pytest.mark.usefixtures("as_users_run")
 
 
 @pytest.mark.parametrize("content", [b"not a database at all, but text" * 99, b"SQLite format 3\0"])
-def test_a_file_that_is_no_database_is_left_alone(tmp_path, content):
+def test_an_earlier_library_that_is_no_database_is_left_alone(tmp_path, content):
     path = tmp_path / "library.sqlite"
     path.write_bytes(content)
     with pytest.raises(LibraryError, match=r"is not one of attnlab\. It was left as it is"):
         Library(tmp_path)
     assert path.read_bytes() == content
-    assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_database_of_another_program_is_left_alone(tmp_path):
-    path = tmp_path / "library.sqlite"
+@pytest.mark.parametrize("name", ["library.sqlite", "index.sqlite"])
+def test_a_database_of_another_program_is_left_alone(tmp_path, name):
+    path = tmp_path / name
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE runs (distance)")
     connection.close()
@@ -35,17 +37,57 @@ def test_a_database_of_another_program_is_left_alone(tmp_path):
     assert path.read_bytes() == before
 
 
-def test_a_database_that_is_cut_off_or_overwritten_is_named(library, tmp_path):
-    for seed in range(30):
-        library.keep(result_of(seed=seed))
+def entries_of(library):
+    """All that a library has, the bin too."""
+    queries = (Query(sort="number"), Query(sort="number", deleted=True))
+    return [entry for query in queries for entry in library.entries(query)]
+
+
+DAMAGE = {
+    "deleted": lambda path: path.unlink(),
+    "empty": lambda path: path.write_bytes(b""),
+    "text": lambda path: path.write_bytes(b"not a database at all" * 500),
+    "cut off": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 3]),
+    "overwritten": lambda path: path.write_bytes(
+        path.read_bytes()[:4096] + b"\x55" * (path.stat().st_size - 4096)
+    ),
+    "without a table": "DROP TABLE tags",
+    "with a view": "ALTER TABLE runs RENAME TO others; CREATE VIEW runs AS SELECT 1 AS number",
+    "without a form": "DELETE FROM about",
+    "with two forms": "INSERT INTO about VALUES ('x')",
+    "of other runs": "UPDATE runs SET number = number + 5, stamp = 'x', date = 'never'",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_index_is_made_again_with_all_that_users_wrote(library, tmp_path, damage):
+    for seed in range(4):
+        library.keep(result_of(seed=seed, run=run_of(seed=seed) if seed else None))
+    library.describe(2, name="näme", tags=("a b", "c"), note="two\nlines")
+    library.delete([3])
+    before = entries_of(library)
+    assert [(entry.number, entry.deleted is None) for entry in before] == [
+        (4, True), (2, True), (1, True), (3, False)
+    ]  # fmt: skip
     library.close()
-    path = tmp_path / "library" / "library.sqlite"
-    whole = path.read_bytes()
-    for content in (whole[: len(whole) // 3], whole[:4096] + b"\x55" * (len(whole) - 4096)):
-        path.write_bytes(content)
-        with pytest.raises(LibraryError, match=r"is damaged\. It was left as it is\. Bring back"):
-            Library(tmp_path / "library").entries()
-        assert path.read_bytes()[:4096] == content[:4096]
+    path = tmp_path / "library" / "index.sqlite"
+    if callable(DAMAGE[damage]):
+        DAMAGE[damage](path)
+    else:
+        connection = sqlite3.connect(path)
+        connection.executescript(DAMAGE[damage])
+        connection.close()
+    again = Library(tmp_path / "library")
+    for one, other in zip(before, entries_of(again), strict=True):
+        assert_same(one.result, other.result)
+        assert dataclasses.replace(one, result=other.result) == other
+    assert [entry.number for entry in again.entries(Query(tag="a b", text="NÄME lines"))] == [2]
+    assert again.find(result_of(seed=1).experiment).number == 2
+    assert to_bytes(again.run_of(2)) == to_bytes(run_of(seed=1))
+    assert again.keep(result_of()) > 4
+    again.restore([3])
+    assert again.count() == 5
+    again.close()
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
@@ -54,33 +96,35 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
         Library(tmp_path / "file" / "library")
 
 
+def edit(tmp_path, number, **changes):
+    """Change values in the summary of a run."""
+    path = tmp_path / "library" / "runs" / f"{number}.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
 @pytest.mark.parametrize(
     "damage",
     [
-        "UPDATE details SET experiment = '{' WHERE number = 2",
-        "UPDATE details SET experiment = replace(experiment, 'linear', 'of-the-future')"
-        " WHERE number = 2",
-        "UPDATE details SET experiment = x'ff' WHERE number = 2",
-        "UPDATE details SET curve = x'00' WHERE number = 2",
-        "UPDATE details SET curve = substr(curve, 1, 20) WHERE number = 2",
-        "UPDATE details SET curve = curve || x'00' WHERE number = 2",
-        "UPDATE details SET tests = 'text' WHERE number = 2",
-        "DELETE FROM details WHERE number = 2",
-        "UPDATE runs SET state = 'asleep' WHERE number = 2",
-        "UPDATE runs SET steps = 'many' WHERE number = 2",
-        "UPDATE runs SET seconds = x'00' WHERE number = 2",
-        "UPDATE runs SET nll = 'low' WHERE number = 2",
-        "UPDATE runs SET date = 'today' WHERE number = 2",
-        "UPDATE runs SET date = 5 WHERE number = 2",
-        "UPDATE runs SET name = x'ff' WHERE number = 2",
-        "UPDATE runs SET parameters = -1 WHERE number = 2",
-        "UPDATE runs SET state = CAST(x'ff' AS TEXT) WHERE number = 2",
+        {"experiment": "{"},
+        {"experiment": '{"version": 1, "name": "experiment", "model": {"name": "of-the-future"}}'},
+        {"experiment": 5},
+        {"curve": "AA=="},
+        {"curve": "not base 64"},
+        {"tests": None},
+        {"state": "asleep"},
+        {"steps": "many"},
+        {"seconds": []},
+        {"nll": "low"},
+        {"date": "today"},
+        {"date": 5},
+        {"name": {}},
+        {"parameters": -1},
     ],
 )
-def test_a_damaged_row_is_named_and_the_others_are_listed(library, database, damage):
+def test_a_damaged_run_is_named_and_the_others_are_listed(library, tmp_path, damage):
     for seed in range(3):
         library.keep(result_of(seed=seed))
-    database.execute(damage)
+    edit(tmp_path, 2, **damage)
     assert {entry.number for entry in library.entries()} == {1, 3}
     (problem,) = library.problems()
     assert problem.number == 2
@@ -91,14 +135,40 @@ def test_a_damaged_row_is_named_and_the_others_are_listed(library, database, dam
     assert library.count() == 3
     assert len(Library(None).take_in(library.export([1, 2, 3])).added) == 2
     library.delete([2])
+    assert (library.count(), library.count(Query(deleted=True))) == (2, 1)
+    library.restore([2])
+    assert library.rebuild() == 2
+    library.delete([2])
     library.empty_bin()
-    assert library.count() == 2
+    assert library.count() == library.rebuild() == 2
 
 
-def test_letters_that_are_none_do_not_hide_a_run(library, database):
-    library.keep(result_of(), name="kept")
-    database.execute("UPDATE runs SET name = CAST(x'6bff' AS TEXT)")
-    assert [entry.name for entry in library.entries()] == ["k\ufffd"]
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff" * 99, b"[" * 100_000])
+def test_a_file_that_is_no_summary_is_named_and_deleted(library, tmp_path, content):
+    library.keep(result_of())
+    library.keep(result_of(seed=1))
+    (tmp_path / "library" / "runs" / "1.json").write_bytes(content)
+    assert library.rebuild() == 1
+    ((number, text),) = library.problems()
+    assert (number, "1.json" in text) == (1, True)
+    library.delete([1])
+    assert not library.problems()
+    assert library.count() == 1
+    assert library.keep(result_of()) == 3
+
+
+def test_runs_are_files_that_can_be_copied_and_deleted(library, tmp_path):
+    library.keep(result_of(run=run_of()), name="first")
+    library.keep(result_of(seed=1))
+    library.close()
+    runs = tmp_path / "library" / "runs"
+    assert {path.name for path in runs.iterdir()} == {"1.json", "1.run", "2.json"}
+    (runs / "2.json").unlink()
+    (runs / "7.json").write_bytes((runs / "1.json").read_bytes())
+    library = Library(tmp_path / "library")
+    assert {entry.number: entry.name for entry in library.entries()} == {1: "first", 7: "first"}
+    assert library.keep(result_of()) == 8
+    library.close()
 
 
 def test_a_model_that_is_damaged_or_missing_is_named(library, tmp_path):
@@ -113,19 +183,6 @@ def test_a_model_that_is_damaged_or_missing_is_named(library, tmp_path):
     with pytest.raises(RunFileError, match=rf"Its file {path.name} is missing\. Train it again"):
         library.run_of(number)
     assert library.entry(number).result.steps == 60
-
-
-def test_a_run_that_goes_on_while_its_model_is_read_is_read(library, monkeypatch):
-    number = library.keep(result_of(run=run_of(fill=0.1)))
-    files, read = library._store._files, library._store._files.read
-
-    def slow(name):
-        monkeypatch.setattr(files, "read", read)
-        library.keep(result_of(run=run_of(fill=0.2)), number=number)
-        return read(name)
-
-    monkeypatch.setattr(files, "read", slow)
-    assert to_bytes(library.run_of(number)) == to_bytes(run_of(fill=0.2))
 
 
 def test_files_that_are_left_over_go_after_a_day(library, tmp_path):

@@ -1,8 +1,16 @@
 """Libraries of older and newer versions of attnlab."""
 
 import dataclasses
+import errno
+import os
+import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
 import zlib
+from datetime import timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +20,11 @@ from attnlab.runs.history import Versions, current_versions
 from attnlab.runs.library import Library, LibraryError, Query
 from attnlab.runs.result import result_of as run_result
 from attnlab.runs.storage import from_bytes, to_bytes
-from tests.unit.kept_results import result_of, run_of
+from tests.unit.kept_results import Clock, result_of, run_of
 from tests.unit.run_file_edits import in_version, joined, parts_of
 
+FOLDER = Path(__file__).parents[1] / "data"
+PATIENCE = 120.0
 # As attnlab made them before there was a bin.
 VERSION_1 = """
 CREATE TABLE runs (
@@ -66,61 +76,149 @@ def test_a_library_of_an_older_attnlab_is_read_and_goes_on(tmp_path):
     library.restore([4])
     assert library.keep(result_of()) == 5
     library.close()
-    tables = "SELECT name, sql FROM sqlite_master WHERE type = 'index' ORDER BY 1"
-    Library(tmp_path / "new").close()
-    made = []
-    for folder in (tmp_path, tmp_path / "new"):
-        connection = sqlite3.connect(folder / "library.sqlite")
-        made.append([name for name, _ in connection.execute(tables)])
-        connection.close()
-    assert made[0] == made[1]
 
 
-def test_a_library_of_before_tasks_is_read_where_it_may_not_be_written(tmp_path, monkeypatch):
-    library = Library(tmp_path)
-    kept = result_of()
-    library.keep(kept)
+def copied(tmp_path):
+    """A copy of the frozen library of the fifth version."""
+    return Path(shutil.copytree(FOLDER / "library_5", tmp_path / "library"))
+
+
+def contents(folder):
+    """All that users see of a library: runs, the bin and what they wrote."""
+    library = Library(folder, clock=Clock())
+    found = [
+        (entry.number, entry.name, entry.tags, entry.note, entry.date, entry.changes,
+         entry.has_model, entry.deleted, entry.result.state, entry.result.evaluation)
+        for deleted in (False, True)
+        for entry in library.entries(Query(deleted=deleted, sort="number"))
+    ]  # fmt: skip
+    models = [to_bytes(library.run_of(number)) for number, *_ in found if library.run_of(number)]
     library.close()
-    connection = sqlite3.connect(tmp_path / "library.sqlite")
-    connection.executescript(
-        "ALTER TABLE runs DROP COLUMN exact_match; PRAGMA user_version = 2;"
-        "UPDATE runs SET settings = 'as hashed then'; UPDATE about SET form = 'another';"
-    )
+    return found, models
+
+
+def test_a_converted_library_needs_neither_its_index_nor_its_old_database(tmp_path):
+    folder = copied(tmp_path)
+    first = contents(folder)
+    assert [number for number, *_ in first[0]] == [4, 2, 1, 3]
+    assert contents(folder) == first
+    for name in ("index.sqlite", "library.sqlite"):
+        (folder / name).unlink()
+        assert contents(folder) == first
+    # What an earlier version wrote in a folder with other runs is added to them.
+    shutil.copy(FOLDER / "library_5" / "library.sqlite", folder)
+    clock = Clock()
+    clock.now += timedelta(days=1)
+    library = Library(folder, clock=clock)
+    library.keep(result_of(), number=1)
+    library.close()
+    shutil.copy(FOLDER / "library_5" / "library.sqlite", folder)
+    assert len(contents(folder)[0]) == 5
+
+
+def test_an_earlier_program_does_not_write_into_a_converted_library(tmp_path):
+    folder = copied(tmp_path)
+    earlier = sqlite3.connect(folder / "library.sqlite")
+    contents(folder)
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        earlier.execute("UPDATE runs SET name = 'lost'")
+    # It refuses to open what has a higher version than its own, 5.
+    assert earlier.execute("PRAGMA user_version").fetchone()[0] > 5
+    earlier.close()
+
+
+CONVERTS = """
+import os, signal, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from attnlab.runs.library import Library
+
+moment, after = sys.argv[2], int(sys.argv[3])
+if moment != "never":
+    call = getattr(os, moment)
+    def counted(*arguments, **options):
+        global after
+        after -= 1
+        if after < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return call(*arguments, **options)
+    setattr(os, moment, counted)
+print("ready", flush=True)
+sys.stdin.readline()
+library = Library(Path(sys.argv[1]), clock=lambda: datetime(2026, 5, 1, tzinfo=UTC))
+print(library.count())
+"""
+
+
+def converting(folder, moment="never", after=0):
+    command = [sys.executable, "-c", CONVERTS, str(folder), moment, str(after)]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    child.stdin.write("go\n")
+    child.stdin.flush()
+    return child
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(
+    ("moment", "after"), [("sync", 0), ("replace", 0), ("replace", 2), ("replace", 3)]
+)
+def test_a_conversion_that_is_killed_is_done_by_the_next_opening(tmp_path, moment, after):
+    folder = copied(tmp_path)
+    with converting(folder, moment, after) as child:
+        child.communicate(timeout=PATIENCE)
+        assert child.returncode == -signal.SIGKILL
+    whole = copied(tmp_path / "other")
+    assert contents(folder) == contents(whole)
+
+
+@pytest.mark.slow
+def test_programs_that_convert_a_library_at_once_have_all_of_it(tmp_path):
+    folder = copied(tmp_path)
+    children = [converting(folder) for _ in range(3)]
+    assert [child.communicate(timeout=PATIENCE)[0] for child in children] == ["3\n"] * 3
+    assert contents(folder) == contents(copied(tmp_path / "other"))
+
+
+def test_an_earlier_library_is_read_where_it_may_not_be_written(tmp_path, monkeypatch):
+    folder = copied(tmp_path)
+    before = (folder / "library.sqlite").read_bytes()
+    monkeypatch.setattr("attnlab.runs.library.store._may_be_written", lambda folder: False)
+    found = contents(folder)
+    assert (folder / "library.sqlite").read_bytes() == before
+    assert not [*folder.rglob("*.json"), *folder.rglob("index*")]
+    monkeypatch.undo()
+    assert contents(folder) == found
+
+
+def test_a_conversion_that_fails_changes_nothing(tmp_path, monkeypatch):
+    folder = copied(tmp_path)
+    before = (folder / "library.sqlite").read_bytes()
+
+    def full(path, target):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(LibraryError, match="No space left on device"):
+        Library(folder)
+    monkeypatch.undo()
+    assert (folder / "library.sqlite").read_bytes() == before
+    assert not list(folder.rglob("*.json*"))
+    assert contents(folder) == contents(copied(tmp_path / "other"))
+
+
+@pytest.mark.parametrize("name", ["library.sqlite", "index.sqlite"])
+def test_a_library_of_a_newer_attnlab_is_left_alone(tmp_path, name):
+    folder = copied(tmp_path)
+    Library(folder, clock=Clock()).close()
+    connection = sqlite3.connect(folder / name)
+    connection.execute("PRAGMA user_version = 99")
     connection.close()
-    monkeypatch.setattr("attnlab.runs.library.database._may_be_written", lambda path: False)
-    library = Library(tmp_path)
-    (entry,) = library.entries()
-    assert entry.result.exact_match is None
-    # All have the column in their file, and one that is not writable is hashed as before.
-    assert library.find(kept.experiment).number == entry.number
-    assert library.find(dataclasses.replace(kept.experiment, seed=77)) is None
-    other = Library(None)
-    assert len(other.take_in(library.export([entry.number])).added) == 1
-    library.close()
-
-
-def test_an_update_that_fails_changes_nothing(tmp_path, monkeypatch):
-    connection = sqlite3.connect(tmp_path / "library.sqlite")
-    connection.executescript(VERSION_1.split("INSERT", 1)[0])
-    connection.executescript("PRAGMA application_id = 1635021934; PRAGMA user_version = 1;")
-    connection.close()
-    steps = ((), ("ALTER TABLE runs ADD COLUMN deleted TEXT", "NONSENSE"))
-    with monkeypatch.context() as patched:
-        patched.setattr("attnlab.runs.library.database._STEPS", steps)
-        with pytest.raises(LibraryError, match="It was left as it is"):
-            Library(tmp_path)
-    library = Library(tmp_path)
-    assert library.keep(result_of()) == 1
-    library.close()
-
-
-def test_a_library_of_a_newer_attnlab_is_left_alone(library, database, tmp_path):
-    library.close()
-    database.execute("PRAGMA user_version = 99")
-    before = (tmp_path / "library" / "library.sqlite").read_bytes()
+    before = (folder / name).read_bytes()
     with pytest.raises(LibraryError, match=r"is of a newer attnlab.*99.*Update attnlab"):
-        Library(tmp_path / "library")
-    assert (tmp_path / "library" / "library.sqlite").read_bytes() == before
+        Library(folder)
+    assert (folder / name).read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Letters that is invisible: refused in symbols and in names of runs, never printed."""
 
 import dataclasses
+import json
 
 import pytest
 
@@ -92,14 +93,15 @@ def test_equal_letters_are_one_in_options_and_words():
     assert described(tags=["é", "e\u0301"]).tags == ("é",)
 
 
-def test_rows_that_another_program_wrote_are_printed_in_visible_letters(
-    run, library, database, tmp_path, monkeypatch
+def test_runs_that_another_program_wrote_are_printed_in_visible_letters(
+    run, library, tmp_path, monkeypatch
 ):
     hostile = "\x1b[2J\x9b31m\n\u202e" + "".join(set(INVISIBLE.values()) - {"\ud83d"})
     library.keep(result_of(state="failed", reason="why"), name="kept", tags=["a"])
-    database.execute("UPDATE runs SET name = ?, reason = ?, note = ?", [hostile] * 3)
-    database.execute("UPDATE tags SET tag = ?", [hostile.replace("\n", "")])
     library.close()
+    file = tmp_path / "library" / "runs" / "1.json"
+    words = dict.fromkeys(("name", "reason", "note"), hostile) | {"tags": hostile.replace("\n", "")}
+    file.write_text(json.dumps(json.loads(file.read_text()) | words))
     monkeypatch.setenv("ATTNLAB_LIBRARY", str(tmp_path / "library"))
     for arguments in (("list",), ("list", "--json"), ("show", 1), ("show", 1, "--json")):
         status, out, err = run("runs", *arguments)

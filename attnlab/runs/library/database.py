@@ -1,15 +1,17 @@
-"""The database of a library: its tables, its connection, and its errors."""
+"""The index of a library, a SQLite database, and the errors of a library."""
 
+import contextlib
 import errno
 import os
 import sqlite3
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from attnlab.configuration.options import AttnlabError
+from attnlab.runs.library.table import TABLES, VERSION
 
 _ANOTHER = "name another folder in `ATTNLAB_LIBRARY`"
 _UNKNOWN = ("cannot be used", f"See that its disk can be read and written, or {_ANOTHER}")
@@ -35,7 +37,7 @@ _PROBLEMS = {
     ),
     sqlite3.SQLITE_CORRUPT: (
         "is damaged",
-        f"It was left as it is. Bring back a copy, move it away, or {_ANOTHER}",
+        f"It was left as it is. Run `attnlab runs rebuild`, bring back a copy, or {_ANOTHER}",
     ),
     sqlite3.SQLITE_ERROR: (
         "does not have the parts of one of attnlab",
@@ -82,84 +84,11 @@ def explained(where: str) -> Iterator[None]:
         raise library_error(where, code) from error
 
 
-# Distinguishes a library from databases of other programs: the letters "attn".
-_APPLICATION = 0x6174746E
-
-# Entry n leads from version n to the next; a new library goes through all of them. Searched and
-# sorted columns are in a separate table from those that are only shown, so that searching reads
-# little. A number is never used twice, since a continued run writes to its own.
-_STEPS = (
-    (
-        """
-        CREATE TABLE runs (
-            number INTEGER PRIMARY KEY AUTOINCREMENT,
-            settings TEXT NOT NULL,
-            seed INTEGER NOT NULL,
-            generator TEXT NOT NULL,
-            model TEXT NOT NULL,
-            length INTEGER NOT NULL,
-            state TEXT NOT NULL,
-            reason TEXT NOT NULL,
-            steps INTEGER NOT NULL,
-            seconds REAL NOT NULL,
-            parameters INTEGER NOT NULL,
-            nll REAL,
-            nll_stderr REAL,
-            accuracy REAL,
-            accuracy_stderr REAL,
-            name TEXT NOT NULL,
-            note TEXT NOT NULL,
-            words TEXT NOT NULL,
-            attnlab TEXT NOT NULL,
-            jax TEXT NOT NULL,
-            date TEXT NOT NULL,
-            file TEXT,
-            file_bytes INTEGER NOT NULL DEFAULT 0
-        )
-        """,
-        """
-        CREATE TABLE details (
-            number INTEGER PRIMARY KEY,
-            experiment TEXT NOT NULL,
-            tests BLOB NOT NULL,
-            curve BLOB NOT NULL
-        )
-        """,
-        "CREATE TABLE tags (tag TEXT, number INTEGER, PRIMARY KEY (tag, number)) WITHOUT ROWID",
-        "CREATE INDEX tags_by_number ON tags (number)",
-        "CREATE INDEX runs_by_date ON runs (date)",
-        "CREATE INDEX runs_by_identity ON runs (settings, seed, date)",
-        "CREATE INDEX runs_by_generator ON runs (generator, date)",
-        "CREATE INDEX runs_by_model ON runs (model, date)",
-    ),
-    # The bin, the number of changed settings, and what the settings were hashed by.
-    (
-        "ALTER TABLE runs ADD COLUMN deleted TEXT",
-        "ALTER TABLE runs ADD COLUMN changes INTEGER NOT NULL DEFAULT 0",
-        "CREATE TABLE about (form TEXT NOT NULL)",
-        "INSERT INTO about VALUES ('')",
-        "CREATE INDEX runs_in_bin ON runs (deleted) WHERE deleted IS NOT NULL",
-    ),
-    # For tasks.
-    ("ALTER TABLE runs ADD COLUMN exact_match REAL",),
-    # Empty for older runs: they are reused only if any version will do.
-    (
-        "ALTER TABLE runs ADD COLUMN jaxlib TEXT NOT NULL DEFAULT ''",
-        "ALTER TABLE runs ADD COLUMN platform TEXT NOT NULL DEFAULT ''",
-    ),
-    # The loss minus that of the exact predictions.
-    (
-        "ALTER TABLE runs ADD COLUMN excess REAL",
-        "ALTER TABLE runs ADD COLUMN excess_stderr REAL",
-    ),
-)
-VERSION = len(_STEPS)
-# The oldest version that can be read without migration, if it is read-only: newer ones only add
-# columns.
-READABLE = 2
+# Distinguishes databases of attnlab from those of other programs: the letters "attn".
+APPLICATION = 0x6174746E
 
 
-def version_of(connection: sqlite3.Connection, where: str) -> int:
+def version_of(connection: sqlite3.Connection, where: str, *, newest: int) -> int:
     """Return the version of the tables, 0 if there are none.
 
     Raises `LibraryError` for tables of another program, or of a newer attnlab.
@@ -169,108 +98,90 @@ def version_of(connection: sqlite3.Connection, where: str) -> int:
         return connection.execute(statement).fetchone()[0]
 
     tables = number("SELECT count(*) FROM sqlite_master")
-    if tables and number("PRAGMA application_id") != _APPLICATION:
+    if tables and number("PRAGMA application_id") != APPLICATION:
         raise library_error(where, sqlite3.SQLITE_NOTADB)
     version = number("PRAGMA user_version")
-    if version > VERSION:
+    if version > newest:
         raise LibraryError(
             f"The library {where} is of a newer attnlab: its version is {version}, and this one "
-            f"reads up to {VERSION}. Update attnlab, or name another folder in `ATTNLAB_LIBRARY`."
+            f"reads up to {newest}. Update attnlab, or name another folder in `ATTNLAB_LIBRARY`."
         )
-    return version
-
-
-def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Migrate tables of that version to `VERSION`, within the current transaction."""
-    for statements in _STEPS[version:]:
-        for statement in statements:
-            connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {VERSION}")
-
-
-# How often switching to write-ahead mode is tried, in case others try it too.
-_ATTEMPTS = 10
+    return version if tables else 0
 
 
 class Database:
-    """A library's SQLite file, or memory if `path` is None.
+    """A SQLite file, or memory if `path` is None. It can be made again.
 
     One program writes at a time; another waits at most `patience` seconds and then gets an error.
-    Readers never wait. A file without write access is only read, see `writable`. Raises
-    `LibraryError` for a file that is not a library, is damaged, or of a newer attnlab; it is left
-    as it is.
+    A damaged file, or one with other tables, is moved away to `….damaged`; the new one is empty.
+    If it is not `writable`, a copy in memory is used. Raises `LibraryError` for a database of
+    another program or a newer attnlab.
     """
 
-    def __init__(self, path: Path | None, *, patience: float):
-        self.where = "in memory" if path is None else f"in {path.parent}"
-        self._path = path
+    def __init__(self, path: Path | None, *, where: str, writable: bool, patience: float):
+        self.where, self.writable, self._path = where, writable, path
         self._lock = threading.RLock()
-        self.writable = path is None or _may_be_written(path)
-        with explained(self.where):
+        with explained(where):
             if path is not None and path.exists() and not path.is_file():
-                # SQLite would wait forever for the other end of a FIFO.
-                raise library_error(self.where, sqlite3.SQLITE_NOTADB)
-            self._connection = self._connect(patience)
-            self.close = weakref.finalize(self, self._connection.close)
-            self._connection.row_factory = sqlite3.Row
-            # Otherwise one damaged text would keep a whole page from being read.
-            self._connection.text_factory = lambda data: data.decode(errors="replace")
-            self._prepare()
-
-    def _connect(self, patience: float) -> sqlite3.Connection:
-        def connected(name: str) -> sqlite3.Connection:
-            connection = sqlite3.connect(
-                name, uri=True, timeout=patience, isolation_level=None, check_same_thread=False
-            )
+                # SQLite would wait for the other end of a FIFO.
+                raise library_error(where, sqlite3.SQLITE_NOTADB)
             try:
-                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            except BaseException:
-                connection.close()
-                raise
-            return connection
+                self._connection = self._opened(patience)
+            except sqlite3.DatabaseError as error:
+                damaged = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF not in damaged:
+                    raise
+                self._connection = self._opened(patience, replace=True)
+        self.close = weakref.finalize(self, self._connection.close)
 
-        if self._path is None:
-            return connected(":memory:")
-        address = self._path.absolute().as_uri()
-        if self.writable:
-            return connected(f"{address}?mode=rwc")
+    def _opened(self, patience: float, *, replace: bool = False) -> sqlite3.Connection:
+        path = self._path if self.writable else None
+        if replace and path is not None:
+            # Another program may have been faster.
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(path, path.with_name(f"{path.name}.damaged"))
+        connection = sqlite3.connect(
+            ":memory:" if path is None else path,
+            timeout=patience,
+            isolation_level=None,
+            check_same_thread=False,
+        )
         try:
-            return connected(f"{address}?mode=ro")
-        except sqlite3.OperationalError:
-            # It needs files in the same folder, which cannot be created. `immutable` works without
-            # them, but ignores the write-ahead log, which exists while another program writes or
-            # after a crash.
-            ahead = self._beside("-wal")
-            if not self._path.exists() or (ahead.exists() and ahead.stat().st_size):
-                raise
-            return connected(f"{address}?immutable=1")
-
-    def _prepare(self) -> None:
-        # Files of other programs are not changed, but rejected.
-        version = version_of(self._connection, self.where)
-        if self._path is None:
+            if not self.writable and not replace and self._path.exists():
+                address = f"{self._path.absolute().as_uri()}?mode=ro"
+                with contextlib.closing(sqlite3.connect(address, uri=True)) as file:
+                    file.backup(connection)
+            # Otherwise one damaged text would keep a whole page from being read.
+            connection.text_factory = lambda data: data.decode(errors="replace")
             # Otherwise large sorts would go to files.
-            self._connection.execute("PRAGMA temp_store = MEMORY")
-        elif self.writable:
-            self._write_ahead()
-        if version < (VERSION if self.writable else READABLE):
-            with self.writing() as connection:
-                # Another program may have been faster.
-                migrate(connection, version_of(connection, self.where))
+            connection.execute("PRAGMA temp_store = MEMORY")
+            # What a crash of the machine destroys can be made again.
+            connection.execute("PRAGMA synchronous = OFF")
+            if not version_of(connection, self.where, newest=VERSION):
+                self._create(connection)
+            self._check(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
-    def _write_ahead(self) -> None:
-        """Let readers not wait for a writer. The file remembers this mode."""
-        for _ in range(_ATTEMPTS):
-            if self._connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
-                return
-            # Two programs that switch at once fail immediately, without any timeout; only beginning
-            # to write waits.
-            with suppress(sqlite3.OperationalError):
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                return
-            self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.execute("ROLLBACK")
+    def _check(self, connection: sqlite3.Connection) -> None:
+        schema = "SELECT sql FROM sqlite_master WHERE sql NOTNULL AND name NOT LIKE 'sqlite%'"
+        found = tuple(sql for (sql,) in connection.execute(schema))
+        if found != TABLES or connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
+            error = sqlite3.DatabaseError("a damaged index")
+            error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise error
+
+    def _create(self, connection: sqlite3.Connection) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        # Another program may have been faster.
+        if not version_of(connection, self.where, newest=VERSION):
+            for statement in TABLES:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -286,7 +197,6 @@ class Database:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Return the connection, for statements of which all or none take effect."""
         with self._lock, explained(self.where):
-            self.check_writable()
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
@@ -295,7 +205,7 @@ class Database:
                 self._give_up()
 
     def check_writable(self) -> None:
-        """Raise `LibraryError` if the database is read-only."""
+        """Raise `LibraryError` if the library is read-only."""
         if not self.writable:
             raise library_error(self.where, sqlite3.SQLITE_READONLY)
 
@@ -305,20 +215,12 @@ class Database:
             self._connection.execute("ROLLBACK")
 
     def size(self) -> int:
-        """Return its bytes, in files or in memory."""
+        """Return its bytes, in its file or in memory."""
         if self._path is not None:
-            files = (self._beside(end) for end in ("", "-wal", "-shm"))
-            return sum(file.stat().st_size for file in files if file.exists())
+            return self._path.stat().st_size if self._path.exists() else 0
         with self.reading() as connection:
-            (pages,), (free,), (bytes_each,) = (
-                connection.execute(f"PRAGMA {name}").fetchone()
+            pages, free, bytes_each = (
+                connection.execute(f"PRAGMA {name}").fetchone()[0]
                 for name in ("page_count", "freelist_count", "page_size")
             )
             return (pages - free) * bytes_each
-
-    def _beside(self, end: str) -> Path:
-        return self._path.with_name(self._path.name + end)
-
-
-def _may_be_written(path: Path) -> bool:
-    return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))

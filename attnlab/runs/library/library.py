@@ -13,17 +13,17 @@ from attnlab.configuration.environment import read_folder
 from attnlab.configuration.records import check_registered
 from attnlab.runs.history import current_versions
 from attnlab.runs.library import table
-from attnlab.runs.library.archive import TakenIn, archive_of, read_archive
+from attnlab.runs.library.archive import ArchivedRun, TakenIn, archive_of, read_archive
 from attnlab.runs.library.store import Store
 from attnlab.runs.library.summary import (
     Description,
     Entry,
     check_model,
+    check_size,
     description_of,
-    entry_of,
     header_of_model,
     moment,
-    row_of,
+    record_of,
 )
 from attnlab.runs.library.table import Query
 from attnlab.runs.result import Result
@@ -43,11 +43,13 @@ class Problem(NamedTuple):
 class Library:
     """Runs in a folder, or in memory if it is None. All methods are thread-safe.
 
-    All programs of this machine that open the folder see its contents; on a drive shared by several
-    machines, only one may have it open at a time. A run is a row with its results and curves; its
-    model is a file under `runs/`. A library in a folder without write access is only read. One that
-    would exceed `most_bytes` keeps nothing more; None sets no limit. A program waits at most
-    `patience` seconds for another one that writes.
+    A run is a file with its results and curves, `runs/7.json`, and its model one beside it,
+    `runs/7.run`. The index, `index.sqlite`, is made from these files when it is missing, damaged or
+    of another version, and an opening reads those that changed. All programs of this machine that
+    open the folder see its contents; on a drive shared by several machines, only one may have it
+    open at a time. A library in a folder without write access is only read. One that would exceed
+    `most_bytes` keeps nothing more; None sets no limit. A program waits at most `patience` seconds
+    for another one that writes. The first opening converts a library of an earlier version.
 
     Raises `LibraryError`, with the remedy, for a folder that cannot be created, and for files in it
     that are not a library's, or damaged.
@@ -69,9 +71,16 @@ class Library:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ):
         self._clock = clock
-        self._problems: dict[int, str] = {}
         self._store = Store(folder, most_bytes=most_bytes, patience=patience)
         self._store.tidy_up(clock(), bin_days=BIN_DAYS)
+        self.close = self._store.close
+
+    def rebuild(self) -> int:
+        """Make the index again from the files; return how many runs it has, including the bin.
+
+        Those that cannot be read are added to the `problems`.
+        """
+        return self._store.rebuild()
 
     def keep(
         self,
@@ -93,20 +102,32 @@ class Library:
                 changed.
         """
         check_registered(result.experiment)
-        words = Description(name, tuple(tags))
-        row, old = row_of(result, self._clock()), None
-        model = None if result.run is None else to_bytes(result.run)
+        check_size(result)
+        words, model, changes = Description(name, tuple(tags)), None, None
         if result.run is not None:
             check_model(result, result.run.experiment)
-            row["changes"] = len(result.run.history.changes)
-        with self._store.adding([(row, model)]) as connection:
-            old = table.row_at(connection, number)
+            model, changes = to_bytes(result.run), len(result.run.history.changes)
+        with self._store.changing(limited=True) as change:
+            old = None if number is None else self._store.record(number)
             if old is None:
-                number = table.insert(connection, row, words)
+                old, number = {}, change.new_number()
             else:
-                table.update(connection, row, old)
-        if old is not None and old["file"] and model is not None:
-            self._store.forget([old["file"]])
+                words = description_of(old)
+            entry = Entry(
+                number=number,
+                result=result,
+                name=words.name,
+                tags=words.tags,
+                note=words.note,
+                date=self._clock(),
+                changes=old.get("changes", 0) if changes is None else changes,
+                has_model=model is not None or old.get("file") is not None,
+                deleted=None,
+            )
+            kept = {part: old.get(part) for part in ("file", "deleted")}
+            new = change.put(number, record_of(entry) | kept, model, entry)
+        if kept["file"] != new["file"]:
+            self._store.files.delete(kept["file"])
         return number
 
     def find(
@@ -120,18 +141,17 @@ class Library:
         `diverged` a run that failed by its loss counts too, since it would fail again.
         """
         with self._store.reading() as connection:
-            rows = table.rows_like(connection, experiment)
+            numbers = table.numbers_like(connection, experiment)
         # A class that is not registered may have the name of a registered one.
-        found = (e for e in map(self._entry, rows) if e and e.result.experiment == experiment)
+        entries = map(self.entry, numbers)
+        found = (e for e in entries if e and e.result.experiment == experiment)
         found = (e for e in found if e.result.state == "done" or (diverged and e.result.diverged))
         wanted = current_versions()
         return next((e for e in found if any_version or e.result.versions.agree_with(wanted)), None)
 
     def entry(self, number: int) -> Entry | None:
         """Return the run of this number, in the bin or not; None if missing or damaged."""
-        with self._store.reading() as connection:
-            row = table.row_at(connection, number)
-        return None if row is None else self._entry(row)
+        return self._store.entry(number)
 
     def age_of(self, entry: Entry) -> timedelta:
         """Return how long ago a run was kept."""
@@ -145,8 +165,8 @@ class Library:
         Runs that cannot be read are left out and added to the `problems`.
         """
         with self._store.reading() as connection:
-            rows = table.rows_of(connection, query, first=first, most=most)
-        return tuple(entry for entry in map(self._entry, rows) if entry)
+            numbers = table.numbers_of(connection, query, first=first, most=most)
+        return tuple(entry for entry in map(self._store.entry, numbers) if entry)
 
     def count(self, query: Query = Query()) -> int:
         """Return how many match, including those that cannot be read."""
@@ -160,20 +180,7 @@ class Library:
 
     def problems(self) -> tuple[Problem, ...]:
         """Return the unreadable runs found so far."""
-        return tuple(Problem(*pair) for pair in sorted(dict(self._problems).items()))
-
-    def _entry(self, row: Mapping[str, Any]) -> Entry | None:
-        number = row["number"]
-        try:
-            entry = entry_of(row)
-        except ValueError as error:
-            self._problems[number] = (
-                f"Run {number} cannot be read. {error} It is damaged, or of another version of "
-                "attnlab. Update attnlab, or delete it."
-            )
-            return None
-        self._problems.pop(number, None)
-        return entry
+        return tuple(Problem(*pair) for pair in sorted(dict(self._store.problems).items()))
 
     def describe(
         self,
@@ -186,28 +193,35 @@ class Library:
         """Change the user's texts of a run; None leaves them. Does nothing if the run is gone."""
         given = {"name": name, "tags": None if tags is None else tuple(tags), "note": note}
         changed = {part: value for part, value in given.items() if value is not None}
-        with self._store.writing() as connection:
-            row = table.row_at(connection, number)
-            if row is not None:
-                words = dataclasses.replace(description_of(row), **changed)
-                table.describe(connection, row, words)
+        with self._store.changing() as change:
+            if (record := self._store.record(number)) is not None:
+                words = dataclasses.replace(description_of(record), **changed)
+                texts = {"name": words.name, "tags": "\n".join(words.tags), "note": words.note}
+                change.put(number, record | texts)
 
     def delete(self, numbers: Iterable[int]) -> None:
-        """Put runs into the bin. After `BIN_DAYS` days the next opening deletes them."""
-        date = moment(self._clock())
-        with self._store.writing() as connection:
-            for number in numbers:
-                table.change(connection, "runs", number, {"deleted": date})
-                self._problems.pop(number, None)
+        """Put runs into the bin. After `BIN_DAYS` days the next opening deletes them.
+
+        A run whose file is damaged as a whole is deleted permanently.
+        """
+        self._move(numbers, moment(self._clock()))
 
     def restore(self, numbers: Iterable[int]) -> None:
         """Take runs out of the bin."""
-        with self._store.writing() as connection:
+        self._move(numbers, None)
+
+    def _move(self, numbers: Iterable[int], deleted: str | None) -> None:
+        with self._store.changing() as change:
             for number in numbers:
-                table.change(connection, "runs", number, {"deleted": None})
+                if (record := self._store.record(number)) is not None:
+                    change.put(number, record | {"deleted": deleted})
+                elif deleted:
+                    change.remove(number)
+                self._store.problems.pop(number, None)
 
     def empty_bin(self) -> None:
-        """Delete everything in the bin permanently. The space of the rows is reused."""
+        """Delete everything in the bin permanently."""
+        self._store.check_writable()
         self._store.purge(self._clock())
 
     def run_of(self, number: int) -> Run | None:
@@ -215,12 +229,11 @@ class Library:
 
         Raises `RunFileError` for a file that is missing or damaged.
         """
-        with self._store.reading() as connection:
-            row = table.row_at(connection, number)
-        if row is None or row["file"] is None:
+        record = self._store.record(number)
+        if record is None or record.get("file") is None:
             return None
         try:
-            return from_bytes(self._store.model_of(row))
+            return from_bytes(self._store.model_of(record))
         except RunFileError as error:
             raise RunFileError(
                 f"The model of run {number} cannot be opened, but its results and curves can. "
@@ -241,48 +254,53 @@ class Library:
         self, numbers: Iterable[int], *, models: bool
     ) -> Iterator[tuple[Mapping[str, Any], bytes | None]]:
         for number in numbers:
-            with self._store.reading() as connection:
-                row = table.row_at(connection, number)
-            entry, model = None if row is None else self._entry(row), None
+            record, model = self._store.record(number), None
+            entry = None if record is None else self._store.entry(number, record)
             if entry is None:
                 continue
             if models and entry.has_model:
                 try:
-                    model = self._store.model_of(row)
+                    model = self._store.model_of(record)
                     header_of_model(entry.result, model)
                 except RunFileError as error:
                     model = None
-                    self._problems[number] = (
+                    self._store.problems[number] = (
                         f"Run {number} is exported without its model. {error.problem}"
                     )
-            yield row, model
+            yield record_of(dataclasses.replace(entry, deleted=None)), model
 
     def take_in(self, data: bytes) -> TakenIn:
         """Add the runs of a file that `export` made. Those in the bin here are restored.
 
-        Raises `ArchiveError` for bytes that are not such a file, or damaged or cut off, and
+        A run with the same date and the same results is the same run, and gets the model that it
+        lacked. Raises `ArchiveError` for bytes that are not such a file, or damaged or cut off, and
         `LibraryError` as `keep` does. Nothing has changed then.
         """
-        runs = list(read_archive(data))
-        refused = tuple(run for run in runs if isinstance(run, str))
-        runs = [run for run in runs if not isinstance(run, str)]
-        with self._store.adding((run.row, run.model) for run in runs) as connection:
-            numbers = table.add_all(connection, ((run.row, run.words) for run in runs))
-            named = table.files_of(connection)
-        # Models of runs that have one.
-        self._store.forget(
-            run.row["file"] for run in runs if run.model and run.row["file"] not in named
-        )
-        added = tuple(number for number in numbers if number is not None)
-        return TakenIn(added, len(runs) - len(added), refused)
+        found = list(read_archive(data))
+        runs = [run for run in found if isinstance(run, ArchivedRun)]
+        added, written = [], {}
+        with self._store.changing(durable=False, limited=True) as change:
+            known = table.numbers_by_marks(change.connection)
+            for entry, model in runs:
+                marks = table.marks_of(entry)
+                number = known.get(marks)
+                there = written.get(number) or (number and self._store.record(number))
+                if not there:
+                    number = known[marks] = change.new_number()
+                    record = record_of(entry)
+                elif there.get("deleted") or (model is not None and there.get("file") is None):
+                    model = model if there.get("file") is None else None
+                    record, entry = there | {"deleted": None}, None
+                else:
+                    continue
+                written[number] = change.put(number, record, model, entry)
+                added.append(number)
+        refused = tuple(run for run in found if isinstance(run, str))
+        return TakenIn(tuple(added), len(runs) - len(added), refused)
 
     def size(self) -> int:
         """Return its bytes, on disk or in memory, including the bin."""
         return self._store.size()
-
-    def close(self) -> None:
-        """Close the database. Also happens when the library is garbage-collected."""
-        self._store.close()
 
 
 SWITCH = "ATTNLAB_LIBRARY"

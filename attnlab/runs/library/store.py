@@ -1,239 +1,250 @@
-"""The rows of a library together with their model files."""
+"""The files of a library and their index, which is made from them."""
 
-import abc
-import errno
+import itertools
 import math
 import os
-import re
-import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from attnlab.configuration.visible_text import visible
-from attnlab.runs.differences import identity_of
 from attnlab.runs.library import table
 from attnlab.runs.library.database import Database, LibraryError
-from attnlab.runs.library.summary import moment
-from attnlab.runs.library.table import settings_form
+from attnlab.runs.library.earlier import rows_to_convert
+from attnlab.runs.library.files import FileChanges, Files
+from attnlab.runs.library.summary import Entry, entry_of, from_summary, moment, to_summary
 from attnlab.runs.run_file_header import RunFileError
-from attnlab.runs.storage import MOST_FILE_BYTES, is_run_file
-from attnlab.runs.whole_file import read_bytes, save_bytes
-from attnlab.training.experiment import from_json
 
-_END = ".run"
-_NAME = re.compile(rf"[0-9a-f]+{re.escape(_END)}")
-
-
-class AbstractFiles(abc.ABC):
-    """Run files under generated names."""
-
-    @abc.abstractmethod
-    def write(self, data: bytes) -> str:
-        """Write a run file, whole or not at all; return its name. Raises `OSError` if full."""
-
-    @abc.abstractmethod
-    def read(self, name: str) -> bytes:
-        """Return the contents of a name. Raises `OSError` if it is missing."""
-
-    @abc.abstractmethod
-    def delete(self, name: str) -> None:
-        """Delete it, if it exists."""
-
-    @abc.abstractmethod
-    def delete_others(self, names: Set[str], *, before: datetime) -> None:
-        """Delete what has none of these names and was written before that time."""
-
-
-class FolderFiles(AbstractFiles):
-    """Files in a folder, which is created with the first one."""
-
-    def __init__(self, folder: Path):
-        self._folder = folder
-
-    def write(self, data):
-        self._folder.mkdir(exist_ok=True)
-        name = secrets.token_hex(16) + _END
-        save_bytes(data, self._folder / name)
-        return name
-
-    def read(self, name):
-        path = self._path(name)
-        return read_bytes(path, is_right=is_run_file, most=MOST_FILE_BYTES, follow=False)
-
-    def delete(self, name):
-        # On some systems a file that another program has open cannot be deleted, and stays.
-        with suppress(OSError):
-            self._path(name).unlink(missing_ok=True)
-
-    def delete_others(self, names, *, before):
-        for path in self._folder.glob(f"*{_END}*") if self._folder.exists() else ():
-            with suppress(OSError):
-                if path.name not in names and path.stat().st_mtime < before.timestamp():
-                    path.unlink()
-
-    def _path(self, name: str) -> Path:
-        # A database that was tampered with may name anything.
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise FileNotFoundError(errno.ENOENT, "no name of a run file", str(name))
-        return self._folder / name
-
-
-class MemoryFiles(AbstractFiles):
-    """Bytes by name."""
-
-    def __init__(self):
-        self._kept: dict[str, bytes] = {}
-
-    def write(self, data):
-        name = secrets.token_hex(16)
-        self._kept[name] = data
-        return name
-
-    def read(self, name):
-        if name not in self._kept:
-            raise FileNotFoundError(name)
-        return self._kept[name]
-
-    def delete(self, name):
-        self._kept.pop(name, None)
-
-    def delete_others(self, names, *, before):
-        """In memory nothing is left over."""
-
-
-# Far longer than between writing a model's file and its row.
+_INDEX, _EARLIER = "index.sqlite", "library.sqlite"
+# Far longer than writing a file and putting it into its place takes.
 _LEFTOVER = timedelta(days=1)
 _MOST_CHARACTERS = 60
+_MOST_NUMBER = 10**16 - 1
 
 
 class Store:
-    """A database and its files: a file is written before its row and deleted after it.
+    """The files of a library, which are its truth, and their index.
 
-    So a killed program leaves at most files without a row; an opening a day later deletes them.
-    Raises `LibraryError` for a folder that cannot be created, more than `most_bytes`, and as
-    `Database`.
+    Every summary is a record: JSON as `from_summary` reads it. `problems` has texts about those
+    that could not be read, by the numbers of their runs. Raises `LibraryError` for a folder that
+    cannot be created, and as `Database`.
     """
 
     def __init__(self, folder: Path | None, *, most_bytes: int | None, patience: float):
+        self.problems: dict[int, str] = {}
         self._most_bytes = most_bytes
-        if folder is None:
-            self._files, path = MemoryFiles(), None
-        else:
-            self._files, path = FolderFiles(folder / "runs"), folder / "library.sqlite"
+        where, path, files = "in memory", None, None
+        if folder is not None:
             _make(folder)
-        self._database = Database(path, patience=patience)
-        self.reading, self.writing = self._database.reading, self._database.writing
+            where, path, files = f"in {folder}", folder / _INDEX, folder / "runs"
+        self.files = Files(files, where=where)
+        writable = folder is None or _may_be_written(folder)
+        self._database = Database(path, where=where, writable=writable, patience=patience)
+        self.reading, self.check_writable = self._database.reading, self._database.check_writable
         self.close = self._database.close
+        try:
+            if folder is not None:
+                self._convert(folder / _EARLIER, patience)
+            self._read_changed_files()
+        except BaseException:
+            self.close()
+            raise
+        # Each is reported where it is listed.
+        self.problems.clear()
+
+    def _convert(self, path: Path, patience: float) -> None:
+        """Write the runs of a library of an earlier version into files."""
+        where, writable = self._database.where, self._database.writable
+        with rows_to_convert(path, where, writable=writable, patience=patience) as rows:
+            if not writable:
+                self.files.held = {_name(number): to_summary(record) for number, record in rows}
+                return
+            if (first := next(rows, None)) is None:
+                return
+            with self.changing(durable=False) as change:
+                for number, record in itertools.chain([first], rows):
+                    # There is a file if the conversion was interrupted.
+                    there = self.record(number)
+                    is_other = there is not None and there.get("date") != record["date"]
+                    if is_other or not 0 < number <= _MOST_NUMBER:
+                        number = change.new_number()
+                    change.put(number, record)
+
+    def _read_changed_files(self) -> None:
+        """Update the index from summaries that were written or deleted since."""
+        form = table.settings_form()
+
+        def changes(connection: sqlite3.Connection) -> tuple[set[int], dict[int, str], bool]:
+            is_same_form = table.forms_of(connection) == [form]
+            known = table.stamps_of(connection) if is_same_form else {}
+            found = self.files.stamps()
+            changed = {number: stamp for number, stamp in found.items()
+                       if known.get(number) != stamp
+                       # The class that it needs may be registered now.
+                       and (known.get(number) != f"?{stamp}" or self.entry(number) is not None)
+                       }  # fmt: skip
+            return known.keys() - found.keys(), changed, is_same_form
+
+        with self.reading() as connection:
+            found = changes(connection)
+        if found == (set(), {}, True):
+            return
+        with self._database.writing() as connection:
+            gone, changed, is_same_form = changes(connection)
+            if not is_same_form:
+                table.clear(connection, form)
+            for number in gone:
+                table.remove(connection, number)
+            for number, stamp in changed.items():
+                record = self.record(number)
+                entry = None if record is None else self.entry(number, record)
+                table.put(connection, number, stamp, record or {}, entry)
+
+    def rebuild(self) -> int:
+        """Make the index again; return how many runs it has that can be read."""
+        self.check_writable()
+        with self._database.writing() as connection:
+            table.clear(connection, "")
+        self.problems.clear()
+        self._read_changed_files()
+        with self.reading() as connection:
+            stamps = table.stamps_of(connection)
+        return sum(not stamp.startswith("?") for stamp in stamps.values())
+
+    def record(self, number: int) -> dict[str, Any] | None:
+        """Return the summary of a run; None if it is missing or, with a problem, damaged."""
+        try:
+            return from_summary(self.files.read(_name(number)))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            return self._has_problem(number, error)
+
+    def entry(self, number: int, record: Mapping[str, Any] | None = None) -> Entry | None:
+        """Return a run, by default from its file; None if it is missing or damaged."""
+        record = self.record(number) if record is None else record
+        if record is None:
+            return None
+        try:
+            entry = entry_of(record, number)
+        except ValueError as error:
+            return self._has_problem(number, error)
+        self.problems.pop(number, None)
+        return entry
+
+    def _has_problem(self, number: int, error: Exception) -> None:
+        why = f"{error.strerror}." if isinstance(error, OSError) else error
+        self.problems[number] = (
+            f"Run {number} cannot be read. {why} Its file {_name(number)} is damaged, or of "
+            "another version of attnlab. Update attnlab, or delete it."
+        )
+
+    def model_of(self, record: Mapping[str, Any]) -> bytes:
+        """Return the bytes of a run's model; raise `RunFileError` if it is missing."""
+        try:
+            return self.files.read(record["file"])
+        except OSError as error:
+            is_missing = isinstance(error, FileNotFoundError)
+            file = visible(str(record["file"])[:_MOST_CHARACTERS])
+            problem = "is missing" if is_missing else "is not a regular file"
+            raise RunFileError(f"Its file {file} {problem}.") from error
 
     @contextmanager
-    def adding(
-        self, rows: Iterable[tuple[dict[str, Any], bytes | None]]
-    ) -> Iterator[sqlite3.Connection]:
-        """Like `writing`, with models written and named in their rows; all or nothing applies."""
-        self._database.check_writable()
-        room, names = self._room(), []
+    def changing(self, *, durable: bool = True, limited: bool = False) -> Iterator["Change"]:
+        """Yield a change of files and index, of which all or nothing takes effect.
+
+        Raises `LibraryError` if it cannot be written, or is `limited` and exceeds `most_bytes`.
+        """
+        self.check_writable()
+        room = math.inf
+        if limited and self._most_bytes is not None:
+            room = self._most_bytes - self.size()
+        files = FileChanges(self.files, durable=durable)
         try:
-            for row, model in rows:
-                parts = [*row.values(), model]
-                room -= sum(len(part) for part in parts if isinstance(part, str | bytes))
-                if room < 0:
+            with self._database.writing() as connection:
+                change = Change(self, connection, files)
+                yield change
+                if change.bytes > room:
                     raise LibraryError(
                         f"The library {self._database.where} is full: it may have "
                         f"{self._most_bytes / 1e6:,.0f} MB. Delete runs and empty the bin."
                     )
-                if model is not None:
-                    row |= {"file": self._written(model), "file_bytes": len(model)}
-                    names.append(row["file"])
-            with self.writing() as connection:
-                yield connection
+                files.apply()
         except BaseException:
-            self.forget(names)
+            files.undo()
             raise
-
-    def _room(self) -> float:
-        """Return how many more bytes fit."""
-        return math.inf if self._most_bytes is None else self._most_bytes - self.size()
-
-    def _written(self, model: bytes) -> str:
-        try:
-            return self._files.write(model)
-        except OSError as error:
-            why = os.strerror(error.errno) if error.errno else str(error)
-            raise LibraryError(
-                f"The library {self._database.where} could not keep a model: {why}. "
-                "See that its disk has space and that its folder may be written.",
-                error.errno,
-            ) from error
-
-    def forget(self, names: Iterable[str]) -> None:
-        """Delete files that no row names any more."""
-        for name in names:
-            self._files.delete(name)
-
-    def model_of(self, row: Mapping[str, Any]) -> bytes:
-        """Return the bytes of a row's file; raise an error if it is missing."""
-        while True:
-            try:
-                return self._files.read(row["file"])
-            except OSError as error:
-                with self.reading() as connection:
-                    again = table.row_at(connection, row["number"])
-                # The run may have continued meanwhile, and have another file.
-                if again is None or again["file"] in (None, row["file"]):
-                    is_missing = isinstance(error, FileNotFoundError)
-                    problem = "is missing" if is_missing else "is not a regular file"
-                    file = visible(str(row["file"])[:_MOST_CHARACTERS])
-                    raise RunFileError(f"Its file {file} {problem}.") from error
-                row = again
 
     def purge(self, by: datetime) -> None:
         """Delete permanently what was in the bin at that date."""
         with self.reading() as connection:
-            files = table.files_deleted(connection, moment(by))
-        if files:
-            with self.writing() as connection:
-                # Again, since some may have been restored meanwhile.
-                files = table.files_deleted(connection, moment(by))
-                table.remove(connection, moment(by))
-            self.forget(file for file in files if file)
+            if not table.numbers_deleted(connection, moment(by)):
+                return
+        with self.changing() as change:
+            for number in table.numbers_deleted(change.connection, moment(by)):
+                change.remove(number)
 
     def tidy_up(self, now: datetime, *, bin_days: int) -> None:
         """Do what is due at an opening; if read-only or busy, it can wait."""
         with suppress(LibraryError):
-            self._database.check_writable()
+            self.check_writable()
             self.purge(now - timedelta(days=bin_days))
-            self._hash_settings()
             with self.reading() as connection:
-                names = table.files_of(connection)
-            self._files.delete_others(names, before=now - _LEFTOVER)
-
-    def _hash_settings(self) -> None:
-        """Hash all settings as this attnlab does, if another version hashed them.
-
-        A version with a new option, which old runs have at its default, hashes them differently.
-        """
-        form = settings_form()
-        with self.reading() as connection:
-            if table.form_of(connection) == form:
-                return
-            experiments = table.experiments_of(connection)
-        settings = []
-        for number, text in experiments:
-            # Unreadable runs are reported where they are listed.
-            with suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
-                settings.append((identity_of(from_json(text)).settings, number))
-        with self.writing() as connection:
-            table.put_settings(connection, settings, form)
+                stamps, models = table.stamps_of(connection), table.models_of(connection)
+            # A summary that cannot be read may name any model.
+            is_read = not any(stamp.startswith("?") for stamp in stamps.values())
+            self.files.delete_leftovers(models if is_read else None, before=now - _LEFTOVER)
 
     def size(self) -> int:
         """Return all its bytes, on disk or in memory."""
-        with self.reading() as connection:
-            models = table.bytes_of_files(connection)
-        return self._database.size() + models
+        return self.files.size() + self._database.size()
+
+
+class Change:
+    """Changes of runs within a transaction. `bytes` counts what was written."""
+
+    def __init__(self, store: Store, connection: sqlite3.Connection, files: FileChanges):
+        self.connection, self.bytes = connection, 0
+        self._store, self._files = store, files
+
+    def new_number(self) -> int:
+        """Return a number that no run has had."""
+        number = table.next_number(self.connection)
+        # Another program may have another index, made after this one was deleted.
+        while self._store.files.exists(_name(number)):
+            number += 1
+        return number
+
+    def put(
+        self,
+        number: int,
+        record: Mapping[str, Any],
+        model: bytes | None = None,
+        entry: Entry | None = None,
+    ) -> Mapping[str, Any]:
+        """Write a run, with its model if there is a new one; return its record."""
+        if model is not None:
+            record = {**record, "file": f"{number}.run"}
+            self._files.write(record["file"], model)
+        data = to_summary(record)
+        stamp = self._files.write(_name(number), data)
+        entry = entry or self._store.entry(number, record)
+        table.put(self.connection, number, stamp, record, entry)
+        self.bytes += len(data) + len(model or b"")
+        return record
+
+    def remove(self, number: int) -> None:
+        """Delete a run permanently."""
+        record = self._store.record(number) or {}
+        for name in (_name(number), record.get("file")):
+            self._store.files.delete(name)
+        table.remove(self.connection, number)
+
+
+def _name(number: int) -> str:
+    return f"{number}.json"
 
 
 def _make(folder: Path) -> None:
@@ -245,3 +256,8 @@ def _make(folder: Path) -> None:
             "Name another in `ATTNLAB_LIBRARY`, or set it to off.",
             error.errno,
         ) from error
+
+
+def _may_be_written(folder: Path) -> bool:
+    paths = (folder, folder / "runs", folder / _INDEX, folder / _EARLIER)
+    return all(os.access(path, os.W_OK) for path in paths if path.exists())

@@ -1,17 +1,22 @@
-"""The data of a library about a run, as the values of a row and back."""
+"""The data of a library about a run, and the JSON of its summary.
 
+The tables in a summary are compressed and in base 64, and its experiment is JSON in a text.
+"""
+
+import base64
 import dataclasses
+import json
 import math
 import zlib
 from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from attnlab.configuration.options import OptionError, check_visible, quoted
 from attnlab.configuration.visible_text import normal, visible
-from attnlab.runs.differences import identity_of
 from attnlab.runs.history import MOST_TESTS, Curve, Versions, current_versions, versions_of
 from attnlab.runs.result import Result
 from attnlab.runs.run_file_header import Header, RunFileError
@@ -85,6 +90,18 @@ class Entry:
         return self.date.astimezone(zone).isoformat(" ", "minutes")
 
 
+# What a summary has, beside the `file` of its model and when it was `deleted`.
+COLUMNS = (
+    "experiment", "state", "reason", "steps", "seconds", "parameters", "nll", "nll_stderr",
+    "accuracy", "accuracy_stderr", "changes", "attnlab", "jax", "date", "name", "tags", "note",
+)  # fmt: skip
+TABLES = ("tests", "curve")
+# Newer columns: a summary may lack them.
+LATER = MappingProxyType(
+    {"exact_match": None, "jaxlib": "", "platform": "", "excess": None, "excess_stderr": None}
+)
+# The longest note and the longest tables take half of it.
+MOST_SUMMARY_BYTES = 1_000_000
 MOST_CURVE_POINTS = 1_000
 _MOST_REASON = 2_000
 _FIGURES = Evaluation._fields
@@ -97,7 +114,7 @@ _YEARS = range(2000, 2200)
 
 
 class RowError(ValueError):
-    """A row that is not that of a run, with the reason."""
+    """A summary that is not that of a run, with the reason."""
 
 
 def check_model(result: Result, experiment: Experiment) -> None:
@@ -122,22 +139,21 @@ def header_of_model(result: Result, data: bytes) -> Header:
     return header
 
 
-def row_of(result: Result, date: datetime) -> dict[str, Any]:
-    """Return a result's row, without its run; raise an error for too many tests or points."""
-    experiment, curve = result.experiment, result.curve
-    if len(result.tests) > MOST_TESTS or curve.steps.size > MOST_CURVE_POINTS:
+def check_size(result: Result) -> None:
+    """Raise `ValueError` for too many tests or points."""
+    if len(result.tests) > MOST_TESTS or result.curve.steps.size > MOST_CURVE_POINTS:
         raise ValueError(
             f"A result is kept with at most {MOST_TESTS:,} tests and {MOST_CURVE_POINTS:,} points "
             "of its curve. Leave some out."
         )
-    settings, seed = identity_of(experiment)
+
+
+def record_of(entry: Entry) -> dict[str, Any]:
+    """Return a run's summary without the name of its model's file."""
+    result, curve = entry.result, entry.result.curve
     figures = result.evaluation or (None,) * len(_FIGURES)
     return {
-        "settings": settings,
-        "seed": seed,
-        "generator": experiment.generator.name,
-        "model": experiment.model.name,
-        "length": experiment.length,
+        "experiment": to_json(result.experiment),
         "state": result.state,
         "reason": visible(" ".join(result.reason[:_MOST_REASON].split("\n")))[:_MOST_REASON],
         "steps": int(result.steps),
@@ -145,34 +161,58 @@ def row_of(result: Result, date: datetime) -> dict[str, Any]:
         "parameters": int(result.parameters),
         **{name: _real(figure) for name, figure in zip(_FIGURES, figures, strict=True)},
         "exact_match": _real(result.exact_match),
+        "changes": entry.changes,
         **(result.versions or current_versions())._asdict(),
-        "date": moment(date),
-        "experiment": to_json(experiment),
-        "tests": packed([[step, *test[:4]] for step, test in result.tests], columns=5),
-        "curve": packed(np.column_stack([curve.steps, curve.values]), columns=2),
+        "date": moment(entry.date),
+        "name": entry.name,
+        "tags": "\n".join(entry.tags),
+        "note": entry.note,
+        "tests": _packed([[step, *test[:4]] for step, test in result.tests], columns=5),
+        "curve": _packed(np.column_stack([curve.steps, curve.values]), columns=2),
+        "deleted": None if entry.deleted is None else moment(entry.deleted),
+        "file": None,
     }
 
 
+def to_summary(record: Mapping[str, Any]) -> bytes:
+    """Return a record as JSON; what JSON lacks becomes a text, which is rejected when read."""
+    return json.dumps(record, default=repr).encode()
+
+
+def from_summary(data: bytes) -> dict[str, Any]:
+    """Return the record in JSON, whose values `entry_of` checks. Raises `RowError`."""
+    try:
+        record = json.loads(data)
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        raise RowError("It is not the summary of a run.")
+    return record
+
+
 def moment(date: datetime) -> str:
-    """Return a date as the database stores it, in UTC; these texts sort by time."""
+    """Return a date as a summary has it, in UTC; these texts sort by time."""
     return date.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _real(figure: float | None) -> float | None:
-    """Return a number as in a row: NULL if it is missing or not finite."""
+    """Return a number as in a summary: null if it is missing or not finite."""
     return None if figure is None or not math.isfinite(figure) else float(figure)
 
 
-def entry_of(row: Mapping[str, Any]) -> Entry:
-    """Return the entry of a row.
+def entry_of(record: Mapping[str, Any], number: int) -> Entry:
+    """Return the entry of a summary.
 
     Raises `ValueError`, with the reason, for values of the wrong type, experiments that this
-    program does not know, and damaged columns.
+    program does not know, and damaged or missing parts.
     """
+    if missing := [name for name in (*COLUMNS, *TABLES) if name not in record]:
+        raise RowError(f"It lacks a part, `{missing[0]}`.")
+    row = {**LATER, "file": None, "deleted": None, **record}
     try:
         words = description_of(row)
         return Entry(
-            number=_whole(row, "number"),
+            number=number,
             result=_result(row),
             name=words.name,
             tags=words.tags,
@@ -184,7 +224,7 @@ def entry_of(row: Mapping[str, Any]) -> Entry:
         )
     except (OptionError, RowError):
         raise
-    # These messages are for programmers, and may quote the row at length.
+    # These messages are for programmers, and may quote the summary at length.
     except (
         ValueError,
         TypeError,
@@ -199,8 +239,8 @@ def entry_of(row: Mapping[str, Any]) -> Entry:
 
 
 def _result(row: Mapping[str, Any]) -> Result:
-    tests = unpacked(row["tests"], columns=5, most=MOST_TESTS)
-    curve = unpacked(row["curve"], columns=2, most=MOST_CURVE_POINTS)
+    tests = _unpacked(_text(row, "tests"), columns=5, most=MOST_TESTS)
+    curve = _unpacked(_text(row, "curve"), columns=2, most=MOST_CURVE_POINTS)
     # NaN is not less than anything: a run that diverged may have it.
     if (tests < 0).any() or (tests[:, 3] > 1).any() or (curve < 0).any():
         raise RowError("One of its tables has numbers that no test has.")
@@ -217,14 +257,14 @@ def _result(row: Mapping[str, Any]) -> Result:
         ),
         curve=Curve(_steps(curve), curve[:, 1].copy()),
         reason=visible(_text(row, "reason", most=_MOST_REASON)),
-        exact_match=None if row.get("exact_match") is None else _share(row, "exact_match"),
+        exact_match=None if row["exact_match"] is None else _share(row, "exact_match"),
         versions=_versions(row),
     )
 
 
 def _versions(row: Mapping[str, Any]) -> Versions:
     try:
-        return versions_of([row.get(name, "") for name in Versions._fields])
+        return versions_of([row[name] for name in Versions._fields])
     except ValueError as error:
         raise RowError(str(error)) from None
 
@@ -250,7 +290,7 @@ def _evaluation(row: Mapping[str, Any]) -> Evaluation | None:
     names, of_excess = _FIGURES[:4], _FIGURES[4:]
     found = Evaluation(*(math.nan if row[n] is None else _number(row, n) for n in names))
     # An excess may be below 0, by chance; runs of earlier versions have none.
-    excess, stderr = (row.get(name) for name in of_excess)
+    excess, stderr = (row[name] for name in of_excess)
     if excess is not None and not (type(excess) in (int, float) and abs(excess) <= _MOST_NUMBER):
         raise RowError(f"Its excess is {quoted(excess)}, which is not a number.")
     stderr = None if stderr is None else _number(row, "excess_stderr")
@@ -308,17 +348,17 @@ def _date(row: Mapping[str, Any], name: str) -> datetime:
     return date.astimezone(UTC)
 
 
-def packed(table: Any, *, columns: int) -> bytes:
+def _packed(table: Any, *, columns: int) -> str:
     """Return a table of numbers, column by column, as compressed little-endian 64-bit floats."""
     table = np.asarray(table, dtype="<f8").reshape(-1, columns)
-    return zlib.compress(table.T.tobytes())
+    return base64.b64encode(zlib.compress(table.T.tobytes())).decode()
 
 
-def unpacked(data: bytes, *, columns: int, most: int) -> np.ndarray:
-    """Return the table that `packed` wrote; raise an error for more than `most` rows, unread."""
+def _unpacked(text: str, *, columns: int, most: int) -> np.ndarray:
+    """Return the table that `_packed` wrote; raise an error for more than `most` rows, unread."""
     size = columns * most * 8
     reader = zlib.decompressobj()
-    plain = reader.decompress(data, size + 1)
+    plain = reader.decompress(base64.b64decode(text, validate=True), size + 1)
     if not reader.eof or reader.unused_data or len(plain) > size or len(plain) % (columns * 8):
         raise RowError(f"One of its tables is damaged or has more than {most:,} rows.")
     return np.frombuffer(plain, dtype="<f8").reshape(columns, -1).T
