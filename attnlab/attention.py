@@ -3,7 +3,7 @@
 import abc
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -149,8 +149,9 @@ _DOT_PRODUCT = DotProduct()
 class Attended(NamedTuple):
     """The output of a head for each query, and its attention pattern over the keys."""
 
-    output: Float[Array, "query d_value"]
-    pattern: Float[Array, "query key"]
+    # Of JAX inside a program, of NumPy outside.
+    output: Float[Any, "query d_value"]
+    pattern: Float[Any, "query key"]
 
 
 def attend(

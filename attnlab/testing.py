@@ -250,18 +250,17 @@ def check_model(
     """
     key = jr.key(seed)
     model = _off_its_start(options.build(vocab=vocab, length=length, key=key, **build), key)
-    if tokens is None:
-        tokens = jr.randint(jr.fold_in(key, 1), (length,), 0, vocab)
-    tokens, queries = jnp.asarray(tokens), jnp.arange(length)
+    drawn = jr.randint(jr.fold_in(key, 1), (length,), 0, vocab)
+    visible, queries = drawn if tokens is None else jnp.asarray(tokens), jnp.arange(length)
     if not options.every_position:
         queries = queries[-1:]
     call = eqx.filter_jit(lambda model, tokens, queries: model(tokens, queries))
-    logits, trace = call(model, tokens, queries)
+    logits, trace = call(model, visible, queries)
     _require(logits.shape == (queries.size, vocab), f"logits have the shape {logits.shape}")
     some = queries[jnp.array([-1, queries.size // 2])]
     # Matrix products of other heights may be summed in another order.
     np.testing.assert_allclose(
-        call(model, tokens, some)[0], logits[some - queries[0]], atol=1e-5,
+        call(model, visible, some)[0], logits[some - queries[0]], atol=1e-5,
         err_msg="logits depend on which other queries are computed",
     )  # fmt: skip
     for found in trace.attention:
@@ -271,15 +270,15 @@ def check_model(
             pattern.sum(axis=-1), total, atol=1e-5, err_msg="rows of a pattern do not sum to 1"
         )
         _require((pattern[:, ~mask] == 0).all(), "a pattern has shares outside of its mask")
-    _check_batch(model, tokens, queries, logits)
+    _check_batch(model, visible, queries, logits)
     _require(not trace.residual, "a trace keeps activations that no `capture` asked for")
     if model.sites:
-        _check_sites(model, options, tokens, some, logits[some - queries[0]])
+        _check_sites(model, options, visible, some, logits[some - queries[0]])
     if not options.reads_source:
-        _check_sight(model, options, tokens, queries)
+        _check_sight(model, options, visible, queries)
     _check_parameters(model, options, vocab=vocab, length=length, build=build)
     if forward is not None:
-        expected = forward(model, np.asarray(tokens))[np.asarray(queries)]
+        expected = forward(model, np.asarray(visible))[np.asarray(queries)]
         np.testing.assert_allclose(
             logits, expected, atol=5e-5, err_msg="logits differ from the oracle"
         )

@@ -1,5 +1,7 @@
 """Generators: the process behind the data, and how well the best predictor does."""
 
+from typing import Any
+
 import streamlit as st
 
 from attnlab.optimum import agreement, counted, dependence, frequencies, ladder, optimum
@@ -36,14 +38,14 @@ generator, length = process
 draw_rule_tables(generator)
 
 vocab = generator.vocabulary.size
-questions = (
+questions: list[tuple[Any, ...]] = [
     (counted, generator, length, sample_seed()),
     (frequencies, generator, length),
     (optimum, generator, length),
     (agreement, generator, length),
     (ladder, generator, length),
     (dependence, generator, length),
-)
+]
 sample, known, best, alike, rungs, depends = (figure(*question) for question in questions)
 draw_figures_status(*questions)
 

@@ -3,6 +3,8 @@
 import numpy as np
 import streamlit as st
 
+from attnlab.configuration.options import present
+
 # Import from `attnlab.ui` only: while a new server warms up in another thread, importing a part of
 # the package that this thread is importing would have to wait.
 from attnlab.ui.controls.form_state import read_form
@@ -41,11 +43,12 @@ elif is_of_task(snapshot):
     draw_task(run, snapshot, models_before(snapshot, moment), moment)
 else:
     experiment, vocabulary = snapshot.experiment, snapshot.experiment.generator.vocabulary
-    tokens = edited_days(experiment, snapshot.probes)
+    probes = present(snapshot.probes)
+    tokens = edited_days(experiment, probes)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         with st.container(width="stretch"):
             draw_scrubber(snapshot)
-        draw_sequence_choice(vocabulary, snapshot.probes)
+        draw_sequence_choice(vocabulary, probes)
     draw_days(vocabulary, tokens)
     moment = shown_moment(snapshot)
     # The view settings are below the prediction, but are read first.

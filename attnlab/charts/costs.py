@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import tip
 from attnlab.charts.lines import by_name, measured, top_legend
 from attnlab.charts.style import HUES, past_hue
@@ -33,7 +33,7 @@ def cost_chart(
     y_title: str,
     ranges: bool = True,
     today: int | None = None,
-) -> alt.LayerChart:
+) -> Chart:
     """Draw one line per name in `series` against length, on logarithmic axes.
 
     With `ranges`, bars show minimum and maximum. `today` is a length to mark.
@@ -71,7 +71,7 @@ def exact_match_table(
 ) -> pd.DataFrame:
     """Return a table from points of (length, width, mean, low, high), one row per point."""
     table = pd.DataFrame(points, columns=["length", "width", "share", "low", "high"])
-    place = table["width"].map({width: at for at, width in enumerate(widths)})
+    place = table["width"].map(list(widths).index)
     table["at"] = table["length"] + (place - (len(widths) - 1) / 2) * _APART
     table["interval"] = [
         f"{show_range(100 * low, 100 * high, places=1)} %"
@@ -88,7 +88,7 @@ def exact_match_chart(
     bits: tuple[str, ...],
     widths: tuple[int, ...],
     attends: bool,
-) -> alt.LayerChart:
+) -> Chart:
     """Draw exact match against length, one line per width; the widest line is the strongest.
 
     `bits` are labels below the lengths. `attends` selects the colour of models with attention.
@@ -123,11 +123,10 @@ def exact_match_chart(
     base = alt.Chart(table).encode(
         x=x, opacity=by_name(alt.Opacity, "width", widths, strength, **more, **legend)
     )
-    look = {"color": hue}
     at = base.encode(y=y("share:Q"))
     shape = by_name(alt.Shape, "width", widths, _SHAPES[: len(widths)], **more)
     return alt.layer(
-        at.mark_line(strokeWidth=1.8, **look),
-        base.encode(y=y("low:Q"), y2="high:Q").mark_rule(strokeWidth=2, **look),
-        at.encode(shape=shape, tooltip=tooltip).mark_point(filled=True, size=70, **look),
+        at.mark_line(color=hue, strokeWidth=1.8),
+        base.encode(y=y("low:Q"), y2="high:Q").mark_rule(color=hue, strokeWidth=2),
+        at.encode(shape=shape, tooltip=tooltip).mark_point(color=hue, filled=True, size=70),
     )

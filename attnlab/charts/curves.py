@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from attnlab.charts.dots import TITLES, has_figure
-from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import heatmap, shade, side, tip
 from attnlab.charts.lines import by_name, top_legend
 from attnlab.charts.style import HUES, INK, SHARES, past_hue
@@ -23,6 +23,7 @@ from attnlab.comparisons.intervals import (
 )
 from attnlab.comparisons.summary import Row
 from attnlab.configuration.number_text import show_range
+from attnlab.configuration.options import present
 
 BRUSH = "brush"
 # Heights in pixels: of a cell, of the space around the cells, and of the smallest map.
@@ -52,7 +53,7 @@ def bands_table(rows: Sequence[Row], labels: Sequence[str], measure: str) -> pd.
             each = _shown(mean, row, measure)
             has_band = each.n >= FEWEST_FOR_BAND
             ends = (each.low, each.high) if has_band else (None, None)
-            text = show_range(each.low, each.high, places=4) if has_band else "–"
+            text = show_range(*each.ends, places=4) if has_band else "–"
             found.append((label, step, max(step, _START), each.mean, *ends, text, each.n))
     columns = ["setting", "step", "at", "value", "low", "high", "interval", "n"]
     return pd.DataFrame(found, columns=columns).astype({"low": float, "high": float})
@@ -80,20 +81,20 @@ def _curves(
 
 
 def _subtracted(row: Row, measure: str) -> float:
-    return row.references.best.nll if measure == "gap" else 0.0
+    return present(row.references).best.nll if measure == "gap" else 0.0
 
 
 def _shown(interval: Interval, row: Row, measure: str) -> Interval:
     if measure == "gap":
         # An estimated floor adds the same error at every step.
         moved = interval.plus(-_subtracted(row, measure))
-        return widened(moved, row.references.best.nll_stderr)
+        return widened(moved, present(row.references).best.nll_stderr)
     return interval.within(0.0, 1.0) if measure == "accuracy" else interval
 
 
 def levels_table(rows: Sequence[Row], measure: str) -> pd.DataFrame:
     """Return a table of the best possible result and a uniform guess, if equal for all settings."""
-    known = {(row.setting.experiment.generator, row.setting.experiment.length) for row in rows}
+    known = {(row.experiment.generator, row.experiment.length) for row in rows}
     references = rows[0].references if rows else None
     if len(known) != 1 or references is None:
         return pd.DataFrame([], columns=["name", "value"])
@@ -116,7 +117,7 @@ def bands_chart(
     labels: Sequence[str],
     log_steps: bool,
     log_values: bool,
-) -> alt.LayerChart:
+) -> Chart:
     """Draw each setting's mean with its band, single seeds as thin lines, and levels in grey."""
     x = alt.X(
         "at:Q",
@@ -148,11 +149,12 @@ def bands_chart(
         tip("interval:N", "95 % interval"),
         tip("n:Q", "seeds", "d"),
     ]
-    level, grey = alt.Chart(levels).encode(y=y("value:Q")), {"color": HUES.truth}
-    name = {"align": "right", "baseline": "bottom", "dx": -4, "dy": -3, "x": "width"}
+    level = alt.Chart(levels).encode(y=y("value:Q"))
     return alt.layer(
-        level.mark_rule(strokeDash=[5, 4], strokeWidth=1.5, **grey),
-        level.encode(text="name:N").mark_text(**name, **grey),
+        level.mark_rule(strokeDash=[5, 4], strokeWidth=1.5, color=HUES.truth),
+        level.encode(text="name:N").mark_text(
+            align="right", baseline="bottom", dx=-4, dy=-3, x="width", color=HUES.truth
+        ),
         bands.encode(y=y("low:Q"), y2="high:Q").mark_area(opacity=0.18),
         singles.encode(y=y("value:Q"), detail="seed:N").mark_line(strokeWidth=0.8, opacity=0.5),
         base.encode(y=y("value:Q"), tooltip=tooltip).mark_line(
@@ -182,7 +184,7 @@ def swept_chart(
     across: Sequence[str],
     down: Sequence[str],
     domain: tuple[float, float],
-) -> alt.LayerChart:
+) -> Chart:
     """Draw a result as a heatmap of two options; `domain` are the ends of the colour scale."""
     number, exact = (".0%", ".1%") if figure == "learned" else (".3f", ".4f")
     ends = {"values": domain, "form": number, "length": 120}
@@ -217,7 +219,7 @@ def axis_of_texts(title: str, texts: Sequence[str | None], order: Sequence[str])
     """Return an axis with the values of an option, evenly spaced in the given order."""
     steps = max(1, len(order) - 1)
     places = {text: number / steps for number, text in enumerate(order)}
-    return Axis(title, tuple(places.get(text) for text in texts), tuple(
+    return Axis(title, tuple(None if text is None else places.get(text) for text in texts), tuple(
         (height, text) for text, height in places.items()
     ))  # fmt: skip
 
@@ -274,7 +276,7 @@ def within(
 
 
 @drawn_once
-def parallel_chart(lines: Rows, marks: Rows, *, titles: Sequence[str]) -> alt.LayerChart:
+def parallel_chart(lines: Rows, marks: Rows, *, titles: Sequence[str]) -> Chart:
     """Draw one line per setting in parallel coordinates; the user can drag a box over the axes."""
     places = list(range(len(titles)))
     x = alt.X(

@@ -6,7 +6,7 @@ from functools import partial
 import altair as alt
 import pandas as pd
 
-from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import tip
 from attnlab.charts.lines import by_name, top_legend
 from attnlab.charts.style import GROUND, HUES, INK
@@ -90,7 +90,7 @@ def _references(row: Row, figure: str) -> Iterator[tuple[str, float]]:
     if known is None or figure == "exact_match":
         return
     each: tuple[Best | None, ...] = (known.uniform, known.majority, known.linear, known.best)
-    vocab = row.setting.experiment.generator.vocabulary.size
+    vocab = row.experiment.generator.vocabulary.size
     for name, best in zip(REFERENCES, each, strict=True):
         if best is None:
             continue
@@ -100,7 +100,7 @@ def _references(row: Row, figure: str) -> Iterator[tuple[str, float]]:
             yield name, share.share
 
 
-def _with_rows(labels: Sequence[str], *layers: alt.Chart) -> alt.LayerChart:
+def _with_rows(labels: Sequence[str], *layers: alt.Chart) -> Chart:
     """Layer charts over rows of equal height, one per label, with the label inside its row."""
     # Labels are inside the chart, since beside them a phone would have no room for it.
     names = [{"place": place - 0.27, "name": label} for place, label in enumerate(labels, 1)]
@@ -130,7 +130,7 @@ def _dots(
         alt.X,
         title=TITLES[figure],
         scale=alt.Scale(domain=[0, 1]) if figure == "exact_match" else alt.Scale(zero=False),
-        axis=alt.Axis(tickCount=8, labelOverlap=True, **({"format": ".0%"} if share else {})),
+        axis=alt.Axis(tickCount=8, labelOverlap=True, format=".0%" if share else alt.Undefined),
     )
     y, form = partial(_row_axis, labels=labels), ".1%" if share else ".4f"
     value = tip("value:Q", TITLES[figure], form)
@@ -163,19 +163,18 @@ def _dots(
             tip("n:Q", "seeds", "d"),
         ],
     )
-    look = {"color": HUES.learned}
     return [
         known.mark_rule(color=HUES.truth, strokeWidth=1.6),
-        span.mark_rule(strokeWidth=2, opacity=0.6, **look),
-        each.mark_circle(size=44, opacity=1, stroke=GROUND, **look),
-        mean.mark_point(filled=True, shape="diamond", size=110, opacity=1, **look),
+        span.mark_rule(color=HUES.learned, strokeWidth=2, opacity=0.6),
+        each.mark_circle(color=HUES.learned, size=44, opacity=1, stroke=GROUND),
+        mean.mark_point(filled=True, shape="diamond", size=110, opacity=1, color=HUES.learned),
     ]
 
 
 @drawn_once
 def dots_chart(
     seeds: Rows, means: Rows, references: Rows, *, figure: str, labels: Sequence[str]
-) -> alt.LayerChart:
+) -> Chart:
     """Draw one row per setting: runs as small dots, their mean, and its confidence interval."""
     return _with_rows(labels, *_dots(seeds, means, references, figure, labels))
 
@@ -198,9 +197,8 @@ def gains_table(rows: Sequence[PublishedRow], labels: Sequence[str]) -> pd.DataF
             place + _BELOW,
             label,
             row.gain.difference.mean,
-            row.gain.difference.low,
-            row.gain.difference.high,
-            show_range(row.gain.difference.low, row.gain.difference.high, places=4),
+            *row.gain.difference.ends,
+            show_range(*row.gain.difference.ends, places=4),
             WITHIN_NOISE if row.gain.within_noise else BEYOND_NOISE,
             row.gain.difference.n,
         )
@@ -214,7 +212,7 @@ def gains_table(rows: Sequence[PublishedRow], labels: Sequence[str]) -> pd.DataF
 @drawn_once
 def published_chart(
     seeds: Rows, means: Rows, references: Rows, published: Rows, *, labels: Sequence[str]
-) -> alt.LayerChart:
+) -> Chart:
     """Draw the accuracy as in `dots_chart`, with the post's results as open marks."""
     # On a phone there is no room for this legend beside the other.
     legend = alt.Legend(orient="bottom", columns=2)
@@ -229,15 +227,13 @@ def published_chart(
             tip("value:Q", TITLES["accuracy"], ".3f"),
         ],
     )
-    look = {"size": 90, "strokeWidth": 2, "filled": False, "opacity": 1}
     layers = _dots(seeds, means, references, "accuracy", labels)
-    return _with_rows(labels, *layers, marks.mark_point(color=HUES.cursor, **look))
+    points = marks.mark_point(color=HUES.cursor, size=90, strokeWidth=2, filled=False, opacity=1)
+    return _with_rows(labels, *layers, points)
 
 
 @drawn_once
-def climb_chart(
-    seeds: Rows, means: Rows, references: Rows, *, labels: Sequence[str]
-) -> alt.LayerChart:
+def climb_chart(seeds: Rows, means: Rows, references: Rows, *, labels: Sequence[str]) -> Chart:
     """Draw the accuracy as in `dots_chart`, with a line from each mean to the next."""
     path = alt.Chart(means).encode(
         x=_ACCURACY("value:Q"), y=_row_axis("place:Q", labels), order=alt.Order("place:Q")
@@ -248,7 +244,7 @@ def climb_chart(
 
 
 @drawn_once
-def gains_chart(table: Rows, *, labels: Sequence[str]) -> alt.LayerChart:
+def gains_chart(table: Rows, *, labels: Sequence[str]) -> Chart:
     """Draw one row per switch: what it adds to the accuracy, with its confidence interval."""
     x = partial(alt.X, title="gain in test accuracy", scale=alt.Scale(zero=True))
     kinds, hues = (BEYOND_NOISE, WITHIN_NOISE), (HUES.learned, HUES.training)
@@ -292,7 +288,7 @@ def shares_table(shares: Sequence[Share]) -> pd.DataFrame:
 
 
 @drawn_once
-def shares_chart(table: Rows, *, parts: Sequence[str]) -> alt.LayerChart:
+def shares_chart(table: Rows, *, parts: Sequence[str]) -> Chart:
     """Draw shares of the variance as bars, with a tick at the share expected by chance."""
     title, scale = "share of the variance", alt.Scale(domain=list(parts))
     axis = alt.Axis(labelLimit=260, ticks=False, domain=False)

@@ -23,6 +23,7 @@ _DOTS, _PADDING = 2, 16
 
 # A chart function gets the name of a table, never its rows.
 Rows = alt.NamedData
+Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class Drawing:
         return with_large_type(form) if large else form
 
 
-def drawn_once(build: Callable[..., alt.Chart | alt.LayerChart]) -> Callable[..., Drawing]:
+def drawn_once(build: Callable[..., Chart]) -> Callable[..., Drawing]:
     """Decorate a chart function, so that it returns a `Drawing` and builds each chart only once.
 
     `build` takes tables (or None) and hashable keyword options. It is called once for each set of
@@ -122,7 +123,7 @@ def as_picture(
     }
 
 
-def to_svg(picture: Mapping[str, Any]) -> str:
+def to_svg(picture: dict[str, Any]) -> str:
     """Return a picture as an SVG document; this needs neither browser nor network."""
     return vl_convert.vegalite_to_svg(picture)
 

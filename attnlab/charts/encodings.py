@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import ramp_legend, tip
 from attnlab.charts.lines import by_name
 from attnlab.charts.style import HUES, KNOWN_LINE, SHARES
@@ -30,7 +30,7 @@ def component_table(rows: Float[np.ndarray, "length features"]) -> pd.DataFrame:
 
 
 @drawn_once
-def component_chart(table: Rows, *, domain: tuple[float, float]) -> alt.LayerChart:
+def component_chart(table: Rows, *, domain: tuple[float, float]) -> Chart:
     """Draw one line per component, from the first (strong) to the last (faint)."""
     base = alt.Chart(table).encode(
         x=alt.X("day:Q", title="position", axis=alt.Axis(tickMinStep=1, grid=False)),
@@ -40,10 +40,11 @@ def component_chart(table: Rows, *, domain: tuple[float, float]) -> alt.LayerCha
     scale = alt.Scale(range=[SHARES.high, SHARES.middle])
     legend = ramp_legend(tickMinStep=1, form="d")
     colour = alt.Color("component:Q", title="component", scale=scale, legend=legend)
-    look = {"fontSize": 11, "fontWeight": "bold", "color": HUES.truth}
     return alt.layer(
         base.mark_line(strokeWidth=1.6).encode(color=colour, detail="component:N"),
-        base.mark_text(dy=-8, **look).encode(text="name:N"),
+        base.mark_text(dy=-8, fontSize=11, fontWeight="bold", color=HUES.truth).encode(
+            text="name:N"
+        ),
     )
 
 
@@ -55,7 +56,7 @@ def profile_table(
 
 
 @drawn_once
-def profile_chart(table: Rows, *, title: str) -> alt.LayerChart:
+def profile_chart(table: Rows, *, title: str) -> Chart:
     """Draw a quantity against the distance of two positions, with a band from least to most."""
     values = [tip(f"{name}:Q", None, ".4f") for name in ("mean", "least", "most")]
     axis, scale = alt.Axis(tickMinStep=1, grid=False), alt.Scale(zero=False)
@@ -79,7 +80,7 @@ def path_table(x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
 
 
 @drawn_once
-def path_chart(table: Rows, *, x_title: str, y_title: str) -> alt.LayerChart:
+def path_chart(table: Rows, *, x_title: str, y_title: str) -> Chart:
     """Draw two components as a path over the positions, with labels at some positions."""
     # A margin for the labels of the outermost points.
     padded = alt.Scale(zero=False, padding=14)
@@ -112,7 +113,7 @@ def encoding_lines_chart(
     y_title: str,
     names: tuple[str, ...],
     boundary: tuple[float, str] | None,
-) -> alt.LayerChart:
+) -> Chart:
     """Draw `value` against `at`, one line per `series`; `boundary` is a labelled vertical rule."""
     legend = alt.Legend(orient="top", labelLimit=240)
     hues = [HUES.truth, HUES.sampled][: len(names)]
@@ -131,8 +132,8 @@ def encoding_lines_chart(
     layers = [lines.mark_line()]
     if boundary is not None:
         place = alt.InlineData([{"at": boundary[0], "name": boundary[1]}])
-        mark, look = alt.Chart(place).encode(x="at:Q"), {"color": HUES.truth}
+        mark = alt.Chart(place).encode(x="at:Q")
         text = mark.encode(text="name:N", y=alt.value(8))
-        layers.append(mark.mark_rule(strokeDash=[2, 3], **look))
-        layers.append(text.mark_text(align="left", dx=4, dy=-4, baseline="top", **look))
+        layers.append(mark.mark_rule(strokeDash=[2, 3], color=HUES.truth))
+        layers.append(text.mark_text(align="left", dx=4, dy=-4, baseline="top", color=HUES.truth))
     return alt.layer(*layers)

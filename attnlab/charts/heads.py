@@ -1,14 +1,14 @@
 """Maps of several heads side by side, with square cells that are as large as possible."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import altair as alt
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
-from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import tip
 from attnlab.charts.style import GROUND, HUES, INK, SHARES, TRUTHS, Ramp
 
@@ -82,7 +82,7 @@ class Grid(NamedTuple):
         shown = legend if ramp is SHARES else None
         return alt.Color("share:Q", title=cell, scale=scale, legend=shown)
 
-    def box(self, x: str, x2: str, y: str, y2: str) -> dict[str, alt.ExprRef]:
+    def box(self, x: str, x2: str, y: str, y2: str) -> dict[str, Any]:
         """Return the edges of a rectangle as mark properties."""
         edges = {"x": x, "x2": x2, "y": y, "y2": y2}
         return {name: alt.ExprRef(at) for name, at in edges.items()}
@@ -113,13 +113,13 @@ class Grid(NamedTuple):
         ]
 
 
-def cell_text(data: object, x: str, y: str, color: str, field: str = "name", **look: object):
+def cell_text(data: Any, x: str, y: str, color: str, field: str = "name", **look: Any):
     """Return a text mark that shows `field` at (x, y), if the expression `shown` is true."""
     shown = look.pop("shown", "true")
     # Invisible text is moved to the left edge, or it would make a chart on a phone too wide.
     chart = alt.Chart(data if isinstance(data, alt.NamedData) else alt.InlineData(data))
     return chart.mark_text(
-        **{"align": "left", "baseline": "middle", "lineBreak": "\n", "color": color} | look,
+        **{"align": "left", "baseline": "middle", "lineBreak": "\n", "color": color, **look},
         x=alt.ExprRef(f"{shown} ? {x} : 0"),
         y=alt.ExprRef(y),
         opacity=alt.ExprRef(f"{shown} ? 1 : 0"),
@@ -137,7 +137,7 @@ def _maps(
     queries: Sequence[str] | None,
     keys: Sequence[str] | None,
     read: int = -1,
-) -> alt.LayerChart:
+) -> Chart:
     """Return `cells` with numbers inside, and with labels of maps, queries and keys."""
     seldom = f"ceil({_LABEL} / cell)"
     places = [{"place": place, "name": name} for place, name in enumerate(names)]
@@ -256,7 +256,7 @@ def heads_chart(
     shape: tuple[int, int],
     read: int,
     symbols: tuple[str, ...] | None,
-) -> alt.LayerChart:
+) -> Chart:
     """Draw one map of fractions per head; `shape` is (queries, keys).
 
     The predicting row `read` is framed, and triangles mark informative keys. While the chart is on
@@ -335,7 +335,7 @@ def alignment_chart(
     cell: str,
     source: tuple[str, ...] | None,
     target: tuple[str, ...] | None,
-) -> alt.LayerChart:
+) -> Chart:
     """Draw learned alignments of target tokens (rows) to source tokens (columns), and the truth.
 
     There are `count` rows and columns. The last of the `names` is the true map, in grey; `cell`

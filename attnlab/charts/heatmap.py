@@ -3,16 +3,17 @@
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import altair as alt
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
-from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.style import GROUND, HUES, INK, SHARES, Ramp
 
+Channel = TypeVar("Channel", alt.X, alt.Y)
 # Maps with longer sides are drawn as blocks of cells: browsers take seconds for tens of thousands.
 _MOST_A_SIDE = 72
 # Maximum number of labels on an axis; on a phone more would overlap.
@@ -23,12 +24,12 @@ _PIXELS_APART = 3
 
 def tip(field: str, title: str | None = None, form: str | None = None) -> alt.Tooltip:
     """Return a line of a tooltip."""
-    more = {} if title is None else {"title": title}
-    return alt.Tooltip(field, **more, **({} if form is None else {"format": form}))
+    title_given = alt.Undefined if title is None else title
+    return alt.Tooltip(field, title=title_given, format=alt.Undefined if form is None else form)
 
 
 def side(
-    channel: type[alt.X] | type[alt.Y],
+    channel: type[Channel],
     field: str,
     title: str | None,
     places: Sequence[Any],
@@ -36,7 +37,7 @@ def side(
     names: Sequence[Any] | None = None,
     colour: str | None = None,
     **axis: Any,
-) -> alt.X | alt.Y:
+) -> Channel:
     """Return an axis of cells for the column `field`, with the values in `places` as steps.
 
     Args:
@@ -69,7 +70,7 @@ def side(
 
 
 def days_side(
-    channel: type[alt.X] | type[alt.Y],
+    channel: type[Channel],
     field: str,
     title: str | None,
     days: Sequence[int],
@@ -77,7 +78,7 @@ def days_side(
     *,
     colour: str,
     **axis: Any,
-) -> alt.X | alt.Y:
+) -> Channel:
     """Return an axis of positions, labelled by number and, for a single sequence, by token."""
     names = None
     if symbols is not None:
@@ -143,7 +144,7 @@ def heatmap(
     strong: str = "",
     frames: Sequence[tuple[str, Mapping[str, Any]]] = (),
     **look: Any,
-) -> alt.Chart | alt.LayerChart:
+) -> Chart:
     """Return coloured cells and, if given, numbers inside and frames around some of them.
 
     Args:
@@ -168,7 +169,7 @@ def heatmap(
         layers = [base.mark_rect().encode(color=colour)]
     if number is not None:
         ink = alt.condition(strong, alt.value(GROUND), alt.value(INK))
-        layers.append(base.mark_text(**{"fontSize": 12} | look).encode(text=number, color=ink))
+        layers.append(base.mark_text(**{"fontSize": 12, **look}).encode(text=number, color=ink))
     for wanted, frame in frames:
         layers.append(base.transform_filter(wanted).mark_rect(fill=None, **frame))
     return alt.layer(*layers) if len(layers) > 1 else layers[0]
@@ -233,7 +234,7 @@ def map_table(
         first_query: The position of the first row.
     """
     if seen is None:
-        seen = np.tri(*values.shape, first_query - 1, dtype=bool)
+        seen = np.tri(values.shape[0], values.shape[1], first_query - 1, dtype=bool)
     rows, columns = map(block_of, values.shape)
     days = range(1, first_query + max(values.shape))
     names = np.array([str(day) for day in days])
@@ -241,8 +242,8 @@ def map_table(
         names = np.array([f"{day} {symbol}" for day, symbol in zip(days, symbols, strict=False)])
     # Without errors, any array serves as a placeholder.
     errors = values if stderr is None else stderr
-    values, seen, errors = strongest_of_blocks(values, seen, errors)
-    query, key = np.nonzero(seen)
+    values, shown, errors = strongest_of_blocks(values, seen, errors)
+    query, key = np.nonzero(shown)
     first_row, first_column = rows * query + first_query - 1, columns * key
     return pd.DataFrame(
         {
@@ -281,7 +282,7 @@ def map_chart(
     form: str = ".3f",
     word: str = "day",
     clicked: str | None = None,
-) -> alt.Chart:
+) -> Chart:
     """Draw a map of values by query (rows) and key (columns), on a fixed scale.
 
     Args:
@@ -300,7 +301,7 @@ def map_chart(
         clicked: The name of the selection that a click on a cell sets.
     """
     days = range(1, length + 1)
-    keys, queries = (each[:: block_of(len(each))] for each in (keys or days, queries or days))
+    across, down = (each[:: block_of(len(each))] for each in (keys or days, queries or days))
     tooltip = [
         tip("query_name:N", f"query {word}"),
         tip("key_name:N", f"key {word}"),
@@ -309,8 +310,8 @@ def map_chart(
     ]
     chart = heatmap(
         table,
-        x=days_side(alt.X, "key", titles[0], keys, symbols, colour=HUES.key),
-        y=days_side(alt.Y, "query", titles[1], queries, symbols, colour=HUES.query),
+        x=days_side(alt.X, "key", titles[0], across, symbols, colour=HUES.key),
+        y=days_side(alt.Y, "query", titles[1], down, symbols, colour=HUES.query),
         colour=shade("value", title, ramp, domain, length=72),
         tooltip=tooltip,
     )

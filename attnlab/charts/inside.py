@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import block_of, days_side, heatmap, shade, side, tip
 from attnlab.charts.lines import by_name, measured, top_legend
 from attnlab.charts.style import HUES, KNOWN_LINE, SHARES, SIGNED, TRUTHS
@@ -39,7 +39,7 @@ def final_query_chart(
     most: float,
     title: str,
     word: str = "day",
-) -> alt.LayerChart:
+) -> Chart:
     """Draw what the final prediction attends to, depends on, and should depend on.
 
     Each series is a row of cells on the scale from 0 to `most`: grey for `TRUTH`, violet for the
@@ -74,7 +74,7 @@ def by_day_table(
 
 
 @drawn_once
-def by_day_chart(table: Rows, *, word: str = "day") -> alt.LayerChart:
+def by_day_chart(table: Rows, *, word: str = "day") -> Chart:
     """Draw the loss at each predicted position, with the lowest possible loss in grey dashes."""
     axis = alt.Axis(labelAngle=0, labelOverlap=True)
     base = alt.Chart(table).encode(x=alt.X("day:O", title=f"{word} predicted", axis=axis))
@@ -111,7 +111,7 @@ def by_lag_table(
 
 
 @drawn_once
-def by_lag_chart(table: Rows, *, word: str = "day") -> alt.LayerChart:
+def by_lag_chart(table: Rows, *, word: str = "day") -> Chart:
     """Draw the influence of a position on the prediction, by its distance before the query."""
     x = alt.X(
         "lag:Q",
@@ -149,7 +149,7 @@ def next_day_table(
 
 
 @drawn_once
-def next_day_chart(table: Rows, *, symbols: tuple[str, ...], word: str = "day") -> alt.Chart:
+def next_day_chart(table: Rows, *, symbols: tuple[str, ...], word: str = "day") -> Chart:
     """Draw the next token's true distribution and the model's, as bars from 0 to 1."""
     axis = alt.Axis(labelAngle=0, labelFontSize=16)
     hues = (HUES.truth, HUES.learned)
@@ -185,7 +185,7 @@ def confusion_table(
 
 
 @drawn_once
-def confusion_chart(table: Rows, *, symbols: tuple[str, ...]) -> alt.LayerChart:
+def confusion_chart(table: Rows, *, symbols: tuple[str, ...]) -> Chart:
     """Draw the counts of observed (rows) and predicted tokens (columns), coloured by row share."""
     return heatmap(
         table,
@@ -219,7 +219,7 @@ def calibration_table(
 
 
 @drawn_once
-def calibration_chart(table: Rows) -> alt.LayerChart:
+def calibration_chart(table: Rows) -> Chart:
     """Draw observed frequency against predicted probability; on the diagonal they are equal."""
     unit = alt.Scale(domain=[0, 1])
     x = alt.X("predicted:Q", title="predicted probability", scale=unit)
@@ -251,7 +251,7 @@ def state_table(states: Float[np.ndarray, "length width"]) -> pd.DataFrame:
 @drawn_once
 def state_chart(
     table: Rows, *, length: int, symbols: tuple[str, ...] | None, word: str = "day"
-) -> alt.Chart:
+) -> Chart:
     """Draw the hidden state after each position as a heatmap, one row per component."""
     every = block_of(length)
     days = range(every, length + 1, every)
@@ -273,7 +273,7 @@ def time_scale_table(scales: Float[np.ndarray, " width"]) -> pd.DataFrame:
 
 
 @drawn_once
-def time_scale_chart(table: Rows, *, length: int, word: str = "day") -> alt.LayerChart:
+def time_scale_chart(table: Rows, *, length: int, word: str = "day") -> Chart:
     """Draw the time scale of each component of a linear state, with the length as a rule."""
     title = f"time scale ({word}s)"
     axis = alt.Axis(labelAngle=0, labelOverlap=True)
@@ -309,9 +309,7 @@ def weight_table(
 
 
 @drawn_once
-def weight_chart(
-    table: Rows, *, length: int, vocabulary: Vocabulary, word: str = "day"
-) -> alt.Chart:
+def weight_chart(table: Rows, *, length: int, vocabulary: Vocabulary, word: str = "day") -> Chart:
     """Draw what each token at each position adds to each outcome's logit, in nats."""
     symbols = vocabulary.symbols
     names = [f"{seen} → {outcome}" for outcome in symbols for seen in symbols]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import tip
 from attnlab.charts.style import HUES, KNOWN_LINE
 
@@ -100,7 +100,7 @@ def series_chart(
     ticks: Sequence[int],
     logarithmic: bool = False,
     lines: bool = True,
-) -> alt.LayerChart:
+) -> Chart:
     """Draw points with error bars against a logarithmic axis; known values are dashed grey lines.
 
     `series` are the names of the series in the table.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import pandas as pd
 
-from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import tip
 from attnlab.charts.lines import by_name, known_levels, top_legend
 from attnlab.charts.style import HUES, past_hue
@@ -148,7 +148,7 @@ def loss_chart(
     past: tuple[tuple[str, str], ...] = (),
     logarithmic: bool = False,
     seeds: bool = False,
-) -> alt.LayerChart:
+) -> Chart:
     """Draw training and test loss in nats, known losses as dashed lines, and the shown step.
 
     While a run trains, only `table` may change: then the browser moves the lines without redrawing
@@ -181,12 +181,13 @@ def loss_chart(
     strokes = [[1, 0], [1, 0], [5, 4], *(next(dashes) for _ in past)]
     dash = by_name(alt.StrokeDash, "series", series, strokes)
     # A symmetric logarithmic scale includes step 0.
-    kind = {"type": "symlog"} if logarithmic else {}
-    ticks = {"values": _decades(last_step)} if logarithmic else {"tickMinStep": 1}
+    ticks: dict[str, Any] = {"values": _decades(last_step)} if logarithmic else {"tickMinStep": 1}
     step = alt.X(
         "step:Q",
         title="step",
-        scale=alt.Scale(domain=[0, last_step], nice=False, **kind),
+        scale=alt.Scale(
+            domain=[0, last_step], nice=False, type="symlog" if logarithmic else alt.Undefined
+        ),
         # The title is in the line of the axis labels, which leaves more height to the curves.
         axis=alt.Axis(
             format=",d",
@@ -235,7 +236,6 @@ def loss_chart(
     ] * seeds
     is_floor = "(indexof(datum.label, 'floor') == 0)"
     change = [tip("label:N", "changed"), tip("step:Q")]
-    look = {"color": HUES.cursor}
     return alt.layer(
         *over_seeds,
         lines.mark_line(),
@@ -243,11 +243,11 @@ def loss_chart(
         labels(f"!{is_floor}", baseline="bottom", dy=-3),
         labels(is_floor, baseline="top", dy=3),
         # The steps at which settings were changed during the run.
-        only(_CHANGE).mark_rule(strokeDash=[2, 2], **look),
+        only(_CHANGE).mark_rule(strokeDash=[2, 2], color=HUES.cursor),
         only(_CHANGE)
-        .mark_text(text="✎", baseline="top", dx=8, fontSize=13, **look)
+        .mark_text(text="✎", baseline="top", dx=8, fontSize=13, color=HUES.cursor)
         .encode(y=alt.value(0), tooltip=change),
-        only(_CURSOR).mark_rule(strokeWidth=2, **look),
+        only(_CURSOR).mark_rule(strokeWidth=2, color=HUES.cursor),
         _hovered(only(_PLACE), names),
     ).properties(padding={"left": 0, "top": 0, "right": 16, "bottom": 4})
 
@@ -291,7 +291,7 @@ def losses_table(
 
 
 @drawn_once
-def losses_chart(table: Rows, *, names: tuple[str, ...]) -> alt.LayerChart:
+def losses_chart(table: Rows, *, names: tuple[str, ...]) -> Chart:
     """Draw the test losses of several runs, one line each, with known losses in grey."""
     dashes = ([1, 0], [9, 3], [2, 2], [9, 3, 2, 3], [2, 5], [14, 4], [5, 2])
     places, title = range(len(names)), "test loss (nats)"

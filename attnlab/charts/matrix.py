@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
-from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import heatmap, shade, side, tip
 from attnlab.charts.style import HUES, SHARES, TRUTHS, Ramp
 
@@ -40,8 +40,8 @@ def token_map_table(
             "share": values,
             "text": [f"{value:.0f}" if value in (0, 1) else f"{value:.2f}" for value in values],
             "framed": framed[row, column],
-            "query": [f"{at + 1} {rows[at]}" for at in row],
-            "key": [f"{at + 1} {columns[at]}" for at in column],
+            "query": [f"{at + 1} {rows[at]}" for at in row.tolist()],
+            "key": [f"{at + 1} {columns[at]}" for at in column.tolist()],
         }
     )
 
@@ -55,7 +55,7 @@ def token_map_chart(
     titles: tuple[str, str],
     known: bool,
     meaning: str,
-) -> alt.LayerChart:
+) -> Chart:
     """Draw fractions as colours and numbers, with tokens along both axes and some cells framed.
 
     `titles` are those of columns and rows. With `known` the map is the truth, drawn in grey.
@@ -126,7 +126,7 @@ def matrix_chart(
     column_colour: str | None = None,
     lit: tuple[Lit, ...] = (),
     meaning: str = "value",
-) -> alt.Chart | alt.LayerChart:
+) -> Chart:
     """Draw a matrix as a heatmap, with numbers if there is room, and with frames.
 
     Args:

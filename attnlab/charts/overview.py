@@ -11,7 +11,7 @@ import pandas as pd
 from jaxtyping import Bool, Float
 from PIL import Image
 
-from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heads import PADDING, Grid, cell_text
 from attnlab.charts.heatmap import strongest_of_blocks, tip
 from attnlab.charts.style import INK, SHARES, on_dark
@@ -68,9 +68,7 @@ def _address(head: HeadPicture, most: int, *, dark: bool) -> str:
 
 
 @drawn_once
-def overview_chart(
-    table: Rows, *, lines: int, columns: int, texts: bool, cell: str
-) -> alt.LayerChart:
+def overview_chart(table: Rows, *, lines: int, columns: int, texts: bool, cell: str) -> Chart:
     """Draw images in `lines` of up to `columns`, all with the same scale from 0 to 1.
 
     `cell` says what a pixel means. With `texts` there is a line of text below each image.

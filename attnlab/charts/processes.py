@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import heatmap, shade, side, tip
 from attnlab.charts.lines import by_name, top_legend
 from attnlab.charts.style import HUES, KNOWN_LINE, TRUTHS
@@ -38,7 +38,7 @@ def rule_table(rule: RuleTable) -> pd.DataFrame:
 
 
 @drawn_once
-def rule_chart(table: Rows, *, rule: RuleTable) -> alt.LayerChart:
+def rule_chart(table: Rows, *, rule: RuleTable) -> Chart:
     """Draw a rule as a heatmap of probabilities: rows are pasts, columns the next tokens."""
     outline, look = rule.outline, {"labelFontSize": 14, "labelOverlap": False}
     rows, columns = range(len(outline.rows)), range(len(outline.columns))
@@ -100,7 +100,7 @@ def _frequency_tips() -> list[alt.Tooltip]:
 
 
 @drawn_once
-def frequency_chart(table: Rows, *, names: tuple[str, ...], title: str) -> alt.LayerChart:
+def frequency_chart(table: Rows, *, names: tuple[str, ...], title: str) -> Chart:
     """Draw each probability as a grey bar, and each sampled frequency as a point with its error."""
     look = {"names": names, "labelFontSize": 15, "labelOverlap": False}
     look["values"] = list(range(len(names)))
@@ -129,7 +129,7 @@ def frequency_map_chart(
     row_title: str,
     column_title: str,
     most: float,
-) -> alt.Chart:
+) -> Chart:
     """Draw the pairs of `symbols` as a heatmap from 0 to `most`.
 
     `of` is the column to draw: "known" for probabilities or "counted" for frequencies.
@@ -166,7 +166,7 @@ def curve_chart(
     domain: tuple[float, float],
     reference: tuple[str, float],
     named_above: bool,
-) -> alt.LayerChart:
+) -> Chart:
     """Draw a known quantity as a grey line, with a band if it is estimated.
 
     `reference` is the name and value of a level; its name is above the level if `named_above`.
@@ -182,16 +182,15 @@ def curve_chart(
         tip("value:Q", y_title, ".4f"),
         tip("error:Q", "± standard error", ".4f"),
     ]
-    where = {"baseline": "bottom", "dy": -3} if named_above else {"baseline": "top", "dy": 3}
-    look = {"color": HUES.truth}
+    baseline, dy = ("bottom", -3) if named_above else ("top", 3)
     return alt.layer(
-        rule.mark_rule(strokeDash=[2, 3], **look),
+        rule.mark_rule(strokeDash=[2, 3], color=HUES.truth),
         rule.encode(text="name:N", x=alt.value("width")).mark_text(
-            align="right", dx=-2, **where, **look
+            align="right", dx=-2, baseline=baseline, dy=dy, color=HUES.truth
         ),
-        base.encode(y=y("low:Q"), y2="high:Q").mark_area(opacity=0.25, **look),
+        base.encode(y=y("low:Q"), y2="high:Q").mark_area(color=HUES.truth, opacity=0.25),
         base.encode(y=y("value:Q")).mark_line(**KNOWN_LINE),
         base.encode(y=y("value:Q"), tooltip=tooltip).mark_point(
-            filled=True, size=50, opacity=1, **look
+            filled=True, size=50, opacity=1, color=HUES.truth
         ),
     )

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import shade, tip
 from attnlab.charts.lines import known_levels
 from attnlab.charts.style import HUES, KNOWN_LINE, SIGNED
@@ -54,7 +54,7 @@ def fit_chart(
     x_domain: tuple[float, float],
     y_domain: tuple[float, float],
     largest: float,
-) -> alt.LayerChart:
+) -> Chart:
     """Draw data, truth and fit, with the weight of each data point as a bar at the bottom.
 
     The query is marked on the curve; `largest` is the largest weight. The selection `CLICKED` has
@@ -98,7 +98,7 @@ def fit_chart(
 
 
 @drawn_once
-def leave_one_out_chart(table: Rows, chosen: Rows) -> alt.LayerChart:
+def leave_one_out_chart(table: Rows, chosen: Rows) -> Chart:
     """Draw the leave-one-out error against the bandwidth, with a rule at the chosen bandwidth."""
     x = alt.X(
         "bandwidth:Q",
@@ -136,7 +136,7 @@ def learning_table(
 
 
 @drawn_once
-def learning_chart(table: Rows, *, last_step: int, y_domain: tuple[float, float]) -> alt.LayerChart:
+def learning_chart(table: Rows, *, last_step: int, y_domain: tuple[float, float]) -> Chart:
     """Draw the loss of the learned kernel as a line, and known levels as dashed lines."""
     scale = alt.Scale(domain=list(y_domain), nice=False, clamp=True)
     base = alt.Chart(table).encode(
@@ -174,7 +174,7 @@ def plane_table(
 
 
 @drawn_once
-def plane_chart(table: Rows) -> alt.LayerChart:
+def plane_chart(table: Rows) -> Chart:
     """Draw data points by their two features, sized by weight and coloured by y.
 
     The query is ringed; triangles that point down have y below 0. `CLICKED` selects a point.

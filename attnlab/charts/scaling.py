@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from attnlab.charts.drawing import Rows, drawn_once
+from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import heatmap, shade, side, tip
 from attnlab.charts.lines import SCALED, UNSCALED, by_name, top_legend
 from attnlab.charts.style import HUES, KNOWN_LINE, SHARES
@@ -32,7 +32,7 @@ def distribution_table(histograms: Mapping[str, Histogram]) -> pd.DataFrame:
 
 
 @drawn_once
-def distribution_chart(table: Rows) -> alt.LayerChart:
+def distribution_chart(table: Rows) -> Chart:
     """Draw histograms as filled steps, with normal densities of the theoretical variances."""
     legend = {"legend": top_legend(symbolType="stroke", symbolStrokeWidth=2)}
     colour = by_name(alt.Color, "series", _SERIES, _HUES, **legend)
@@ -72,7 +72,7 @@ def softmax_table(
 
 
 @drawn_once
-def softmax_chart(table: Rows, *, keys: int) -> alt.LayerChart:
+def softmax_chart(table: Rows, *, keys: int) -> Chart:
     """Draw the weight of each key as a bar, and its weight at temperature 1 as a grey tick."""
     axis = alt.Axis(labelAngle=0, labelOverlap=True, titleColor=HUES.key)
     base = alt.Chart(table).encode(
@@ -121,7 +121,7 @@ def training_table(tracks: Sequence[Track], figure: str, gain: int) -> pd.DataFr
 @drawn_once
 def training_chart(
     table: Rows, *, y_title: str, last_step: int, widths: Sequence[int], logarithmic: bool
-) -> alt.Chart:
+) -> Chart:
     """Draw one line per width, solid with 1/√d and dashed without; the widest is strongest."""
     legend = top_legend(symbolType="stroke", symbolStrokeWidth=3)
     strength = alt.Scale(domain=list(widths), range=list(np.linspace(0.3, 1, len(widths))))
@@ -173,7 +173,7 @@ def reached_table(tracks: Sequence[Track], gap: float, gain: int, last_step: int
 
 
 @drawn_once
-def reached_chart(table: Rows, *, widths: Sequence[int], last_step: int) -> alt.Chart:
+def reached_chart(table: Rows, *, widths: Sequence[int], last_step: int) -> Chart:
     """Draw the step at which each seed reached the target; open triangles never reached it."""
     kinds, shapes = ("reached", "not reached"), ("circle", "triangle-up")
     legend = alt.Legend(orient="top", symbolType="circle")
@@ -216,7 +216,7 @@ def gap_map_table(tracks: Sequence[Track], gains: Sequence[float], scale: str) -
 @drawn_once
 def gap_map_chart(
     table: Rows, *, widths: Sequence[int], gains: Sequence[float], most: float
-) -> alt.LayerChart:
+) -> Chart:
     """Draw the final gap as a heatmap; colours follow its square root, from 0 to `most` nats."""
     ends = {"values": (0, most / 4, most), "form": ".2g", "length": 120, "type": "sqrt"}
     return heatmap(

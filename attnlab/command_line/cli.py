@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from attnlab.command_line.many_runs import add_compare, add_reproduce, run_compare, run_reproduce
 from attnlab.command_line.parser import Doing, Parser
@@ -99,7 +99,8 @@ def status_of(command: Callable[[Doing], int]) -> int:
     if sys.stderr is None:
         # The user has closed it; `print(file=None)` would write to standard output instead.
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
-    for stream in filter(None, (sys.stdout, sys.stderr)):
+    streams: Any = filter(None, (sys.stdout, sys.stderr))
+    for stream in streams:
         # UTF-8 in every environment, since many encodings lack the symbols of processes.
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     doing = Doing()
@@ -109,7 +110,7 @@ def status_of(command: Callable[[Doing], int]) -> int:
         try:
             status = command(doing)
         except SystemExit as end:
-            status = end.code
+            status = cast(int, end.code)
         sys.stdout.flush()
         sys.stderr.flush()
         return status

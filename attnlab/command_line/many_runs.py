@@ -37,7 +37,7 @@ from attnlab.comparisons.records import to_csv, to_records
 from attnlab.comparisons.summary import Row, figures_of, summarise
 from attnlab.comparisons.verdicts import PublishedRow, rows_of, to_record
 from attnlab.configuration.number_text import show_range
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, present
 from attnlab.runs.library import LibraryError
 from attnlab.runs.option_texts import experiment_parts
 from attnlab.runs.result import Result
@@ -71,7 +71,7 @@ def carry_out(
     doing: Doing,
     *,
     what: str,
-    **reuse: bool,
+    **reuse: Any,
 ) -> list[Result]:
     """Return the results of all runs, training those that the user's library cannot provide.
 
@@ -283,19 +283,18 @@ def show_interval(interval: Interval) -> str:
         return f"{interval.mean:.4f} (one seed)"
     if interval.low == interval.high:
         return f"{interval.mean:.4f} (the same with all {interval.n} seeds)"
-    ends = show_range(interval.low, interval.high, places=4)
+    ends = show_range(*interval.ends, places=4)
     return f"{interval.mean:.4f} ({LEVEL:.0%} {ends}, {interval.n} seeds)"
 
 
 def result_parts(row: Row) -> list[str]:
     """Return accuracy and loss of a row as text, each with the best possible value."""
-    best = row.references.best
+    best, accuracy, nll = present(row.references).best, present(row.accuracy), present(row.nll)
     match = [] if row.exact_match is None else [f"exact match {show_interval(row.exact_match)}"]
     return [
         *match,
-        f"accuracy {show_interval(row.accuracy)} of "
-        f"{known_value(best.accuracy, best.accuracy_stderr)}",
-        f"loss {show_interval(row.nll)} nats of {known_value(best.nll, best.nll_stderr)}",
+        f"accuracy {show_interval(accuracy)} of {known_value(best.accuracy, best.accuracy_stderr)}",
+        f"loss {show_interval(nll)} nats of {known_value(best.nll, best.nll_stderr)}",
     ]
 
 

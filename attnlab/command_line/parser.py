@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Collection, Iterable
 from types import MappingProxyType
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from attnlab.configuration.number_text import read_value
 from attnlab.configuration.options import Option, OptionError, options_of
@@ -82,7 +82,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Help(argparse.Action):
-    def __call__(self, parser, namespace, values, option_string=None) -> NoReturn:
+    def __call__(self, parser: Any, namespace, values, option_string=None) -> NoReturn:
         if values is None:
             parser.print_help()
         else:

@@ -140,8 +140,8 @@ def known_value(value: float, stderr: float) -> str:
 
 def _process(parsed: dict[str, Any]) -> tuple[AbstractGenerator, int]:
     generator = read_generator(parsed["generator"], parsed)
-    bounds = options_of(Experiment)["length"]
+    low, high = options_of(Experiment)["length"].bounds
     usual = generator.own_length() or default_of(Experiment, "length")
     given = parsed.get("length", str(usual))
-    length = whole_number("length", given, int(bounds.low), int(bounds.high))
+    length = whole_number("length", given, int(low), int(high))
     return generator.at_length(length), length

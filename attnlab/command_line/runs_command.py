@@ -11,7 +11,7 @@ from typing import Any
 
 from attnlab.command_line.parser import Doing, whole_number
 from attnlab.configuration.number_text import show_measured
-from attnlab.configuration.options import OptionError, quoted
+from attnlab.configuration.options import OptionError, present, quoted
 from attnlab.runs.differences import label_of_change
 from attnlab.runs.library import (
     MOST_ARCHIVE_BYTES,
@@ -142,7 +142,7 @@ def _line(entry: Entry) -> str:
 
 
 def _record(entry: Entry) -> dict[str, Any]:
-    result = entry.result
+    result, versions = entry.result, present(entry.result.versions)
     return {
         "number": entry.number,
         "date": entry.date.isoformat(),
@@ -155,10 +155,10 @@ def _record(entry: Entry) -> dict[str, Any]:
         "seconds": result.seconds,
         "parameters": result.parameters,
         "test": None if result.evaluation is None else _finite(result.evaluation._asdict()),
-        "attnlab_version": result.versions.attnlab,
-        "jax_version": result.versions.jax,
-        "jaxlib_version": result.versions.jaxlib,
-        "platform": result.versions.platform,
+        "attnlab_version": versions.attnlab,
+        "jax_version": versions.jax,
+        "jaxlib_version": versions.jaxlib,
+        "platform": versions.platform,
         "experiment": json.loads(to_json(result.experiment)),
     }
 

@@ -16,6 +16,7 @@ from attnlab.comparisons.grid import show_prospect
 from attnlab.configuration.environment import bytes_of_machine
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError
+from attnlab.generators import is_task
 from attnlab.inspection.targets import check_targets
 from attnlab.models import parameter_count
 from attnlab.runs.history import History, empty_history
@@ -174,7 +175,7 @@ def _train(begun: _Begun, doing: Doing, *, whole_history: bool) -> tuple[Run, Ev
 def _of_targets(ended: Run, setup: Setup) -> dict[str, Any]:
     """Return further test results of a task, for the report; {} for other processes."""
     task = ended.experiment.generator
-    if not task.writes_target:
+    if not is_task(task):
         return {}
     found = check_targets(task, ended.state.model, setup.test)
     tokens = found.tokens

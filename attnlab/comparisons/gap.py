@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Hashable, Iterable, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -18,7 +19,7 @@ from attnlab.comparisons.intervals import (
 )
 from attnlab.comparisons.paired import common_seeds
 from attnlab.comparisons.summary import Row, errors_of, figures_of
-from attnlab.configuration.options import OptionError, default_of
+from attnlab.configuration.options import OptionError, default_of, present
 from attnlab.optimum import Best
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import reachable_by
@@ -90,7 +91,7 @@ def gap_of(row: Row, rows: Iterable[Row] = (), level: float = LEVEL) -> Gap:
     if not row.finished:
         raise OptionError("seeds", 0, "no run of the setting is finished", "Run it first")
     rows = tuple(rows)
-    experiment, floor = row.setting.experiment, row.references.best
+    experiment, floor = row.experiment, present(row.references).best
     fixed = experiment.training.data == "fixed"
     fresh = _fresh_counterpart(row, rows) if fixed else row
     seeds = common_seeds(row, row if fresh is None else fresh)
@@ -126,10 +127,10 @@ def gap_of(row: Row, rows: Iterable[Row] = (), level: float = LEVEL) -> Gap:
 def _family_bounds(
     row: Row, rows: Sequence[Row], reachable: Best | None, level: float
 ) -> tuple[float, float]:
-    floor, experiment = row.references.best, row.setting.experiment
-    runs = {run.experiment: run.evaluation for run in row.finished}
+    floor, experiment = present(row.references).best, row.experiment
+    runs: dict[Experiment, Any] = {run.experiment: run.evaluation for run in row.finished}
     for other in rows:
-        if other.finished and _family(other.setting.experiment) == _family(experiment):
+        if other.finished and _family(other.experiment) == _family(experiment):
             runs |= {run.experiment: run.evaluation for run in other.finished}
     found = list(runs.values())
     if reachable is not None and experiment.model.attains_reachable:
@@ -155,7 +156,7 @@ def _family(experiment: Experiment) -> Hashable:
 
 
 def _fresh_counterpart(row: Row, rows: Sequence[Row]) -> Row | None:
-    wanted = _with_fresh_data(row.setting.experiment)
+    wanted = _with_fresh_data(row.experiment)
     for other in rows:
         experiment = other.setting.experiment
         if experiment is not None and experiment.training.data == "fresh":

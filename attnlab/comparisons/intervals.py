@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, present
 from attnlab.runs.result import Result
 from attnlab.training.evaluation import safe_variance
 
@@ -51,19 +51,23 @@ class Interval:
         """Whether the number is known rather than estimated."""
         return self.n == 0 and self.low == self.high
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """`low` and `high` of an interval that has them."""
+        return present(self.low), present(self.high)
+
     def plus(self, constant: float) -> "Interval":
         """Return the interval shifted by a constant that is known exactly."""
         if self.low is None:
             return dataclasses.replace(self, mean=self.mean + constant)
-        return dataclasses.replace(
-            self, mean=self.mean + constant, low=self.low + constant, high=self.high + constant
-        )
+        low, high = (end + constant for end in self.ends)
+        return dataclasses.replace(self, mean=self.mean + constant, low=low, high=high)
 
     def within(self, low: float, high: float) -> "Interval":
         """Clip the interval to two bounds that the true mean cannot exceed."""
         if self.low is None:
             return self
-        return dataclasses.replace(self, low=max(self.low, low), high=min(self.high, high))
+        return dataclasses.replace(self, low=max(self.low, low), high=min(self.ends[1], high))
 
 
 def exactly(value: float) -> Interval:
@@ -193,7 +197,7 @@ def widened(interval: Interval, stderr: float, level: float = LEVEL) -> Interval
     """
     if interval.low is None or stderr == 0:
         return interval
-    half = math.hypot(interval.high - interval.mean, normal_quantile((1 + level) / 2) * stderr)
+    half = math.hypot(interval.ends[1] - interval.mean, normal_quantile((1 + level) / 2) * stderr)
     return dataclasses.replace(interval, low=interval.mean - half, high=interval.mean + half)
 
 

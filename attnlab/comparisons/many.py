@@ -27,7 +27,7 @@ from attnlab.comparisons.recording import (
     paths_of,
     series_of,
 )
-from attnlab.configuration.options import AttnlabError, OptionError, default_of
+from attnlab.configuration.options import AttnlabError, OptionError, default_of, present
 from attnlab.configuration.records import check_registered
 from attnlab.generators.interruption import Stopped, check_in
 from attnlab.inspection.targets import exact_match_of
@@ -69,7 +69,7 @@ def carry_out(experiment: Experiment, recording: Recording = NOTHING) -> Result:
             elif isinstance(event, Look):
                 evaluation = event.evaluation
                 if (step := event.step) in measured_at:
-                    measured[step] = measure(recording.metrics, event.model, setup, step)
+                    measured[step] = measure(recording.metrics, present(event.model), setup, step)
                 if step == 0:
                     began = time.perf_counter()
     except NotFiniteError as error:
@@ -82,7 +82,7 @@ def carry_out(experiment: Experiment, recording: Recording = NOTHING) -> Result:
     seconds = time.perf_counter() - began
     check_in()
     kept, metrics = Run(experiment, state, history), series_of(measured)
-    if reason := divergence(experiment, setup, state, evaluation):
+    if reason := divergence(experiment, setup, state, present(evaluation)):
         return result_of(kept, "failed", evaluation, seconds, reason=reason, metrics=metrics)
     exact = exact_match_of(experiment.generator, state.model, setup.test)
     return result_of(kept, "done", evaluation, seconds, exact_match=exact, metrics=metrics)
@@ -124,7 +124,7 @@ def carry_out_text(
     """
     register_by_path(added)
     result = carry_out(from_json(text), Recording(metrics_at(metrics), checkpoints))
-    return to_bytes(result.run), {name: getattr(result, name) for name in _SENT}
+    return to_bytes(present(result.run)), {name: getattr(result, name) for name in _SENT}
 
 
 def result_from(answer: Answer) -> Result:
@@ -216,13 +216,15 @@ def _run_all(
     asked = []
     for experiment in experiments:
         entry = find(experiment)
-        kept = None if entry is None else _kept(entry, library, recording)
+        kept = None if entry is None else _kept(entry, present(library), recording)
         if (result := kept or _refused(experiment, limits)) is not None:
             yield result
         else:
             asked.append(experiment)
-    ordered, here = by_program(asked), executor is None
-    computed = _here(ordered, recording) if here else _elsewhere(ordered, executor, recording)
+    ordered = by_program(asked)
+    computed = (
+        _here(ordered, recording) if executor is None else _elsewhere(ordered, executor, recording)
+    )
     problem: LibraryError | None = None
     for result in computed:
         # A run that never started has nothing to keep, and is tried again the next time.

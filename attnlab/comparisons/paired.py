@@ -178,12 +178,12 @@ def _paired(first: Row, second: Row, figure: str, level: float) -> Comparison:
         problem = "only this many seeds are finished in both settings, and a difference needs two"
         raise OptionError("seeds", len(seeds), problem, "Run both with the same seeds")
     differences = np.array([after[seed] - before[seed] for seed in seeds])
-    same_data = meet_same_data(first.setting.experiment, second.setting.experiment)
+    same_data = meet_same_data(first.experiment, second.experiment)
     errors = [errors_of(row, figure) for row in (first, second)]
     each = [root_mean_square([of_row[seed] for seed in seeds]) for of_row in errors]
-    least = float(np.hypot(*each))
+    least = float(np.hypot(each[0], each[1]))
     if same_data:
-        least = min(least, _least_on_same_data(differences, figure, first.setting.experiment))
+        least = min(least, _least_on_same_data(differences, figure, first.experiment))
     t, p = paired_test(differences, least)
     difference = paired_interval(differences, least, level)
     for values, error in zip((before, after), each, strict=True):

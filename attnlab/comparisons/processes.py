@@ -108,7 +108,7 @@ class Processes(Executor):
         self.shutdown(wait=kind is None)
 
 
-def _begin_worker(threads: int, alive: Connection) -> None:
+def _begin_worker(threads: int, alive: Any) -> None:
     # XLA reads it when the first program runs, later than this.
     os.environ["NPROC"] = str(threads)
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from attnlab.comparisons.grid import Grid, Setting, experiments_of
 from attnlab.comparisons.summary import References
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, present
 from attnlab.models import MODELS
 from attnlab.optimum import Best
 from attnlab.runs.result import Result
@@ -202,7 +202,7 @@ class Shipped:
     def references_of(self, experiment: Experiment) -> References | None:
         """Return the baselines of an experiment's process; None for another process."""
         for setting in PARTS["table"].settings:
-            known = setting.experiment
+            known = present(setting.experiment)
             if (known.generator, known.length) == (experiment.generator, experiment.length):
                 return self.references[dict(setting.options)["process"]]
         return None
@@ -211,7 +211,8 @@ class Shipped:
 @functools.cache
 def shipped() -> Shipped:
     """Read the results that come with the program, made by `python -m tools.published`."""
-    text = importlib.resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8")
+    folder = importlib.resources.files("attnlab.comparisons")
+    text = folder.joinpath(FILE).read_text(encoding="utf-8")
     return from_text(text)
 
 

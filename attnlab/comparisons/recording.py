@@ -130,7 +130,7 @@ def paths_of(metrics: Mapping[str, Metric]) -> dict[str, tuple[str, str]]:
     """
     paths = {name: path_of(metric) for name, metric in metrics.items()}
     for name, (module, attribute) in paths.items():
-        if getattr(sys.modules.get(module), attribute or "", None) is not metrics[name]:
+        if getattr(sys.modules.get(module), attribute, None) is not metrics[name]:
             problem = "worker processes cannot import this function"
             remedy = "Define it with `def` at the top level of a module, or leave out the executor"
             raise OptionError("metrics", name, problem, remedy)

@@ -14,7 +14,7 @@ from attnlab.comparisons.intervals import (
     widened,
     wilson_interval,
 )
-from attnlab.configuration.options import OptionError, default_of
+from attnlab.configuration.options import OptionError, default_of, present
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Best, ladder, optimum
 from attnlab.runs.differences import differing_settings
@@ -129,6 +129,11 @@ class Row:
     metrics: dict[str, Interval] = dataclasses.field(default_factory=dict)
 
     @property
+    def experiment(self) -> Experiment:
+        """The experiment of a setting that is not rejected."""
+        return present(self.setting.experiment)
+
+    @property
     def finished(self) -> tuple[Result, ...]:
         """Return the runs that have results."""
         return tuple(result for result in self.results if _is_finished(result))
@@ -173,7 +178,7 @@ def summarise(
     asked = set(keys)
     rest = {key: runs for key, runs in grouped.items() if key not in asked}
     rows = []
-    known: dict[Hashable, References] = {}
+    known: dict[Hashable, References | None] = {}
     named = _named([next(iter(runs.values())).experiment for runs in rest.values()])
     for setting, key in zip([*settings, *named], [*keys, *rest], strict=True):
         experiment = setting.experiment
@@ -228,7 +233,7 @@ def reached_of(row: Row, figure: str = "learned", target: float = TARGET) -> Rea
     except OptionError:
         return None
     start, end = 0.0, 1.0
-    if figure in ("nll", "accuracy"):
+    if known is not None and figure in ("nll", "accuracy"):
         start, end = getattr(known.uniform, figure), getattr(known.best, figure)
     if start == end:
         return None
@@ -248,25 +253,24 @@ def _measured(row: Row, figure: str) -> dict[int, tuple[float, float]]:
         choices = ", ".join(f"'{name}'" for name in [*FIGURES, *metrics])
         raise OptionError("figure", figure, "not a figure", f"Choose one of {choices}")
     if figure == "exact_match":
-        if any(run.exact_match is None for run in runs.values()):
+        shares = {s: run.exact_match for s, run in runs.items() if run.exact_match is not None}
+        if len(shares) < len(runs):
             problem = "of tasks alone, and some of these runs have none"
             raise OptionError("figure", figure, problem, "Choose 'nll' or 'accuracy'")
-        size = row.setting.experiment.training.test_size
-        return {
-            seed: (run.exact_match, share_error(run.exact_match, size))
-            for seed, run in runs.items()
-        }
-    tests = {seed: run.evaluation for seed, run in runs.items()}
+        size = row.experiment.training.test_size
+        return {seed: (share, share_error(share, size)) for seed, share in shares.items()}
+    tests = {seed: present(run.evaluation) for seed, run in runs.items()}
     if figure != "learned":
         return {
             seed: (getattr(test, figure), getattr(test, f"{figure}_stderr"))
             for seed, test in tests.items()
         }
-    shares = {seed: _share(test, row) for seed, test in tests.items()}
-    if None in shares.values():
+    found = {seed: _share(test, row) for seed, test in tests.items()}
+    learned = {s: (share.share, share.stderr) for s, share in found.items() if share is not None}
+    if len(learned) < len(found):
         problem = "a uniform guess is optimal, so nothing can be learned"
         raise OptionError("figure", figure, problem, "Choose 'nll' or 'accuracy'")
-    return shares
+    return learned
 
 
 def _metrics_of(row: Row) -> list[str]:
@@ -316,7 +320,7 @@ def _learned(row: Row, level: float) -> Interval | None:
     best = row.references.best
     span = row.references.uniform.nll - best.nll
     # The floor is not part of an excess, only of the span that it is divided by.
-    paired = all(run.evaluation.excess is not None for run in row.finished)
+    paired = all(present(run.evaluation).excess is not None for run in row.finished)
     moved = abs(1 - over_seeds.mean) if paired else abs(over_seeds.mean)
     return widened(over_seeds, moved * best.nll_stderr / span, level)
 
@@ -328,17 +332,16 @@ def _steps_to(row: Row, target: float) -> StepsToTarget | None:
     steps = []
     for run in tested:
         tests = sorted({**dict(run.tests), run.steps: run.evaluation}.items())
-        steps.append(
-            next((step for step, test in tests if _share(test, row).share >= target), np.inf)
-        )
+        passed = (step for step, test in tests if present(_share(test, row)).share >= target)
+        steps.append(next(passed, np.inf))
     median = float(np.median(steps))
     count = int(np.isfinite(steps).sum())
     return StepsToTarget(target, median if np.isfinite(median) else None, count, len(tested))
 
 
-def _share(test: Evaluation, row: Row) -> LearnedShare | None:
-    vocab = row.setting.experiment.generator.vocabulary.size
-    return learned_share(test, row.references.best, vocab)
+def _share(test: Evaluation | None, row: Row) -> LearnedShare | None:
+    vocab = row.experiment.generator.vocabulary.size
+    return learned_share(present(test), present(row.references).best, vocab)
 
 
 def _is_finished(result: Result) -> bool:

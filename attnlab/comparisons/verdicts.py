@@ -13,6 +13,7 @@ from attnlab.comparisons.paired import Comparison, common_seeds, compare, compar
 from attnlab.comparisons.published import PUBLISHED, Part, Published, standard_error
 from attnlab.comparisons.summary import References, Row, figures_of, summarise
 from attnlab.configuration.number_text import show_percent, show_range
+from attnlab.configuration.options import present
 from attnlab.runs.result import Result
 from attnlab.training.experiment import Experiment
 
@@ -174,7 +175,7 @@ def gain_in_words(gain: Comparison | None) -> str:
     """Describe the change in accuracy due to a switch, paired by seed; "" if unknown."""
     if gain is None:
         return ""
-    mean, low, high = gain.difference.mean, gain.difference.low, gain.difference.high
+    mean, (low, high) = gain.difference.mean, gain.difference.ends
     verb = "Gains" if mean > 0 else "Loses"
     least, most = sorted((abs(low), abs(high)))
     change = f"{verb} {abs(mean):.3f} ({show_range(least, most)})"
@@ -191,7 +192,8 @@ def share_of_way(row: Row) -> float | None:
 
     None without a finished run, or if the ceiling equals m.
     """
-    ceiling, least = row.references.best.accuracy, row.references.majority.accuracy
+    known = present(row.references)
+    ceiling, least = known.best.accuracy, present(known.majority).accuracy
     if row.accuracy is None or ceiling <= least:
         return None
     return (row.accuracy.mean - least) / (ceiling - least)
@@ -231,19 +233,21 @@ def learned_in_words(learned: Interval) -> str:
     mean = f"{100 * learned.mean:.0f} % learned"
     if learned.low is None:
         return mean
-    return f"{mean} ({show_range(100 * learned.low, 100 * learned.high, places=0)} %)"
+    low, high = (100 * end for end in learned.ends)
+    return f"{mean} ({show_range(low, high, places=0)} %)"
 
 
 def _nearness(row: Row) -> Iterator[str]:
-    mean, best, least = row.accuracy.mean, row.references.best, row.references.majority
+    accuracy, known = present(row.accuracy), present(row.references)
+    mean, best, least = accuracy.mean, known.best, present(known.majority)
     gap, share = best.accuracy - mean, share_of_way(row)
     learned = None if row.learned is None else learned_in_words(row.learned)
-    if share is None or learned is None:
+    if share is None or row.learned is None:
         yield "No predictor beats always guessing the most common weather."
     elif abs(gap) <= AT and share >= _NEARLY_ALL:
         at = f"At the ceiling to within {AT}"
         low, high = row.learned.low, row.learned.high
-        if low is None:
+        if low is None or high is None:
             yield f"{at}: {learned} by one seed."
         elif high < 1:
             yield f"{at}, but the loss is above the floor: {learned}."
@@ -260,14 +264,14 @@ def _nearness(row: Row) -> Iterator[str]:
         naming = f"always guessing the most common weather ({least.accuracy:.3f})"
         if mean <= least.accuracy:
             yield f"No better than {naming}."
-        elif row.accuracy.low is not None and row.accuracy.low <= least.accuracy:
+        elif accuracy.low is not None and accuracy.low <= least.accuracy:
             yield f"No better than {naming}, as far as these seeds show."
         else:
             way = show_percent(share)
             yield f"{way} of the way there from always guessing the most common weather."
         yield f"By the loss, {learned}."
-        linear = row.references.linear
-        if linear is not None and row.setting.experiment.model.name == "linear":
+        linear = known.linear
+        if linear is not None and row.experiment.model.name == "linear":
             yield f"The linear predictor of lowest loss has {linear.accuracy:.3f}."
 
 

@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 
 import jax
+import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Key
@@ -42,4 +43,4 @@ def fix_numerics() -> None:
 
 def key_of(seed: int) -> Key[Array, ""]:
     """Return the random key of a seed from 0 to 2^32 - 1, regardless of JAX's default key type."""
-    return jr.wrap_key_data(np.array([0, seed], np.uint32), impl=_KEY_KIND)
+    return jr.wrap_key_data(jnp.asarray(np.array([0, seed], np.uint32)), impl=_KEY_KIND)

@@ -10,13 +10,20 @@ import dataclasses
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from attnlab.configuration.visible_text import invisible_letters, normal
 
+Value = TypeVar("Value")
 # For a text option, and any text that is read as numbers or symbols: a table may be long.
 MOST_CHARACTERS, MOST_TYPED = 200, 10_000
 _MOST_QUOTED = 60
+
+
+def present(value: Value | None) -> Value:
+    """Return a value that may be None in general, but not where this is called."""
+    assert value is not None
+    return value
 
 
 class AttnlabError(Exception):
@@ -24,7 +31,8 @@ class AttnlabError(Exception):
 
     def __reduce__(self):
         # By default pickle would call the constructor again, with only the finished message.
-        return copyreg.__newobj__, (type(self), *self.args), vars(self)
+        constructor = copyreg.__newobj__  # pyright: ignore[reportAttributeAccessIssue]: not in stubs
+        return constructor, (type(self), *self.args), vars(self)
 
 
 class OptionError(AttnlabError, ValueError):
@@ -73,6 +81,11 @@ class Option:
     unit: str = ""
     logarithmic: bool = False
 
+    @property
+    def bounds(self) -> tuple[int | float, int | float]:
+        """The smallest and the largest value of a number."""
+        return present(self.low), present(self.high)
+
 
 def option(default: Any, help: str, **rest: Any) -> Any:
     """Return a dataclass field that is an option; `rest` are the other fields of `Option`."""
@@ -99,7 +112,7 @@ def _as_typed(value: Any, default: Any) -> Any:
     """Convert numbers to float if `default` is one (-0.0 to 0.0), and texts to normal form."""
     if isinstance(default, tuple) and isinstance(value, tuple) and default:
         return tuple(_as_typed(part, default[0]) for part in value)
-    if isinstance(default, float) and type(value) in (int, float):
+    if isinstance(default, float) and (type(value) is float or type(value) is int):
         # An integer may be too large for a float; the checks of a class reject it.
         return float(value) + 0.0 if abs(value) <= sys.float_info.max else value
     return normal(" ".join(value.split())) if isinstance(value, str) else value
@@ -147,7 +160,7 @@ def chosen(field: Field) -> Iterable[Any]:
 
 def registered(field: Field) -> Iterable[type]:
     """Return every class that an option can have, for `fields`."""
-    return field.option.registry.values()
+    return present(field.option.registry).values()
 
 
 def fields(configuration: Any, parts: Callable[[Field], Iterable[Any]] = chosen) -> Iterator[Field]:
@@ -250,14 +263,15 @@ def _one_of(names: Any) -> str:
 
 def _check_number(name: str, spec: Option, value: Any, *, whole: bool) -> None:
     kind = "a whole number" if whole else "a number"
-    remedy = f"Choose {kind} from {spec.low:,} to {spec.high:,}"
+    low, high = spec.bounds
+    remedy = f"Choose {kind} from {low:,} to {high:,}"
     accepted = int if whole else (int, float)
     if isinstance(value, bool) or not isinstance(value, accepted):
         raise OptionError(name, value, f"not {kind}", remedy)
     # An integer may be too large for `math.isfinite`, but is always finite.
     if isinstance(value, float) and not math.isfinite(value):
         raise OptionError(name, value, "not finite", remedy)
-    if value > spec.high:
-        raise OptionError(name, value, f"more than the cap of {spec.high:,}", remedy)
-    if value < spec.low:
-        raise OptionError(name, value, f"less than the minimum, {spec.low:,}", remedy)
+    if value > high:
+        raise OptionError(name, value, f"more than the cap of {high:,}", remedy)
+    if value < low:
+        raise OptionError(name, value, f"less than the minimum, {low:,}", remedy)

@@ -25,7 +25,9 @@ from attnlab.generators.ndays import NDays
 from attnlab.generators.recall import Recall
 from attnlab.generators.tasks import (
     AbstractTask,
+    as_task,
     is_source,
+    is_task,
     read_source,
     true_dependence,
     write_source,
@@ -59,6 +61,7 @@ __all__ = [
     "Shift",
     "Sort",
     "Translate",
+    "as_task",
     "asked_count",
     "asked_of",
     "beliefs",
@@ -66,6 +69,7 @@ __all__ = [
     "draw_many",
     "draw_tokens",
     "is_source",
+    "is_task",
     "log_predictives",
     "predictions_from",
     "read_source",

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from attnlab.configuration.numerics import fixed_numerics, key_of
-from attnlab.configuration.options import Finding, Options
+from attnlab.configuration.options import Finding, Options, present
 from attnlab.generators.vocabulary import Outline, RuleTable, Vocabulary
 
 
@@ -196,7 +196,7 @@ def asked_count(generator: AbstractGenerator, length: int) -> int:
     if not generator.asks_several():
         return 1
     some = sample(generator, key=key_of(0), size=1, length=length + 1)
-    return int(asked_of(generator, some).sum())
+    return int(present(asked_of(generator, some)).sum())
 
 
 @fixed_numerics()

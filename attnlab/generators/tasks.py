@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, SupportsInt
+from typing import Any, ClassVar, NamedTuple, SupportsInt, TypeGuard
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,17 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.configuration.options import OptionError, check_typed, option
 from attnlab.generators.base import AbstractGenerator, Draw
+
+
+def is_task(process: AbstractGenerator) -> TypeGuard["AbstractTask"]:
+    """Return whether a process is a task."""
+    return process.writes_target
+
+
+def as_task(process: AbstractGenerator) -> "AbstractTask":
+    """Return a process that is a task."""
+    assert is_task(process)
+    return process
 
 
 class TaskBelief(NamedTuple):

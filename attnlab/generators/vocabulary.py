@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, SupportsInt
 
-from attnlab.configuration.options import quoted
+from attnlab.configuration.options import present, quoted
 from attnlab.configuration.visible_text import invisible_letters, normal
 
 # U+FE0F selects the emoji form of the character before it; keyboards often omit it.
@@ -128,7 +128,7 @@ def _can_begin(text: str, symbols: Sequence[str]) -> bool:
 
 def _merge(one: str, other: str) -> bool:
     """Return whether two symbols in a row are shown or read as something else."""
-    letters = re.search("[\U0001f1e6-\U0001f1ff]*$", one)[0]
+    letters = present(re.search("[\U0001f1e6-\U0001f1ff]*$", one))[0]
     return (
         # Flag letters pair up from the left.
         (len(letters) % 2 == 1 and bool(re.match("[\U0001f1e6-\U0001f1ff]", other)))

@@ -1,7 +1,7 @@
 """Decoding targets with a model: greedy, by sampling or by beam search, token by token."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,7 +10,7 @@ import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.configuration.options import quoted
+from attnlab.configuration.options import present, quoted
 from attnlab.models import AbstractModel, AbstractSourceModel
 from attnlab.models.generation import Beam
 from attnlab.models.seq2seq import Memory
@@ -45,7 +45,7 @@ def write_target(
         target, carried = written
         logits, memory = _next(model, Memory(begun.read, carried), target, place, unused=unused)
         if temperature > 0:
-            token = jr.categorical(jr.fold_in(key, place), logits / temperature)
+            token = jr.categorical(jr.fold_in(present(key), place), logits / temperature)
         else:
             token = jnp.argmax(logits)
         return (target.at[place].set(token), memory.carried), None
@@ -151,8 +151,9 @@ class Written(NamedTuple):
     model without attention the axis of layers is empty.
     """
 
-    probs: Float[Array, "sequences target vocab"]
-    attention: Float[Array, "sequences layers heads target source"]
+    # Of JAX or of NumPy.
+    probs: Float[Any, "sequences target vocab"]
+    attention: Float[Any, "sequences layers heads target source"]
 
 
 @fixed_numerics()

@@ -77,7 +77,7 @@ class Comparison(NamedTuple):
     @property
     def attends(self) -> Float[np.ndarray, "query key"] | None:
         """The mean over the heads of the last layer, or None for a model without attention."""
-        return self.attention[-1].pattern.mean(axis=0) if self.attention else None
+        return np.asarray(self.attention[-1].pattern).mean(axis=0) if self.attention else None
 
 
 @fixed_numerics()

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractGenerator, AbstractTask, asked_of, is_source, true_dependence
+from attnlab.generators.tasks import is_task
 from attnlab.inspection.decoding import write_target
 from attnlab.models import AbstractModel
 from attnlab.training.evaluation import EvaluationByPosition, evaluate_by_position
@@ -109,7 +110,7 @@ def exact_match_of(
     process: AbstractGenerator, model: AbstractModel, sequences: Int[Array, "sequences positions"]
 ) -> float | None:
     """Return the `exact_match` of `check_targets`, or None if the process is not a task."""
-    if not process.writes_target:
+    if not is_task(process):
         return None
     return float(np.asarray(_right(process, model, jnp.asarray(sequences), False)).mean())
 

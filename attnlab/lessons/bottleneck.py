@@ -98,7 +98,7 @@ class Shipped(NamedTuple):
 @functools.cache
 def shipped() -> Shipped:
     """Read the runs that come with the program."""
-    text = importlib.resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8")
+    text = importlib.resources.files("attnlab.lessons").joinpath(FILE).read_text(encoding="utf-8")
     return from_text(text)
 
 

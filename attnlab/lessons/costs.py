@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from attnlab.attention import MASKS, attend, chunked_attend
+from attnlab.configuration.options import present
 from attnlab.models import Transformer, TransformerOptions
 from attnlab.models.generation import Cache, empty_cache, next_logits
 
@@ -155,7 +156,7 @@ class _Program:
     def __init__(self, function: Callable, arguments: tuple, *, items: int = 1):
         self._compiled = jax.jit(function).lower(*arguments).compile()
         self._arguments, self._items = arguments, items
-        self.scratch = int(self._compiled.memory_analysis().temp_size_in_bytes)
+        self.scratch = int(present(self._compiled.memory_analysis()).temp_size_in_bytes)
 
     def __call__(self) -> Any:
         return jax.block_until_ready(self._compiled(*self._arguments))

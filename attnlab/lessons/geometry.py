@@ -4,7 +4,7 @@ Rows are float64 NumPy arrays, made from the tables that models use.
 """
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -147,11 +147,12 @@ def shift_rotation(position: Sinusoidal, rows: Rows, shift: int) -> Shift:
 
 def wavelengths(position: AbstractPosition, width: int) -> Float[np.ndarray, " width"] | None:
     """Return the period of each component in positions, or None if nothing oscillates."""
-    if not hasattr(position, "exponents"):
+    waving: Any = position
+    if not hasattr(waving, "exponents"):
         return None
     even = width // 2 * 2 if isinstance(position, AbstractScorePosition) else width
-    exponents = np.asarray(position.exponents(even), dtype=np.float64)
-    return 2 * np.pi * position.base**exponents
+    exponents = np.asarray(waving.exponents(even), dtype=np.float64)
+    return 2 * np.pi * waving.base**exponents
 
 
 class Closest(NamedTuple):

@@ -64,8 +64,8 @@ def attention_fit(
 ) -> Attended:
     """Return `gaussian_attention` without a mask, in the precision of `queries`."""
     with jax.enable_x64(queries.dtype == np.float64):
-        output, pattern = _fit(queries, keys, values, queries.dtype.type(bandwidth))
-        return Attended(np.asarray(output), np.asarray(pattern))
+        found = _fit(queries, keys, values, queries.dtype.type(bandwidth))
+        return Attended(*jax.device_get(found))
 
 
 @jax.jit
@@ -96,8 +96,8 @@ def agreement_with_formula(
     defined = np.isfinite(formula).all(axis=1)
     differences = []
     for dtype in (np.float64, np.float32):
-        arrays = (np.asarray(part, dtype) for part in (queries, keys, values))
-        ours = attention_fit(*arrays, bandwidth).pattern
+        rows, others, given = (np.asarray(part, dtype) for part in (queries, keys, values))
+        ours = attention_fit(rows, others, given, bandwidth).pattern
         apart = np.abs(ours - formula)[defined]
         differences.append(float(apart.max()) if apart.size else 0.0)
     return FormulaDifference(*differences, undefined=int((~defined).sum()))
@@ -250,8 +250,8 @@ def left_out_error(
     metric: Metric, x: Float[np.ndarray, "points features"], y: Float[np.ndarray, " points"]
 ) -> tuple[float, float]:
     """Return `metric_loss` and its standard error, treating the points as independent."""
-    x, y = (jnp.asarray(part, jnp.float32) for part in (x, y))
-    return mean_and_error(np.asarray(_squared_errors(metric, x, y), np.float64))
+    points = (jnp.asarray(part, jnp.float32) for part in (x, y))
+    return mean_and_error(np.asarray(_squared_errors(metric, *points), np.float64))
 
 
 def learn_metric(
@@ -264,13 +264,13 @@ def learn_metric(
     chunk: int = 10,
 ) -> Iterator[MetricProgress]:
     """Train W_Q and W_K by Adam on `metric_loss`, `chunk` steps at a time."""
-    x, y = (jnp.asarray(part, jnp.float32) for part in (x, y))
+    data = jnp.asarray(x, jnp.float32), jnp.asarray(y, jnp.float32)
     metric, optimiser_state = start, optax.adam(0.0).init(start)
     losses = np.zeros(0)
     for before in range(0, steps, chunk):
         size = min(chunk, steps - before)
         metric, optimiser_state, passed, now = _advance(
-            metric, optimiser_state, x, y, jnp.float32(learning_rate), chunk, jnp.int32(size)
+            metric, optimiser_state, *data, jnp.float32(learning_rate), chunk, jnp.int32(size)
         )
         losses = np.concatenate([losses[:-1], np.asarray(passed[:size]), [float(now)]])
         yield MetricProgress(before + size, jax.tree.map(np.asarray, metric), losses)

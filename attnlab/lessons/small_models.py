@@ -8,7 +8,7 @@ import importlib.resources
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -16,9 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from attnlab.generators import TASKS, Reverse
+from attnlab.generators import TASKS, Reverse, as_task
 from attnlab.generators.tasks import AbstractTask, true_dependence
 from attnlab.models import ALL_MODELS
+from attnlab.models.recurrent import TanhCell
 from attnlab.models.recurrent_seq2seq import EncodedRNN
 from attnlab.models.seq2seq import AbstractSourceModel
 from attnlab.training.experiment import Experiment, from_json, starting_form, to_json
@@ -102,7 +103,7 @@ def read_model(record: dict[str, Any]) -> SmallModel:
 
 @functools.cache
 def _records() -> dict[str, dict[str, Any]]:
-    text = importlib.resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8")
+    text = importlib.resources.files("attnlab.lessons").joinpath(FILE).read_text(encoding="utf-8")
     return {to_json(from_json(json.dumps(each["experiment"]))): each for each in json.loads(text)}
 
 
@@ -165,7 +166,7 @@ def look(experiment: Experiment, source: tuple[int, ...]) -> Looked:
     The first call compiles for about a second.
     """
     small = small_model(experiment)
-    truth = truth_of(experiment.generator, source)
+    truth = truth_of(as_task(experiment.generator), source)
     return Looked(source, small, truth, write_known(small.model, source, truth.target))
 
 
@@ -198,12 +199,15 @@ def _truth_program(task: AbstractTask):
     return jax.jit(found, compiler_options=dict(_QUICKLY))
 
 
-@functools.partial(eqx.filter_jit, compiler_options=dict(_QUICKLY))
-def _write_program(model, tokens):
+def _written(model, tokens):
     one_hot = jax.nn.one_hot(tokens, model.vocab)
     logits, trace = model.write(one_hot[: model.source_length], one_hot[model.source_length :])
     maps = {each.kind: (each.pattern.mean(axis=0), each.mask) for each in trace.attention}
     return jnp.argmax(logits, axis=-1), maps
+
+
+# The overloads leave out the options of `jax.jit`.
+_write_program: Any = eqx.filter_jit(_written, compiler_options=dict(_QUICKLY))  # pyright: ignore[reportCallIssue]
 
 
 class DecoderStep(NamedTuple):
@@ -270,12 +274,12 @@ def small_steps(
 ) -> tuple[SmallModel, tuple[DecoderStep, ...]]:
     """Return the small model of an experiment and its `decoder_steps`."""
     small = small_model(experiment)
-    return small, decoder_steps(small.model, source)
+    return small, decoder_steps(cast(EncodedRNN, small.model), source)
 
 
 def sums_apart(model: EncodedRNN, step: DecoderStep) -> tuple[Float[np.ndarray, " size"], ...]:
     """Return the four terms of the sums of a step: last token, context, h, and bias."""
-    gates, letters = model.decoder.gates, step.before.size
+    gates, letters = cast(TanhCell, model.decoder.gates), step.before.size
     weight, bias = (np.asarray(part, np.float64) for part in gates.inputs)
     return (
         step.before @ weight[:letters],

@@ -58,15 +58,16 @@ class Stages(NamedTuple):
     pattern · value of every pair; output = their sums over the keys.
     """
 
-    queries: Float[Array, "query d_attn"]
-    keys: Float[Array, "key d_attn"]
-    values: Float[Array, "key d_value"]
-    scores: Float[Array, "query key"]
-    scaled: Float[Array, "query key"]
-    masked: Float[Array, "query key"]
-    pattern: Float[Array, "query key"]
-    weighted: Float[Array, "query key d_value"]
-    output: Float[Array, "query d_value"]
+    # Of JAX inside a program, of NumPy outside.
+    queries: Float[Any, "query d_attn"]
+    keys: Float[Any, "key d_attn"]
+    values: Float[Any, "key d_value"]
+    scores: Float[Any, "query key"]
+    scaled: Float[Any, "query key"]
+    masked: Float[Any, "query key"]
+    pattern: Float[Any, "query key"]
+    weighted: Float[Any, "query key d_value"]
+    output: Float[Any, "query d_value"]
 
 
 def stages(

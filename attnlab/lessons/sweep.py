@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -72,9 +72,13 @@ def check_sweep(sweep: Sweep, limits: Limits) -> None:
 
     Every run is computed at the largest width: see `padded`.
     """
-    model = dataclasses.replace(sweep.experiment.model, d_attn=max(sweep.widths))
+    model = dataclasses.replace(_options(sweep), d_attn=max(sweep.widths))
     runs = len(_SCALES) * len(sweep.widths) * len(sweep.gains) * sweep.seeds
     check_work(dataclasses.replace(sweep.experiment, model=model), limits, runs=runs)
+
+
+def _options(sweep: Sweep) -> AttentionOptions:
+    return cast(AttentionOptions, sweep.experiment.model)
 
 
 class Track(NamedTuple):
@@ -176,9 +180,9 @@ def _of_seed(experiment: Experiment, seed: int) -> Experiment:
 
 def _starting_states(sweep: Sweep, d_attn: int) -> TrainState:
     """Return states with leading axes (scales, gains, seeds); weights are equal for both scales."""
-    options = dataclasses.replace(sweep.experiment.model, d_attn=d_attn, scale=SCALED)
+    options = dataclasses.replace(_options(sweep), d_attn=d_attn, scale=SCALED)
     experiment = dataclasses.replace(sweep.experiment, model=options)
-    models = [build_model(_of_seed(experiment, seed)) for seed in range(sweep.seeds)]
+    models: list[Any] = [build_model(_of_seed(experiment, seed)) for seed in range(sweep.seeds)]
     width = max(sweep.widths)
 
     def heads(scale: str, gain: float) -> PaddedHead:

@@ -105,7 +105,7 @@ class Place:
     def _number(self) -> int:
         if self not in self._queue.line:
             return 0
-        return max(0, self._queue.line.index(self) + 1 - self._queue.places)
+        return int(max(0, self._queue.line.index(self) + 1 - self._queue.places))
 
 
 class JobState(NamedTuple):

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Int
 
+from attnlab.configuration.options import present
 from attnlab.generators.interruption import Stopped
 from attnlab.live.jobs import Job, WorkQueue
 from attnlab.live.progress import Autosave, Pace, RunProgress, Save
@@ -250,7 +251,7 @@ class LiveRun:
                 self._take(job, event)
                 yield
         except NotFiniteError as error:
-            look = look_at(error.state, progress.setup, experiment.training, progress.plan)
+            look = look_at(error.state, present(progress.setup), experiment.training, progress.plan)
             with self._of(job):
                 progress.fail(error, look)
 

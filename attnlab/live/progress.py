@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, present
 from attnlab.runs.history import History, empty_history
 from attnlab.runs.result import Result, result_of
 from attnlab.runs.storage import Run
@@ -147,7 +147,7 @@ class Autosave:
             try:
                 result = make()
                 if result is not None:
-                    mark = result.steps, len(result.run.history.changes), result.reason
+                    mark = result.steps, len(present(result.run).history.changes), result.reason
                     if mark != self._before:
                         self.kept = self._save(result, self.kept)
                         self._before = mark
@@ -203,9 +203,10 @@ class RunProgress:
             problem = f"less than the {self.step:,} steps that were made"
             raise OptionError("steps", after.steps, problem, "Choose more, or reset")
         self.history = self.history.after(change)
-        self.setup = self.setup._replace(source=self.setup.source.with_batch(after.batch))
+        setup = present(self.setup)
+        self.setup = setup._replace(source=setup.source.with_batch(after.batch))
         self.experiment, self.plan = experiment, schedule(after.steps)
-        if self.tested is not None and self.latest.step == self.step:
+        if self.latest is not None and self.tested is not None and self.latest.step == self.step:
             self.tested = self.stored()
 
     def take(self, event: Event) -> None:
@@ -216,13 +217,14 @@ class RunProgress:
             self.step += event.losses.nll.size
             if self.pace:
                 self.pace.stepped(event.losses.nll.size)
-        else:
+        elif isinstance(event, Look):
             if self.latest is None:
                 self.message = ""
-                self.state = self.state or self.setup.state
+                self.state = self.state or present(self.setup).state
             self.latest = event
             if self.at_end:
-                self.failure = divergence(self.experiment, self.setup, self.state, event.evaluation)
+                setup, state = present(self.setup), present(self.state)
+                self.failure = divergence(self.experiment, setup, state, event.evaluation)
             self.tested = self.stored()
             if self.pace:
                 self.pace.looked()
@@ -232,7 +234,9 @@ class RunProgress:
 
     def reached(self, test_nll: float | None) -> bool:
         """Return whether the latest test loss is at most `test_nll`."""
-        return None not in (self.latest, test_nll) and self.latest.evaluation.nll <= test_nll
+        if self.latest is None or test_nll is None:
+            return False
+        return self.latest.evaluation.nll <= test_nll
 
     def fail(self, error: NotFiniteError, look: Look) -> None:
         """Return to the last good state, and keep its evaluation unless it overflowed."""
@@ -247,7 +251,7 @@ class RunProgress:
 
     def result(self, error: str) -> Result | None:
         """Return the result at the latest evaluation, None before the first step."""
-        if self.tested is None or self.latest.step == 0:
+        if self.tested is None or self.latest is None or self.latest.step == 0:
             return None
         reason = self.failure or error
         state = "failed" if reason else "done" if self.at_end else "interrupted"

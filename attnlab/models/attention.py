@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -263,7 +263,7 @@ class PaddedHead(Attention):
 
     factor: Float[Array, ""]
 
-    def parts(self, *given: Array | None) -> HeadParts:
+    def parts(self, *given: Any) -> HeadParts:
         return super().parts(*given)._replace(scale=jax.lax.stop_gradient(self.factor))
 
 

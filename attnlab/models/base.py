@@ -33,8 +33,9 @@ class AttentionMap(eqx.Module):
     of the source, and "source" for self-attention within the source.
     """
 
-    pattern: Float[Array | np.ndarray, "heads query key"]
-    mask: Bool[Array | np.ndarray, "query key"]
+    # Of JAX inside a program, of NumPy outside.
+    pattern: Float[Any, "heads query key"]
+    mask: Bool[Any, "query key"]
     layer: int = eqx.field(static=True)
     kind: str = eqx.field(static=True, default="self")
 
@@ -53,8 +54,8 @@ class Trace(eqx.Module):
     """
 
     attention: tuple[AttentionMap, ...] = ()
-    values: Mapping[str, Array | np.ndarray] = field(default_factory=dict)
-    residual: Mapping[str, Array | np.ndarray] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    residual: Mapping[str, Any] = field(default_factory=dict)
 
 
 class CellArithmetic(NamedTuple):

@@ -10,7 +10,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from attnlab.configuration.options import Finding, option, options_of
+from attnlab.configuration.options import Finding, option, options_of, present
 from attnlab.models.base import KERNELS, AbstractModel, AbstractModelOptions, Trace
 from attnlab.models.parts import (
     ACTIVATION_HELP,
@@ -66,7 +66,7 @@ class ConvOptions(AbstractModelOptions):
     def _remedies(self, length: int) -> Iterator[str]:
         """Yield the changes of a single option that make every position visible."""
         for name, more in (("kernel_size", "a larger"), ("layers", "more")):
-            values = range(getattr(self, name) + 1, options_of(self)[name].high + 1)
+            values = range(getattr(self, name) + 1, int(present(options_of(self)[name].high)) + 1)
             changed = (dataclasses.replace(self, **{name: value}) for value in values)
             if any(len(each.distances(length)) == length for each in changed):
                 yield f"{more} `{name}`"

@@ -1,7 +1,7 @@
 """The model of `encoder-decoder`, for a whole target at once or token by token."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import equinox as eqx
 import jax
@@ -24,7 +24,6 @@ from attnlab.models.parts import (
 )
 from attnlab.models.seq2seq import (
     AbstractSourceModel,
-    AbstractSourceOptions,
     Memory,
     among_visible,
     place_of,
@@ -32,6 +31,11 @@ from attnlab.models.seq2seq import (
 from attnlab.models.sites import Activations, At, Edit, sites_of_layers, unchanged, with_edits
 from attnlab.models.transformer_layer import KeysAndValues, TransformerLayer
 from attnlab.positions import position_table
+
+if TYPE_CHECKING:
+    import attnlab.models.encoder_decoder
+# That module imports this one.
+Options: TypeAlias = "attnlab.models.encoder_decoder.EncoderDecoderOptions"
 
 
 class EncoderDecoder(AbstractSourceModel):
@@ -44,7 +48,7 @@ class EncoderDecoder(AbstractSourceModel):
     has_heads: ClassVar[bool] = True
     edited_kinds: ClassVar[tuple[str, ...]] = ("self", "cross", "source")
 
-    options: AbstractSourceOptions = eqx.field(static=True)
+    options: Options = eqx.field(static=True)
     vocab: int = eqx.field(static=True)
     source_length: int = eqx.field(static=True)
     target_length: int = eqx.field(static=True)
@@ -219,13 +223,14 @@ def _asked(model, tokens):
 
 
 def positions_of(
-    options: AbstractSourceOptions, lengths: tuple[int, int], key: Key[Array, ""]
+    options: Options, lengths: tuple[int, int], key: Key[Array, ""]
 ) -> tuple[Array, Array]:
     """Return the position features of a source and a target of these lengths."""
-    return tuple(
+    source, target = (
         position_table(options.position, length=length, width=options.d_model, key=part)
         for length, part in zip(lengths, jr.split(key), strict=True)
     )
+    return source, target
 
 
 def _rows(one_hot: Float[Array, "some tokens"], embedding: Embedding) -> Float[Array, "some width"]:

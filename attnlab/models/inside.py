@@ -129,7 +129,7 @@ class Edited(AbstractModel):
         **capture: Sequence[str],
     ) -> tuple[Float[Array, "query vocab"], Trace]:
         edits = tuple(edit.on(one_hot) for edit in self.edits)
-        return self.model.read(one_hot, queries, edits=edits, **capture)
+        return self.model.read(one_hot, queries, **{"edits": edits, **capture})
 
 
 def edited(model: AbstractModel, *edits: Edit) -> Edited:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from attnlab.attention import MASKS, SCORES, Attended, attend
+from attnlab.configuration.options import present
 from attnlab.models.base import CellArithmetic
 from attnlab.positions import AbstractPosition, AbstractScorePosition, position_table
 
@@ -27,8 +28,9 @@ INITIALISATION_HELP = (
 class Projection(NamedTuple):
     """An affine map x W + b of row vectors."""
 
-    weight: Float[Array, "inputs outputs"]
-    bias: Float[Array, " outputs"]
+    # Of JAX or of NumPy.
+    weight: Float[Any, "inputs outputs"]
+    bias: Float[Any, " outputs"]
 
 
 def initial_projection(
@@ -123,7 +125,7 @@ def in_normalised(
         parts = parts - parts.mean(axis=1, keepdims=True)
     size = jnp.sqrt((parts.sum(axis=0) ** 2).mean() + normaliser.eps)
     bias = jnp.zeros(parts.shape[1]) if normaliser.bias is None else normaliser.bias
-    return parts / size * normaliser.weight[None, :], bias
+    return parts / size * present(normaliser.weight)[None, :], bias
 
 
 class Embedding(NamedTuple):

@@ -126,8 +126,8 @@ class Cell(eqx.Module):
         return zeros(size, 2 if self.kind == "lstm" else 1)
 
     def after(self, carried: Carried, x: Float[Array, " inputs"]) -> Carried:
-        if self.kind == "lstm":
-            return self.gates(x, carried)
+        if isinstance(self.gates, eqx.nn.LSTMCell):
+            return self.gates(x, (carried[0], carried[1]))
         return (self.gates(x, *carried),)
 
 

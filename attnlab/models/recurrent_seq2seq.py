@@ -133,7 +133,7 @@ class EncodedRNN(AbstractSourceModel):
 
     edited_kinds: ClassVar[tuple[str, ...]] = ("cross",)
 
-    options: AbstractSourceOptions = eqx.field(static=True)
+    options: RNNBottleneckOptions | RNNAttentionOptions = eqx.field(static=True)
     vocab: int = eqx.field(static=True)
     source_length: int = eqx.field(static=True)
     encoder: Cell
@@ -214,7 +214,7 @@ class EncodedRNN(AbstractSourceModel):
         parts = _asked(self, tokens, jnp.int32(query - first))
         query_, key_, scores, pattern, state = (np.asarray(part) for part in parts)
         # `Alignment.scores` includes the scale.
-        scale = self.options.d_attn**-0.5 if self.heads.score == "scaled" else 1.0
+        scale = query_.size**-0.5 if self.heads.score == "scaled" else 1.0
         weights = self.heads.weights
         own = CellArithmetic(
             query=query_,

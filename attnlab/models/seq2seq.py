@@ -129,7 +129,8 @@ def alignment_of(
     """Return each layer's cross-attention on visible tokens; each target token's row sums to 1."""
     one_hot = jax.nn.one_hot(tokens, model.vocab)
     _, trace = model.write(one_hot[: model.source_length], one_hot[model.source_length :])
-    return tuple(found.pattern for found in trace.attention if found.kind == "cross")
+    maps = (found.pattern for found in trace.attention if found.kind == "cross")
+    return tuple(map(jnp.asarray, maps))
 
 
 def place_of(kind: str, source: int) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """One layer of a transformer: its heads, its MLP, and residual connections."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import equinox as eqx
 import jax
@@ -10,7 +10,7 @@ import jax.random as jr
 from jaxtyping import Array, Float, Int, Key
 
 from attnlab.attention import MASKS, SCORES, chunked_attend, scale_factor
-from attnlab.models.base import AbstractModelOptions
+from attnlab.configuration.options import present
 from attnlab.models.parts import (
     ACTIVATIONS,
     NORMALISERS,
@@ -24,6 +24,11 @@ from attnlab.models.parts import (
 )
 from attnlab.models.sites import At, Edit, unchanged, with_edits
 from attnlab.positions import AbstractScorePosition
+
+if TYPE_CHECKING:
+    import attnlab.models.transformer
+# That module imports this one.
+LayerOptions: TypeAlias = "attnlab.models.transformer.TransformerOptions"
 
 
 class KeysAndValues(NamedTuple):
@@ -51,22 +56,22 @@ class TransformerLayer(eqx.Module):
         self,
         rows: Float[Array, "length width"],
         queries: Int[Array, " query"],
-        options: AbstractModelOptions,
+        options: LayerOptions,
     ) -> HeadParts:
         """Return the arguments of `attend`, with a leading axis for the heads."""
         rows = self.as_read(rows, 0, options)
         return self.asked(rows[queries], queries, self.keys_and_values(rows, options), options)
 
     def as_read(
-        self, rows: Float[Array, "some width"], part: int, options: AbstractModelOptions
+        self, rows: Float[Array, "some width"], part: int, options: LayerOptions
     ) -> Float[Array, "some width"]:
         """Return rows as the heads (part 0) or the MLP (part 1) read them, normalised or not."""
         if options.normalisation == "pre":
-            return normalised(self.normalisations[part], rows)
+            return normalised(present(self.normalisations)[part], rows)
         return rows
 
     def keys_and_values(
-        self, read: Float[Array, "some width"], options: AbstractModelOptions
+        self, read: Float[Array, "some width"], options: LayerOptions
     ) -> KeysAndValues:
         """Return keys and values of rows as the heads read them, independent of position."""
         found = project_side_by_side((self.key, self.value), read)
@@ -77,7 +82,7 @@ class TransformerLayer(eqx.Module):
         read: Float[Array, "query width"],
         queries: Int[Array, " query"],
         seen: KeysAndValues,
-        options: AbstractModelOptions,
+        options: LayerOptions,
     ) -> HeadParts:
         """Return the arguments of `attend` for the rows `read` at `queries` and the keys `seen`."""
         scale = scale_factor(options.scale, d_attn=options.d_attn, temperature=options.temperature)
@@ -102,7 +107,7 @@ class TransformerLayer(eqx.Module):
         self,
         rows: Float[Array, "length width"],
         queries: Int[Array, " query"],
-        options: AbstractModelOptions,
+        options: LayerOptions,
         number: int = 0,
         edits: Sequence[Edit] = (),
         at: At = unchanged,
@@ -126,7 +131,7 @@ class TransformerLayer(eqx.Module):
         self,
         rows: Float[Array, "query width"],
         outputs: Float[Array, "heads query d_value"],
-        options: AbstractModelOptions,
+        options: LayerOptions,
         at: At = unchanged,
     ) -> Float[Array, "query width"]:
         """Return rows after this layer, from the rows before it and the outputs of its heads."""
@@ -143,7 +148,7 @@ class TransformerLayer(eqx.Module):
         self,
         rows: Float[Array, "length width"],
         query: Int[Array, ""] | int,
-        options: AbstractModelOptions,
+        options: LayerOptions,
     ) -> tuple[Float[Array, "heads width"], Float[Array, " width"]]:
         """Return what each head, and the rest of the layer, add to the row of one query.
 
@@ -157,42 +162,39 @@ class TransformerLayer(eqx.Module):
         heads = (outputs @ matrices)[:, 0]
         return heads, after[0] - rows[query] - heads.sum(axis=0)
 
-    def _joined(self, before, made, part: int, options: AbstractModelOptions):
+    def _joined(self, before, made, part: int, options: LayerOptions):
         rows = before + made if options.residual == "with" else made
         if options.normalisation == "post":
-            rows = normalised(self.normalisations[part], rows)
+            rows = normalised(present(self.normalisations)[part], rows)
         return rows
 
 
 def _by_head(
-    rows: Float[Array, "some columns"], options: AbstractModelOptions
+    rows: Float[Array, "some columns"], options: LayerOptions
 ) -> Float[Array, "heads some _"]:
     return rows.reshape(len(rows), options.heads, -1).swapaxes(0, 1)
 
 
 def _outputs_in_chunks(
-    parts: HeadParts, queries: Int[Array, " query"], options: AbstractModelOptions
+    parts: HeadParts, queries: Int[Array, " query"], options: LayerOptions
 ) -> Float[Array, "heads query d_value"]:
+    position: Any = options.position
+
     def at(places):
         # The last chunk is padded with queries beyond the end.
         return queries.at[places].get(mode="clip")
 
     def of_head(head, query, key, value):
-        bias = None
-        if isinstance(options.position, AbstractScorePosition):
-
-            def bias(places, keys):
-                return options.position.bias_of_head(
-                    at(places), keys, head=head, heads=options.heads
-                )
+        def bias(places, keys):
+            return position.bias_of_head(at(places), keys, head=head, heads=options.heads)
 
         return chunked_attend(
             query,
             key,
             value,
             mask=lambda places, keys: MASKS[options.mask](at(places), keys),
-            scale=parts.scale[0],
-            bias=bias,
+            scale=jnp.asarray(parts.scale)[0],
+            bias=bias if isinstance(position, AbstractScorePosition) else None,
             score=SCORES[options.score](),
         )
 
@@ -200,7 +202,7 @@ def _outputs_in_chunks(
     return jax.vmap(of_head)(heads, parts.query, parts.key, parts.value)
 
 
-def build_layer(options: AbstractModelOptions, width: int, key: Key[Array, ""]) -> TransformerLayer:
+def build_layer(options: LayerOptions, width: int, key: Key[Array, ""]) -> TransformerLayer:
     """Return an initialised layer for vectors of that width."""
     keys = iter(jr.split(key, 6))
 
@@ -219,7 +221,7 @@ def build_layer(options: AbstractModelOptions, width: int, key: Key[Array, ""]) 
     return TransformerLayer(query, key_, value, output, mlp, normalisations)
 
 
-def layer_formulas(options: AbstractModelOptions, width: str) -> dict[str, str]:
+def layer_formulas(options: LayerOptions, width: str) -> dict[str, str]:
     """Return the parameter count of each part of a layer as a formula, given that of `width`."""
     values = "d_value" if options.d_value else "d_attn"
     formulas = {
@@ -236,10 +238,10 @@ def layer_formulas(options: AbstractModelOptions, width: str) -> dict[str, str]:
     return formulas
 
 
-def _normalised_parts(options: AbstractModelOptions) -> int:
+def _normalised_parts(options: LayerOptions) -> int:
     return 2 if options.mlp_width else 1
 
 
-def norm_formula(options: AbstractModelOptions, width: str) -> str:
+def norm_formula(options: LayerOptions, width: str) -> str:
     """Return the number of parameters of a normalisation as a formula."""
     return f"{2 if options.normaliser == 'LayerNorm' else 1} × {width}"

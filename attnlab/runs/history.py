@@ -10,7 +10,7 @@ import jaxlib
 import numpy as np
 from jaxtyping import Float, Int
 
-from attnlab.configuration.options import quoted
+from attnlab.configuration.options import present, quoted
 from attnlab.models import AbstractModel, parameter_count
 from attnlab.training.changes import Change
 from attnlab.training.evaluation import Evaluation
@@ -131,7 +131,9 @@ class History:
         if isinstance(event, Change):
             return self.with_change(event)
         history = self.with_test(event.step, event.evaluation) if event.test else self
-        return history.with_checkpoint(event.step, event.model) if event.checkpoint else history
+        if not event.checkpoint:
+            return history
+        return history.with_checkpoint(event.step, present(event.model))
 
     def until(self, step: int) -> "History":
         """Return the history without what came after `step`."""

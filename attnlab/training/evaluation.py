@@ -13,7 +13,7 @@ from attnlab.configuration.numerics import fixed_numerics
 from attnlab.generators import AbstractGenerator, predictions_from
 from attnlab.models import AbstractModel
 from attnlab.models.base import final_logits
-from attnlab.training.sources import QUICKLY, Example, as_examples
+from attnlab.training.sources import Example, as_examples, compiled_quickly
 
 # Number of sequences evaluated together, up to this many positions. At twice as many a test of the
 # largest hosted model took as much memory as its training.
@@ -206,7 +206,7 @@ def _exact_losses_of(generator, start, sequences):
     return jax.lax.map(one, sequences, batch_size=evaluation_block(sequences.shape[1]))
 
 
-_exact_losses = eqx.filter_jit(_exact_losses_of, compiler_options=dict(QUICKLY))
+_exact_losses = compiled_quickly(_exact_losses_of)
 
 
 @eqx.filter_jit

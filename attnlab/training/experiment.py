@@ -21,11 +21,11 @@ from attnlab.models.base import readout_position
 from attnlab.training.evaluation import exact_losses
 from attnlab.training.optimisers import SCHEDULES, Adam
 from attnlab.training.sources import (
-    QUICKLY,
     AbstractSource,
     FreshSource,
     FullSource,
     MinibatchSource,
+    compiled_quickly,
     is_held_out,
 )
 from attnlab.training.steps import Training, TrainState, initial_state
@@ -93,8 +93,8 @@ class Experiment(Options):
             raise OptionError("scheduled_sampling", value, problem, remedy)
         if self.generator.asks_several():
             _check_predicts_each(self.model)
-        if self.generator.sources() is not None:
-            _check_sources(self.generator, self.training)
+        if (there_are := self.generator.sources()) is not None:
+            _check_sources(self.generator, there_are, self.training)
 
     @property
     def read_position(self) -> int:
@@ -116,8 +116,8 @@ def _check_predicts_each(model: AbstractModelOptions) -> None:
     raise OptionError("model", model.name, problem, remedy)
 
 
-def _check_sources(task: AbstractGenerator, training: Training) -> None:
-    trained, there_are = training.train_size if training.data == "fixed" else 0, task.sources()
+def _check_sources(task: AbstractGenerator, there_are: int, training: Training) -> None:
+    trained = training.train_size if training.data == "fixed" else 0
     if (left := there_are - PROBES - trained) >= training.test_size:
         return
     problem = (
@@ -125,7 +125,7 @@ def _check_sources(task: AbstractGenerator, training: Training) -> None:
         + (f" and the {trained:,} to train on" if trained else "")
         + f" that is more than the {there_are:,} that '{task.name}' has, and all must differ"
     )
-    least = options_of(training)["test_size"].low
+    least, _ = options_of(training)["test_size"].bounds
     remedy = "Choose a task with more sources" + (
         f", or at most {left:,}" if left >= least else ", or fresh data" if trained else ""
     )
@@ -346,8 +346,7 @@ def _state_of(options, shape, key, training):
     return initial_state(options.build(vocab=vocab, length=length, key=key, **source), training)
 
 
-_build = eqx.filter_jit(_state_of, compiler_options=dict(QUICKLY))
-_draw = eqx.filter_jit(FreshSource.draw, compiler_options=dict(QUICKLY))
+_build, _draw = compiled_quickly(_state_of), compiled_quickly(FreshSource.draw)
 
 
 def source_of(experiment: Experiment, sequences: Int[Array, "size positions"]) -> AbstractSource:

@@ -14,7 +14,7 @@ from attnlab.models import AbstractModel
 from attnlab.training.changes import Change, after_change
 from attnlab.training.evaluation import Evaluation, evaluate
 from attnlab.training.experiment import Experiment, Setup, prepare
-from attnlab.training.sources import AbstractSource, FreshSource
+from attnlab.training.sources import AbstractSource, FullSource, MinibatchSource
 from attnlab.training.steps import CHUNK_CAPACITY, Losses, Training, TrainState, advance, is_finite
 
 _CHECKPOINTS = 64
@@ -108,7 +108,7 @@ def divergence(experiment: Experiment, setup: Setup, state: TrainState, test: Ev
 
     if not is_far(test) or test.nll <= tested(setup.state.model, setup.test).nll:
         return ""
-    if not isinstance(setup.source, FreshSource):
+    if isinstance(setup.source, MinibatchSource | FullSource):
         trained_on = setup.source.sequences[: training.test_size]
         if not is_far(tested(state.model, trained_on)):
             return ""

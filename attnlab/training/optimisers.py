@@ -125,7 +125,9 @@ class WarmUpCosine(AbstractSchedule):
     warm_up: float = _warm_up_option()
 
     def share(self, done: Float[Array, ""]) -> Float[Array, ""]:
-        return optax.warmup_cosine_decay_schedule(0.0, 1.0, self.warm_up, 1.0)(done)
+        # A share of all steps for a number of them.
+        steps: Any = (self.warm_up, 1.0)
+        return jnp.asarray(optax.warmup_cosine_decay_schedule(0.0, 1.0, *steps)(done))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """User-defined processes, models, positions, optimisers and schedules."""
 
-import dataclasses
 import importlib
 import re
 from collections.abc import Iterable
@@ -94,16 +93,17 @@ def register_by_path(paths: Iterable[tuple[str, str]]) -> None:
 def _registry_of(kind: type) -> Registry:
     for base, registry in _REGISTRIES:
         if isinstance(kind, type) and issubclass(kind, base):
-            if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen:
+            made = getattr(kind, "__dataclass_params__", None)
+            if made is not None and made.frozen:
                 return registry
             break
     bases = ", ".join(base.__name__ for base, _ in _REGISTRIES)
     raise TypeError(f"{quoted(kind)} is not a frozen dataclass that inherits from one of {bases}.")
 
 
-def path_of(thing: Any) -> tuple[str | None, str | None]:
-    """Return the module and the name of a class or function, or None where it has none."""
-    return getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
+def path_of(thing: Any) -> tuple[str, str]:
+    """Return the module and the name of a class or function, or "" where it has none."""
+    return getattr(thing, "__module__", None) or "", getattr(thing, "__qualname__", None) or ""
 
 
 def at_path(module: str, name: str) -> Any:

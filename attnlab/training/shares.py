@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, present
 from attnlab.optimum import Best
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
@@ -38,8 +38,8 @@ def above_floor(test: Evaluation | Best, floor: Best) -> AboveFloor:
     Both estimate the same, but the error of the `excess` is far smaller: it is a difference on the
     same sequences, and does not include the error of an estimated floor.
     """
-    if getattr(test, "excess", None) is not None:
-        return AboveFloor(test.excess, test.excess_stderr)
+    if isinstance(test, Evaluation) and test.excess is not None:
+        return AboveFloor(test.excess, present(test.excess_stderr))
     stderr = np.hypot(test.nll_stderr, floor.nll_stderr)
     return AboveFloor(test.nll - floor.nll, float(stderr))
 
@@ -54,8 +54,8 @@ def learned_share(test: Evaluation | Best, floor: Best, vocab: int) -> LearnedSh
         return None
     above = above_floor(test, floor).nll
     share = 1 - above / span
-    if getattr(test, "excess", None) is not None:
-        stderr = np.hypot(test.excess_stderr, (1 - share) * floor.nll_stderr)
+    if isinstance(test, Evaluation) and test.excess is not None:
+        stderr = np.hypot(present(test.excess_stderr), (1 - share) * floor.nll_stderr)
     else:
         stderr = np.hypot(test.nll_stderr, share * floor.nll_stderr)
     return LearnedShare(float(share), float(stderr / span))
@@ -93,12 +93,12 @@ def share_in_training(experiment: Experiment) -> float:
 
     """
     task, training = experiment.generator, experiment.training
-    if task.sources() is None:
+    if (sources := task.sources()) is None:
         raise OptionError("generator", task.name, "it has no source", "Choose a task")
-    among = training.train_size if training.data == "fixed" else task.sources()
+    among = training.train_size if training.data == "fixed" else sources
     if training.batch_mode == "full":
         met = 1.0
     else:
         missed_once = math.log1p(-1 / among) if among > 1 else -math.inf
         met = -math.expm1(training.steps * training.batch * missed_once)
-    return met * among / task.sources()
+    return met * among / sources

@@ -4,7 +4,7 @@ import abc
 import dataclasses
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -18,7 +18,13 @@ from attnlab.generators import AbstractGenerator
 # For programs that run once, for milliseconds. At this level LLVM takes half the time, and drawn
 # tokens and weights have the same bits. Sums may be rounded differently, so programs that train or
 # test do not use it.
-QUICKLY = MappingProxyType({"xla_backend_optimization_level": 1})
+_QUICKLY = MappingProxyType({"xla_backend_optimization_level": 1})
+
+
+def compiled_quickly(function: Any) -> Any:
+    """Compile a function like `eqx.filter_jit`, with few optimisations."""
+    # The overloads leave out the options of `jax.jit`.
+    return eqx.filter_jit(function, compiler_options=dict(_QUICKLY))  # pyright: ignore[reportCallIssue]
 
 
 SPLITS = MappingProxyType(

@@ -135,7 +135,7 @@ class Training(Options):
                 "there is no whole set when `data` is fresh",
                 "Choose minibatch, or fixed data",
             )
-        cap = options_of(self)["batch"].high
+        _, cap = options_of(self)["batch"].bounds
         if self.train_size > cap:
             raise OptionError(
                 "train_size",
@@ -217,10 +217,10 @@ def advance(
         state,
         source,
         as_compiled(training),
-        learning_rate=np.float32(training.learning_rate),
-        last_step=np.int32(training.steps),
+        learning_rate=jnp.float32(training.learning_rate),
+        last_step=jnp.int32(training.steps),
         key=key,
-        steps=np.int32(steps),
+        steps=jnp.int32(steps),
     )
     return state, Losses(np.asarray(objective)[:steps], np.asarray(nll)[:steps])
 

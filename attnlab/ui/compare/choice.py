@@ -25,6 +25,7 @@ from attnlab.configuration.options import (
     fields,
     label_of,
     options_of,
+    present,
 )
 from attnlab.models import ALL_MODELS
 from attnlab.runs.option_texts import parts_with
@@ -100,7 +101,7 @@ def further_options(base: Experiment) -> tuple[str, ...]:
     chosen = [
         ALL_MODELS[name] for name in _values("model") or (base.model.name,) if name in ALL_MODELS
     ]
-    registry = options_of(Experiment)["generator"].registry
+    registry = present(options_of(Experiment)["generator"].registry)
     chosen += [registry[n] for n in _values("generator") or (base.generator.name,) if n in registry]
     chosen = [base.model if type(base.model) is kind else kind for kind in chosen]
     names: dict[str, None] = {"preset": None}

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -22,7 +23,7 @@ from attnlab.comparisons.intervals import LEVEL
 from attnlab.comparisons.paired import Share, shares_of
 from attnlab.comparisons.summary import TARGET, Row, reached_of
 from attnlab.configuration.number_text import show_percent
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, present
 from attnlab.ui.compare.choice import plain_label
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.page_charts import draw_chart
@@ -41,10 +42,10 @@ FIGURES = {
 def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
     """Draw the choice of a result, and a dot plot of this result with one line per setting."""
     st.session_state[_FIGURE] = figure_shown(rows)
-    figure = st.segmented_control(
+    figure: Any = st.segmented_control(
         "figure",
         _figures_of(rows),
-        format_func=FIGURES.get,
+        format_func=lambda name: str(FIGURES.get(name, name)),
         required=True,
         key=_FIGURE,
         persist_state="session",
@@ -160,8 +161,8 @@ def _in_words(shares: Sequence[Share], names: Mapping[Share, str]) -> str:
         largest = max(real, key=lambda each: each.share)
         share = show_percent(largest.share)
         most = f"Most of what options explain is due to {names[largest]}: {share}."
-    shares = show_percent(seed.share), show_percent(1 - seed.share)
-    return f"{most} Seeds explain {shares[0]} of the spread, the options {shares[1]}."
+    of_seeds, of_options = show_percent(seed.share), show_percent(1 - seed.share)
+    return f"{most} Seeds explain {of_seeds} of the spread, the options {of_options}."
 
 
 # The most curves, one for each distinct colour; the curves at first; height in pixels.
@@ -181,8 +182,8 @@ def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
     st.header("Learning curves", anchor=False, divider="gray")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         measure = st.segmented_control(
-            "what", list(_MEASURES), format_func=_MEASURES.get, default="loss", required=True,
-            key="compare_measure", persist_state="session",
+            "what", list(_MEASURES), format_func=lambda name: str(_MEASURES.get(name, name)),
+            default="loss", required=True, key="compare_measure", persist_state="session",
         )  # fmt: skip
         log_steps = st.toggle("log steps", True, key="compare_log_steps", persist_state="session")
         log_values = st.toggle(
@@ -201,7 +202,7 @@ def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
         st.caption("No run of these settings has finished yet.")
         return
     few = [drawable[label] for label in shown]
-    last = [f"{label} {row.nll.mean:.3f}" for label, row in zip(shown, few, strict=True)]
+    last = [f"{label} {present(row.nll).mean:.3f}" for label, row in zip(shown, few, strict=True)]
     with st.container(key="chart_compare_curves"):
         draw_chart(
             bands_chart(

@@ -47,7 +47,7 @@ def draw_differences(rows: Sequence[Row], labels: Sequence[str]) -> None:
     if second == _ALL and told:
         table = pd.DataFrame(told)
         st.dataframe(
-            table if table["caution"].any() else table.drop(columns="caution"),
+            table if any(table["caution"]) else table.drop(columns="caution"),
             key="compare_differences",
             hide_index=True,
             column_config={"verdict": st.column_config.TextColumn(width=130)},

@@ -102,7 +102,7 @@ def _are_numbers(texts: Sequence[str]) -> bool:
 
 
 def _ordered(texts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted(texts, key=_number)) if _are_numbers(texts) else texts
+    return tuple(sorted(texts, key=float)) if _are_numbers(texts) else texts
 
 
 def _domain(rows: Sequence[Row], figure: str) -> tuple[float, float]:

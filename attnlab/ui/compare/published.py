@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import NamedTuple
 
 import pandas as pd
@@ -24,6 +25,7 @@ from attnlab.comparisons.published import PROCESSES, SWITCHED, part_named
 from attnlab.comparisons.summary import TARGET
 from attnlab.comparisons.verdicts import PublishedRow, differences, whole_gain
 from attnlab.configuration.number_text import show_measured, show_percent, show_range
+from attnlab.configuration.options import present
 from attnlab.training.presets import switches_of
 from attnlab.ui.compare.published_runs import draw_live, draw_start
 from attnlab.ui.core.page_charts import draw_chart
@@ -118,7 +120,7 @@ def _draw_table(rows: Rows) -> None:
     found = differences(rows)
     said = []
     for process, each in found.items():
-        mean, high = each.difference.mean, each.difference.high
+        mean, (_, high) = each.difference.mean, each.difference.ends
         noise = " (within the noise)" if each.within_noise else ""
         said.append(f"{process} {show_measured(mean, high - mean)}{noise}")
     if said:
@@ -155,7 +157,7 @@ def _draw_ladder(rows: Rows, process: str) -> None:
         change = whole.difference
         st.markdown(
             f"**All switches together** add {change.mean:.3f} "
-            f"({show_range(change.low, change.high)}) to the accuracy on {process}."
+            f"({show_range(*change.ends)}) to the accuracy on {process}."
         )
     _draw_verdicts(rows, tuple(map(_label, rows)))
 
@@ -202,7 +204,7 @@ def _draw_verdicts(rows: Rows, labels: Sequence[str], *, published: bool = False
     table = []
     for row, label in pairs:
         post = ("–" if figure is None else f"{figure:.3f}" for figure in row.published)
-        known = row.row.references.best
+        known = present(row.row.references).best
         table.append(
             {
                 "row": label,
@@ -231,13 +233,12 @@ def _short_label(row: PublishedRow) -> str:
 
 def _extremes(rows: Rows) -> str:
     """Return text with the family and process of the smallest and of the largest share learned."""
-    known = sorted(
-        (row for row in rows if row.row.learned is not None), key=lambda row: row.row.learned.mean
-    )
+    found = ((row.row.learned, row) for row in rows)
+    known = sorted(((each.mean, row) for each, row in found if each), key=itemgetter(0))
     ends = zip(("Least", "most"), (known[0], known[-1]), strict=True) if known else ()
     return ", ".join(
-        f"{word} {show_percent(row.row.learned.mean)} by {row.model} on {row.process}"
-        for word, row in ends
+        f"{word} {show_percent(share)} by {row.model} on {row.process}"
+        for word, (share, row) in ends
     )
 
 

@@ -9,7 +9,7 @@ from attnlab.comparisons.grid import Grid, seconds_of
 from attnlab.comparisons.published import Part, runs_of, shipped, shipped_results
 from attnlab.comparisons.verdicts import PublishedRow, rows_of
 from attnlab.configuration.number_text import show_duration
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, present
 from attnlab.live.jobs import Job
 from attnlab.runs.library import LibraryError
 from attnlab.runs.result import Result
@@ -72,7 +72,7 @@ def draw_start(part: Part) -> None:
 
 def _refusal(plan: Plan) -> str:
     """Return why this server does not train this many runs, or ""."""
-    experiments = [setting.experiment for setting in plan.settings]
+    experiments = [present(setting.experiment) for setting in plan.settings]
     try:
         check_comparison(experiments, limits(), seeds=plan.grid.seeds)
     except OptionError as error:

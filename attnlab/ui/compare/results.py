@@ -8,6 +8,7 @@ import streamlit as st
 from attnlab.comparisons.grid import Grid, to_parameters
 from attnlab.comparisons.records import to_csv
 from attnlab.comparisons.summary import Row
+from attnlab.configuration.options import present
 from attnlab.runs.differences import identity_of
 from attnlab.runs.links import to_query
 from attnlab.ui.compare.choice import setting_labels
@@ -79,6 +80,6 @@ def draw_export(grid: Grid | None, rows: Sequence[Row]) -> None:
 
 
 def _address(grid: Grid) -> str:
-    query = to_query(grid.base) | to_parameters(grid.options, grid.seeds)
+    query = to_query(present(grid.base)) | to_parameters(grid.options, grid.seeds)
     here = urlsplit(st.context.url or "")
     return here._replace(query=urlencode(query), fragment="").geturl()

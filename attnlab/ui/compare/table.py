@@ -8,6 +8,7 @@ import streamlit as st
 from attnlab.comparisons.intervals import LEVEL
 from attnlab.comparisons.records import differing_options
 from attnlab.comparisons.summary import TARGET, Row, figures_of
+from attnlab.configuration.options import present
 from attnlab.runs.library import Entry, LibraryError
 from attnlab.runs.result import Result
 from attnlab.ui.compare.choice import option_label
@@ -32,8 +33,8 @@ _OPENED = "compare_opened"
 def open_result(result: Result) -> None:
     """Callback: make this run the current run, if the library has its model."""
     entry = _entry_of(result)
-    opened = entry is not None
-    if opened:
+    opened = False
+    if entry is not None:
         opened = open_run(session_run(), session_library().library, entry.number)
     else:
         draw_toast("This run was saved without its model. Your current run is kept.")
@@ -65,7 +66,7 @@ def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
     """
     names = differing_options(rows)
     table = pd.DataFrame([_cells(row, names, wanted) for row in rows])
-    table = table.drop(columns=[name for name in (_REASON, _CAUTION) if not table[name].any()])
+    table = table.drop(columns=[name for name in (_REASON, _CAUTION) if not any(table[name])])
     if all(row.exact_match is None for row in rows):
         table = table.drop(columns=_EXACT)
     chosen = st.dataframe(
@@ -131,7 +132,7 @@ def _each(row: Row) -> str:
 
 
 def _steps(row: Row) -> str:
-    reached = row.to_target
+    reached = present(row.to_target)
     if reached.median is None:
         return f"{reached.reached} of {reached.n} runs"
     return f"{reached.median:,.0f}"

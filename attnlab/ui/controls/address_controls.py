@@ -13,9 +13,7 @@ _Value = TypeVar("_Value")
 _Number = TypeVar("_Number", int, float)
 
 
-def linked(
-    control: Callable[..., _Value], label: str, *arguments: Any, key: str, **rest: Any
-) -> _Value:
+def linked(control: Callable[..., Any], label: str, *arguments: Any, key: str, **rest: Any) -> Any:
     """Draw `control(label, …)` with its value as parameter `key` of the address.
 
     `control` is a method of Streamlit or of a container, such as `st.slider`. Its choices are
@@ -51,7 +49,8 @@ def number_field(label: str, low: _Number, high: _Number, *, key: str, **rest: A
     """Draw a number field; if the user empties it, it returns to the number in the session."""
     # The browser gives an emptied field this value, which by default would be the minimum.
     shown = type(low)(min(max(low, st.session_state[key]), high))
-    return st.number_input(label, low, high, shown, key=key, **rest)
+    field: Any = st.number_input
+    return field(label, low, high, shown, key=key, **rest)
 
 
 def or_last_good(value: _Value | None, otherwise: _Value, *, key: str) -> _Value:

@@ -15,6 +15,7 @@ from attnlab.configuration.options import (
     fields,
     label_of,
     options_of,
+    present,
 )
 from attnlab.generators import AbstractGenerator, AbstractTask
 from attnlab.runs.links import Lesson, control_key
@@ -223,7 +224,7 @@ def _draw_kind(owner: type, name: str) -> None:
         return
     st.selectbox(
         label_of(name, spec),
-        list(spec.registry),
+        list(present(spec.registry)),
         key=key,
         help=f"{spec.help} Chosen: {chosen_part(owner, name).summary}",
         persist_state="session",
@@ -272,16 +273,17 @@ def _draw_widget(label: str, spec: Option, default: Any, common: Mapping[str, An
     elif isinstance(default, str | tuple):
         most = MOST_CHARACTERS if isinstance(default, str) else MOST_TYPED
         st.text_input(label, max_chars=most, **common)
-    elif isinstance(default, int) and spec.high - spec.low <= _MOST_SLIDER_VALUES:
-        st.slider(label, int(spec.low), int(spec.high), **common)
     elif isinstance(default, int):
-        number_field(label, int(spec.low), int(spec.high), step=_step(spec), **common)
+        low, high = map(int, spec.bounds)
+        if high - low <= _MOST_SLIDER_VALUES:
+            st.slider(label, low, high, **common)
+        else:
+            number_field(label, low, high, step=_step(low, high), **common)
     else:
+        low, high = map(float, spec.bounds)
         step = st.session_state[common["key"]] / 10 if spec.logarithmic else 0.01
-        number_field(
-            label, float(spec.low), float(spec.high), step=float(step), format="%g", **common
-        )
+        number_field(label, low, high, step=float(step), format="%g", **common)
 
 
-def _step(spec: Option) -> int:
-    return 100 if spec.high >= 5_000 and spec.low <= 100 and spec.high < 2**30 else 1
+def _step(low: int, high: int) -> int:
+    return 100 if high >= 5_000 and low <= 100 and high < 2**30 else 1

@@ -13,6 +13,7 @@ from attnlab.configuration.options import (
     default_of,
     fields,
     options_of,
+    present,
     registered,
 )
 from attnlab.generators import AbstractTask
@@ -106,7 +107,7 @@ def read_option(kind: type, name: str) -> Any:
 
 def chosen_part(kind: type, name: str) -> type:
     """Return the class selected for an option whose value is a class of a registry."""
-    registry = options_of(kind)[name].registry
+    registry = present(options_of(kind)[name].registry)
     if len(registry) == 1:
         return next(iter(registry.values()))
     return registry[st.session_state[control_key(kind, name)]]
@@ -153,9 +154,9 @@ def is_behind(count: int | None = None) -> bool:
 
     Without `count`, the last change counts.
     """
-    count = st.session_state.get(_COUNT, 0) if count is None else count
-    text = st.session_state.get(_RECEIPT, str(count))
-    return text.isdecimal() and int(text) < count
+    sent = st.session_state.get(_COUNT, 0) if count is None else count
+    text = st.session_state.get(_RECEIPT, str(sent))
+    return text.isdecimal() and int(text) < sent
 
 
 def draw_receipt() -> None:

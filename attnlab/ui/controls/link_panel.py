@@ -58,7 +58,7 @@ def _build_lesson(experiment: Experiment) -> Lesson:
             "which",
             list(controls),
             # Streamlit may still request the label of a control that no longer exists.
-            format_func=lambda key: controls.get(key, key),
+            format_func=lambda key: str(controls.get(key, key)),
             key=_CONTROLS,
             placeholder="",
             persist_state="session",

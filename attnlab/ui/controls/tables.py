@@ -26,6 +26,7 @@ from attnlab.configuration.options import (
     default_of,
     label_of,
     options_of,
+    present,
 )
 from attnlab.generators import AbstractGenerator, Outline
 from attnlab.lessons.stages import Rows
@@ -98,11 +99,12 @@ def _draw_table(kind: type[AbstractGenerator], name: str, values: Mapping[str, A
 
 def _draw_size(key: str, outline: Outline) -> None:
     size = f"{key}_size"
-    st.session_state[size] = min(len(outline.columns), outline.most_columns)
+    most = present(outline.most_columns)
+    st.session_state[size] = min(len(outline.columns), most)
     number_field(
         f"how many {outline.column_title}",
         1,
-        outline.most_columns,
+        most,
         key=size,
         width=180,
         on_change=lambda: _write_uniform(key, 1, st.session_state[size]),

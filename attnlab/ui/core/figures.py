@@ -30,7 +30,8 @@ _ENUMERATED = (optimum, frequencies, ladder)
 _ENUMERATING = (*_ENUMERATED, feasibility)
 
 # A function and its arguments.
-Key = tuple[Hashable, ...]
+# A function and its arguments, which are hashable.
+Key = tuple[Any, ...]
 
 
 @dataclasses.dataclass

@@ -86,7 +86,7 @@ def fragment(
 
 def draw_while(
     waiting_for: Callable[[], Hashable],
-    draw: Callable[[], None],
+    draw: Callable[[], object],
     *,
     key: str,
     seconds: float = 0.5,

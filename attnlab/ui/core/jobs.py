@@ -76,14 +76,14 @@ def draw_job_buttons(
         on_click=None if job is None else job.pause,
         disabled=not running,
     )
-    if state is not None and not running and not state.done:
+    if job is not None and state is not None and not running and not state.done:
         st.button("Continue", key=f"{name}_go_on", icon=":material/resume:", on_click=job.start)
     return state
 
 
 def draw_job(
     name: str,
-    draw: Callable[[JobState | None], None],
+    draw: Callable[[Any], None],
     *,
     failed: str,
     progress: Callable[[Any], tuple[float, str]] | None = None,
@@ -109,7 +109,7 @@ def draw_job(
 def _draw_state(
     name: str,
     job: Job | None,
-    draw: Callable[[JobState | None], None],
+    draw: Callable[[Any], None],
     failed: str,
     progress: Callable[[Any], tuple[float, str]] | None,
 ) -> None:

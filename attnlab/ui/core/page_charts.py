@@ -46,7 +46,9 @@ def draw_chart(
         The return value of `st.vega_lite_chart`: with `on_select`, the selections by name.
     """
     charts_on_page()[name] = DrawnChart(drawing, alt)
-    return st.vega_lite_chart(
+    # The overloads want `on_select` as a literal.
+    draw: Any = st.vega_lite_chart
+    return draw(
         spec=drawing.specification(dark=on_dark(), large=has_large_type()),
         width="stretch",
         alt=alt,

@@ -61,8 +61,8 @@ class Session:
     replayed_step: int | str | None = None
     jobs: dict[str, Job] = dataclasses.field(default_factory=dict)
     asker: Asker = dataclasses.field(default_factory=Asker)
-    asked: set[Hashable] = dataclasses.field(default_factory=set)
-    missing: set[Hashable] = dataclasses.field(default_factory=set)
+    asked: set[tuple[Any, ...]] = dataclasses.field(default_factory=set)
+    missing: set[tuple[Any, ...]] = dataclasses.field(default_factory=set)
     stopped: set[Hashable] = dataclasses.field(default_factory=set)
     deadline: float = 0.0
     charts: dict[str, "DrawnChart"] = dataclasses.field(default_factory=dict)

@@ -26,7 +26,8 @@ def interval_text(interval: Interval | None, *, places: int = 3) -> str:
     if interval.low == interval.high:
         return _of_all(f"{interval.mean:.{places}f}", interval)
     # An interval clipped at 0 or 1 is longer on the other side.
-    half = max(interval.high - interval.mean, interval.mean - interval.low)
+    low, high = interval.ends
+    half = max(high - interval.mean, interval.mean - low)
     return show_measured(interval.mean, half, most_places=places)
 
 
@@ -34,13 +35,13 @@ def share_text(interval: Interval | None) -> str:
     """Return a fraction in percent as text, ± half the width of its interval."""
     if interval is None:
         return "–"
-    percent = Interval(*(v and 100 * v for v in (interval.mean, interval.low, interval.high)), 1)
+    mean = 100 * interval.mean
     if interval.low is None:
-        return f"{percent.mean:.1f} %".replace("-", "−")
-    if interval.low == interval.high:
-        return _of_all(f"{percent.mean:.1f} %", interval)
-    half = max(percent.high - percent.mean, percent.mean - percent.low)
-    return f"{show_measured(percent.mean, half, most_places=1)} %"
+        return f"{mean:.1f} %".replace("-", "−")
+    low, high = (100 * end for end in interval.ends)
+    if low == high:
+        return _of_all(f"{mean:.1f} %", interval)
+    return f"{show_measured(mean, max(high - mean, mean - low), most_places=1)} %"
 
 
 def known_text(best: Best | None, figure: str) -> str:
@@ -59,7 +60,7 @@ def reached_text(reached: Reached | None) -> str:
     """
     if reached is None:
         return "–"
-    low, high = 100 * reached.share.low, 100 * reached.share.high
+    low, high = (100 * end for end in reached.share.ends)
     return f"{reached.runs} of {reached.n} ({low:.0f} to {high:.0f} %)"
 
 
@@ -79,7 +80,7 @@ def unseen_text(seeds: int) -> str:
     >>> unseen_text(5)
     'If all 5 seeds succeed, up to 43 % of others may still fail.'
     """
-    share = 1 - wilson_interval(seeds, seeds).low
+    share = 1 - wilson_interval(seeds, seeds).ends[0]
     return f"If all {seeds} seeds succeed, up to {share:.0%} of others may still fail.".replace(
         "%", " %"
     )

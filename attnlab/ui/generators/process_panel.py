@@ -71,7 +71,7 @@ def draw_process() -> tuple[AbstractGenerator, int] | None:
         _draw_train_button(kind, is_good=is_good)
     found = (chosen, length) if is_good else None
     generator, length = or_last_good(found, (None, length), key="last_good_process")
-    if type(generator) is not kind:
+    if generator is None or type(generator) is not kind:
         return None
     with formula.container():
         draw_formula(generator)

@@ -78,7 +78,8 @@ def draw_frequencies(
             _draw_maps(before, last, *of_pairs, symbols)
         else:
             pairs = _pairs(symbols)
-            _draw_bars(f"From {before} to {last}", *(each.ravel() for each in of_pairs), pairs)
+            bars = [each.ravel() for each in of_pairs]
+            _draw_bars(f"From {before} to {last}", bars[0], bars[1], bars[2], pairs)
     exact = "exact" if known.exact else "itself estimated from a larger sample"
     maps = f" In the maps, rows are {before}, columns {last}." if as_maps else ""
     st.caption(

@@ -1,5 +1,8 @@
 """Inspect: the arithmetic of one cell of an attention pattern, and the terms of the logits."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
@@ -7,6 +10,7 @@ import streamlit as st
 
 from attnlab.charts import map_chart, map_table
 from attnlab.configuration.number_text import show_percent
+from attnlab.configuration.options import present
 from attnlab.models import AbstractModel, CellArithmetic
 from attnlab.models.inside import trace_of
 from attnlab.training.experiment import Experiment
@@ -164,8 +168,9 @@ def _draw_arithmetic(
 
 def _draw_state(cell: CellArithmetic) -> None:
     """Draw the formula of the query as a projection of the decoder's previous state."""
-    some = ", ".join(f"{value:.2f}" for value in cell.state[:_SHOWN_COMPONENTS])
-    more = r", \dots" if cell.state.size > _SHOWN_COMPONENTS else ""
+    state = present(cell.state)
+    some = ", ".join(f"{value:.2f}" for value in state[:_SHOWN_COMPONENTS])
+    more = r", \dots" if state.size > _SHOWN_COMPONENTS else ""
     st.latex(
         rf"\begin{{aligned}}h_{{t-1}} &= ({some}{more}) \\ "
         r"q &= h_{t-1} W_q + b_q \end{aligned}"
@@ -196,7 +201,7 @@ def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.
     query = experiment.read_position
     found = model.contributions(jnp.asarray(tokens), query)
     with panel:
-        st.table(contribution_table(found, experiment.generator.vocabulary.symbols))
+        st.table(contribution_table(present(found), experiment.generator.vocabulary.symbols))
         st.caption(
             "How to read it: what each part adds to the logits after "
             f"{experiment.generator.position_word} {query + 1} of the sequence above, in nats, "
@@ -206,7 +211,7 @@ def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.
         )
 
 
-def contribution_table(found: dict[str, np.ndarray], symbols: tuple[str, ...]) -> pd.DataFrame:
+def contribution_table(found: Mapping[str, Any], symbols: tuple[str, ...]) -> pd.DataFrame:
     """Return a table with one row per part, in the model's order, and a last row with their sum."""
     rows = {name: np.asarray(row, dtype=np.float64) for name, row in found.items()}
     rows["logits"] = np.sum(list(rows.values()), axis=0)

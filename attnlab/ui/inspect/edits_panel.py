@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnlab.charts import overview_chart, overview_table
 from attnlab.configuration.number_text import show_measured
-from attnlab.generators import asked_of
+from attnlab.generators import asked_of, is_task
 from attnlab.inspection import Ablation, Effect, ablations, can_align, removals, replacements
 from attnlab.live.jobs import JobState
 from attnlab.models import AbstractModel, Trace
@@ -116,7 +116,8 @@ def draw_edits(
             "Each head's pattern is replaced, one head at a time. The model is then tested on "
             "the same sequences, without training it again."
         )
-        task = experiment.generator if experiment.generator.writes_target else None
+        process = experiment.generator
+        task = process if is_task(process) else None
         known = known_truth(experiment) if task is None else None
         if task is None and known is None:
             st.caption(":material/hourglass_top: Computing the true dependence …")

@@ -296,7 +296,7 @@ def _draw_run_choice() -> Run | None:
         help="An earlier run of this session, or a run file.",
     )
     if choice != _FILE:
-        return past[choice].stored
+        return past[int(choice)].stored
     take_upload(_UPLOAD, _load)
     draw_upload(
         "Run file to compare with",
@@ -372,7 +372,8 @@ def _draw_comparison(runs: dict[str, tuple[Experiment, Comparison]]) -> None:
         st.markdown("**this run - other run**")
         unit = f"difference, {UNITS[measure]}"
         words = "This run minus the other"
-        _draw_difference(*maps.values(), unit, name="Two runs: difference", alt=words)
+        one, other = maps.values()
+        _draw_difference(one, other, unit, name="Two runs: difference", alt=words)
     one_row = min(len(each.values) for each in maps.values()) == 1
     st.caption(
         "Both models read the sequence above, and both maps have the same scale. Positive "

@@ -15,6 +15,7 @@ from attnlab.charts import (
     confusion_table,
 )
 from attnlab.configuration.number_text import show_measured, show_percent
+from attnlab.configuration.options import present
 from attnlab.generators import AbstractTask
 from attnlab.generators.vocabulary import Vocabulary
 from attnlab.inspection import LikelihoodRatioTest, Quality, Transitions, quality
@@ -47,7 +48,7 @@ def draw_quality(experiment: Experiment, model: AbstractModel, test: np.ndarray)
 
 
 def _draw(state: JobState, *, experiment: Experiment) -> None:
-    work, vocabulary = job_of(_WORK), experiment.generator.vocabulary
+    work, vocabulary = present(job_of(_WORK)), experiment.generator.vocabulary
     found: Quality | None = state.latest
     if state.running:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -67,7 +68,7 @@ def _draw(state: JobState, *, experiment: Experiment) -> None:
     st.header("Model and true distribution", anchor=False, divider="gray")
     if found is not None and found.transitions is not None:
         _draw_transitions(found.transitions, vocabulary)
-        _draw_test(found.test, int(found.counts.sum()))
+        _draw_test(present(found.test), int(found.counts.sum()))
 
 
 def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:

@@ -10,8 +10,8 @@ from jaxtyping import Float
 
 from attnlab.charts import alignment_chart, alignment_table
 from attnlab.configuration.number_text import show_percent
-from attnlab.configuration.options import MOST_CHARACTERS, OptionError
-from attnlab.generators import AbstractTask, read_source, write_source
+from attnlab.configuration.options import MOST_CHARACTERS, OptionError, present
+from attnlab.generators import AbstractTask, as_task, read_source, write_source
 from attnlab.inspection import SourceInfluence, can_align, probs_by_query, source_influence
 from attnlab.inspection.decoding import write_target
 from attnlab.live.live_run import LiveRun
@@ -132,7 +132,7 @@ def target_table(
             f"{symbols[token]} {row[token]:.2f}" for row, token in zip(probs, best, strict=True)
         ],
     }
-    return pd.DataFrame(rows.values(), rows.keys(), [str(n + 1) for n in range(len(true))])
+    return pd.DataFrame(rows.values(), list(rows), [str(n + 1) for n in range(len(true))])
 
 
 def draw_source_maps(
@@ -283,12 +283,12 @@ def draw_task(
     run: LiveRun, snapshot: Snapshot, earlier: Mapping[int, AbstractModel], moment: Moment
 ) -> None:
     """Draw the page: the target that the model writes, maps of the source, and test results."""
-    experiment, task = snapshot.experiment, snapshot.experiment.generator
-    tokens = source_and_target(task, snapshot.probes)
+    experiment, task = snapshot.experiment, as_task(snapshot.experiment.generator)
+    tokens = source_and_target(task, present(snapshot.probes))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         with st.container(width="stretch"):
             draw_scrubber(snapshot)
-        draw_source(task, snapshot.probes, tokens)
+        draw_source(task, present(snapshot.probes), tokens)
     moving = follows(snapshot, moment)
     draw_while(
         lambda: run.snapshot().active,
@@ -322,4 +322,4 @@ def _draw_target(run: LiveRun, before: Snapshot, tokens: np.ndarray) -> None:
         return
     moment = shown_moment(snapshot)
     draw_step(snapshot, moment)
-    draw_target(snapshot.experiment.generator, moment.model, tokens)
+    draw_target(as_task(snapshot.experiment.generator), moment.model, tokens)

@@ -10,7 +10,7 @@ from jaxtyping import Num
 from attnlab.charts import token_map_chart, token_map_table
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError
-from attnlab.generators import AbstractTask, read_source
+from attnlab.generators import AbstractTask, as_task, read_source
 from attnlab.lessons.small_models import (
     ALIGNED_FAMILIES,
     ALIGNED_TASKS,
@@ -69,7 +69,8 @@ def draw_alignments() -> None:
     """Draw controls, and for each task the learned attention and the true alignment as maps."""
     with control_row():
         family = choose("model", ALIGNED_FAMILIES, key="align_model")
-        tokens = draw_source(aligning("copy", family).generator, "fbhdbc", key="align_source")
+        task = as_task(aligning("copy", family).generator)
+        tokens = draw_source(task, "fbhdbc", key="align_source")
     with st.spinner(WAITING):
         found = [look(aligning(task, family), tokens) for task in ALIGNED_TASKS]
     for column, each in zip(st.columns(3, gap="medium"), found, strict=True):
@@ -137,7 +138,7 @@ def draw_maps() -> None:
     with control_row():
         task = choose("task", ALIGNED_TASKS, "reverse", key="maps_task")
         experiment = aligning(task, "encoder-decoder")
-        tokens = draw_source(experiment.generator, "hacebd", key="maps_source")
+        tokens = draw_source(as_task(experiment.generator), "hacebd", key="maps_source")
     with st.spinner(WAITING):
         found = look(experiment, tokens)
     letters = experiment.generator.vocabulary.symbols

@@ -1,6 +1,7 @@
 """Exact match on sorting cards and reversing letters, with and without attention."""
 
 from collections.abc import Sequence
+from typing import cast
 from urllib.parse import urlencode
 
 import numpy as np
@@ -26,6 +27,7 @@ from attnlab.lessons.bottleneck import (
     shipped,
     swept,
 )
+from attnlab.models import RNNAttentionOptions
 from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.shares import share_in_training
@@ -67,7 +69,7 @@ def _draw_family(column: DeltaGenerator, family: str) -> None:
         for hand in HANDS
         if (runs := shipped().of(swept(family, hand, width))) is not None
     }
-    points = [(*at, each.mean, each.low, each.high) for at, each in found.items()]
+    points = [(*at, each.mean, *each.ends) for at, each in found.items()]
     words = " ".join(
         f"Width {width}: "
         + ", ".join(
@@ -98,8 +100,9 @@ def _sentence() -> str:
     """Return text that compares the widest state alone with attention at two widths."""
     hand, wide, narrow = HANDS[-1], WIDTHS[-1], WIDTHS[-3]
     cases = ((BOTTLENECK, wide), (ATTENTION, wide), (ATTENTION, narrow))
-    runs = [shipped().of(swept(family, hand, width)) for family, width in cases]
-    if None in runs:
+    found = [shipped().of(swept(family, hand, width)) for family, width in cases]
+    runs = [each for each in found if each is not None]
+    if len(runs) < len(found):
         return ""
     alone, attends, narrower = (f"**{show_percent(_interval(run).mean)}**" for run in runs)
     weights = [f"{run.parameters:,} weights" for run in runs]
@@ -159,8 +162,8 @@ def draw_bits() -> None:
 
 def draw_reversed() -> None:
     """Draw a table of exact match on reversed letters, with the difference paired by seed."""
-    runs = [shipped().of(reversing(family)) for family in FAMILIES]
-    if None in runs:
+    runs = [run for run in map(shipped().of, map(reversing, FAMILIES)) if run is not None]
+    if len(runs) < len(FAMILIES):
         st.info("These runs are not part of this copy of the program.", icon=":material/info:")
         return
     lines = [f"| model | exact match | each seed (%) | reached {TARGET:.0%} |", "|---|---|---|---|"]
@@ -209,7 +212,8 @@ def _percent(interval: Interval) -> str:
     mean = f"{100 * interval.mean:.1f} %".replace("-", "−")
     if interval.low is None:
         return mean
-    return f"{mean} ({show_range(100 * interval.low, 100 * interval.high, places=1)})"
+    low, high = (100 * end for end in interval.ends)
+    return f"{mean} ({show_range(low, high, places=1)})"
 
 
 def _each(runs: SettingFigures) -> str:
@@ -217,7 +221,7 @@ def _each(runs: SettingFigures) -> str:
 
 
 def _training_of(experiment: Experiment) -> str:
-    training, model = experiment.training, experiment.model
+    training, model = experiment.training, cast(RNNAttentionOptions, experiment.model)
     return (
         f"{training.steps:,} steps of {training.batch} fresh sequences, {_CELLS[model.cell]} cells"
         + (f" of width {model.hidden_size}" if experiment.generator == REVERSED else "")

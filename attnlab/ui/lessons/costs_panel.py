@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import streamlit as st
@@ -55,7 +55,7 @@ _TIME = Quantity(
 _MEMORY = Quantity(
     "Memory of attention",
     "scratch memory (MB)",
-    lambda one: (one.scratch / 1e6,) * 3,
+    lambda one: (one.scratch / 1e6, one.scratch / 1e6, one.scratch / 1e6),
     ranges=False,
 )
 _RATE = Quantity("Tokens a second", "tokens a second", lambda one: over_rounds(1 / one.seconds))
@@ -129,7 +129,8 @@ def _draw_longest(lengths: list[str], key: str) -> str:
 
 
 def _transformer(settings: Settings) -> TransformerOptions:
-    options = dataclasses.replace(settings.families[TransformerOptions.name], mask="causal")
+    chosen = cast(TransformerOptions, settings.families[TransformerOptions.name])
+    options = dataclasses.replace(chosen, mask="causal")
     try:
         check_limits(dataclasses.replace(settings.experiment, model=options), limits())
     except OptionError as error:

@@ -1,13 +1,15 @@
 """One step of a recurrent decoder with attention, with its arithmetic."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Float
 
 from attnlab.configuration.number_text import show_percent
+from attnlab.configuration.options import present
+from attnlab.generators import as_task
 from attnlab.lessons.small_models import (
     DecoderStep,
     small_steps,
@@ -15,6 +17,7 @@ from attnlab.lessons.small_models import (
     sums_apart,
     written_by,
 )
+from attnlab.models import RNNAttentionOptions
 from attnlab.models.recurrent_seq2seq import EncodedRNN
 from attnlab.training.shares import share_in_training
 from attnlab.ui.controls.address_controls import linked
@@ -64,20 +67,22 @@ class Chosen(NamedTuple):
 def draw_step() -> None:
     """Draw controls, and the matrices and arithmetic of the chosen stage of a decoder step."""
     experiment = stepping()
-    count, size = experiment.generator.source_length, experiment.model.hidden_size
+    task, options = as_task(experiment.generator), cast(RNNAttentionOptions, experiment.model)
+    count, size = task.given(), options.hidden_size
     st.latex(
         r"e_{ti} = q_t \cdot k_i, \quad \alpha_t = \text{softmax}(e_t), \quad "
         r"a_t = \textstyle\sum_i \alpha_{ti}\, s_i, \quad "
         r"h_t = \tanh(y_{t-1} W_x + a_t W_a + b + h_{t-1} W_h)"
     )
     with control_row():
-        tokens = draw_source(experiment.generator, "fadbe", key="decoder_source")
+        tokens = draw_source(task, "fadbe", key="decoder_source")
         t = linked(st.number_input, "step t", 1, count, 1, key="decoder_step", width=120)
         i = linked(st.number_input, "source token i", 1, count, count, key="decoder_at", width=140)
         c = linked(st.number_input, "component", 1, size, 1, key="decoder_component", width=130)
     stage = choose("stage", tuple(_STAGES), "scores", key="decoder_stage")
     at = Chosen(t - 1, i - 1, c - 1)
     small, steps = small_steps(experiment, tokens)
+    model = cast(EncodedRNN, small.model)
     step, letters = steps[at.step], small.experiment.generator.vocabulary.symbols
     source, written = ([letters[token] for token in each] for each in (tokens, written_by(steps)))
     says, formula = _STAGES[stage]
@@ -88,7 +93,7 @@ def draw_step() -> None:
         f" (true: {source[-t]})."
     )
     st.markdown(says)
-    grids = enumerate(_grids(stage, small.model, step, at))
+    grids = enumerate(_grids(stage, model, step, at))
     draw_grids({f"decoder_{stage}_{place}": grid for place, grid in grids}, prefix="One step: ")
     st.caption(
         "How to read it: the framed numbers are those written out below. Stronger colours are "
@@ -99,7 +104,7 @@ def draw_step() -> None:
     )
     with st.container(key="decoder_arithmetic"):
         st.latex(formula)
-        st.latex(_line(stage, small.model, step, at, letters))
+        st.latex(_line(stage, model, step, at, letters))
 
 
 def _grids(stage: str, model: EncodedRNN, step: DecoderStep, at: Chosen) -> list[Grid]:
@@ -113,7 +118,7 @@ def _grids(stage: str, model: EncodedRNN, step: DecoderStep, at: Chosen) -> list
         return Grid(title, values[None], "", "component", None, column)
 
     if stage == "query":
-        weight = model.heads.query.weight
+        weight = np.asarray(present(model.heads).query.weight)
         return [
             row("state h before", step.state),
             Grid("W_q", weight, "component of h", "component of q", None, in_query),
@@ -145,8 +150,9 @@ def _line(
     t, i, c = (place + 1 for place in at)
     if stage == "query":
         column = min(at.component, step.query.size - 1)
-        terms = _products(step.state, model.heads.query.weight[:, column])
-        bias, result = _short(model.heads.query.bias[column]), _bold(step.query[column])
+        weight, shift = map(np.asarray, present(model.heads).query)
+        terms = _products(step.state, weight[:, column])
+        bias, result = _short(shift[column]), _bold(step.query[column])
         return rf"q_{{{t},{column + 1}}} = {terms} + ({bias}) = {result}"
     if stage == "scores":
         terms = _products(step.query, step.keys[at.source])

@@ -16,6 +16,7 @@ from attnlab.charts import (
     profile_chart,
     profile_table,
 )
+from attnlab.configuration.options import present
 from attnlab.lessons.geometry import (
     distances,
     encoding_rows,
@@ -124,7 +125,7 @@ def _rows_of_run() -> np.ndarray | None:
         return None
     rows = np.asarray(rows, dtype=np.float64)
     st.caption(
-        f"From step {latest.step:,} of the current run: {rows.shape[0]} positions, "
+        f"From step {present(latest).step:,} of the current run: {rows.shape[0]} positions, "
         f"{rows.shape[1]} components. The length and width above do not apply to it."
     )
     return rows

@@ -1,6 +1,6 @@
 """One attention head with editable weights and inputs, and what shuffled inputs do to it."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -172,9 +172,9 @@ def _draw_switches() -> Switches:
 
 def _draw_tables(example: str, switches: Switches) -> dict[str, Rows] | None:
     defaults, found, places = _defaults(example), {}, {}
-    columns: list = []
+    columns: list[Any] = []
     for name in switches.tables:
-        columns = columns or st.columns(4, gap="small")
+        columns = columns or list(st.columns(4, gap="small"))
         places[name] = columns.pop(0).container(key=f"table_step_{name}")
         with places[name]:
             found[name] = edit_matrix(

@@ -40,7 +40,7 @@ def draw_options(kind: type[_Value], prefix: str, **rest: Any) -> _Value:
         name: linked(
             st.select_slider,
             label_of(name, spec),
-            steps(spec.low, spec.high, default_of(kind, name)),
+            steps(*spec.bounds, default_of(kind, name)),
             default_of(kind, name),
             key=f"{prefix}_{name}",
             help=spec.help,
@@ -204,7 +204,7 @@ def draw_grids(grids: Mapping[str, Grid], *, prefix: str = "") -> None:
     """
     columns: list[DeltaGenerator] = []
     for key, grid in grids.items():
-        columns = columns or st.columns(3)
+        columns = columns or list(st.columns(3))
         place = columns.pop(0)
         place.markdown(f"**{grid.title}** {grid.values.shape[0]} × {grid.values.shape[1]}")
         draw_matrix(

@@ -22,7 +22,7 @@ from attnlab.charts import (
     training_table,
 )
 from attnlab.configuration.number_text import show_measured
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, present
 from attnlab.lessons.sweep import (
     Sweep,
     SweepProgress,
@@ -75,7 +75,7 @@ def draw_sweep() -> None:
             icon=":material/play_circle:",
         )
         return
-    plan: Sweep = job_of(_WORK).of
+    plan: Sweep = present(job_of(_WORK)).of
     if plan != sweep:
         st.info(
             "Settings changed. Press **Train all** to apply them; the previous runs are below.",

@@ -1,12 +1,13 @@
 """Actions on selected runs: open, describe, compare, delete and restore."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from attnlab.charts import losses_chart, losses_table
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, present
 from attnlab.live.live_run import LiveRun
 from attnlab.live.progress import Autosave
 from attnlab.runs.differences import differing_settings
@@ -36,7 +37,7 @@ def open_run(run: LiveRun, library: Library, number: int) -> bool:
     try:
         entry = library.entry(number)
         stored = None if entry is None else library.run_of(number)
-        if stored is None:
+        if entry is None or stored is None:
             draw_toast("This run was deleted, or saved without its model.")
             return False
         check_limits(stored.experiment, limits())
@@ -165,7 +166,7 @@ def draw_bin_actions(library: Library, chosen: tuple[Entry, ...]) -> None:
             )
 
 
-def attempt(change: Callable[..., None], *arguments: object) -> bool:
+def attempt(change: Callable[..., None], *arguments: object) -> Any:
     """Callback: change the library, or show the error; return whether it worked."""
     try:
         change(*arguments)
@@ -176,9 +177,8 @@ def attempt(change: Callable[..., None], *arguments: object) -> bool:
 
 
 def _told(chosen: tuple[Entry, ...]) -> str:
-    if len(chosen) > 1:
-        return f"**{len(chosen)} ticked**"
-    return f"**{as_text(name_of(chosen[0]))}**"
+    first, *others = chosen
+    return f"**{len(chosen)} ticked**" if others else f"**{as_text(name_of(first))}**"
 
 
 def _open(run: LiveRun, library: Library, number: int, page: object) -> None:
@@ -258,7 +258,7 @@ def _origin(entry: Entry) -> str:
     if entry.changes:
         times = "once" if entry.changes == 1 else f"{entry.changes:,} times"
         parts.append(f"its settings were changed {times}; the last ones are shown above")
-    versions = zip(("attnlab", "JAX", "jaxlib", "on"), result.versions, strict=True)
+    versions = zip(("attnlab", "JAX", "jaxlib", "on"), present(result.versions), strict=True)
     parts += [f"{name} {as_text(version)}" for name, version in versions if version]
     if result.reason:
         parts.append(f"{result.state}: {as_text(result.reason)}")

@@ -188,7 +188,7 @@ def draw_filters(choices: Choices) -> Query:
             list(_VIEWS),
             default=False,
             required=True,
-            format_func=_VIEWS.get,
+            format_func=lambda view: _VIEWS.get(view, ""),
             key="library_view",
             persist_state="session",
             label_visibility="collapsed",

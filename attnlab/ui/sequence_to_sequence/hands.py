@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from attnlab.configuration.options import MOST_CHARACTERS, OptionError
-from attnlab.generators import AbstractTask, read_source, write_source
+from attnlab.generators import AbstractTask, is_task, read_source, write_source
 from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.controls.link_bar import OwnParameters
 from attnlab.ui.core.outside import as_text, draw_error
@@ -69,14 +69,14 @@ def _own(task: AbstractTask) -> dict[int, tuple[int, ...]]:
 def _task() -> AbstractTask | None:
     form = read_form()
     generator = None if isinstance(form, OptionError) else form.generator
-    return generator if generator is not None and generator.writes_target else None
+    return generator if generator is not None and is_task(generator) else None
 
 
 def _read_own() -> dict[str, str]:
     """Return the address parameter with the first source, if the user has replaced it."""
     task = _task()
     own = {} if task is None else _own(task)
-    return {_PARAMETER: write_source(task, own[0])} if 0 in own else {}
+    return {_PARAMETER: write_source(task, own[0])} if task is not None and 0 in own else {}
 
 
 def _fill(query: Mapping[str, str]) -> tuple[str, ...]:

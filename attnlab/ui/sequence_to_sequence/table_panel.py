@@ -6,7 +6,8 @@ import jax.random as jr
 import numpy as np
 import streamlit as st
 
-from attnlab.generators import AbstractTask, write_source
+from attnlab.configuration.options import present
+from attnlab.generators import AbstractTask, is_task, write_source
 from attnlab.inspection.decoding import BEAM, DRAWN, GREEDY, Written, write_all, written
 from attnlab.models import AbstractModel
 from attnlab.models.generation import Beam
@@ -103,7 +104,7 @@ def _changes(snapshot: Snapshot) -> bool:
 def _draw(snapshot: Snapshot) -> None:
     heed_changes()
     task = snapshot.experiment.generator
-    if not task.writes_target:
+    if not is_task(task):
         stop_playing()
         st.caption(
             "The current run has no source to read. Press **Start** to train on the task that "
@@ -114,7 +115,7 @@ def _draw(snapshot: Snapshot) -> None:
         st.caption(":material/hourglass_top: Building the untrained model …")
         return
     model = shown_moment(snapshot).model
-    hands, count = hands_of(task, snapshot.probes), task.given()
+    hands, count = hands_of(task, present(snapshot.probes)), task.given()
     with st.container(
         horizontal=True, vertical_alignment="bottom", gap="small", key="table_controls"
     ):
@@ -210,7 +211,7 @@ def _draw_lit(task: AbstractTask, hands: np.ndarray, attention: np.ndarray) -> n
         true = np.stack([np.asarray(task.true_alignment(jnp.asarray(hand))) for hand in hands])
         on_truth = (attention * true[:, None, None]).sum(axis=(0, 3, 4))
         chosen = np.unravel_index(on_truth.argmax(), on_truth.shape)
-    return attention[:, chosen[0], chosen[1]]
+    return attention[:, int(chosen[0]), int(chosen[1])]
 
 
 def _written(

@@ -9,8 +9,8 @@ import numpy as np
 import streamlit as st
 
 from attnlab.configuration.number_text import show_measured, show_percent
-from attnlab.configuration.options import OptionError
-from attnlab.generators import AbstractTask
+from attnlab.configuration.options import OptionError, present
+from attnlab.generators import AbstractTask, is_task
 from attnlab.inspection.targets import TargetTest, check_targets
 from attnlab.live.jobs import JobState
 from attnlab.models import AbstractModel
@@ -77,7 +77,7 @@ def _draw_tested(state: JobState, *, draw: Callable[[TargetTest], None]) -> None
 def draw_task_figures(bench: Bench) -> None:
     """Draw the size of the task and, when the run is not training, its exact match."""
     snapshot, task = bench.snapshot, bench.snapshot.experiment.generator
-    if not task.writes_target:
+    if not is_task(task):
         return
     share = share_in_training(snapshot.experiment)
     floor, bits = task.floor(), math.log2(task.targets())
@@ -92,7 +92,7 @@ def draw_task_figures(bench: Bench) -> None:
         st.caption("Exact match: tested when the run pauses or ends.")
         return
     draw = partial(_draw_figures, task=task, tested=len(test), step=snapshot.step)
-    draw_target_test(task, snapshot.latest.model, np.asarray(test), draw)
+    draw_target_test(task, present(snapshot.latest.model), np.asarray(test), draw)
 
 
 def _draw_figures(found: TargetTest, *, task: AbstractTask, tested: int, step: int) -> None:

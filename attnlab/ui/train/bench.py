@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, present
 from attnlab.generators import asked_count
 from attnlab.inspection import in_words, what_happened
 from attnlab.live.live_run import LiveRun
@@ -177,7 +177,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
         if within is None:
             st.caption(":material/hourglass_top: Preparing the run …")
             return
-        at_rest = moment.is_now and not snapshot.active
+        at_rest = present(moment).is_now and not snapshot.active
         days = () if informative is None else np.flatnonzero(informative) + 1
         how = draw_inside(Shown(seen, within, choice, tuple(map(int, days)), at_rest, on_dark()))
     with reading:
@@ -214,7 +214,7 @@ def _happened(
         return ""
     tests = [test for test in seen.history.tests if test[0] < moment.step]
     training = experiment.training
-    trace = mean or mean_trace(moment.model, seen.probes)
+    trace = mean or mean_trace(moment.model, present(seen.probes))
     happened = what_happened(
         [*tests, (moment.step, moment.evaluation)],
         rungs,

@@ -12,7 +12,7 @@ import streamlit as st
 from jaxtyping import Int
 
 from attnlab.charts import HOVER
-from attnlab.configuration.options import default_of
+from attnlab.configuration.options import default_of, present
 from attnlab.live.live_run import compile_steps
 from attnlab.models import AbstractModel, parameter_count
 from attnlab.optimum import dependence, ladder, optimum
@@ -112,7 +112,7 @@ def advance_replay(snapshot: Snapshot) -> None:
     if snapshot.active or (at == NOW and st.session_state.get(_SHOWN, NOW) == NOW):
         current.replayed_step, at = None, NOW
     elif at != NOW:
-        kept = (step for step, _ in snapshot.history.checkpoints if step > at)
+        kept = (step for step, _ in snapshot.history.checkpoints if step > int(at))
         at = current.replayed_step = next(kept, NOW)
     st.session_state[_SHOWN] = at
 
@@ -138,8 +138,8 @@ def shown_moment(snapshot: Snapshot) -> Moment:
     if step not in tests:
         step = st.session_state.get(_SHOWN, NOW)
     if step not in tests or not models:
-        latest = snapshot.latest
-        return Moment(latest.step, latest.evaluation, latest.model, latest.step, is_now=True)
+        step, evaluation, model, *_ = present(snapshot.latest)
+        return Moment(step, evaluation, present(model), step, is_now=True)
     place = bisect.bisect_right([kept for kept, _ in models], step) - 1
     model_step, model = models[max(place, 0)]
     return Moment(step, tests[step], model, model_step, is_now=False)
@@ -176,7 +176,7 @@ def starting_point(experiment: Experiment) -> StartingPoint | None:
     except Exception:
         _LOG.exception("The untrained model could not be built.")
         return None
-    return StartingPoint(look, np.asarray(setup.probes), parameter_count(look.model))
+    return StartingPoint(look, np.asarray(setup.probes), parameter_count(setup.state.model))
 
 
 def without_course(experiment: Experiment) -> Experiment:

@@ -1,5 +1,8 @@
 """Results of a run, the best results its settings can reach, and samples from its model."""
 
+from typing import Any
+
+import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import streamlit as st
@@ -124,8 +127,8 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
         )
     st.caption(f"{OVER_TEST_SEQUENCES}; {OF_OTHER_SEEDS}.")
     # Predictions that are tested but not trained may have a large loss without any divergence.
-    trained = first is not None and not experiment.tests_more_than_trained
-    if trained and test.nll > max(first.nll, np.log(vocab)) * _DIVERGED:
+    trained = not experiment.tests_more_than_trained
+    if first is not None and trained and test.nll > max(first.nll, np.log(vocab)) * _DIVERGED:
         draw_warning(
             "The loss is far above its initial value: the run diverges. Lower the learning rate, "
             f"which is {training.learning_rate:g}, and reset.",
@@ -163,8 +166,7 @@ def draw_prospect(form: Experiment | OptionError, whose: str) -> None:
 
 def draw_findings(form: Experiment | OptionError) -> None:
     """Draw the problems of the settings, each with the label of its control."""
-    verdict = None if isinstance(form, OptionError) else figure(feasibility, form)
-    if verdict is None:
+    if isinstance(form, OptionError) or (verdict := figure(feasibility, form)) is None:
         return
     findings = [f"{_control(form, finding)}: {finding.text}" for finding in _findings(verdict)]
     if findings:
@@ -245,7 +247,7 @@ def draw_sequences(run: LiveRun) -> None:
 def _side_by_side(
     experiment: Experiment, model: AbstractModel, probes: np.ndarray, temperature: float
 ) -> str:
-    def render(days: np.ndarray) -> str:
+    def render(days: Any) -> str:
         return as_text(experiment.generator.vocabulary.shorten(days))
 
     word = experiment.generator.position_word
@@ -269,13 +271,13 @@ def _side_by_side(
 
 
 def _draw_likeliest(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
-    def render(days: np.ndarray) -> str:
+    def render(days: Any) -> str:
         return as_text(experiment.generator.vocabulary.shorten(days))
 
     width = experiment.generator.vocabulary.size ** (_LIKELIEST_DAYS - 1)
     beam = beam_search(
         model,
-        tokens,
+        jnp.asarray(tokens),
         readout=experiment.training.readout,
         days=_LIKELIEST_DAYS,
         width=min(width, _WIDEST_BEAM),

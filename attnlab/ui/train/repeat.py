@@ -9,7 +9,7 @@ import streamlit as st
 from attnlab.comparisons.intervals import LEVEL, CurveOverSeeds, curve_over_seeds
 from attnlab.comparisons.many import run_all
 from attnlab.comparisons.summary import Row, figures_of, summarise
-from attnlab.configuration.options import OptionError, options_of
+from attnlab.configuration.options import OptionError, options_of, present
 from attnlab.optimum import FEW_BELIEFS
 from attnlab.runs.differences import identity_of
 from attnlab.runs.library import Library, Query
@@ -106,7 +106,7 @@ def draw_curve_choice(experiment: Experiment) -> CurveOverSeeds | None:
 
 def repeated(experiment: Experiment) -> list[Experiment]:
     """Return the experiment with `SEEDS` consecutive seeds, starting from its own if possible."""
-    most = int(options_of(Experiment)["seed"].high)
+    most = int(options_of(Experiment)["seed"].bounds[1])
     first = min(experiment.seed, most - SEEDS + 1)
     return [dataclasses.replace(experiment, seed=first + number) for number in range(SEEDS)]
 
@@ -127,7 +127,7 @@ def _carry_out(experiments: Sequence[Experiment], library: Library) -> Iterator[
 
 
 def _in_words(row: Row) -> str:
-    accuracy = row.accuracy
+    accuracy = present(row.accuracy)
     # Named, since ± is a standard error elsewhere on this page.
     meaning = "" if accuracy.low == accuracy.high else f" ({LEVEL:.0%} interval)"
     return f"over {accuracy.n} seeds accuracy **{interval_text(accuracy)}**{meaning}"
@@ -148,4 +148,4 @@ def _help(row: Row) -> str:
             f"Reached {reached.target:.0%} of what can be learned: {reached_text(reached)}."
         )
     parts += [f"Caution: {caution}."] if caution else []
-    return " ".join([*parts, unseen_text(row.accuracy.n)])
+    return " ".join([*parts, unseen_text(present(row.accuracy).n)])

@@ -11,7 +11,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from attnlab.comparisons.intervals import Interval
 from attnlab.comparisons.paired import common_seeds, compare
 from attnlab.configuration.number_text import show_measured, show_range
-from attnlab.configuration.options import OptionError, quoted
+from attnlab.configuration.options import OptionError, present, quoted
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import differing_settings, label_of_change
 from attnlab.runs.history import to_csv
@@ -112,11 +112,12 @@ def _figures(snapshot: Snapshot, baseline: PastRun | None) -> dict[str, str]:
         return dict.fromkeys([*names[:1], *against, *names[1:]], "–")
     test, target = snapshot.latest.evaluation, target_of(snapshot)
     reached = None if target is None else steps_to(snapshot, target)
-    over_seeds = row_over_seeds(snapshot.experiment)
+    row = row_over_seeds(snapshot.experiment)
+    over_seeds = None if row is None else row.nll
     texts = [
         show_measured(test.nll, test.nll_stderr),
         show_measured(test.accuracy, test.accuracy_stderr),
-        "–" if over_seeds is None else f"{_interval(over_seeds.nll)}, n = {over_seeds.nll.n}",
+        "–" if over_seeds is None else f"{_interval(over_seeds)}, n = {over_seeds.n}",
         f"{snapshot.step:,}",
         "–" if reached is None else f"{reached:,}",
         f"{snapshot.parameters:,}",
@@ -132,16 +133,16 @@ def _difference(snapshot: Snapshot, baseline: PastRun) -> str:
     """Return the run's loss minus the baseline's loss, as text with interval or standard error."""
     if snapshot is baseline.snapshot:
         return "baseline"
-    rows = [row_over_seeds(each.experiment) for each in (baseline.snapshot, snapshot)]
-    if None not in rows and rows[0] is not rows[1] and len(common_seeds(*rows)) > 1:
-        difference = compare(*rows).difference
+    first, second = (row_over_seeds(each.experiment) for each in (baseline.snapshot, snapshot))
+    if first and second and first is not second and len(common_seeds(first, second)) > 1:
+        difference = compare(first, second).difference
         return f"{_interval(difference)}, n = {difference.n}"
-    gap = gap_between(snapshot.latest.evaluation, baseline.snapshot.latest.evaluation)
+    gap = gap_between(*(present(of.latest).evaluation for of in (snapshot, baseline.snapshot)))
     return show_measured(gap.nll, gap.stderr)
 
 
 def _interval(interval: Interval) -> str:
-    return f"{interval.mean:.3f} ({show_range(interval.low, interval.high)})"
+    return f"{interval.mean:.3f} ({show_range(*interval.ends)})"
 
 
 def _draw_actions(run: LiveRun, chosen: PastRun) -> None:
@@ -283,7 +284,7 @@ def _draw_downloads(run: LiveRun) -> None:
 def _downloads(run: LiveRun) -> tuple[_Download, ...]:
     return (
         _Download("run_save", "Run", ".run", "application/octet-stream",
-                  lambda: to_bytes(run.stored())),
+                  lambda: to_bytes(present(run.stored()))),
         _Download("take_csv", "Losses, CSV", "-loss.csv", "text/csv",
                   lambda: to_csv(run.snapshot().history)),
         _Download("take_script", "Script, Python", ".py", "text/x-python",

@@ -2,6 +2,7 @@
 
 import dataclasses
 import random
+from typing import Any
 
 import streamlit as st
 
@@ -101,7 +102,9 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
     # Without help texts: Streamlit draws a button with help twice, for mouse and touch.
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="transport"):
         _button(
-            _start_label(form, snapshot) if differs else start_word(state),
+            _start_label(form, snapshot)
+            if differs and isinstance(form, Experiment)
+            else start_word(state),
             "start",
             "play_arrow",
             "s",
@@ -143,7 +146,7 @@ def start_word(state: str) -> str:
     return "Continue" if state == "paused" else "Start"
 
 
-def _button(label: str, name: str, icon: str, shortcut: str, **more: object) -> None:
+def _button(label: str, name: str, icon: str, shortcut: str, **more: Any) -> None:
     st.button(
         label,
         key=f"run_{name}",

@@ -1,13 +1,15 @@
 """The view of cross-attention, from target to source tokens, with the true alignment."""
 
 from types import MappingProxyType
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from attnlab.charts import Drawing, alignment_chart, alignment_table
 from attnlab.configuration.number_text import show_percent
-from attnlab.generators import AbstractTask
+from attnlab.configuration.options import present
+from attnlab.generators import AbstractTask, as_task
 from attnlab.inspection.targets import alignment_shares
 from attnlab.models import AttentionMap, Trace
 from attnlab.models.inside import head_name
@@ -28,13 +30,13 @@ def _chosen(shown: Shown) -> AttentionMap:
 
 
 def _task_and_sources(shown: Shown) -> tuple[AbstractTask, np.ndarray]:
-    task, probes = shown.snapshot.experiment.generator, shown.snapshot.probes
+    task, probes = as_task(shown.snapshot.experiment.generator), present(shown.snapshot.probes)
     if shown.choice.sequence != MEAN:
-        probes = probes[[shown.choice.sequence]]
+        probes = probes[[int(shown.choice.sequence)]]
     return task, probes[:, : task.given()]
 
 
-def _drawing(shown: Shown, **look: object) -> Drawing:
+def _drawing(shown: Shown, **look: Any) -> Drawing:
     found, (task, sources) = _chosen(shown), _task_and_sources(shown)
     count = task.given()
     heads = len(found.pattern)
@@ -44,7 +46,7 @@ def _drawing(shown: Shown, **look: object) -> Drawing:
     names = tuple(
         head_name(found, head) if several else f"head {head + 1}" for head in range(heads)
     )
-    rows = {"names": (*(names if heads > 1 else ("cross-attention",)), _TRUTH)}
+    rows: dict[str, Any] = {"names": (*(names if heads > 1 else ("cross-attention",)), _TRUTH)}
     rows |= {"source": None, "target": None}
     if shown.choice.sequence != MEAN:
         symbols = task.vocabulary.symbols
@@ -74,7 +76,7 @@ def _on_truth_in_words(shown: Shown) -> str:
 
 
 def _how(shown: Shown) -> str:
-    many = len(shown.snapshot.probes) if shown.choice.sequence == MEAN else 1
+    many = len(present(shown.snapshot.probes)) if shown.choice.sequence == MEAN else 1
     over = f"means over {many} sequences" if many > 1 else "those of this sequence"
     return (
         "Rows are target tokens, columns are source tokens; each row sums to 100 %. Grey: the "

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def _maps(
     heads: Sequence[int],
     marked: bool = True,
     trained: bool | tuple[bool, ...] | None = None,
-    **look: object,
+    **look: Any,
 ) -> Drawing:
     if _are_many(int(mask.sum()), len(heads)):
         named = zip(heads, words.names, strict=True)
@@ -87,14 +88,14 @@ def _are_many(cells: int, heads: int) -> bool:
 
 
 def _pictures(
-    shown: Shown, lines: Sequence[Sequence[HeadPicture]], cell: str, **look: object
+    shown: Shown, lines: Sequence[Sequence[HeadPicture]], cell: str, **look: Any
 ) -> Drawing:
     shape = {"lines": len(lines), "columns": max(map(len, lines))}
     table = overview_table(lines, dark=shown.dark)
     return overview_chart(table, texts=False, cell=cell, **shape, **look)
 
 
-def _attention_drawing(shown: Shown, **look: object) -> Drawing:
+def _attention_drawing(shown: Shown, **look: Any) -> Drawing:
     attention, lines = shown.trace.attention, _lines(shown)
     if _as_pictures(shown):
         pictures = [
@@ -112,8 +113,8 @@ def _attention_drawing(shown: Shown, **look: object) -> Drawing:
     # All rows of earlier layers are trained, since the last layer reads their output.
     last = len(attention) - 1
     trained = tuple(place < last or not shown.is_untrained for place, _ in heads)
-    rows = {"heads": range(len(heads)), "marked": found.kind == "self", "trained": trained}
-    return _maps(shown, patterns, found.mask, words, **rows, **look)
+    look |= {"marked": found.kind == "self", "trained": trained}
+    return _maps(shown, patterns, found.mask, words, heads=range(len(heads)), **look)
 
 
 def head_picture(found: AttentionMap, head: int) -> HeadPicture:
@@ -125,9 +126,10 @@ def _attention_title(shown: Shown) -> str:
     found, _ = shown.choice.of(shown.trace)
     if len(shown.trace.attention) == 1 and len(found.pattern) == 1:
         return "Attention pattern"
-    if len(shown.choice.heads) > 1:
+    first, *others = shown.choice.heads
+    if others:
         return f"Attention patterns of layer {map_name(found)}"
-    return f"Attention pattern of layer {map_name(found)}, head {shown.choice.heads[0] + 1}"
+    return f"Attention pattern of layer {map_name(found)}, head {first + 1}"
 
 
 def _attention_alternative(shown: Shown) -> str:
@@ -173,8 +175,8 @@ def _all_heads_alternative(shown: Shown) -> str:
     )
 
 
-def _influence_drawing(shown: Shown, **look: object) -> Drawing:
-    found, length = shown.inside.influence.mean, shown.length
+def _influence_drawing(shown: Shown, **look: Any) -> Drawing:
+    found, length = shown.influence.mean, shown.length
     trained = not shown.is_untrained or len(found) < length
     full, mask = np.zeros((1, length, length)), np.zeros((length, length), dtype=bool)
     if len(found) == length:
@@ -189,7 +191,7 @@ def _influence_drawing(shown: Shown, **look: object) -> Drawing:
 def _influence_alternative(shown: Shown) -> str:
     alternative = f"Influence of each {shown.word} on the prediction, {shown.length} {shown.word}s."
     if shown.at_rest:
-        found = shown.inside.influence.mean
+        found = shown.influence.mean
         row = found[shown.read] if len(found) == shown.length else found[-1]
         strongest = int(row.argmax())
         alternative += (
@@ -202,19 +204,19 @@ def _influence_alternative(shown: Shown) -> str:
 def _influence_how(shown: Shown) -> str:
     how = "How much the prediction after the query changes when the key is resampled: "
     how += "total variation (numbers: %)"
-    if len(shown.inside.influence.mean) == shown.length:
+    if len(shown.influence.mean) == shown.length:
         how += f". The framed row {shown.framed}"
-    if shown.is_untrained and len(shown.inside.influence.mean) == shown.length:
+    if shown.is_untrained and len(shown.influence.mean) == shown.length:
         how += "; faded rows are not trained (loss `last`)"
     how += f". ▼ marks the {shown.word}s that matter. This model has no attention."
-    many = shown.inside.influence.sequences
+    many = shown.influence.sequences
     if shown.at_rest and many > 1:
-        most = show_percent(shown.inside.influence.stderr[-1].max())
+        most = show_percent(shown.influence.stderr[-1].max())
         how += f" Mean of {many} sequences; standard errors in the last row are at most {most}."
     return how
 
 
-def _kernels_drawing(shown: Shown, **look: object) -> Drawing:
+def _kernels_drawing(shown: Shown, **look: Any) -> Drawing:
     kernels, mask = shown.trace.values[KERNELS], np.tri(shown.length, dtype=bool)
     heads = range(len(kernels))
     names = tuple(f"layer {layer + 1}" for layer in heads)

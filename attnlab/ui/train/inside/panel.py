@@ -5,6 +5,8 @@ from typing import Any
 
 import streamlit as st
 
+from attnlab.configuration.options import present
+from attnlab.generators import as_task
 from attnlab.inspection import depends_on
 from attnlab.inspection.targets import on_true_alignment
 from attnlab.models import AbstractModel, Trace
@@ -36,13 +38,14 @@ _SEQUENCES, _LONG_SEQUENCES, _LONG, _VERY_LONG = 32, 4, 24, 64
 
 def draw_sequence_choice(snapshot: Snapshot) -> int | str:
     """Draw the menu of probe sequences; return the chosen index, or `MEAN` for their mean."""
-    process, count = snapshot.experiment.generator, len(snapshot.probes)
+    process, probes = snapshot.experiment.generator, present(snapshot.probes)
+    count = len(probes)
     vocabulary, is_task = process.vocabulary, process.writes_target
 
     def name(choice: int | str) -> str:
         if choice == MEAN:
             return f"mean of {count} sequences"
-        return f"{choice + 1}: {vocabulary.shorten(snapshot.probes[choice])}"
+        return f"{int(choice) + 1}: {vocabulary.shorten(probes[int(choice)])}"
 
     return st.selectbox(
         "sequence",
@@ -127,14 +130,14 @@ def inside_of(model: AbstractModel, snapshot: Snapshot, sequence: int | str) -> 
 
     A model without attention has its influence instead, once the tokens' distribution is known.
     """
-    if sequence == MEAN:
-        trace = mean_trace(model, snapshot.probes)
-    else:
-        trace = trace_of(model, snapshot.probes[sequence])
+    probes = present(snapshot.probes)
+    if sequence != MEAN:
+        probes = probes[[int(sequence)]]
+    trace = mean_trace(model, probes) if sequence == MEAN else trace_of(model, probes[0])
     experiment = snapshot.experiment
     if cross_maps(trace):
-        probes = snapshot.probes if sequence == MEAN else snapshot.probes[[sequence]]
-        return Inside(trace, on_truth=on_true_alignment(experiment.generator, model, probes))
+        on_truth = on_true_alignment(as_task(experiment.generator), model, probes)
+        return Inside(trace, on_truth=on_truth)
     if model.has_heads or experiment.generator.given():
         return Inside(trace)
     marginals = figure(token_marginals, experiment.generator, experiment.length)
@@ -142,9 +145,8 @@ def inside_of(model: AbstractModel, snapshot: Snapshot, sequence: int | str) -> 
         return Inside(trace)
     many = _SEQUENCES if experiment.length <= _LONG else _LONG_SEQUENCES
     many = 1 if experiment.length > _VERY_LONG else many
-    probes = snapshot.probes[:many] if sequence == MEAN else snapshot.probes[sequence][None]
-    found = depends_on(experiment, model, probes, marginals)
-    return Inside(trace, Influence(*found, len(probes)))
+    found = depends_on(experiment, model, probes[:many], marginals)
+    return Inside(trace, Influence(*found, len(probes[:many])))
 
 
 def views_of(inside: Inside) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attnlab.charts import Drawing
+from attnlab.configuration.options import present
 from attnlab.models import AttentionMap, Trace
 from attnlab.runs.snapshot import Snapshot
 
@@ -68,6 +69,11 @@ class Shown(NamedTuple):
         return self.inside.trace
 
     @property
+    def influence(self) -> Influence:
+        """The influence of each position, for a model that has no attention."""
+        return present(self.inside.influence)
+
+    @property
     def word(self) -> str:
         """What the process calls a position."""
         return self.snapshot.experiment.generator.position_word
@@ -96,9 +102,8 @@ class Shown(NamedTuple):
         if self.choice.sequence == MEAN:
             return None
         vocabulary = self.snapshot.experiment.generator.vocabulary
-        return tuple(
-            vocabulary.symbols[token] for token in self.snapshot.probes[self.choice.sequence]
-        )
+        tokens = present(self.snapshot.probes)[int(self.choice.sequence)]
+        return tuple(vocabulary.symbols[token] for token in tokens)
 
     @property
     def is_untrained(self) -> bool:

@@ -1,6 +1,7 @@
 """Views of other values of a trace: weights, hidden states, time scales, influence by lag."""
 
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from attnlab.models import HIDDEN_STATES, TIME_SCALES, WEIGHTS_BY_POSITION
 from attnlab.ui.train.inside.shown import InsideView, Shown
 
 
-def _weights_drawing(shown: Shown, **look: object) -> Drawing:
+def _weights_drawing(shown: Shown, **look: Any) -> Drawing:
     vocabulary = shown.snapshot.experiment.generator.vocabulary
     table = weight_table(shown.trace.values[WEIGHTS_BY_POSITION], vocabulary)
     return weight_chart(table, vocabulary=vocabulary, length=shown.length, word=shown.word, **look)
@@ -45,7 +46,7 @@ def _weights_how(shown: Shown) -> str:
     )
 
 
-def _states_drawing(shown: Shown, **look: object) -> Drawing:
+def _states_drawing(shown: Shown, **look: Any) -> Drawing:
     table = state_table(shown.trace.values[HIDDEN_STATES])
     return state_chart(table, symbols=shown.symbols, length=shown.length, word=shown.word, **look)
 
@@ -59,7 +60,7 @@ def _states_how(shown: Shown) -> str:
     )
 
 
-def _scales_drawing(shown: Shown, **look: object) -> Drawing:
+def _scales_drawing(shown: Shown, **look: Any) -> Drawing:
     table = time_scale_table(shown.trace.values[TIME_SCALES])
     return time_scale_chart(table, length=shown.length, word=shown.word, **look)
 
@@ -80,13 +81,13 @@ def _scales_how(shown: Shown) -> str:
     )
 
 
-def _lags_drawing(shown: Shown, **look: object) -> Drawing:
+def _lags_drawing(shown: Shown, **look: Any) -> Drawing:
     return by_lag_chart(by_lag_table(*_up_to_the_query(shown)), word=shown.word, **look)
 
 
 def _up_to_the_query(shown: Shown) -> list[np.ndarray]:
     """Return mean and standard error of each position's influence on the tested prediction."""
-    found = shown.inside.influence[:2]
+    found = shown.influence[:2]
     return [
         (rows[shown.read] if len(rows) == shown.length else rows[-1])[: shown.read + 1]
         for rows in found
