@@ -1,4 +1,4 @@
-"""Heatmaps: shared parts of all heatmaps, and maps of query and key."""
+"""Heatmaps with a cell for each value, and their parts; maps of all heads are in `heads`."""
 
 import itertools
 import json

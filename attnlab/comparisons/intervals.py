@@ -1,4 +1,4 @@
-"""Intervals of means, shares and curves over seeds, and p-values of several tests."""
+"""Confidence intervals over seeds, and p-values adjusted for multiple tests."""
 
 import dataclasses
 import math

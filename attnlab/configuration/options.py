@@ -1,8 +1,9 @@
-"""Options: defaults, bounds, help, the walk over all of them, and their errors.
+"""How options are declared, checked and listed.
 
-Every configuration class of attnlab is a frozen dataclass whose fields are made by `option`. An
-option may itself be a configuration, so that an experiment is a tree. Controls, flags, links, JSON
-and differences are made by one walk over it, `fields`, and read back by `build`.
+An option and its default stand in the class they belong to, such as `TransformerOptions`. Every
+configuration class of attnlab is a frozen dataclass whose fields are made by `option`. An option
+may itself be a configuration, so that an experiment is a tree. Controls, flags, links, JSON and
+differences are made by one walk over it, `fields`, and read back by `build`.
 """
 
 import copyreg

@@ -105,10 +105,10 @@ class AbstractGenerator(Options, abc.ABC):
         return None
 
     def next_laws(self) -> Float[np.ndarray, "positions vocab"] | None:
-        """Return the next-token probabilities at each position, if they are equal for all pasts.
+        """Return next-token probabilities by position, if the same for every past, else None.
 
-        They may belong to different tokens after different pasts. None if they differ or are not
-        known.
+        The same numbers may belong to other tokens after another past. None is also returned if
+        this is not known.
         """
         return None
 

@@ -24,7 +24,7 @@ from attnlab.generators.vocabulary import WEATHER, Vocabulary, lines_latex
 
 
 class NDaysBelief(NamedTuple):
-    """The belief about token-to-token changes, whether any token was seen, and the last token."""
+    """The belief about day-to-day differences modulo 3, whether a day was seen, and the last."""
 
     changes: StreamBelief
     seen: Int[Array, ""]

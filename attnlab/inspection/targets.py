@@ -43,9 +43,9 @@ def on_true_alignment(
 ) -> Float[np.ndarray, "maps heads"]:
     """Return the share of attention that each cross-attention head puts on the true alignment.
 
-    This is the mean over target tokens j and sequences of Σᵢ αⱼᵢ over the source tokens i that
-    token j comes from. `sequences` are visible tokens, such as a run's probes. Raises `ValueError`
-    for a model without cross-attention.
+    The attention weights αⱼᵢ of target token j on the source tokens i that it comes from are
+    summed; the result is the mean over target tokens and sequences. `sequences` are visible
+    tokens, such as a run's probes. Raises `ValueError` for a model without cross-attention.
     """
     return np.asarray(_on_truth(task, model, jnp.asarray(sequences)))
 

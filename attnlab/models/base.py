@@ -63,7 +63,7 @@ class CellArithmetic(NamedTuple):
 
     score = query · key, or the score of `SCORES` named by `kind`; scaled = scale · score + bias;
     the pattern is the softmax of the scaled scores of the query's whole row, over the unmasked
-    keys. If the score `additive` has `weights` v, it is Σᵢ vᵢ tanh(qᵢ + kᵢ).
+    keys. The score `additive`, which has `weights` v, is Σᵢ vᵢ tanh(qᵢ + kᵢ).
     `state` is the recurrent state that the query is computed from, if there is one.
     """
 
@@ -235,8 +235,9 @@ class AbstractModelOptions(Options, abc.ABC):
     def reachable(self, generator: AbstractGenerator, length: int, position: int) -> Best | None:
         """Return a predictor whose loss no model of the family can beat at `position`, if known.
 
-        By default this is the best prediction from the tokens that the position sees, in order or
-        as a set; no model of the family is more accurate either. None if it sees all, in order.
+        By default this is the best prediction from the tokens that the position sees, or from
+        their counts if the model cannot tell their order. That bounds the accuracy, too. None if
+        the position sees all tokens in order, since the family then has no such limit.
         """
         seen = self.sees(position, length)
         if len(seen) == length and self.sees_order():

@@ -235,7 +235,7 @@ def _run(header: Header, form: TrainState, arrays: Mapping[str, np.ndarray]) -> 
 
 
 def _named(name: str, tree: PyTree) -> dict[str, Any]:
-    """Return the arrays of a tree, or their shapes, by place."""
+    """Return the arrays of a tree, or their shapes, keyed by `name` and their path in the tree."""
     leaves = jax.tree_util.tree_leaves_with_path(_only_arrays(tree))
     return {name + jax.tree_util.keystr(path): leaf for path, leaf in leaves}
 

@@ -14,9 +14,9 @@ _NOT_REGULAR = "it is not a regular file"
 def read_bytes(
     path: Path, *, is_right: Callable[[bytes], bool], most: int, follow: bool = True
 ) -> bytes:
-    """Return the contents of the file, or its first bytes if `is_right` is False for them.
+    """Return the contents of the file, or only its first bytes if `is_right` rejects those.
 
-    Without `follow` a symbolic link is not a regular file.
+    If `follow` is False, a symbolic link is refused like any file that is not regular.
 
     Raises:
         OSError: If this is not a regular file or has more than `most` bytes; then nothing is read.

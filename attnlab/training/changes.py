@@ -1,4 +1,4 @@
-"""Changes of a run's settings during training."""
+"""Changes to a run's settings during training."""
 
 import dataclasses
 from collections.abc import Sequence

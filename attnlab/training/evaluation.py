@@ -177,7 +177,7 @@ def _mean_and_error(values: Float[np.ndarray, " size"]) -> tuple[float, float]:
 
 
 def safe_variance(accuracy: float, size: int) -> float:
-    """Return p(1-p) of a share p of `size` answers, with p at least half an answer off 0 and 1."""
+    """Return p(1-p), where p is the accuracy, kept at least 0.5 / `size` away from 0 and 1."""
     safe = np.clip(accuracy, 0.5 / size, 1 - 0.5 / size)
     return safe * (1 - safe)
 

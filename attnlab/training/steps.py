@@ -235,9 +235,9 @@ def take_steps(
     key: Key[Array, ""],
     steps: Int[Array, ""],
 ) -> tuple[TrainState, tuple[Float[Array, " capacity"], Float[Array, " capacity"]]]:
-    """The loop of `advance` before compilation, so that many runs can be mapped over.
+    """Take the steps of `advance`, uncompiled, so that `vmap` can train many runs at once.
 
-    The rate and the number of steps of `training` are ignored: those are arguments. The losses are
+    The arguments replace the learning rate and the number of steps of `training`. The losses are
     padded to `CHUNK_CAPACITY` with zeros.
     """
     loss_of = partial(sequence_loss, loss=training.loss, readout=training.readout)

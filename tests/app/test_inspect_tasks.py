@@ -40,7 +40,7 @@ def test_a_model_of_a_task_is_looked_into(app, name):
     seen = ["Attention to the source"] if name != "rnn-bottleneck" else []
     assert charts[: len(seen) + 1] == [*seen, "Influence of the source"]
     assert "Loss by target token" in charts
-    assert ("Pattern of the sequence" in charts) == (name != "rnn-bottleneck")
+    assert ("Attention pattern of this sequence" in charts) == (name != "rnn-bottleneck")
     influence = _table(page, "Influence of the source")
     assert set(influence["map"]) == {"depends", "truth"}
     # Everything is of tokens.

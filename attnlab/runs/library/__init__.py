@@ -1,4 +1,4 @@
-"""The library of runs: kept in a folder or in memory, found again, and searched."""
+"""The library of runs: stores, lists and searches them, in a folder or in memory."""
 
 from attnlab.runs.library.archive import MOST_BYTES as MOST_ARCHIVE_BYTES
 from attnlab.runs.library.archive import TakenIn, is_archive

@@ -178,7 +178,7 @@ class Store:
             raise
 
     def purge(self, by: datetime) -> None:
-        """Delete permanently what was in the bin at that date."""
+        """Permanently delete every run that was in the bin at the time `by`."""
         with self.reading() as connection:
             if not table.numbers_deleted(connection, moment(by)):
                 return

@@ -120,7 +120,7 @@ def _draw_caption(first: str, found: Sequence[Comparison], figure: str) -> None:
     words = (
         f"A paired t-test over seeds; ± is half of the {LEVEL:.0%} interval of the mean "
         f"difference, and {less}. The standard deviation over seeds is taken to be at least the "
-        "standard error of a test. "
+        "standard error of one run's result on its test set. "
     )
     if (among := found[0].among) > 1:
         words += (
@@ -173,11 +173,11 @@ def _draw_table(finished: Sequence[tuple[Row, str]], rows: Sequence[Row]) -> Non
     )
     st.caption(
         f"In nats: loss − floor is the sum of {'; '.join(PARTS.values())}. ± is half of the "
-        f"{OF_SEEDS}. Where parts cannot be separated, the last one shows their sum. The family's "
-        "part is exact where its best model can be computed, as for the linear one. Elsewhere it "
-        f"has a lower and an upper bound (the family's best run), each at {LEVEL:.0%}. To measure "
-        "the effect of limited data, vary `data`: the same setting is then also run with fresh "
-        "sequences."
+        f"{OF_SEEDS}. Where parts cannot be separated, the last one shows their sum. The part of "
+        "the family is exact if its best model can be computed, as for `linear`. For other families "
+        "a lower and an upper bound are shown, each with "
+        f"{LEVEL:.0%} confidence; the upper one comes from the best run. To measure the effect of "
+        "limited data, vary `data`: the same setting is then also run with fresh sequences."
     )
 
 

@@ -187,7 +187,7 @@ def _draw_zoo(every_row: Rows, process: str) -> None:
             alt=f"Test accuracy of each family on {process}. {words}",
         )
     st.caption(
-        "At the left: (uniform guess − loss) / (uniform guess − floor). 100% is the best "
+        "On the left: (uniform guess − loss) / (uniform guess − floor). 100% is the best "
         f"possible; means may slightly exceed it by test noise. {_DOTS}"
     )
     if words := families_in_words(every_row):

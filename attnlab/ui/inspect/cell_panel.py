@@ -93,10 +93,10 @@ def _draw_pattern(
     with st.container(key="chart_cells"):
         event = draw_chart(
             chart,
-            name="Pattern of the sequence",
+            name="Attention pattern of this sequence",
             key="cell_chart",
             on_select="rerun",
-            alt=f"Pattern of the sequence. {word.capitalize()} {read + 1} gives "
+            alt=f"Attention pattern of this sequence. {word.capitalize()} {read + 1} gives "
             f"{show_percent(pattern[read, strongest])} of its attention to {word} "
             f"{strongest + 1}.",
         )

@@ -242,8 +242,8 @@ def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependenc
         )
     else:
         words.append(
-            "This model has no attention. High in “depends” but near 0 in “truth”: the day "
-            "changes the model's prediction, but not the true one."
+            "This model has no attention. A day high in “depends” but near 0 in “truth” changes "
+            "the model's prediction, though not the true one."
         )
     if len(found.depends) == experiment.length and experiment.training.loss == "last":
         words.append("Only the last row was trained (loss `last`).")

@@ -167,7 +167,7 @@ def draw_source_maps(
             _draw_influence(found, names)
     else:
         _draw_influence(found, names)
-        st.caption("This model has no attention to the source, so only its dependence is shown.")
+        st.caption("This model has no attention to the source; only its dependence on it is shown.")
     _draw_how_to_read(found, alone=alone, attends=bool(maps))
 
 
@@ -248,7 +248,7 @@ def _draw_how_to_read(found: SourceInfluence, *, alone: bool, attends: bool) -> 
     words = "How to read it: rows are target tokens, columns are source tokens. "
     if attends:
         words += (
-            "At the left: the attention of the query that predicts the target token. Grey: the "
+            "On the left: the attention of the query that predicts the target token. Grey: the "
             "source tokens that the target token comes from. "
         )
     words += (

@@ -118,8 +118,8 @@ def draw_generation(settings: Settings) -> None:
         (_RATE,),
         _generation_in_words,
         invitation=f"Press **Measure** to time the last {NEW_TOKENS} tokens of sequences of 64, "
-        "128, … up to the longest. Each token is computed by reading all positions again, and "
-        "with a cache.",
+        "128, … up to the longest. Each token is computed twice: by reading all positions again, "
+        "and with a cache.",
     )
 
 

@@ -43,9 +43,9 @@ _CANDIDATES = np.geomspace(0.005, 1.0, 61)
 
 
 class Curve(NamedTuple):
-    """The data on a line, the grid `at` on which the curve is drawn, the bandwidth, the query.
+    """One-dimensional data, the grid `at` of the curve, the bandwidth and the query.
 
-    `truth` has the true values on the grid, or is None. The query is `at[place]`.
+    `truth` holds the true values on the grid, or is None. The query is `at[place]`.
     """
 
     sample: Sample
@@ -201,11 +201,11 @@ def _draw_left_out(place: DeltaGenerator, curve: Curve) -> None:
         pd.DataFrame(columns | {"low": loss - stderr, "high": loss + stderr}),
         pd.DataFrame({"bandwidth": [curve.bandwidth]}),
         name="Leave-one-out MSE",
-        alt=f"Leave-one-out MSE against the bandwidth: least at {h} with {loss[best]:.4f}.",
+        alt=f"Leave-one-out MSE against the bandwidth: lowest at {h} with {loss[best]:.4f}.",
         height=220,
     )
     place.caption(
-        f"Leave-one-out MSE, each point predicted from the others: least at {h}, "
+        f"Leave-one-out MSE, each point predicted from the others: lowest at {h}, "
         f"{show_measured(loss[best], stderr[best], most_places=4)}."
     )
 

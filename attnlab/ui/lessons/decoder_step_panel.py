@@ -40,7 +40,7 @@ _STAGES = {
         r"\alpha_{ti} = \frac{e^{e_{ti}}}{\sum_j e^{e_{tj}}}",
     ),
     "a": (
-        "The states of the encoder, weighted by the shares and summed: the context of this step.",
+        "The encoder's states, weighted by attention and summed: the context of this step.",
         r"a_t = \sum_i \alpha_{ti}\, s_i",
     ),
     "state": (

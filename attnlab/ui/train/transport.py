@@ -217,7 +217,7 @@ def whose_figures(form: Experiment | OptionError, snapshot: Snapshot) -> tuple[s
 
 
 def draw_status(snapshot: Snapshot, shown_step: int | None = None) -> None:
-    """Draw state, step, speed and time left of the run.
+    """Draw the run's state, step, speed and time left.
 
     `shown_step` is the step that all panels show, if it is not the newest one.
     """

@@ -1,4 +1,4 @@
-"""Views of other values of a trace: weights, hidden states, time scales, influence by lag."""
+"""Views other than query × key maps: weights, hidden states, time scales, influence by lag."""
 
 from types import MappingProxyType
 from typing import Any
@@ -96,8 +96,8 @@ def _up_to_the_query(shown: Shown) -> list[np.ndarray]:
 
 def _lags_alternative(shown: Shown) -> str:
     alternative = (
-        f"By lag: influence of a {shown.word} on the prediction, by its distance before the "
-        "prediction."
+        f"By lag: influence of a {shown.word} on the prediction, by the number of {shown.word}s "
+        "between them."
     )
     if shown.at_rest:
         influence, _ = _up_to_the_query(shown)
