@@ -35,6 +35,7 @@ def register(kind: type) -> type:
     top level of a module or script. Registering a class of the same name and module again replaces
     the earlier one, as a notebook needs.
 
+    >>> import dataclasses
     >>> @register
     ... @dataclasses.dataclass(frozen=True)
     ... class Half(AbstractSchedule):
