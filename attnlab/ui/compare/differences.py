@@ -176,7 +176,8 @@ def _draw_table(finished: Sequence[tuple[Row, str]], rows: Sequence[Row]) -> Non
         f"{OF_SEEDS}. Where parts cannot be separated, the last one shows their sum. The part of "
         "the family is exact if its best model can be computed, as for `linear`. For others a "
         f"lower and an upper bound are shown, each with {LEVEL:.0%} confidence; the upper one "
-        "comes from the best run. To measure the effect of limited data, vary `data`: the same setting is then also run with fresh sequences."
+        "comes from the best run. To measure the effect of limited data, vary "
+        "`data`: the same setting is then also run with fresh sequences."
     )
 
 
