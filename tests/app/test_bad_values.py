@@ -21,25 +21,12 @@ def test_rows_that_are_no_probabilities(app):
     for text, words in (
         ("0.5 0.3 0.1\n0.3 0.4 0.3\n0.2 0.3 0.5", ("transition row 1", "0.9")),
         ("0.6 0.3 0.1\n0.3 0.4 0.3\n0.2 0.3", ("transition row 3", "3 numbers")),
-        ("0.6 0.3 0.1\n1.3 -0.3 0\n0.2 0.3 0.5", ("transition row 2", "1.3")),
         ("0.6 0.3 0.1\n0.3 0.4 0.3", ("transition", "3 rows")),
-        ("rain", ("transition", "rain")),
         ("nan 0 0; 1 0 0; 1 0 0", ("transition row 1", "nan")),
-        ("1e999 0 0; 1 0 0; 1 0 0", ("transition row 1", "inf")),
         ("", ("transition", "empty")),
     ):
         app.text_area(key="markov_transition").set_value(text).run()
         _assert_refused(app, *words)
-
-
-def test_a_good_value_takes_the_error_away(app):
-    area = app.text_area(key="markov_transition")
-    good = area.value
-    area.set_value("1 1 1").run()
-    _assert_refused(app, "transition")
-    app.text_area(key="markov_transition").set_value(good).run()
-    assert _errors(app) == ""
-    assert not app.button(key="run_start").disabled
 
 
 def test_days_that_cannot_be_recalled(app):
@@ -53,12 +40,6 @@ def test_a_full_batch_of_fresh_samples(app):
     app.selectbox(key="batch_mode").select("full").run()
     app.selectbox(key="data").select("fresh").run()
     _assert_refused(app, "batch mode", "full")
-
-
-def test_a_full_batch_above_the_cap(app):
-    app.selectbox(key="batch_mode").select("full").run()
-    app.number_input(key="train_size").set_value(50_000).run()
-    _assert_refused(app, "data set size", "50000")
 
 
 def test_a_loss_that_the_model_does_not_have(app):

@@ -80,14 +80,12 @@ def test_what_a_link_asks_for_in_vain_is_told():
     ("key", "text", "words"),
     [
         ("vary_length", "five", "`length` is"),
-        ("vary_length", "0,999", "`length` is"),
         pytest.param(
             "vary_length",
             ",".join(map(str, range(2, 65))) + "," * 10,
             None,
             marks=pytest.mark.slow,
         ),
-        ("vary_length", "1e3", "`length` is"),
         ("vary_d_attn", "-1", None),
     ],
 )
@@ -152,7 +150,6 @@ def test_runs_are_made_once_and_read(page):
     _finish(page)
     assert "done: 8 of 8 runs" in progress(page)
     assert len(charts(page)) == 5
-    assert all(chart.proto.alt for chart in page.get("vega_lite_chart"))
     table = page.dataframe[0].value
     assert list(table["n"]) == ["2 of 2"] * 4
     assert "±" in table["accuracy"][0]

@@ -1,21 +1,22 @@
 """The app on a server that strangers share: lower caps, one queue, calm errors."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnlab.live.jobs import WorkQueue
-from attnlab.live.live_run import LiveRun
 from attnlab.models import AttentionOptions
 from attnlab.runs.history import empty_history
 from attnlab.runs.storage import Run, to_bytes
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.limits import HOSTED, OPEN
-from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training, advance
 from attnlab.ui.core import server
+from attnlab.ui.core.server import switch_on_cache
 
 _APP = Path(__file__).resolve().parents[2] / "app.py"
 
@@ -56,12 +57,6 @@ def test_without_the_variable_the_machine_is_ones_own(monkeypatch):
     assert server.hosted() is False
 
 
-def test_an_answer_that_is_neither_is_refused(monkeypatch):
-    monkeypatch.setenv("ATTNLAB_HOSTED", "maybe")
-    with pytest.raises(ValueError, match="`ATTNLAB_HOSTED` is 'maybe'"):
-        server.hosted()
-
-
 @pytest.mark.parametrize(
     ("cores", "trainings", "places"),
     [(1, None, 1), (2, None, 1), (8, None, 7), (None, None, 1), (8, "3", 3), (2, "1", 1)],
@@ -84,14 +79,6 @@ def test_a_number_of_trainings_that_is_none_is_refused(hosted, monkeypatch, text
     monkeypatch.setenv("ATTNLAB_TRAININGS", text)
     with pytest.raises(ValueError, match="`ATTNLAB_TRAININGS` is"):
         server.work_queue()
-
-
-def test_a_preset_is_allowed(hosted_app):
-    # All of them are held against the caps by the test of limits.
-    (*_, last) = PRESETS
-    hosted_app.selectbox(key="preset").select(last).run()
-    assert _errors(hosted_app) == ""
-    assert not hosted_app.button(key="run_start").disabled
 
 
 @pytest.mark.slow
@@ -163,26 +150,52 @@ def test_a_run_that_was_never_tested_can_be_looked_at(app):
     assert "test loss at step 0" not in labels
 
 
+_ROOT = Path(__file__).resolve().parents[2]
+_NOBODY = "~nobody-of-this-name/x"
+
+
+def test_what_no_page_can_do_without_is_said_on_every_page(monkeypatch):
+    monkeypatch.setenv("ATTNLAB_TRAININGS", "perhaps")
+    app = AppTest.from_file(_ROOT / "app.py", default_timeout=60).run()
+    assert not app.exception
+    (error,) = app.error
+    assert error.value.startswith("`ATTNLAB_TRAININGS` is 'perhaps'")
+
+
 @pytest.mark.slow
-def test_who_waits_reads_their_place_and_can_pause(hosted_app, monkeypatch):
-    queue = WorkQueue(1)
-    other = queue.join()
-    hosted_app.session_state["session"].run = LiveRun(Experiment(), queue=queue)
-    for size, number in {"steps": 3, "train_size": 200, "test_size": 100}.items():
-        hosted_app.session_state[size] = number
-    hosted_app.button(key="run_start").click().run()
-    run = hosted_app.session_state["session"].run
-    status = " ".join(text.value for text in hosted_app.markdown)
-    assert "waiting: place 1 in the queue, 1 computation at a time" in status
-    assert "Waiting in the queue" in status
-    assert "compiling" not in status
-    hosted_app.button(key="run_pause").click().run()
-    assert run.wait(120.0)
-    assert not hosted_app.run().exception
-    assert run.snapshot().state == "paused"
-    assert "Paused before the first step" in " ".join(text.value for text in hosted_app.markdown)
-    assert hosted_app.button(key="run_start").label == "Continue"
-    other.leave()
-    hosted_app.button(key="run_start").click().run()
-    assert run.wait(120.0)
-    assert run.snapshot().state == "done"
+def test_a_server_that_may_be_shared_or_not_does_not_start():
+    environment = {**os.environ, "ATTNLAB_HOSTED": "perhaps"}
+    command = [sys.executable, "-c", "import app"]
+    done = subprocess.run(
+        command, cwd=_ROOT, env=environment, capture_output=True, check=False, timeout=120
+    )
+    assert done.returncode == 1
+    assert (
+        done.stderr.decode().splitlines()[-1].startswith("attnlab: `ATTNLAB_HOSTED` is 'perhaps'")
+    )
+
+
+@pytest.mark.slow
+def test_without_its_folder_the_library_is_in_memory_and_says_why(monkeypatch):
+    monkeypatch.setenv("ATTNLAB_LIBRARY", _NOBODY)
+    app = AppTest.from_file(_ROOT / "app.py", default_timeout=60).run()
+    assert not app.exception
+    assert not app.error
+    app.switch_page("pages/library.py").run()
+    assert not app.exception
+    (line,) = [each.value for each in app.caption if "ATTNLAB_LIBRARY" in each.value]
+    assert "this user has no home folder" in line
+
+
+def test_a_cache_without_its_folder_is_off_and_logged(monkeypatch, caplog):
+    monkeypatch.setenv("ATTNLAB_CACHE", _NOBODY)
+    assert switch_on_cache() is None
+    assert f"`ATTNLAB_CACHE` is '{_NOBODY}'" in caplog.text
+
+
+@pytest.mark.parametrize("text", ["off", "FALSE", "no", "0"])
+def test_a_cache_is_switched_off_by_every_word_for_it(monkeypatch, tmp_path, text):
+    monkeypatch.setenv("ATTNLAB_CACHE", text)
+    monkeypatch.chdir(tmp_path)
+    assert switch_on_cache() is None
+    assert not list(tmp_path.iterdir())

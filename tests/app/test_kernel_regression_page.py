@@ -1,17 +1,11 @@
 """The Kernel regression page without a browser."""
 
-import numpy as np
 import pytest
 
-from attnlab.lessons.kernel_regression import MetricProgress, isotropic
 from attnlab.lessons.regression_data import CURVES, PLANES
 from tests.app.lessons import (
-    STOP_PATIENCE,
     charts,
-    code,
-    endless,
     figures,
-    first_item,
     open_page,
     texts,
 )
@@ -104,49 +98,3 @@ def test_every_plane(page):
         assert not page.error
         assert len(charts(page)) == 5
         assert page.slider(key="plane_point").value == 17
-
-
-@pytest.mark.slow
-def test_the_kernel_is_learned(page):
-    start = figures(page)["leave-one-out MSE: learned"]
-    page.button(key="metric_train").click().run()
-    assert page.session_state["session"].jobs.get("metric").wait(PATIENCE)
-    page.run()
-    found = figures(page)
-    assert found["leave-one-out MSE: learned"] != start
-    for measure in ("leave-one-out MSE", "MSE against the truth"):
-        learned, fixed = (
-            float(found[f"{measure}: {which}"].split()[0]) for which in ("learned", "best fixed")
-        )
-        assert learned < fixed
-    page.selectbox(key="plane").select("round").run()
-    assert page.session_state["session"].jobs.get("metric") is None
-    assert not page.exception
-
-
-def test_training_is_stopped(page, monkeypatch):
-    third = MetricProgress(100, isotropic(2, 0.3), np.ones(101))
-    with endless(monkeypatch, "attnlab.ui.lessons.metric_panel.learn_metric", third):
-        page.button(key="metric_train").click().run()
-        work = page.session_state["session"].jobs.get("metric")
-        first_item(work)
-        page.button(key="metric_stop").click().run()
-        assert work.wait(STOP_PATIENCE)
-        assert not work.state().done
-        page.run()
-    assert any("stopped" in each.proto.text for each in page.get("progress"))
-    assert any("step 100" in each.proto.text for each in page.get("progress"))
-    assert not page.button(key="metric_train").disabled
-    assert not page.exception
-
-
-def test_charts_say_what_they_show(page):
-    assert all(chart.proto.alt for chart in page.get("vega_lite_chart"))
-    compile(code(page), "in code", "exec")
-
-
-def test_an_address_that_asks_for_what_cannot_be():
-    asked = {"curve": "rain", "bandwidth": "7", "plane": "x", "query_at": "a"}
-    page = open_page("pages/kernel_regression.py", asked)
-    told = "\n".join(warning.value for warning in page.warning)
-    assert all(f"`{parameter}`" in told for parameter in asked)

@@ -1,8 +1,15 @@
 """Every page draws without an error, before a run and after one."""
 
+from xml.etree import ElementTree
+
 import pytest
 
+from attnlab.charts import to_png, to_svg
+from attnlab.ui.core.page_charts import chart_picture
+from tests.app.lessons import code
 from tests.pages import PAGES, title_of
+
+_WITHOUT_CODE = ("train", "inspect", "library", "words")
 
 
 def _assert_draws(app, page: str) -> None:
@@ -15,6 +22,11 @@ def _assert_draws(app, page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_page_before_a_run(app, page):
     _assert_draws(app, page)
+    assert all(chart.proto.alt for chart in app.get("vega_lite_chart"))
+    if "In code" in [block.label for block in app.expander]:
+        compile(code(app), f"in code on {page}", "exec")
+    else:
+        assert page in _WITHOUT_CODE
 
 
 @pytest.mark.slow
@@ -29,3 +41,61 @@ def test_pages_after_a_run(app, model):
     for page in (*PAGES, PAGES[0]):
         _assert_draws(app, page)
     assert app.session_state["session"].run is run
+
+
+# They have no charts, or none before something is asked of them.
+_WITHOUT = {"words", "compare", "library"}
+_SVG = "{http://www.w3.org/2000/svg}"
+_PANEL = "Export charts"
+
+
+def _texts(svg: str) -> str:
+    return " ".join(ElementTree.fromstring(svg).itertext())
+
+
+def _shapes(svg: str) -> list[str]:
+    """Kinds of the marks that are drawn from rows: neither axes nor titles, legends or words."""
+    groups = ElementTree.fromstring(svg).iter(f"{_SVG}g")
+    kinds = [(group.get("class", "").split(), group) for group in groups]
+    return [
+        kind[0]
+        for kind, group in kinds
+        if "role-mark" in kind and kind[0] != "mark-text"
+        for shape in group
+        if shape.tag == f"{_SVG}line" or shape.get("d")
+    ]
+
+
+@pytest.mark.slow
+def test_every_chart_makes_a_picture_that_says_what_it_shows(app):
+    app.number_input(key="steps").set_value(5).run()
+    app.button(key="run_start").click().run()
+    assert app.session_state["session"].run.wait(120.0)
+    for page in (page for page in PAGES if page not in _WITHOUT):
+        app.switch_page(f"pages/{page}.py").run()
+        charts = app.session_state["session"].charts
+        assert len(charts) == len(app.get("vega_lite_chart")) > 0, page
+        for number, (name, chart) in enumerate(charts.items()):
+            picture = chart_picture(name, chart, dark=number % 2 == 0)
+            svg = to_svg(picture)
+            assert name in _texts(svg)
+            assert chart.alt.split()[-1] in _texts(svg)
+            assert _shapes(svg), f"{name} draws nothing"
+        assert to_png(picture).startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_a_page_forgets_the_charts_of_the_one_before(app):
+    app.switch_page("pages/softmax_scaling.py").run()
+    assert "Distribution of q · k" in app.session_state["session"].charts
+    app.switch_page("pages/words.py").run()
+    assert not app.session_state["session"].charts
+    assert _PANEL not in [block.label for block in app.expander]
+
+
+def test_the_panel_offers_the_charts_by_their_names(app):
+    app.switch_page("pages/positional_encodings.py").run()
+    (panel,) = [block for block in app.expander if block.label == _PANEL]
+    assert not panel.children
+    app.session_state["pictures"] = True
+    app.run()
+    assert app.selectbox(key="picture").options == list(app.session_state["session"].charts)

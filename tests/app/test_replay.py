@@ -1,5 +1,7 @@
 """A replay, whatever the browser sends late or twice."""
 
+import time
+
 import pytest
 
 
@@ -18,10 +20,6 @@ def _shown(app):
     return app.select_slider(key="shown_step").value
 
 
-def _kept(app):
-    return app.select_slider(key="shown_step").options
-
-
 def _label(app):
     (label,) = (button.label for button in app.button if button.label in ("Replay", "Stop"))
     return label
@@ -31,18 +29,6 @@ def _press(app, label):
     button = next(button for button in app.button if button.label == label)
     button.click().run()
     return button
-
-
-@pytest.mark.slow
-def test_it_goes_through_the_run_to_now(finished):
-    _press(finished, "Replay")
-    seen = [_shown(finished)]
-    while _label(finished) == "Stop":
-        finished.run()
-        seen.append(_shown(finished))
-        assert len(seen) < 20
-    # Each kept model after the first.
-    assert [str(step) for step in dict.fromkeys(seen)] == _kept(finished)[1:]
 
 
 def test_a_click_that_arrives_twice_is_one(finished):
@@ -80,3 +66,68 @@ def test_the_status_names_the_step_that_is_shown(finished):
     states = [word.value for word in finished.markdown]
     assert any("`showing step 000,002` of 6" in word for word in states)
     assert not any("`step 000,006`" in word for word in states)
+
+
+PATIENCE = 120.0
+SMALL = {"steps": 20, "train_size": 200, "test_size": 100, "batch": 20}
+
+
+@pytest.fixture
+def small(app):
+    app.slider(key="length").set_value(4)
+    for name, value in SMALL.items():
+        app.number_input(key=name).set_value(value)
+    app.run()
+    assert not app.exception
+    return app
+
+
+def captions(app):
+    return " ".join(caption.value for caption in app.caption)
+
+
+def legend(app):
+    """The series of the loss chart, which is the first."""
+    return app.get("vega_lite_chart")[0].proto.spec
+
+
+def until(app, words):
+    deadline = time.monotonic() + PATIENCE
+    while words not in captions(app):
+        assert time.monotonic() < deadline, captions(app)
+        time.sleep(0.2)
+        app.run()
+
+
+@pytest.mark.slow
+def test_five_seeds_give_a_mean_with_its_interval_and_are_kept(small):
+    small.button(key="run_repeat").click().run()
+    until(small, "over 5 seeds accuracy")
+    assert not small.exception
+    assert small.toggle(key="curve_over_seeds").value
+    assert "mean over seeds" in legend(small)
+    small.toggle(key="curve_over_seeds").set_value(False).run()
+    assert "mean over seeds" not in legend(small)
+    # With the same settings nothing is left to train: the figures are those of before.
+    before = captions(small)
+    small.button(key="run_repeat").click().run()
+    until(small, "over 5 seeds accuracy")
+    assert captions(small) == before
+    # Other settings have figures of their own, or none.
+    small.number_input(key="steps").set_value(30).run()
+    assert "over 5 seeds accuracy" not in captions(small)
+
+
+def test_a_repetition_that_is_stopped_leaves_nothing_at_work(small, monkeypatch):
+    monkeypatch.setattr("attnlab.ui.train.repeat.run_all", lambda *_, **__: iter(slow()))
+    small.button(key="run_repeat").click().run()
+    assert "of 5 seeds" in captions(small)
+    small.button(key="repeat_stop").click().run()
+    assert "of 5 seeds" not in captions(small)
+    assert small.button(key="run_repeat")
+
+
+def slow():
+    while True:
+        time.sleep(0.05)
+        yield None

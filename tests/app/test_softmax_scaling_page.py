@@ -5,16 +5,10 @@ import dataclasses
 import pytest
 
 from attnlab.lessons.saturation import CASES
-from attnlab.lessons.sweep import SweepProgress
-from attnlab.live.jobs import WorkQueue
 from attnlab.training.limits import HOSTED
 from tests.app.lessons import (
-    STOP_PATIENCE,
     charts,
-    code,
-    endless,
     figures,
-    first_item,
     open_page,
     texts,
 )
@@ -57,32 +51,6 @@ def test_the_variance_follows_the_controls(page):
     assert not page.error
 
 
-def test_verdicts(page):
-    page.select_slider(key="width").set_value("256").run()
-    words = texts(page)
-    assert "**without**, d = 256: :red[**saturated**]" in words
-    assert "**with 1/√d**, d = 256: :green[**healthy**]" in words
-    page.slider(key="keys").set_value(2).run()
-    assert texts(page) != words
-    assert not page.exception
-
-
-def test_presets(page):
-    for number, expected in enumerate(
-        (
-            {"largest weight": "0.2872", "variance of the logits": "0.0950"},
-            {"largest weight": "0.8000", "variance of the logits": "6.0800"},
-            {"effective keys": "8.000", "largest weight": "0.1250"},
-            {"largest weight": "0.6652"},
-            {"largest weight": "0.7311"},
-        )
-    ):
-        page.button(key=f"logits_{number}").click().run()
-        assert not page.exception
-        assert not page.error
-        assert expected.items() <= figures(page).items()
-
-
 def test_temperature_undoes_the_factor_of_eight(page):
     once = figures(page)
     page.button(key="logits_1").click().run()
@@ -117,12 +85,6 @@ def test_every_case_of_numerical_safety(page):
     for case in CASES:
         assert f"**{case.name}**" in texts(page)
         assert case.why in texts(page)
-
-
-def test_charts_say_what_they_show(page):
-    assert len(charts(page)) == 6
-    assert all(chart.proto.alt for chart in page.get("vega_lite_chart"))
-    compile(code(page), "in code", "exec")
 
 
 def small_sweep(page, monkeypatch):
@@ -165,43 +127,6 @@ def test_runs_are_trained_and_read(page, monkeypatch):
     assert any("Settings changed" in info.value for info in page.info)
 
 
-def test_runs_are_stopped(page, monkeypatch):
-    small_sweep(page, monkeypatch)
-    half = SweepProgress(0.5, "d_attn 2", ())
-    with endless(monkeypatch, "attnlab.ui.lessons.sweep_panel.run_sweep", half):
-        page.button(key="sweep_start").click().run()
-        work = page.session_state["session"].jobs.get("sweep")
-        first_item(work)
-        page.button(key="sweep_stop").click().run()
-        assert work.wait(STOP_PATIENCE)
-        assert not work.state().done
-        page.run()
-        assert not page.exception
-        assert "stopped: 50%" in _progress(page)
-        page.button(key="sweep_go_on").click().run()
-        assert work.state().running
-
-
-def _progress(page) -> str:
-    return " ".join(each.proto.text for each in page.get("progress"))
-
-
-def test_runs_stand_in_the_queue_of_the_server(page, monkeypatch):
-    queue = WorkQueue(1)
-    monkeypatch.setattr("attnlab.ui.core.jobs.work_queue", lambda: queue)
-    before = queue.join()
-    whole = SweepProgress(1, "", ())
-    panel = "attnlab.ui.lessons.sweep_panel.run_sweep"
-    monkeypatch.setattr(panel, lambda sweep: iter([whole]))
-    page.button(key="sweep_start").click().run()
-    work = page.session_state["session"].jobs.get("sweep")
-    assert "waiting: place 1 in the queue" in _progress(page)
-    assert work.state().latest is None
-    before.leave()
-    assert work.wait(PATIENCE)
-    assert work.state().latest.share == 1
-
-
 def test_more_runs_than_a_shared_server_allows_are_refused(page, monkeypatch):
     monkeypatch.setattr("attnlab.ui.lessons.sweep_panel.limits", lambda: HOSTED)
     page.slider(key="sweep_steps").set_value(1_000).run()
@@ -210,10 +135,3 @@ def test_more_runs_than_a_shared_server_allows_are_refused(page, monkeypatch):
     page.button(key="sweep_start").click().run()
     assert page.session_state["session"].jobs.get("sweep") is None
     assert not page.exception
-
-
-def test_an_address_that_asks_for_what_cannot_be():
-    asked = {"width": "17", "keys": "1000", "sweep_process": "rain"}
-    page = open_page("pages/softmax_scaling.py", asked)
-    told = "\n".join(warning.value for warning in page.warning)
-    assert all(f"`{parameter}`" in told for parameter in asked)

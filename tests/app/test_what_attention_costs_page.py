@@ -7,7 +7,7 @@ import pytest
 
 from attnlab.lessons.costs import CACHED, CHUNKED, PLAIN, RECOMPUTED, CostProgress, Measured
 from attnlab.models import MODELS, parameters_by_part
-from tests.app.lessons import STOP_PATIENCE, charts, code, endless, open_page, texts
+from tests.app.lessons import STOP_PATIENCE, charts, open_page, texts
 
 _ATTENTION = "attnlab.ui.lessons.costs_panel.measure_attention"
 _GENERATION = "attnlab.ui.lessons.costs_panel.measure_generation"
@@ -108,22 +108,6 @@ def test_generation_is_measured(page, monkeypatch):
     assert f"= {3 * 64 * 16:,} numbers of 4 bytes" in texts(page)
 
 
-def test_measuring_is_stopped_and_gone_on_with(page, monkeypatch):
-    unfinished = ATTENTION._replace(share=0.5, doing="length 256")
-    with endless(monkeypatch, _ATTENTION, unfinished):
-        page.run()
-        page.button(key="attention_cost_start").click().run()
-        page.button(key="attention_cost_stop").click().run()
-        work = page.session_state["session"].jobs.get("attention_cost")
-        assert work.wait(STOP_PATIENCE)
-        page.run()
-        assert not page.exception
-        page.button(key="attention_cost_go_on").click().run()
-        assert work.state().running
-        page.button(key="attention_cost_stop").click().run()
-        assert work.wait(STOP_PATIENCE)
-
-
 def test_an_error_is_told_without_a_traceback(page, monkeypatch):
     def broken(*_, **__):
         raise MemoryError("no room")
@@ -147,7 +131,3 @@ def test_a_shared_server_offers_less(monkeypatch):
     assert page.slider(key="cost_layers").max == 4
     assert "`cost_longest`" in page.warning[0].value
     assert "8192" in page.warning[0].value
-
-
-def test_the_script_compiles(page):
-    compile(code(page), "in code", "exec")

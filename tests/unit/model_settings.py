@@ -31,14 +31,12 @@ TOKENS = (2, 0, 1, 1, 0)
 SMALL_TRANSFORMER = TransformerOptions(
     layers=2, heads=2, d_attn=2, d_model=4, mlp_width=5, temperature=2.0
 )
-# Every encoding with both embeddings, and masks in turn; encodings of scores meet every mask.
+# Every encoding, with masks and embeddings in turn; encodings of scores meet every mask.
 HEADS = dict.fromkeys(
     [
-        (position, tuple(MASKS)[(number + turn) % len(MASKS)], embedding)
-        for number, position in enumerate(POSITIONS)
-        for turn, embedding in enumerate(("one-hot", "learned"))
+        *zip(POSITIONS, itertools.cycle(MASKS), itertools.cycle(("one-hot", "learned"))),
+        *itertools.product(SCORES, MASKS, ["one-hot"]),
     ]
-    + list(itertools.product(SCORES, MASKS, ["one-hot"]))
 )
 # Every other value of an option, and every encoding that reaches the stack in a way of its own.
 STACKS = {

@@ -24,8 +24,9 @@ def _markov(initial, transition, length=4):
 
 def _recall(days, length, independent, **options):
     generator = Recall(days=days, **options)
-    table = generator.table.reshape((3,) * (len(days) + 1))
-    return generator, length, lambda: oracles.recall_joint(days, independent, table, length + 1)
+    row = generator.table.reshape((3,) * (len(days) + 1)).__getitem__
+    law = functools.partial(oracles.recall_joint, days, independent, row)
+    return generator, length, lambda: law(length + 1, length + 1)
 
 
 def _recall_end(days, length, independent, **options):

@@ -1,7 +1,7 @@
-"""What can be known of a process, from the joint law of all its sequences in float64.
+"""The processes once more, and what can be known of them, from the joint law of all sequences.
 
 A joint is an array with an axis a day: p(sequence) indexed by its days, the last of them the day
-to predict. Shares no code with attnlab.
+to predict. In float64, and without code of attnlab.
 """
 
 import functools
@@ -23,14 +23,19 @@ def markov_joint(initial, transition, days):
     return joint
 
 
-def recall_joint(recalled, independent, table, days):
-    """`recalled` and `independent` count days from 1; `table` has an axis a recalled day."""
-    joint = np.ones(())
-    for day in range(1, days):
-        row = np.array(START) if day in independent else np.array(NEXT)
-        joint = joint[..., None] * row
-    shape = [3 if day in recalled else 1 for day in range(1, days)]
-    return joint[..., None] * table.reshape(*shape, 3)
+def recall_joint(recalled, independent, table_row, decided, days):
+    """Days count from 1, and `table_row` maps recalled weathers to p of the decided day."""
+    joint = np.zeros((3,) * days)
+    for weathers in np.ndindex(joint.shape):
+        probability = 1.0
+        for day, weather in enumerate(weathers, start=1):
+            if day == decided:
+                row = table_row(tuple(weathers[other - 1] for other in recalled))
+            else:
+                row = START if day in independent else NEXT[weathers[day - 2]]
+            probability *= row[weather]
+        joint[weathers] = probability
+    return joint
 
 
 def hidden_joint(initial, moving, showing, days):
@@ -93,6 +98,17 @@ def table_joint(table, order, days):
     """A stream whose rule is a table, a row for each window."""
     table = np.array(table, dtype=float)
     return stream_joint(table.reshape((table.shape[1],) * (order + 1)), days)
+
+
+def predictives(joint):
+    """p(next day | days before) of a joint: entry [t][days before][next day]; NaN if impossible."""
+    rows = []
+    for t in range(joint.ndim):
+        with_next = joint.sum(axis=tuple(range(t + 1, joint.ndim)))
+        before = with_next.sum(axis=-1, keepdims=True)
+        rows.append(np.divide(with_next, before, out=np.full_like(with_next, np.nan),
+                              where=before > 1e-15))  # fmt: skip
+    return rows
 
 
 def shannon(joint):

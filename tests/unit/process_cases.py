@@ -15,7 +15,7 @@ from attnlab.generators import (
     NDays,
     Recall,
 )
-from tests.unit import process_oracles as oracles
+from tests.unit import optimum_oracles as oracles
 
 
 class Case(NamedTuple):
@@ -34,16 +34,8 @@ def _markov(start=oracles.START, following=oracles.NEXT):
 
 def _recall(days, independent, **options):
     generator = Recall(days=days, **options)
-
-    def table_row(weathers):
-        row = 0
-        for weather in weathers:
-            row = 3 * row + weather
-        return generator.table[row]
-
-    law = functools.partial(
-        oracles.recall_joint, days, independent, functools.cache(table_row), generator.horizon + 1
-    )
+    row = generator.table.reshape((3,) * (len(days) + 1)).__getitem__
+    law = functools.partial(oracles.recall_joint, days, independent, row, generator.horizon + 1)
     hidden = generator.hidden
     return Case(
         generator,
@@ -52,24 +44,23 @@ def _recall(days, independent, **options):
 
 
 def _ndays(n):
-    law = functools.partial(oracles.stream_joint, n, oracles.ndays_rule(n))
+    law = functools.partial(oracles.stream_joint, oracles.ndays_rule(n))
     return Case(NDays(n=n), functools.cache(law))
 
 
 def _dotmod(n, noise, variant, values):
-    rule = oracles.dotmod_rule(n, noise, values)
-    law = functools.partial(oracles.stream_joint, n, rule)
+    law = functools.partial(oracles.stream_joint, oracles.dotmod_rule(n, noise, values))
     return Case(DotMod(n=n, noise=noise, variant=variant), functools.cache(law))
 
 
 def _hmm(start, moving, showing):
-    law = functools.partial(oracles.hidden_markov_joint, start, moving, showing)
+    law = functools.partial(oracles.hidden_joint, start, moving, showing)
     generator = HiddenMarkov(initial=start, moving=moving, showing=showing)
     return Case(generator, functools.cache(law))
 
 
 def _custom(order, table):
-    law = functools.partial(oracles.stream_joint, order, oracles.table_rule(table))
+    law = functools.partial(oracles.table_joint, table, order)
     return Case(Custom(symbols="a b c", order=order, table=table), functools.cache(law))
 
 

@@ -2,15 +2,12 @@
 
 import dataclasses
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
 import scipy.special
 
-from attnlab.generators import Recall, sample
 from attnlab.inspection import (
     Ablation,
     Effect,
@@ -21,7 +18,6 @@ from attnlab.inspection import (
 )
 from attnlab.models import AttentionOptions, Edit, LinearOptions, TransformerOptions, edited
 from attnlab.models.inside import in_proportion, mean_trace, on_position, removed, trace_of, uniform
-from attnlab.optimum import dependence, informative_positions, optimum
 from attnlab.training.evaluation import evaluate
 from attnlab.ui.inspect.edits_panel import ablation_table
 
@@ -212,47 +208,3 @@ def test_the_table_begins_with_the_head_that_costs_most_and_has_errors():
         (0, 1): 0.2, (0, 0): 0.01,
     }  # fmt: skip
     assert list(removals(found)) == [(0, 1), (0, 0)]
-
-
-@pytest.mark.slow
-def test_recall_trained_with_heads_on_its_informative_days_reaches_its_floor():
-    """What is left when the days need not be found is the readout's, and of that nothing is left.
-
-    Trained here by a loop of its own, with the patterns given from the first step on.
-    """
-    generator, length = Recall(), 10
-    days = np.flatnonzero(informative_positions(dependence(generator, length))).tolist()
-    assert days == [0, 3, 7]
-    options, mask = TransformerOptions(heads=len(days)), np.tri(length, dtype=bool)
-    model = options.build(vocab=3, length=length, key=jax.random.key(0))
-    oracle = edited(
-        model, *(Edit(0, head, on_position(mask, day)) for head, day in enumerate(days))
-    )
-    parameters, rest = eqx.partition(oracle, eqx.is_inexact_array)
-    sequences = sample(generator, key=jax.random.key(1), size=320_000, length=length + 1)
-    train, test = sequences[:300_000], sequences[300_000:]
-    optimiser = optax.adam(optax.cosine_decay_schedule(0.01, 1_500))
-
-    def loss(parameters, batch):
-        last = jnp.array([length - 1])
-        logits = jax.vmap(lambda row: eqx.combine(parameters, rest)(row[:-1], last)[0][0])(batch)
-        return optax.softmax_cross_entropy_with_integer_labels(logits, batch[:, -1]).mean()
-
-    def step(carried, batch):
-        parameters, state = carried
-        updates, state = optimiser.update(jax.grad(loss)(parameters, batch), state)
-        return (optax.apply_updates(parameters, updates), state), None
-
-    start = (parameters, optimiser.init(parameters))
-    (trained, _), _ = jax.jit(lambda carried, batches: jax.lax.scan(step, carried, batches))(
-        start, train.reshape(1_500, 200, length + 1)
-    )
-    found = evaluate(eqx.combine(trained, rest), test, readout="last")
-    floor = optimum(generator, length).final.nll
-    assert abs(found.nll - floor) < 3 * found.nll_stderr
-    # With the days next to them it learns next to nothing.
-    beside = edited(
-        eqx.combine(trained, rest).model,
-        *(Edit(0, head, on_position(mask, day + 1)) for head, day in enumerate(days)),
-    )
-    assert evaluate(beside, test, readout="last").nll > floor + 0.1

@@ -88,16 +88,6 @@ def test_every_setting_was_run_with_every_seed():
     assert len(shipped().settings) == len(list(all_settings()))
 
 
-def test_weights_are_counted():
-    # By hand: two GRU cells, what attends, and the readout.
-    width, vocab = 32, 52
-    of_cell = lambda inputs: 3 * (inputs + width + 1) * width + width  # noqa: E731
-    alone = of_cell(vocab) * 2 + (width + 1) * vocab
-    attends = of_cell(vocab) + of_cell(vocab + width) + (width + 1) * (vocab + 2 * width) + width
-    found = [shipped().of(swept(family, 10, width)).parameters for family in FAMILIES]
-    assert found == [alone, attends]
-
-
 def test_the_file_reads_back():
     # Not to the letter: an option that is new has its default in what was written before.
     assert from_text(runs_text(shipped().made, shipped().settings)) == shipped()
@@ -183,12 +173,6 @@ def test_the_exact_match_of_the_small_model_is_that_of_other_sources():
     assert np.mean(right) == pytest.approx(small.exact_match, abs=4 * spread)
 
 
-def test_other_models_have_no_such_steps():
-    additive = small_model(aligning("copy", "rnn-attention")).model
-    with pytest.raises(ValueError, match="`model`"):
-        decoder_steps(additive, (0,) * 6)
-
-
 # Alignments.
 
 
@@ -209,13 +193,6 @@ def test_a_sorted_letter_depends_on_more_than_where_it_is_taken_from(source):
     taken = [[letter == target for letter in source] for target in sorted(source)]
     np.testing.assert_array_equal(truth.alignment, taken)
     np.testing.assert_array_equal(truth.dependence, sorted_dependence(source, 8))
-
-
-def test_with_room_below_a_sorted_letter_depends_on_all_that_are_not_written():
-    # No two letters are neighbours, so that a smaller one may come at every place.
-    source = (5, 1, 7, 3)
-    depends = sorted_dependence(source, 9)
-    assert depends.sum(axis=1).tolist() == [4, 3, 2, 1]
 
 
 @pytest.mark.parametrize("task", ["copy", "reverse"])

@@ -10,7 +10,7 @@ from attnlab.generators import Custom, DotMod, HiddenMarkov, Markov, NDays, Reca
 from attnlab.generators.chain import long_run_distribution
 from attnlab.optimum import frequencies, next_token
 from tests.unit.documents import ROOT, run_code
-from tests.unit.process_oracles import NEXT
+from tests.unit.optimum_oracles import NEXT
 
 TINY = Fraction(1, 10**9)
 CHAINS = {

@@ -55,14 +55,6 @@ def test_what_a_file_cannot_go_on_with_is_refused(run, tmp_path, arguments, word
     assert all(word in err for word in words)
 
 
-def test_a_file_that_is_none_is_refused(run, tmp_path):
-    assert "`load`" in run("train", "--load", tmp_path / "missing.run")[2]
-    (tmp_path / "text.run").write_text("no run")
-    status, _, err = run("train", "--load", tmp_path / "text.run")
-    assert status == 2
-    assert "not a run file" in err
-
-
 def test_a_trained_run_is_listed_shown_deleted_and_brought_back(run, library):
     run("train", *SMALL, "--steps", 20, "--seed", 7)
     status, out, _ = run("runs", "list", "--json")

@@ -20,12 +20,14 @@ from attnlab.comparisons.grid import (
 from attnlab.configuration.options import OptionError
 from attnlab.generators import Recall
 from attnlab.models import LinearOptions, TransformerOptions
+from attnlab.runs.library import Library
 from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import HOSTED, OPEN, check_comparison, check_limits
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
-from attnlab.ui.compare.work import plan_of
+from attnlab.ui.compare.work import compare, plan_of
+from tests.unit.small_experiments import small
 
 BASE = Experiment(generator=Recall(), training=Training(steps=30, batch=7))
 
@@ -174,3 +176,13 @@ def test_a_prospect_gives_only_the_figures_that_are_not_small():
         BASE, length=256, model=TransformerOptions(layers=2, heads=4), training=Training(batch=500)
     )
     assert re.search(r"about .+ and \d?,?\d+00 MB of memory\.$", show_prospect(large))
+
+
+def test_a_full_library_leaves_numbers_and_no_models():
+    # A link asks for a hundred runs of the largest model, whose weights come to 800 MB.
+    plan, held = plan_of(Grid((("length", ("4", "5")),), seeds=2, base=small(steps=3)), OPEN), {}
+    *_, last = compare(plan, Library(None, most_bytes=20_000), OPEN, held)
+    assert "full" in last.problem
+    assert [result.state for result in last.results] == ["done"] * 4
+    assert all(result.evaluation is not None for result in last.results)
+    assert all(result.run is None for result in (*last.results, *held.values()))

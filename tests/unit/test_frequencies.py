@@ -1,19 +1,14 @@
 """How often tokens come, against float64 enumeration and against samples."""
 
-import importlib
-from unittest import mock
-
 import numpy as np
 import pytest
 
-from attnlab.generators import Custom, Markov
-from attnlab.optimum import agreement, count_frequencies, counted, frequencies
-from attnlab.optimum.sequences import weighted_sequences
+from attnlab.generators import Custom, HiddenMarkov, Markov
+from attnlab.optimum import Frequencies, agreement, count_frequencies, counted, frequencies
+from attnlab.ui.generators.sample_panel import days_in_words
+from tests.unit.documents import ROOT, run_code
+from tests.unit.optimum_oracles import NEXT, START
 from tests.unit.process_cases import CASES
-from tests.unit.process_oracles import NEXT, START
-from tests.unit.sampled_figures import sampled
-
-_FREQUENCIES = importlib.import_module("attnlab.optimum.frequencies")
 
 LENGTH = 4
 # The log-probabilities are float32.
@@ -84,47 +79,6 @@ def test_sampled_agreement_of_a_long_sequence():
         assert abs(gap) < _SIGMAS * found.stderr[lag - 1]
 
 
-def _agreement_by_lag(days):
-    """Of sequences with tokens as numbers."""
-    found = []
-    for lag in range(1, days.shape[1]):
-        same = np.mean(days[:, lag:] == days[:, :-lag])
-        chance = np.mean(
-            [
-                sum(np.mean(days[:, day] == v) * np.mean(days[:, day + lag] == v) for v in range(3))
-                for day in range(days.shape[1] - lag)
-            ]
-        )
-        found.append((same - chance) / (1 - chance))
-    return np.array(found)
-
-
-def test_the_error_of_a_sampled_agreement_is_that_of_a_jackknife():
-    # A token that comes nine times of ten: what the marginals add to the error is most of it.
-    rare = (0.9, 0.08, 0.02)
-    skewed = Custom(table=(rare, (0.7, 0.2, 0.1), rare))
-    drawn = []
-
-    def seen(*arguments, **options):
-        drawn.append(weighted_sequences(*arguments, **options))
-        return drawn[-1]
-
-    with mock.patch.object(_FREQUENCIES, "weighted_sequences", seen):
-        found = sampled(lambda: agreement(skewed, LENGTH))
-    assert not found.exact
-    ((days, *_),) = drawn
-    blocks = np.array_split(np.asarray(days), 400)
-    without = np.array(
-        [
-            _agreement_by_lag(np.concatenate(blocks[:left] + blocks[left + 1 :]))
-            for left in range(len(blocks))
-        ]
-    )
-    jackknife = np.sqrt((len(blocks) - 1) * without.var(axis=0))
-    # Itself a standard deviation of 400 values, known to a part in 28; four of those.
-    np.testing.assert_allclose(found.stderr, jackknife, rtol=4 / np.sqrt(2 * len(blocks)))
-
-
 def test_nothing_agrees_above_a_chance_that_is_certainty():
     always = Custom(symbols="a b", table=((1.0, 0.0), (1.0, 0.0)))
     assert np.isnan(agreement(always, LENGTH).values).all()
@@ -156,3 +110,26 @@ def test_counting_by_hand():
     np.testing.assert_allclose(found.following[0], [0.25, 0.75])
     assert np.isnan(found.following[1]).all()
     assert not found.exact
+
+
+SHARES = np.array([[0.3, 0.4, 0.3], [0.36, 0.34, 0.3]])
+
+
+def of_days(*, exact):
+    error = np.zeros((2, 3)) if exact else np.full((2, 3), 0.004)
+    return Frequencies(SHARES, error, np.eye(3), np.zeros((3, 3)), exact)
+
+
+@pytest.mark.parametrize("exact", [True, False], ids=["exact", "sampled"])
+def test_it_changes_only_where_the_process_is_not_stationary(exact):
+    settled, settling = HiddenMarkov(initial=(2 / 3, 1 / 3)), HiddenMarkov()
+    assert "is **stationary**" in days_in_words(settled, of_days(exact=exact))
+    assert "is **not stationary**: day 1" in days_in_words(settling, of_days(exact=exact))
+    unknown = days_in_words(run_code(ROOT / "CONTRIBUTING.md")["Turns"](), of_days(exact=exact))
+    assert "stationary" not in unknown
+    assert "day 1" in unknown
+
+
+def test_shares_of_a_sample_have_their_errors():
+    assert "0.300 ± 0.004" in days_in_words(Markov(), of_days(exact=False))
+    assert "±" not in days_in_words(Markov(), of_days(exact=True))

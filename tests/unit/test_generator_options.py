@@ -1,10 +1,9 @@
 """Bad options of generators are refused, by name, with the value and the remedy."""
 
-import jax.random as jr
 import pytest
 
 from attnlab.configuration.options import OptionError, options_of
-from attnlab.generators import GENERATORS, PROCESSES, DotMod, Markov, NDays, Recall, sample
+from attnlab.generators import GENERATORS, DotMod, Markov, NDays, Recall
 
 pytestmark = pytest.mark.usefixtures("as_users_run")
 
@@ -13,42 +12,27 @@ FAIR = (0.4, 0.3, 0.3)
 REFUSED = {
     "row sums to 0.9": (lambda: Markov(transition=(FAIR, FAIR, (0.3, 0.3, 0.3))), "transition",
                         "0.9"),
-    "start sums to 1.1": (lambda: Markov(initial=(0.5, 0.3, 0.3)), "initial", "1.1"),
     "nan": (lambda: Markov(initial=(float("nan"), 0.5, 0.5)), "initial", "nan"),
     "negative": (lambda: Markov(initial=(-0.5, 1.0, 0.5)), "initial", "-0.5"),
     "two numbers": (lambda: Markov(initial=(0.5, 0.5)), "initial", "0.5, 0.5"),
     "words": (lambda: Markov(initial=("a", "b", "c")), "initial", "'a'"),
-    "truth values": (lambda: Markov(initial=(True, False, False)), "initial", "True"),
-    "no table": (lambda: Markov(transition=0.5), "transition", "0.5"),
     "two rows": (lambda: Markov(transition=(FAIR, FAIR)), "transition", "0.4"),
-    "no rows": (lambda: Markov(transition=None), "transition", "None"),
     "n = 0": (lambda: NDays(n=0), "n", "0"),
     "n = 99": (lambda: NDays(n=99), "n", "99"),
-    "n is true": (lambda: NDays(n=True), "n", "True"),
     "n is a half": (lambda: NDays(n=2.5), "n", "2.5"),
-    "n is text": (lambda: NDays(n="3"), "n", "'3'"),
     "n is enormous": (lambda: NDays(n=10**400), "n", "1000"),
-    "dotmod n = 0": (lambda: DotMod(n=0), "n", "0"),
-    "dotmod n = 99": (lambda: DotMod(n=99), "n", "99"),
     "noise is nan": (lambda: DotMod(noise=float("nan")), "noise", "nan"),
-    "noise is infinite": (lambda: DotMod(noise=float("inf")), "noise", "inf"),
     "no noise": (lambda: DotMod(noise=0.0), "noise", "0.0"),
-    "all noise": (lambda: DotMod(noise=1.0), "noise", "1.0"),
     "unknown variant": (lambda: DotMod(variant="blog"), "variant", "'blog'"),
-    "variant is a list": (lambda: Recall(variant=["described"]), "variant", "described"),
     "no length": (lambda: Recall().at_length(0), "length", "0"),
     "all days hidden": (lambda: Recall(hidden=10), "hidden", "10"),
-    "fewer than no days hidden": (lambda: Recall(hidden=-1), "hidden", "-1"),
     "horizon too early": (lambda: Recall(horizon=3), "horizon", "3"),
     "days unsorted": (lambda: Recall(days=(4, 1, 8)), "days", "(4, 1, 8)"),
-    "days repeat": (lambda: Recall(days=(1, 1, 8)), "days", "(1, 1, 8)"),
     "no days": (lambda: Recall(days=()), "days", "()"),
     "five days": (lambda: Recall(days=(1, 2, 3, 4, 5)), "days", "(1, 2, 3, 4, 5)"),
     "day 0": (lambda: Recall(days=(0, 4)), "days", "(0, 4)"),
     "day 257": (lambda: Recall(days=(1, 257)), "days", "(1, 257)"),
-    "day is true": (lambda: Recall(days=(True, 4)), "days", "True"),
     "days is one number": (lambda: Recall(days=4), "days", "4"),
-    "days is nothing": (lambda: Recall(days=None), "days", "None"),
     "days is text": (lambda: Recall(days="148"), "days", "'148'"),
     "seed below 0": (lambda: Recall(table_seed=-1), "table_seed", "-1"),
 }  # fmt: skip
@@ -75,25 +59,6 @@ def test_the_row_at_fault_is_named():
 def test_rows_typed_with_six_decimals_are_accepted():
     third = (0.333333, 0.333333, 0.333334)
     assert Markov(initial=third).initial == third
-
-
-def test_whatever_is_accepted_can_be_sampled():
-    try:
-        generator = Markov(initial=list(FAIR), transition=[list(FAIR)] * 3)
-    except OptionError:
-        return
-    assert sample(generator, key=jr.key(0), size=2, length=3).shape == (2, 3)
-
-
-@pytest.mark.parametrize("name", PROCESSES)
-def test_every_option_has_help_and_a_default_that_is_accepted(name):
-    kind = PROCESSES[name]
-    assert kind.name == name
-    assert kind.summary.endswith(".")
-    for option in options_of(kind).values():
-        assert option.help.endswith(".")
-    assert kind() == kind()
-    assert hash(kind()) == hash(kind())
 
 
 @pytest.mark.parametrize("name", GENERATORS)

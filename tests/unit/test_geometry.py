@@ -17,8 +17,8 @@ from attnlab.lessons.geometry import (
     similarity,
     wavelengths,
 )
-from attnlab.positions import POSITIONS, Alibi, Learned, Rotary, Scalar, Sinusoidal
-from tests.unit.position_oracles import TABLES, rotary
+from attnlab.positions import POSITIONS, Learned, Rotary, Scalar, Sinusoidal
+from tests.unit.position_oracles import TABLES
 
 LENGTH = 40
 FEATURED = [name for name in POSITIONS if name not in ("none", "alibi")]
@@ -35,12 +35,6 @@ def test_rows_are_the_tables_that_models_are_given(name, length):
     expected = TABLES[name](length, 5)
     np.testing.assert_allclose(rows_of(POSITIONS[name](), length=length, width=5), expected,
                                atol=1e-5)  # fmt: skip
-
-
-def test_rows_of_rotary_are_one_vector_as_it_turns():
-    vector = np.tile([1.0, 0.0, 1.0, 0.0, 1.0], (LENGTH, 1))
-    np.testing.assert_allclose(rows_of(Rotary(), width=5), rotary(vector), atol=1e-5)
-    assert rows_of(Alibi()).shape == (LENGTH, 0)
 
 
 @pytest.mark.parametrize("shift", [1, 3, 17, 39])
@@ -76,13 +70,6 @@ def test_the_last_sine_of_an_odd_width_cannot_be_shifted():
     assert fit_shift(rows, 3).error > 0.1
 
 
-@pytest.mark.parametrize(("width", "power"), [(2, 0), (8, 6 / 8), (5, 4 / 5)])
-def test_the_longest_wavelength_of_sinusoids(width, power):
-    found = wavelengths(Sinusoidal(), width)
-    assert found.min() == pytest.approx(2 * math.pi)
-    assert found.max() == pytest.approx(2 * math.pi * 10_000**power)
-
-
 def test_a_scalar_s_best_matrix_is_a_quotient_of_sums():
     rows = rows_of(Scalar(period=1.0))
     expected = sum(t * (t + 3) for t in range(1, 38)) / sum(t * t for t in range(1, 38))
@@ -97,13 +84,6 @@ def test_too_few_rows_fit_anything(length, determined):
     found = fit_shift(rows_of(Learned(), length=length), 3)
     assert found.determined == determined
     assert (found.error < 1e-9) == (not determined)
-
-
-def test_few_rows_that_are_dependent_fit_nothing():
-    # The first row is sin 0 = 0, of which no matrix makes sin 1.
-    found = fit_shift(rows_of(Sinusoidal(), length=2, width=1), 1)
-    assert found.error == pytest.approx(math.sin(1), rel=1e-6)
-    assert found.determined
 
 
 @pytest.mark.parametrize("name", FEATURED)
@@ -147,12 +127,6 @@ def test_scores_of_rotary_by_distance(width):
         np.testing.assert_allclose(np.diagonal(scores, -apart), expected, atol=1e-5)
 
 
-def test_scores_of_alibi_fall_evenly():
-    found = profile(met_scores(Alibi(slope=0.25), length=LENGTH, width=6))
-    np.testing.assert_allclose(found.mean, 1 - 0.25 * np.arange(LENGTH), atol=1e-5)
-    np.testing.assert_allclose(found.least, found.most, atol=1e-5)
-
-
 @pytest.mark.parametrize("name", ["sinusoidal", "blog-described", "blog-published", "rotary"])
 @pytest.mark.parametrize("width", [2, 5, 8])
 def test_components_come_round_after_their_wavelength(name, width):
@@ -189,13 +163,6 @@ def test_pairs_equally_far_apart_in_time_are_equally_alike(length, width):
 def test_ties_that_are_not_all_pairs_of_one_distance_have_no_lag():
     found = closest_pair(np.array([[0.0], [1.0], [5.0], [6.0]]))
     assert (found.one, found.other, found.ties, found.lag) == (0, 1, 2, None)
-
-
-def test_two_components_come_round_after_44_positions():
-    """44 is close to seven turns of 2π."""
-    found = closest_pair(rows_of(Sinusoidal(), length=64, width=2))
-    assert found.other - found.one == 44
-    assert found.distance == pytest.approx(abs(44 - 14 * math.pi), rel=1e-2)
 
 
 def test_later_rows_are_as_new_as_their_nearest_trained_one():

@@ -1,4 +1,4 @@
-"""Looking into a model: predictions, comparisons, arithmetic, against NumPy written out."""
+"""Looking into a model: predictions, comparisons, losses by day, influence by lag."""
 
 import jax
 import jax.numpy as jnp
@@ -6,8 +6,8 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from attnlab import PRESETS, Experiment, prepare
 from attnlab.attention import MASKS
+from attnlab.charts import by_day_table, by_lag_table
 from attnlab.generators import Markov
 from attnlab.inspection import (
     compare,
@@ -20,9 +20,12 @@ from attnlab.inspection import (
 from attnlab.models import MODELS, AttentionOptions
 from attnlab.optimum import Best, dependence, next_token, token_marginals, true_influence
 from attnlab.training.evaluation import Evaluation
+from attnlab.training.experiment import Experiment, prepare
+from attnlab.training.presets import PRESETS
 from attnlab.training.shares import learned_share
 from attnlab.training.steps import Training
 from attnlab.ui.inspect.prediction_panel import evenly
+from tests.unit.small_experiments import SMALL
 
 LENGTH = 4
 
@@ -135,3 +138,33 @@ def test_attention_spread_evenly_is_over_the_keys_that_the_query_may_see():
               for name, mask in MASKS.items()}  # fmt: skip
     # Under the published mask the last day sees itself alone.
     assert shares == {"causal": 0.3, "none": 0.3, "published": 0.0}
+
+
+def test_the_table_has_the_losses_their_errors_and_the_floors():
+    table = by_day_table(
+        np.array([2, 3]), np.array([1.0, 0.5]), np.array([0.1, 0.2]), np.array([0.9, 0.25])
+    )
+    assert table.to_dict("list") == {
+        "day": [2, 3], "loss": [1.0, 0.5], "error": [0.1, 0.2], "low": [0.9, 0.3],
+        "high": [1.1, 0.7], "floor": [0.9, 0.25],
+    }  # fmt: skip
+
+
+def test_only_days_that_were_trained_on_have_figures():
+    setup = prepare(SMALL)
+    first = next(quality(SMALL, setup.state.model, np.asarray(setup.test)))
+    assert first.by_position is None
+
+
+def test_the_query_itself_has_lag_0_and_the_first_day_the_longest():
+    table = by_lag_table(np.array([0.1, 0.2, 0.4]), np.array([0.01, 0.02, 0.03]))
+    assert list(table["lag"]) == [0, 1, 2]
+    assert list(table["day"]) == [3, 2, 1]
+    np.testing.assert_allclose(table["influence"], [0.4, 0.2, 0.1])
+    np.testing.assert_allclose(table["high"] - table["low"], [0.06, 0.04, 0.02])
+
+
+def test_an_error_that_is_not_known_draws_no_bar():
+    table = by_lag_table(np.array([0.5, 0.25]), np.array([np.nan, np.nan]))
+    np.testing.assert_allclose(table["low"], table["influence"])
+    np.testing.assert_allclose(table["high"], table["influence"])

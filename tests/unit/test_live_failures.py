@@ -1,7 +1,6 @@
 """Live runs that fail: they say why, keep what was good, and can begin again."""
 
 import dataclasses
-import itertools
 
 import jax
 import jax.numpy as jnp
@@ -9,15 +8,12 @@ import numpy as np
 import pytest
 
 import attnlab.live.live_run
-import attnlab.live.progress
 import attnlab.training.loop
-from attnlab.training.loop import schedule
-from attnlab.training.steps import Losses
-from tests.unit.live_runs import LONG, PATIENCE, finished, paused_after
+from tests.unit.live_runs import PATIENCE, finished, paused_after
 from tests.unit.small_experiments import small
+from tests.unit.test_loop import bad_loss_at
 
 BAD_STEP = 7
-REAL_ADVANCE = attnlab.training.loop.advance
 
 
 def test_a_run_that_ends_far_above_a_uniform_guess_has_failed(live):
@@ -33,24 +29,12 @@ def test_a_run_that_ends_far_above_a_uniform_guess_has_failed(live):
     assert (again.snapshot().state, again.snapshot().message) == ("failed", seen.message)
 
 
-def bad_loss_at(bad_step):
-    """`advance`, but the loss of the weights after `bad_step` steps is not a number."""
-
-    def advance(state, source, training, *, key, steps):
-        begin = int(state.step)
-        state, losses = REAL_ADVANCE(state, source, training, key=key, steps=steps)
-        nll = losses.nll.copy()
-        nll[np.arange(begin, begin + steps) == bad_step] = np.nan
-        return state, Losses(losses.objective, nll)
-
-    return advance
-
-
 def bad_weights_after(bad_step):
     """`advance`, but the weights after `bad_step` steps are not finite."""
+    steps_of = attnlab.training.loop.advance
 
     def advance(state, source, training, *, key, steps):
-        state, losses = REAL_ADVANCE(state, source, training, key=key, steps=steps)
+        state, losses = steps_of(state, source, training, key=key, steps=steps)
         if int(state.step) != bad_step:
             return state, losses
         query = state.model.query._replace(bias=state.model.query.bias * jnp.inf)
@@ -79,19 +63,6 @@ def assert_failed(run, twin, *, bad_step):
     for one, other in leaves:
         assert np.isfinite(one).all()
         np.testing.assert_array_equal(one, other)
-
-
-def test_a_bad_loss_within_a_chunk_keeps_the_step_before(live, monkeypatch):
-    # Between these two steps nothing is due, and chunks are as long as they can be.
-    due = schedule(LONG.training.steps).tests
-    begin = next(a for a, b in itertools.pairwise(due) if b - a > 8)
-    run = live(LONG)
-    paused_after(run, begin)
-    with monkeypatch.context() as patch:
-        patch.setattr(attnlab.live.progress, "_CHUNK_SECONDS", PATIENCE)
-        patch.setattr(attnlab.training.loop, "advance", bad_loss_at(begin + 5))
-        finished(run)
-    assert_failed(run, live(LONG), bad_step=begin + 5)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
-"""Live runs begun again, watched, stored and resumed: the same run every time."""
+"""Live runs begun again, watched, stored, resumed and stopped at a target: the same run."""
 
+import jax
 import numpy as np
 
 from attnlab.runs.storage import from_bytes, to_bytes
+from attnlab.ui.train.cursor import starting_point
 from tests.unit.live_runs import (
     LONG,
     PATIENCE,
@@ -89,3 +91,72 @@ def test_a_stored_run_that_was_done_comes_up_done(live):
     assert again.wait(PATIENCE)
     assert again.snapshot().state == "done"
     assert_same_run(whole, again)
+
+
+# Learning goes on for all of these steps, and every tenth of them is tested.
+EASY = small(steps=200, learning_rate=0.05, data="fresh", test_size=2_000)
+TARGET = 1.03
+
+
+def test_a_run_pauses_at_the_first_test_below_its_target(live):
+    tests = finished(live(EASY)).history.tests
+    first = next(step for step, test in tests if test.nll <= TARGET)
+    assert 0 < first < EASY.training.steps
+    run = live(EASY)
+    run.stop_at(TARGET)
+    seen = finished(run)
+    assert (seen.state, seen.step) == ("paused", first)
+    assert f"reached {TARGET:.3f} nats at step {first}" in seen.message
+
+
+def test_it_goes_on_to_the_end_although_the_target_is_asked_for_again(live):
+    run = live(EASY)
+    run.stop_at(TARGET)
+    assert finished(run).state == "paused"
+    run.stop_at(TARGET)
+    run.start()
+    run.stop_at(TARGET)
+    assert run.wait(PATIENCE)
+    assert run.snapshot().state == "done"
+
+
+def test_it_goes_on_to_the_end_although_the_loss_was_above_the_target_again(live):
+    tests = finished(live(EASY)).history.tests
+    losses = [test.nll for _, test in tests]
+    # First reached there, left at the next test, and reached again later.
+    place = next(
+        i for i in range(1, len(losses) - 2)
+        if min(losses[:i]) > losses[i] < losses[i + 1] and min(losses[i + 2 :]) <= losses[i]
+    )  # fmt: skip
+    run = live(EASY)
+    run.stop_at(losses[place])
+    assert finished(run).step == tests[place][0]
+    for _ in range(tests[place + 1][0] - tests[place][0]):
+        run.step()
+    assert run.wait(PATIENCE)
+    assert run.snapshot().latest.evaluation.nll > losses[place]
+    run.stop_at(losses[place])
+    run.start()
+    assert run.wait(PATIENCE)
+    assert run.snapshot().state == "done"
+
+
+def test_without_a_target_or_with_one_out_of_reach_it_trains_to_the_last_step(live):
+    for target in (None, 0.1):
+        run = live(EASY)
+        run.stop_at(target)
+        assert finished(run).state == "done"
+
+
+def test_it_is_step_0_of_the_run(live):
+    run = live(small())
+    seen = paused_after(run, 1)
+    point = starting_point(small())
+    (step, test), (kept, model) = seen.history.tests[0], seen.history.checkpoints[0]
+    assert (point.look.step, step, kept) == (0, 0, 0)
+    assert point.look.evaluation == test
+    assert point.parameters == seen.parameters
+    np.testing.assert_array_equal(point.probes, seen.probes)
+    leaves = zip(jax.tree.leaves(point.look.model), jax.tree.leaves(model), strict=True)
+    for mine, its in leaves:
+        np.testing.assert_array_equal(mine, its)

@@ -51,6 +51,13 @@ RECURRENT = {"gru": gru_logits, "lstm": lstm_logits, "rnn": rnn_logits, "ssm": s
 # The first setting of each family.
 FIRST = {options.name: name for name, options in reversed(MODELS_IN_ALL_SETTINGS.items())}.values()
 
+# The other masks, and attention in another order of sums.
+OTHERS = (
+    "transformer scalar, mask none",
+    "transformer rotary, mask published, temperature",
+    "transformer alibi, chunked, additive",
+)
+
 every_setting = pytest.mark.parametrize("setting", MODELS_IN_ALL_SETTINGS)
 
 
@@ -151,13 +158,7 @@ def test_a_model_agrees_with_a_forward_pass_in_float64(setting):
     np.testing.assert_allclose(logits, expected, atol=5e-5)
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [
-        name if name in FIRST else pytest.param(name, marks=pytest.mark.slow)
-        for name in MODELS_IN_ALL_SETTINGS
-    ],
-)
+@pytest.mark.parametrize("setting", [*FIRST, *OTHERS])
 def test_a_model_holds_the_laws(setting):
     check_model(MODELS_IN_ALL_SETTINGS[setting], vocab=VOCAB, tokens=TOKENS)
 

@@ -1,57 +1,31 @@
-"""How many parameters a model has, in all and by part."""
+"""How many parameters a model has, by part, and that each changes what it predicts."""
 
 import dataclasses
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
 import pytest
+from jax.flatten_util import ravel_pytree
 
 from attnlab.models import (
-    AttentionOptions,
-    ConvOptions,
-    GRUOptions,
-    LinearOptions,
-    LSTMOptions,
-    MLPOptions,
-    RNNOptions,
-    SSMOptions,
-    TransformerOptions,
+    ALL_MODELS,
+    EncoderDecoderOptions,
     parameter_count,
     parameters_by_part,
 )
-from attnlab.positions import POSITIONS
-from tests.unit.model_settings import MODELS_IN_ALL_SETTINGS, VOCAB, build
+from tests.unit.model_settings import (
+    LENGTH,
+    MODELS_IN_ALL_SETTINGS,
+    SMALL_TRANSFORMER,
+    VOCAB,
+    build,
+)
+from tests.unit.small_experiments import SMALL_MODELS
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
-
-@pytest.mark.parametrize(("length", "d_attn"), [(2, 6), (10, 1)])
-def test_counts_of_parameters(length, d_attn):
-    def count(options):
-        return parameter_count(build(options, length=length))
-
-    d_in = {"none": 3, "scalar": 4, "sinusoidal": 3 + 8}
-    for name, width in d_in.items():
-        options = AttentionOptions(d_attn=d_attn, position=POSITIONS[name]())
-        assert count(options) == (width + 1) * (2 * d_attn + VOCAB)
-    learned = (3 + 8 + 1) * (2 * d_attn + VOCAB) + length * 8
-    assert count(AttentionOptions(d_attn=d_attn)) == learned
-    added = (8 + 1) * (2 * d_attn + VOCAB) + length * 8 + VOCAB * 8
-    assert count(AttentionOptions(d_attn=d_attn, embedding="learned")) == added
-    layer = 4 * (24 * 24 + 24) + (24 * 48 + 48) + (48 * 24 + 24) + 2 * 2 * 24
-    stack = VOCAB * 24 + length * 24 + 3 * layer + 2 * 24 + (24 + 1) * VOCAB
-    assert count(TransformerOptions(layers=3)) == stack
-    assert count(GRUOptions(hidden_size=7)) == 3 * 7 * (VOCAB + 7 + 1) + 7 + (7 + 1) * VOCAB
-    assert count(LSTMOptions(hidden_size=7)) == 4 * 7 * (VOCAB + 7 + 1) + (7 + 1) * VOCAB
-    assert count(RNNOptions(hidden_size=7)) == 7 * (VOCAB + 7 + 1) + (7 + 1) * VOCAB
-    state_space = 7 + 7 * (VOCAB + 1)
-    assert count(SSMOptions(hidden_size=7, mlp_width=0)) == state_space + (7 + 1) * VOCAB
-    wide = SSMOptions(hidden_size=7, mlp_width=5)
-    assert count(wide) == state_space + 5 * (7 + 1) + (5 + 1) * VOCAB
-    stack = VOCAB * 8 + 3 * (4 * 8 * 8 + 8) + (8 + 1) * VOCAB
-    assert count(ConvOptions(layers=3, kernel_size=4, d_model=8)) == stack
-    perceptron = 6 * (VOCAB * length + 1) + 6 * (6 + 1) + (6 + 1) * VOCAB
-    assert count(MLPOptions(layers=2, mlp_width=6)) == perceptron
-    assert count(LinearOptions()) == (3 * length + 1) * VOCAB
-    assert count(LinearOptions(day_feature="with")) == (4 * length + 1) * VOCAB
 
 
 @pytest.mark.parametrize("setting", MODELS_IN_ALL_SETTINGS)
@@ -65,3 +39,66 @@ def test_every_part_has_as_many_parameters_as_its_formula_says(setting, length):
         assert part.count == said, part
     assert {part.part for part in parts} == set(options.parameter_formulas())
     assert sum(part.count for part in parts) == parameter_count(build(options, length=length))
+
+
+_ENCODER_DECODER = SMALL_MODELS["encoder-decoder"].model
+MODELS = {
+    **{name: experiment.model for name, experiment in SMALL_MODELS.items()},
+    "transformer without an MLP": dataclasses.replace(SMALL_TRANSFORMER, mlp_width=0),
+    "transformer without an MLP, post": dataclasses.replace(
+        SMALL_TRANSFORMER, mlp_width=0, normalisation="post"
+    ),
+    "transformer without an MLP, RMSNorm": dataclasses.replace(
+        SMALL_TRANSFORMER, mlp_width=0, normaliser="RMSNorm"
+    ),
+    "encoder-decoder without an MLP": dataclasses.replace(_ENCODER_DECODER, mlp_width=0),
+    "encoder-decoder, post": dataclasses.replace(_ENCODER_DECODER, normalisation="post"),
+}
+SOURCE = 2
+# Under the score `dot` a bias of the keys adds the same to the scores of all keys of a query, which
+# the softmax takes off.
+WITHOUT_EFFECT = ".key.bias"
+
+
+def test_there_is_a_model_of_every_family():
+    assert {type(options) for options in MODELS.values()} == set(ALL_MODELS.values())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_parameter_changes_some_logit(name):
+    options = MODELS[name]
+    source = {"source": SOURCE} if options.reads_source else {}
+    model = options.build(vocab=VOCAB, length=LENGTH, key=jr.key(0), **source)
+    parameters, rest = eqx.partition(model, eqx.is_array)
+    start, unravel = ravel_pytree(parameters)
+    # Away from the start, where biases are 0.
+    start = start + 0.3 * jr.normal(jr.key(1), start.shape)
+    sequences = jr.randint(jr.key(2), (40, LENGTH), 0, VOCAB)
+
+    @jax.jit
+    def logits(flat):
+        model = eqx.combine(unravel(flat), rest)
+        return jax.vmap(lambda tokens: model(tokens, jnp.arange(LENGTH))[0])(sequences)
+
+    changed = jax.lax.map(lambda change: logits(start + change), 0.5 * jnp.eye(start.size))
+    effect = np.abs(np.asarray(changed) - np.asarray(logits(start))).max(axis=(1, 2, 3))
+    named = [
+        f"{jax.tree_util.keystr(path)}[{i}]"
+        for path, leaf in jax.tree_util.tree_leaves_with_path(parameters)
+        for i in range(leaf.size)
+    ]
+    # Rounding changes logits of about 1 by some 1e-6.
+    dead = {one for one, size in zip(named, effect, strict=True) if size < 1e-4}
+    is_dot = name != "rnn-attention"
+    assert dead == {one for one in named if is_dot and WITHOUT_EFFECT in one}
+
+
+def test_the_encoder_decoder_has_the_parameters_of_the_same_layer_in_torch():
+    # torch.nn.TransformerDecoderLayer(d_model=32, nhead=2, dim_feedforward=64) has 12,832 numbers
+    # and three normalisations; its two attentions have the biases that ours have.
+    layer = EncoderDecoderOptions(d_model=32, heads=2, d_attn=16, mlp_width=64)
+    model = layer.build(vocab=VOCAB, length=LENGTH, source=SOURCE, key=jr.key(0))
+    counted = jax.tree.leaves(eqx.filter((model.decoder, model.crossing), eqx.is_array))
+    attention, mlp, normalisation = 4 * (32 * 32 + 32), 32 * 64 + 64 + 64 * 32 + 32, 2 * 32
+    assert 2 * attention + mlp + 3 * normalisation == 12_832
+    assert sum(leaf.size for leaf in counted) == 12_832

@@ -65,32 +65,6 @@ def test_the_line_behaves_as_a_list(places, moves):
             assert place.number == expected
 
 
-def test_many_threads_never_hold_more_than_the_places_and_all_get_their_turn():
-    queue, lock = WorkQueue(3), threading.Lock()
-    inside, most, served = [0], [0], []
-
-    def visitor(number):
-        for _ in range(5):
-            place = queue.join()
-            assert place.wait()
-            with lock:
-                inside[0] += 1
-                most[0] = max(most[0], inside[0])
-            time.sleep(0.0005)
-            with lock:
-                inside[0] -= 1
-                served.append(number)
-            place.leave()
-
-    threads = [threading.Thread(target=visitor, args=(number,)) for number in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE)
-    assert sorted(served) == sorted(list(range(12)) * 5)
-    assert most[0] == 3
-
-
 def test_turns_are_given_in_the_order_of_coming():
     queue, answers = WorkQueue(1), []
     places = [queue.join() for _ in range(6)]

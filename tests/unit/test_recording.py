@@ -109,13 +109,6 @@ def test_a_metric_that_fails_is_named_and_fails_its_own_run_alone():
     assert row.unfinished[0].reason == failed.reason
 
 
-def test_a_metric_that_fails_in_a_worker_is_named():
-    with ThreadPoolExecutor(1) as workers:
-        (failed,) = run_all([SMALL_LINEAR], workers, metrics={"moved": moved})
-    assert failed.state == "failed"
-    assert failed.reason.startswith("The metric 'moved' failed at step 1: ZeroDivisionError")
-
-
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_metric_that_is_no_finite_number_fails_its_run(value):
     (failed,) = run_all([SMALL_LINEAR], metrics={"mine": lambda model, setup: value})

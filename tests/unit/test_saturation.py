@@ -55,15 +55,6 @@ def test_the_variance_is_the_width_within_its_error(many):
     assert binomtest(int((misses < 1).sum()), misses.size, 0.683).pvalue > 0.01
 
 
-def test_the_head_size_of_the_worked_example(many):
-    products = np.concatenate([scores.products[WIDTHS.index(16)] for scores in many])
-    variance, error = variance_and_error(products)
-    assert abs(variance - 16) < 4 * error
-    assert error < 0.3
-    variance, error = variance_and_error(products / 4)
-    assert abs(variance - 1) < 4 * error
-
-
 def test_rows_obey_the_law_too(many):
     rows = np.concatenate([scores.scores for scores in many], axis=1)
     for width, row in zip(WIDTHS, rows, strict=True):
@@ -172,18 +163,6 @@ def test_scaled_scores_stay_healthy_and_others_do_not():
         for power in (-0.5, 0.0)
     }
     assert words == {-0.5: ["healthy"] * 3, 0.0: ["healthy", "partly saturated", "saturated"]}
-
-
-@pytest.mark.slow
-def test_the_fewer_the_keys_the_sooner_a_softmax_saturates():
-    drawn = draw_scores((1, 4, 16, 64), draws=2, queries=4_000, keys=32, key=jr.key(8))
-    shares = []
-    for keys in (2, 4, 8, 16, 32):
-        unmasked = np.arange(32) < keys
-        shares.append(
-            [saturation(patterns(row, unmasked), unmasked).surviving.mean() for row in drawn.scores]
-        )
-    assert (np.diff(shares, axis=0) > 0).all()
 
 
 E = float(np.exp(-1.0))

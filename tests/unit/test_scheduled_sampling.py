@@ -12,10 +12,8 @@ import pytest
 
 from attnlab.configuration.options import OptionError
 from attnlab.generators import Copy, asked_of, sample
-from attnlab.inspection.targets import check_targets
 from attnlab.models import RNNBottleneckOptions, TransformerOptions
 from attnlab.training.experiment import Experiment, build_model, from_json, prepare, to_json
-from attnlab.training.loop import train
 from attnlab.training.losses import mixed_in, sequence_loss
 from attnlab.training.sources import as_examples
 from attnlab.training.steps import Training, advance
@@ -102,21 +100,6 @@ def test_the_probability_rises_from_0_with_the_steps():
     assert losses.nll[0] == pytest.approx(float(each.nll.mean()), rel=1e-5)
     _, plain = advance(state, setup.source, experiment.training, key=setup.key, steps=1)
     assert abs(plain.nll[0] - losses.nll[0]) > 1e-4
-
-
-@pytest.mark.slow
-def test_it_trains():
-    task = Copy(source_length=4, letters=6)
-    training = Training(
-        loss="next", data="fresh", batch=64, learning_rate=0.01, steps=800, test_size=200,
-        scheduled_sampling=0.5,
-    )  # fmt: skip
-    experiment = Experiment(
-        generator=task, model=RNNBottleneckOptions(hidden_size=48, cell="gru"), training=training
-    )
-    setup = prepare(experiment)
-    *_, last = train(experiment, setup)
-    assert check_targets(task, last.state.model, setup.test).exact_match > 0.9
 
 
 @pytest.mark.parametrize(

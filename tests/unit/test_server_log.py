@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -77,3 +79,13 @@ log.warning("short: %d", 7)
     assert "ValueError: xxx" in run.stderr
     assert "what was sent: xxx" in run.stderr
     assert "short: 7" in run.stderr
+
+
+_FILE = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
+
+
+def test_nothing_is_reported_and_no_traceback_shown():
+    configuration = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+    assert configuration["browser"]["gatherUsageStats"] is False
+    assert configuration["client"]["showErrorDetails"] == "none"
+    assert configuration["server"]["maxUploadSize"] <= 50

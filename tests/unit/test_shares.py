@@ -60,19 +60,6 @@ def test_the_batteries_of_the_textbook():
     assert [share.by_chance for share in found] == pytest.approx([2 / 35, 2 / 35, 4 / 35, 27 / 35])
 
 
-def test_a_table_of_two_by_three():
-    """Means of cells 2, 4, 6 and 4, 6, 14; of rows 4 and 8, of columns 3, 5 and 10; of all 6.
-
-    Rows: 6 (2² + 2²) = 48. Columns: 4 (3² + 1² + 4²) = 104. Cells less row and column, plus all:
-    1, 1, -2 and -1, -1, 2, so 2 (1 + 1 + 4 + 1 + 1 + 4) = 24. Within: 6 (1² + 1²) = 12.
-    """
-    table = (((1, 3), (3, 5), (5, 7)), ((3, 5), (5, 7), (13, 15)))
-    assert [int(part) for part in by_hand(table)] == [48, 104, 24, 12, 188]
-    found = variance_shares(np.array(table, dtype=float), ("a", "b"))
-    expected = [48 / 188, 104 / 188, 24 / 188, 12 / 188]
-    assert [share.share for share in found] == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("levels", [(2,), (2, 3), (3, 2, 4), (2, 2, 3, 2)])
 def test_shares_sum_to_1_and_none_is_negative(levels):
     random = np.random.default_rng(len(levels))
@@ -172,19 +159,6 @@ def test_a_grid_that_is_not_full_is_refused_in_clear_words(cells, losses, words)
     with pytest.raises(OptionError) as caught:
         shares_of(grid_rows(cells, losses))
     assert words in str(caught.value)
-
-
-@pytest.mark.parametrize("levels", [(3,), (6,), (4, 3), (2, 2, 2)])
-def test_an_effect_is_called_real_in_5_percent_at_most_where_there_is_none(levels):
-    """The largest share is that of an option in 13 to 41 % of such cases."""
-    random, sets = np.random.default_rng(0), 400
-    names = tuple("abc"[: len(levels)])
-    found = [
-        variance_shares(random.normal(0, 1, (*levels, 2 + len(levels))), names) for _ in range(sets)
-    ]
-    false = np.mean([min(each.adjusted_p for each in shares) <= 0.05 for shares in found])
-    assert false <= 0.05 + 4.5 * np.sqrt(0.05 * 0.95 / sets)
-    assert all(shares[-1].adjusted_p == 1 for shares in found)
 
 
 def test_the_p_of_an_effect_is_that_of_the_f_test():

@@ -1,7 +1,6 @@
-"""`ndays` and `dotmod` are windows of streams that have run forever, at full size too."""
+"""Streams and floors at full size: windows of streams that have run forever, and closed forms."""
 
 import functools
-import itertools
 
 import jax
 import jax.numpy as jnp
@@ -9,8 +8,9 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from attnlab.generators import DotMod, NDays, log_predictives, sample
-from tests.unit import process_oracles as oracles
+from attnlab.generators import DotMod, Markov, NDays, Recall, log_predictives, sample
+from attnlab.optimum import optimum
+from tests.unit import optimum_oracles as oracles
 
 STREAMS = {
     "ndays-1": (NDays(n=1), oracles.ndays_rule(1)),
@@ -29,7 +29,7 @@ every_stream = pytest.mark.parametrize("name", STREAMS)
 @functools.cache
 def joint_of_six_days(name):
     generator, _ = STREAMS[name]
-    tokens = oracles.all_sequences(6)
+    tokens = np.array(list(np.ndindex((3,) * 6)))
     rows = jax.vmap(lambda row: log_predictives(generator, row))(jnp.asarray(tokens))
     chosen = np.take_along_axis(np.asarray(rows, dtype=np.float64), tokens[:, :, None], axis=2)
     return np.exp(chosen.sum(axis=(1, 2))).reshape((3,) * 6)
@@ -55,22 +55,29 @@ def test_once_the_whole_window_is_seen_the_rule_decides(name):
     rows = np.exp(jax.vmap(lambda row: log_predictives(generator, row))(tokens))
     for days, predicted in zip(np.asarray(tokens), rows, strict=True):
         for t in range(generator.n, len(days)):
-            expected = rule(tuple(int(day) for day in days[t - generator.n : t]))
+            expected = rule[tuple(days[t - generator.n : t])]
             np.testing.assert_allclose(predicted[t], expected, atol=1e-6)
 
 
-@every_stream
-def test_a_hidden_past_is_summed_over_and_not_assumed(name):
-    generator, _ = STREAMS[name]
-    joint = joint_of_six_days(name)
-    window = min(generator.n, 3)
-    # p(d4 | d3, d2, …) = Σ p(older, d3, d2, …, d4) / p(…): fewer days seen is a mixture of more.
-    late = joint.sum(axis=(*range(4 - window), 5))
-    early = joint.sum(axis=tuple(range(window + 1, 6)))
-    np.testing.assert_allclose(early, late, atol=3e-6)
+def test_the_markov_floor_at_full_length():
+    law = np.array(oracles.START) @ np.linalg.matrix_power(np.array(oracles.NEXT), 9)
+    final = optimum(Markov(), 10).final
+    surprise = [oracles.shannon(np.array(row)) for row in oracles.NEXT]
+    assert final.nll == pytest.approx(law @ surprise, abs=1e-6)
+    assert final.accuracy == pytest.approx(law @ np.max(oracles.NEXT, axis=1), abs=1e-6)
 
 
-def test_ndays_treats_all_weathers_alike():
-    joint = joint_of_six_days("ndays-10")
-    for order in itertools.permutations(range(3)):
-        np.testing.assert_allclose(joint[np.ix_(*[order] * 6)], joint, rtol=1e-5)
+def test_the_recall_floor_at_full_length():
+    start = np.array(oracles.START)
+    triples = np.einsum("i,j,k->ijk", start, start, start).ravel()
+    table = Recall().table
+    final = optimum(Recall(), 10).final
+    surprise = [oracles.shannon(row) for row in table]
+    assert final.nll == pytest.approx(triples @ surprise, abs=1e-6)
+    assert final.accuracy == pytest.approx(triples @ table.max(axis=1), abs=1e-6)
+
+
+def test_with_every_deciding_day_visible_dotmod_leaves_only_the_noise():
+    final = optimum(DotMod(n=10, noise=0.04), 10).final
+    assert final.nll == pytest.approx(oracles.shannon(np.array([0.96, 0.02, 0.02])), abs=1e-6)
+    assert final.accuracy == pytest.approx(0.96, abs=1e-6)

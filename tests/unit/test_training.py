@@ -25,7 +25,7 @@ from tests.unit.model_oracles import (
     log_softmax,
     loss_of,
 )
-from tests.unit.process_oracles import NEXT, START, ndays_rule, stream_joint
+from tests.unit.optimum_oracles import NEXT, START, ndays_rule, stream_joint
 from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
 
 
@@ -224,7 +224,7 @@ def test_fresh_sequences_follow_the_generator(generator):
     assert drawn.shape == (5_000, 5)
     repeats = (drawn[:, -1] == drawn[:, -2]).mean()
     law = np.array(START) @ np.linalg.matrix_power(NEXT, 3)
-    pairs = stream_joint(3, ndays_rule(3), 2)
+    pairs = stream_joint(ndays_rule(3), 2)
     expected = {"markov": law @ np.diag(NEXT), "ndays": np.trace(pairs)}[generator.name]
     assert repeats == pytest.approx(expected, abs=4.5 * 0.5 / np.sqrt(5_000))
 

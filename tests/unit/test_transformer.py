@@ -11,20 +11,17 @@ import pytest
 
 from attnlab.configuration.options import OptionError
 from attnlab.models import (
-    AttentionOptions,
     Edit,
     TransformerOptions,
     edited,
 )
 from attnlab.models.generation import empty_cache, next_logits
 from attnlab.models.inside import removed
-from attnlab.positions import POSITIONS
 from tests.unit.model_settings import (
     LENGTH,
     MODELS_IN_ALL_SETTINGS,
     SMALL_TRANSFORMER,
     TOKENS,
-    VOCAB,
     build,
     built,
     run,
@@ -32,35 +29,6 @@ from tests.unit.model_settings import (
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 every_setting = pytest.mark.parametrize("setting", MODELS_IN_ALL_SETTINGS)
-
-
-def test_a_transformer_with_everything_off_is_the_published_head():
-    """One layer and one head, whose values are logits, on one-hot tokens with a position behind."""
-    position, head_options = POSITIONS["scalar"](), {"d_attn": 4, "mask": "published"}
-    head = build(AttentionOptions(position=position, **head_options), seed=2)
-    stack = build(
-        TransformerOptions(
-            layers=1, heads=1, d_value=VOCAB, d_model=VOCAB, mlp_width=0, residual="without",
-            normalisation="none", position=position, **head_options,
-        )
-    )  # fmt: skip
-    (layer,) = stack.layers
-    width = VOCAB + 1
-    stack = eqx.tree_at(
-        lambda m: (m.tokens, m.layers[0], m.unembedding),
-        stack,
-        (
-            jnp.eye(VOCAB),
-            dataclasses.replace(
-                layer, query=head.query, key=head.key, value=head.value,
-                output=type(layer.output)(jnp.eye(VOCAB, width), jnp.zeros(width)),
-            ),
-            type(stack.unembedding)(jnp.eye(width, VOCAB), jnp.zeros(VOCAB)),
-        ),
-    )  # fmt: skip
-    (expected, seen), (logits, trace) = run(head), run(stack)
-    np.testing.assert_allclose(logits, expected, atol=1e-6)
-    np.testing.assert_allclose(trace.attention[0].pattern, seen.attention[0].pattern, atol=1e-6)
 
 
 def test_heads_are_those_of_equinox():
