@@ -1,16 +1,12 @@
 """The Inspect page in a browser: a trained model, looked into from every side."""
 
 import re
-from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from attnlab.runs.links import to_query
-from attnlab.training.experiment import Experiment
-from attnlab.training.steps import Training
 from tests.e2e.browser import DESKTOP
-from tests.e2e.train_page import QUICK, Status, TrainPage, go_to
+from tests.e2e.train_page import QUICK, TrainPage, go_to
 
 pytestmark = pytest.mark.e2e
 
@@ -59,19 +55,6 @@ def inspected(inspected_once, server) -> TrainPage:
     inspected_once.page.get_by_test_id("stMain").evaluate("node => node.scrollTo(0, 0)")
     inspected_once.settle()
     return inspected_once
-
-
-def test_what_a_link_describes_is_trained_on_the_page(new_page, server):
-    page = new_page()
-    query = urlencode(to_query(Experiment(length=5, training=Training(steps=40))))
-    page.goto(f"{server.url}/inspect?{query}")
-    expect(_part(page, "training")).to_contain_text("Not trained yet: markov, 5 days")
-    _part(page, "inspect_train").get_by_role("button").click()
-    _chart(page, "chart_final_query").wait_for(timeout=_PATIENCE)
-    train = TrainPage(page)
-    assert train.wait_for("done") == Status("done", 40, 40)
-    _wait_for_maps(page, *_MAPS)
-    expect(_part(page, "inspect_train")).to_have_count(0)
 
 
 def test_the_page_follows_a_run_and_all_panels_have_its_step(bench):

@@ -71,7 +71,7 @@ def test_an_old_link_sets_the_controls_and_a_bad_one_is_explained(new_page, serv
     expect(train.field("mask")).to_have_value("causal")
 
 
-def test_the_address_follows_the_controls_and_back_undoes(bench):
+def test_the_address_follows_the_controls_on_every_page_and_back_undoes(bench, new_page, server):
     bench.fill("steps", 700)
     _wait_for_address(bench, "steps", "700")
     bench.settle()
@@ -81,11 +81,7 @@ def test_the_address_follows_the_controls_and_back_undoes(bench):
     assert _address(bench) == {"v": "2"}
     bench.page.go_forward()
     expect(bench.field("steps")).to_have_value("700")
-
-
-def test_the_menu_keeps_the_settings_in_the_address(bench, new_page, server):
-    bench.fill("steps", 700)
-    _wait_for_address(bench, "steps", "700")
+    bench.settle()
     length = bench.page.evaluate("history.length")
     for number, title in enumerate(("Glossary", "Step by step"), start=1):
         go_to(bench.page, "Lessons", title)

@@ -3,7 +3,6 @@
 import csv
 import io
 import os
-import re
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -72,20 +71,6 @@ def test_earlier_runs_are_renamed_pinned_hidden_brought_back_and_deleted(bench):
     bench.choose_run(0)
     bench.part("run_delete").get_by_role("button").click()
     expect(chart).not_to_contain_text("calm finch")
-
-
-def test_pointing_at_a_step_shows_it_in_every_panel(bench):
-    bench.finish_default_run()
-    at_the_end = bench.figure("test loss (nats)")
-    box = bench.part("chart_loss").locator("svg.marks").bounding_box()
-    # Over the first steps, where the loss is still high.
-    bench.page.mouse.move(box["x"] + 75, box["y"] + box["height"] / 2)
-    expect(bench.metric("test loss (nats)")).not_to_have_text(at_the_end)
-    tooltip = bench.page.locator("#vg-tooltip-element")
-    expect(tooltip).to_contain_text("step")
-    expect(tooltip).to_contain_text("test (nats)")
-    bench.page.mouse.move(box["x"] + 75, box["y"] - 150)
-    expect(bench.metric("test loss (nats)")).to_have_text(at_the_end)
 
 
 def test_a_run_continues_with_another_batch_and_rate(bench):
@@ -200,19 +185,3 @@ def test_losses_script_and_charts_are_those_of_the_page(bench, tmp_path):
     assert f"Test loss {shown.split()[0]}" in loss
     assert "step 30" in loss
     assert _take_chart(bench, "Attention pattern", "png").startswith(b"\x89PNG\r\n\x1a\n")
-
-
-def test_the_charts_of_a_lesson_are_exported_as_they_are(new_page, server):
-    lesson = TrainPage(new_page())
-    lesson.page.goto(f"{server.url}/softmax_scaling")
-    lesson.open_panel("pictures")
-    lesson.choose("picture", "Distribution of q · k")
-    width = lesson.part("width").get_by_role("slider")
-    for key, shown in (("Home", "at width 1:"), ("End", "at width 256:")):
-        width.press(key)
-        chart = lesson.part("chart_distribution").locator("div[aria-label]")
-        expect(chart).to_have_attribute("aria-label", re.compile(shown))
-        # The button is below the chart and drawn after it.
-        lesson.settle()
-        assert shown in _texts(_take(lesson, "picture_svg"))
-    assert _take(lesson, "picture_png").startswith(b"\x89PNG\r\n\x1a\n")

@@ -33,7 +33,7 @@ def test_a_closed_tab_ends_the_work(bench, server):
         time.sleep(seconds)
         return (server.processor_seconds() - before) / seconds
 
-    bench.start_long_run()
+    bench.start_long_run("full speed")
     busy = load()
     bench.page.close()
     end = time.monotonic() + 20

@@ -60,22 +60,6 @@ def test_a_run_is_paused_stepped_resumed_and_reset(bench):
     bench.wait_for_step(1)
 
 
-def test_reset_returns_to_the_same_beginning_and_new_seed_draws_another(bench):
-    bench.finish_default_run()
-    first = {name: bench.figure(name) for name in ("test loss at step 0", "test accuracy")}
-    bench.press("reset")
-    assert bench.wait_for("idle").step == 0
-    bench.finish_default_run()
-    assert {name: bench.figure(name) for name in first} == first
-    assert bench.field("seed").input_value() == "0"
-    bench.press("new_seed")
-    assert bench.wait_for("idle").step == 0
-    expect(bench.field("seed")).not_to_have_value("0")
-    bench.press("step")
-    bench.wait_for("paused")
-    assert bench.figure("test loss at step 0") != first["test loss at step 0"]
-
-
 def test_pause_while_compiling_ends_in_paused(bench):
     bench.fill("steps", 100_000)
     bench.page.evaluate(_PAUSE_AS_SOON_AS_POSSIBLE)

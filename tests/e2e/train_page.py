@@ -144,9 +144,10 @@ class TrainPage:
         )
         return self.status()
 
-    def start_long_run(self) -> Status:
-        """Start a run that outlasts any test, and wait for its first steps."""
+    def start_long_run(self, speed: str = "30 steps/s") -> Status:
+        """Start a run that outlasts any test, slowly, and wait for its first steps."""
         self.fill("steps", _LONG)
+        self.choose("run_speed", speed)
         self.press("start")
         expect(self.part("run_status")).to_contain_text(f"of {_LONG:,}")
         self.wait_for("running")
