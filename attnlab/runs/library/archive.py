@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, present
 from attnlab.runs.library import earlier
 from attnlab.runs.library.earlier import MOST_RUNS, ArchiveError
 from attnlab.runs.library.summary import (
@@ -116,7 +116,7 @@ def _runs_of_zip(data: bytes) -> Iterator[tuple[bytes, bytes | None]]:
             is_plain = len(found) == len(entries) and not any(e.compress_type for e in entries)
             if [0, *ends] != starts or not is_plain:
                 raise zipfile.BadZipFile
-            numbers = sorted({int(name.group(1)) for name in names})
+            numbers = sorted({int(present(name).group(1)) for name in names})
             if len(numbers) > MOST_RUNS:
                 raise ArchiveError(f"This file has more than {MOST_RUNS:,} runs.")
             for place, number in enumerate(numbers, start=1):

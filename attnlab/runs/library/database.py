@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from attnlab.configuration.options import AttnlabError
+from attnlab.configuration.options import AttnlabError, present
 from attnlab.runs.library.table import TABLES, VERSION
 
 _ANOTHER = "name another folder in `ATTNLAB_LIBRARY`"
@@ -147,8 +147,8 @@ class Database:
             check_same_thread=False,
         )
         try:
-            if not self.writable and not replace and self._path.exists():
-                address = f"{self._path.absolute().as_uri()}?mode=ro"
+            if not self.writable and not replace and present(self._path).exists():
+                address = f"{present(self._path).absolute().as_uri()}?mode=ro"
                 with contextlib.closing(sqlite3.connect(address, uri=True)) as file:
                     file.backup(connection)
             # Otherwise one damaged text would keep a whole page from being read.

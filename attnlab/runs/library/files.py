@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from attnlab.configuration.options import present
 from attnlab.runs.library.database import LibraryError
 from attnlab.runs.library.summary import MOST_SUMMARY_BYTES
 from attnlab.runs.storage import MOST_FILE_BYTES, is_run_file
@@ -85,7 +86,7 @@ class Files:
                         os.unlink(entry.path)
 
     def _path(self, name: str) -> Path:
-        return self.folder / name
+        return present(self.folder) / name
 
     def _entries(self) -> list[os.DirEntry]:
         if self.folder is None or not self.folder.exists():
@@ -129,7 +130,7 @@ class FileChanges:
             if not self._files.exists(name):
                 self._added.append(name)
             try:
-                os.replace(part, self._files.folder / name)
+                os.replace(part, present(self._files.folder) / name)
             except OSError as error:
                 raise self._error(error) from error
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from platformdirs import user_data_path
 
 from attnlab.configuration.environment import read_folder
+from attnlab.configuration.options import present
 from attnlab.configuration.records import check_registered
 from attnlab.runs.history import current_versions
 from attnlab.runs.library import table
@@ -109,7 +110,7 @@ class Library:
             model, changes = to_bytes(result.run), len(result.run.history.changes)
         with self._store.changing(limited=True) as change:
             old = None if number is None else self._store.record(number)
-            if old is None:
+            if number is None or old is None:
                 old, number = {}, change.new_number()
             else:
                 words = description_of(old)
@@ -147,7 +148,9 @@ class Library:
         found = (e for e in entries if e and e.result.experiment == experiment)
         found = (e for e in found if e.result.state == "done" or (diverged and e.result.diverged))
         wanted = current_versions()
-        return next((e for e in found if any_version or e.result.versions.agree_with(wanted)), None)
+        return next(
+            (e for e in found if any_version or present(e.result.versions).agree_with(wanted)), None
+        )
 
     def entry(self, number: int) -> Entry | None:
         """Return the run of this number, in the bin or not; None if missing or damaged."""
@@ -256,7 +259,7 @@ class Library:
         for number in numbers:
             record, model = self._store.record(number), None
             entry = None if record is None else self._store.entry(number, record)
-            if entry is None:
+            if record is None or entry is None:
                 continue
             if models and entry.has_model:
                 try:
@@ -285,7 +288,7 @@ class Library:
                 marks = table.marks_of(entry)
                 number = known.get(marks)
                 there = written.get(number) or (number and self._store.record(number))
-                if not there:
+                if number is None or not there:
                     number = known[marks] = change.new_number()
                     record = record_of(entry)
                 elif there.get("deleted") or (model is not None and there.get("file") is None):

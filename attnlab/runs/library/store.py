@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from attnlab.configuration.options import present
 from attnlab.configuration.visible_text import visible
 from attnlab.runs.library import table
 from attnlab.runs.library.database import Database, LibraryError
@@ -170,7 +171,7 @@ class Store:
                 if change.bytes > room:
                     raise LibraryError(
                         f"The library {self._database.where} is full: it may have "
-                        f"{self._most_bytes / 1e6:,.0f} MB. Delete runs and empty the bin."
+                        f"{present(self._most_bytes) / 1e6:,.0f} MB. Delete runs and empty the bin."
                     )
                 files.apply()
         except BaseException:
