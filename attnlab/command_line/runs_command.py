@@ -234,7 +234,7 @@ def _rebuild(library: Library, parsed: dict[str, Any]) -> int:
     found = library.rebuild()
     # `run_runs` names each file that cannot be read.
     unread = len(library.problems())
-    print(f"{found:,} runs found, {unread:,} files could not be read", file=sys.stderr)
+    print(f"{found:,} runs found; files that could not be read: {unread:,}", file=sys.stderr)
     return 1 if unread else 0
 
 

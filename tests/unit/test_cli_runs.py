@@ -150,12 +150,12 @@ def test_the_index_of_a_library_is_rebuilt_from_its_files(run, library, tmp_path
     (library / "index.sqlite").write_bytes(b"damaged" * 99)
     status, out, err = run("runs", "rebuild")
     assert (status, out) == (0, "")
-    assert "3 runs found, 0 files could not be read" in err
+    assert "3 runs found; files that could not be read: 0" in err
     assert run("runs", "list", "--json")[1] == before
     (library / "runs" / "2.json").write_text("damaged")
     status, _, err = run("runs", "rebuild")
     assert status == 1
-    assert "2 runs found, 1 files could not be read" in err
+    assert "2 runs found; files that could not be read: 1" in err
     assert "2.json is damaged" in err
     assert json.loads(run("runs", "show", 3, "--json")[1])["experiment"]["seed"] == 2
 
