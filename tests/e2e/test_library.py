@@ -77,7 +77,7 @@ def test_a_run_is_kept_named_deleted_brought_back_opened_and_exported(new_page, 
         _click(other, "library_export_all")
     content = download.value.path().read_bytes()
     for file_name, data, told in (
-        ("mine.runs", content, "1 skipped"),
+        ("mine.runs", content, "1 already here"),
         ("photo.png", b"\x89PNG\r\n\x1a\n" + bytes(100), "photo.png"),
         ("cut.runs", content[:-5], "damaged or cut off"),
     ):
