@@ -325,10 +325,13 @@ def test_a_run_in_the_bin_that_goes_on_stays_there(library):
 
 
 def test_threads_can_keep_at_once(library):
+    sizes = []
+
     def work(seed):
         for _ in range(5):
             library.keep(result_of(seed=seed))
             library.entries(most=2)
+            sizes.append(library.size())
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
     for thread in threads:
@@ -337,6 +340,7 @@ def test_threads_can_keep_at_once(library):
         thread.join()
     seeds = [entry.result.experiment.seed for entry in library.entries(Query(sort="seed"))]
     assert sorted(seeds) == sorted([*range(4)] * 5)
+    assert len(sizes) == 20
 
 
 def test_a_library_has_the_size_of_its_models_and_rows(library, folder):

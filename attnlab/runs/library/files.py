@@ -3,7 +3,7 @@
 import errno
 import os
 import re
-from collections.abc import Set
+from collections.abc import Callable, Set
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -54,14 +54,14 @@ class Files:
     def stamps(self) -> dict[int, str]:
         """Return a text for each summary, by its run's number, that differs if it was changed."""
         found = {name: str(len(data)) for name, data in self.held.items()}
-        found |= {entry.name: stamp_of(entry.stat()) for entry in self._entries()
-                  if entry.name.endswith(".json")}  # fmt: skip
+        files = self._found(lambda name: name.endswith(".json"))
+        found |= {name: stamp_of(file) for name, file in files.items()}
         matches = ((SUMMARY.fullmatch(name), stamp) for name, stamp in found.items())
         return {int(match.group(1)): stamp for match, stamp in matches if match}
 
     def size(self) -> int:
         """Return the bytes of all files."""
-        files = sum(entry.stat().st_size for entry in self._entries())
+        files = sum(file.st_size for file in self._found(lambda name: True).values())
         return files + sum(map(len, self.held.values()))
 
     def delete(self, name: Any) -> None:
@@ -78,21 +78,33 @@ class Files:
 
         Also deletes models that are not among these; None keeps all.
         """
-        for entry in self._entries():
-            is_unnamed = models is not None and MODEL.fullmatch(entry.name)
-            if entry.name.endswith(".part") or (is_unnamed and entry.name not in models):
-                with suppress(OSError):
-                    if entry.stat().st_mtime < before.timestamp():
-                        os.unlink(entry.path)
+
+        def is_leftover(name: str) -> bool:
+            is_model = MODEL.fullmatch(name) is not None
+            return name.endswith(".part") or (
+                models is not None and is_model and name not in models
+            )
+
+        for name, file in self._found(is_leftover).items():
+            with suppress(OSError):
+                if file.st_mtime < before.timestamp():
+                    self._path(name).unlink()
 
     def _path(self, name: str) -> Path:
         return present(self.folder) / name
 
-    def _entries(self) -> list[os.DirEntry]:
+    def _found(self, is_wanted: Callable[[str], bool]) -> dict[str, os.stat_result]:
+        """Return the regular files in the folder that have such a name."""
+        found = {}
         if self.folder is None or not self.folder.exists():
-            return []
+            return found
         with os.scandir(self.folder) as entries:
-            return [entry for entry in entries if entry.is_file(follow_symlinks=False)]
+            for entry in entries:
+                # Another program may delete it meanwhile.
+                with suppress(FileNotFoundError):
+                    if is_wanted(entry.name) and entry.is_file(follow_symlinks=False):
+                        found[entry.name] = entry.stat(follow_symlinks=False)
+        return found
 
 
 class FileChanges:
