@@ -161,12 +161,6 @@ def test_help_is_grouped_and_a_shared_flag_has_the_help_of_each(run):
         assert in_words(words) in in_words(out)
 
 
-def test_help_of_an_unknown_part_is_refused(run):
-    status, out, err = run("train", "--help", "snow")
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert "'snow'" in err
-
-
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_library_of_an_unknown_user_is_refused_in_one_line(run, command, monkeypatch):
     monkeypatch.setenv("ATTNLAB_LIBRARY", "~nobody-of-this-name/runs")

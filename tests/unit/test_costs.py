@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from attnlab.configuration.options import OptionError
 from attnlab.lessons import costs
 from attnlab.lessons.costs import (
     CACHED,
@@ -68,12 +67,6 @@ def test_a_cache_that_is_wrong_is_seen(monkeypatch):
     monkeypatch.setattr(costs, "next_logits", one_too_late)
     *_, last = measure_generation(STACK, (64,), vocab=5)
     assert last.difference > 1e-2
-
-
-@pytest.mark.slow
-def test_models_that_look_ahead_have_no_cache():
-    with pytest.raises(OptionError, match="`mask`"):
-        list(measure_generation(TransformerOptions(mask="none"), (64,), vocab=3))
 
 
 def test_over_rounds_are_median_least_and_most():

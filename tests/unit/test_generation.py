@@ -109,13 +109,6 @@ def test_a_beam_of_one_is_greedy(model):
     np.testing.assert_array_equal(search(model, 1)[0], drawn(model, temperature=0.0, size=1))
 
 
-def test_beams_without_a_continuation_are_impossible(model, joint):
-    continuations, log_probs = search(model, 30)
-    assert np.isneginf(log_probs[27:]).all()
-    assert len({tuple(days) for days in continuations[:27]}) == 27
-    assert np.exp(log_probs[:27]).sum() == pytest.approx(1, abs=1e-4)
-
-
 @pytest.mark.parametrize(("width", "days"), [(0, 3), (3, 0), (-1, 1)])
 def test_no_width_and_no_days_are_refused(model, width, days):
     with pytest.raises(ValueError, match=f"`width` is {width} and `days` {days}"):

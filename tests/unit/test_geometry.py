@@ -64,21 +64,6 @@ def test_no_matrix_shifts_a_scalar_or_a_learned_encoding(position):
     assert found.error > 0.05
 
 
-def test_the_last_sine_of_an_odd_width_cannot_be_shifted():
-    rows = encoding_rows(Sinusoidal(base=20.0), length=40, width=5)
-    assert fit_shift(rows[:, :4], 3).error < 1e-5
-    assert fit_shift(rows, 3).error > 0.1
-
-
-def test_a_scalar_s_best_matrix_is_a_quotient_of_sums():
-    rows = rows_of(Scalar(period=1.0))
-    expected = sum(t * (t + 3) for t in range(1, 38)) / sum(t * t for t in range(1, 38))
-    found = fit_shift(rows, 3)
-    np.testing.assert_allclose(found.matrix, [[expected]], rtol=1e-9)
-    worst = max(abs(expected * t - (t + 3)) for t in range(1, 38))
-    assert found.error == pytest.approx(worst, rel=1e-9)
-
-
 @pytest.mark.parametrize(("length", "determined"), [(11, False), (12, True)])
 def test_too_few_rows_fit_anything(length, determined):
     found = fit_shift(rows_of(Learned(), length=length), 3)
@@ -158,11 +143,6 @@ def test_pairs_equally_far_apart_in_time_are_equally_alike(length, width):
     found = closest_pair(rows_of(Sinusoidal(), length=length, width=width))
     assert (found.lag, found.ties) == (lag, length - lag)
     assert found.distance == pytest.approx(math.sqrt(min(squares)), rel=1e-4)
-
-
-def test_ties_that_are_not_all_pairs_of_one_distance_have_no_lag():
-    found = closest_pair(np.array([[0.0], [1.0], [5.0], [6.0]]))
-    assert (found.one, found.other, found.ties, found.lag) == (0, 1, 2, None)
 
 
 def test_later_rows_are_as_new_as_their_nearest_trained_one():

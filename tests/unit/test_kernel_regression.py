@@ -18,7 +18,6 @@ from attnlab.lessons.kernel_regression import (
     leave_one_out,
     left_out_error,
     metric_loss,
-    on_circle,
 )
 from attnlab.lessons.regression_data import CURVES, PLANES, draw_sample
 
@@ -102,18 +101,6 @@ def test_keys_of_one_norm(seed, bandwidth, norm):
     np.testing.assert_allclose((found.dot - found.gaussian)[:, 0], constant, rtol=1e-9)
     _, pattern = loop_fit(queries, keys, np.zeros(POINTS), bandwidth)
     np.testing.assert_allclose(found.gaussian_pattern, pattern, atol=1e-11)
-
-
-def test_keys_of_different_norms_are_told_apart():
-    queries, keys, _ = draws(0)
-    found = dot_product(queries, keys, 0.5)
-    assert found.pattern_difference > 0.1
-    assert found.constant_error > 1
-
-
-def test_a_line_on_the_circle():
-    points = on_circle(np.array([2.0, 3.0, 4.0]), 2.0, 4.0)
-    np.testing.assert_allclose(points, [[1, 0], [0, 1], [-1, 0]], atol=1e-15)
 
 
 @pytest.mark.parametrize("features", [1, 2])

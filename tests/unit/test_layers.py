@@ -1,15 +1,25 @@
-"""Imports point one way, and threads, clocks, files and screens stay where they belong."""
+"""Imports point one way and change nothing; threads, files and types are as they should be."""
 
 import ast
 import functools
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 import attnlab
+from attnlab.configuration.number_text import show_measured
 from attnlab.generators import GENERATORS, TASKS
-from attnlab.models import MODELS, SOURCE_MODELS
+from attnlab.models import MODELS, SOURCE_MODELS, Edit
+from attnlab.models.inside import uniform
 from attnlab.positions import POSITIONS
 from attnlab.training.optimisers import OPTIMISERS, SCHEDULES
+from tests import WrongTypeWarning
 
 ROOT = Path(attnlab.__file__).parent
 
@@ -209,3 +219,76 @@ def test_the_package_named_optimum_is_its_function_too():
     from attnlab import DotMod, optimum
 
     assert optimum(DotMod(n=1), 2) == optimum.optimum(DotMod(n=1), 2)
+
+
+PROJECT = Path(__file__).resolve().parents[2]
+# What the libraries that attnlab needs do themselves comes before the first look.
+PROGRAM = """
+import json, os, signal, sys, threading
+import jax, equinox, optax, jaxtyping, numpy, platformdirs, PIL
+
+def look():
+    return {
+        "signals": [repr(signal.getsignal(number)) for number in sorted(signal.valid_signals())],
+        "wakeup": signal.set_wakeup_fd(-1),
+        "finders": [repr(finder) for finder in sys.meta_path],
+        "environment": dict(os.environ),
+        "threads": threading.active_count(),
+        "descriptors": sorted(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self") else [],
+        "jax": {name: repr(value) for name, value in jax.config.values.items()},
+        "streamlit": "streamlit" in sys.modules,
+    }
+
+before = look()
+import attnlab
+print(json.dumps([before, look()]))
+"""
+
+
+def printed_by(arguments, folder):
+    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{PROJECT}"}
+    command = [sys.executable, *arguments]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, check=False, timeout=120
+    )
+    return done.stdout.decode()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", ["a module of another package", "a script of the same name"])
+def test_importing_attnlab_changes_nothing(tmp_path, by):
+    package = tmp_path / "their"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "module.py").write_text(PROGRAM)
+    # The name of the installed command.
+    script = tmp_path / "attnlab"
+    script.write_text(PROGRAM)
+    command = ["-m", "their.module"] if by.startswith("a module") else [str(script)]
+    before, after = json.loads(printed_by(command, tmp_path))
+    # Imported code of a library may define an option of its own.
+    assert after["jax"].items() >= before["jax"].items()
+    assert {**after, "jax": None} == {**before, "jax": None}
+
+
+@pytest.mark.slow
+def test_a_package_that_imports_attnlab_hears_ctrl_c_itself(tmp_path):
+    package = tmp_path / "their"
+    package.mkdir()
+    # While Python looks for the module, its arguments are those of Python itself.
+    (package / "__init__.py").write_text("import attnlab")
+    (package / "module.py").write_text(
+        "import os, signal, time\n"
+        "try:\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(60)\n"
+        "except KeyboardInterrupt:\n    print('heard')\n"
+    )
+    assert printed_by(["-m", "their.module"], tmp_path) == "heard\n"
+
+
+def test_types_and_shapes_of_calls_and_fields_are_checked():
+    with pytest.raises(WrongTypeWarning, match="show_measured"):
+        show_measured("1.5", 0.1)
+    with pytest.raises(TypeError, match="uniform"):
+        uniform(np.ones((2, 2, 2), dtype=bool))
+    with pytest.raises(TypeError, match="Edit"):
+        Edit(0, 0, "uniform")

@@ -8,7 +8,7 @@ import pytest
 from attnlab.configuration.environment import bytes_of_machine
 from attnlab.live.jobs import WorkQueue
 from attnlab.runs.library import Library
-from attnlab.ui.core.server import Memory, give_memory_back
+from attnlab.ui.core.server import Memory
 from attnlab.ui.core.session import OpenSessions, Session
 
 MEGA = 1_000_000
@@ -128,20 +128,3 @@ def test_the_operator_may_say_how_much_a_server_holds(monkeypatch):
         monkeypatch.setenv("ATTNLAB_MEMORY", text)
         with pytest.raises(ValueError, match="`ATTNLAB_MEMORY`"):
             bytes_of_machine()
-
-
-class _Cycle:
-    def __init__(self):
-        self.itself = self
-
-
-@pytest.mark.slow
-def test_what_hangs_together_in_a_cycle_is_freed():
-    gc.disable()
-    try:
-        lost = weakref.ref(_Cycle())
-        assert lost() is not None
-        give_memory_back()
-        assert lost() is None
-    finally:
-        gc.enable()

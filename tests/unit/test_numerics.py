@@ -165,10 +165,3 @@ def test_what_a_process_or_a_model_gives_is_the_same(name):
     plain = COMPUTED[name]()
     with hostile():
         assert_same(plain, COMPUTED[name]())
-
-
-def test_a_key_is_the_one_that_jax_makes_by_default():
-    for seed in (0, 1, 7, 2**31 - 1):
-        assert key_of(seed).dtype == jax.random.key(seed).dtype
-        same = map(jax.random.key_data, (key_of(seed), jax.random.key(seed)))
-        np.testing.assert_array_equal(*same)

@@ -77,11 +77,6 @@ def test_configurations_are_frozen_and_hashable(kind):
             setattr(configuration, field.name, None)
 
 
-def test_options_come_in_the_order_of_their_declaration():
-    assert list(options_of(Experiment)) == ["generator", "length", "model", "training", "seed"]
-    assert options_of(Experiment()) == options_of(Experiment)
-
-
 def test_a_label_is_the_name_in_words_with_the_unit():
     assert label_of("batch_size", Option(help="")) == "batch size"
     assert label_of("n", Option(help="", unit="days")) == "n (days)"

@@ -129,12 +129,6 @@ def test_runs_are_renamed_hidden_and_deleted_one_at_a_time():
     assert [run.number for run in without_run(past, 2)] == [1, 3]
 
 
-def test_names_do_not_come_back_soon():
-    names = [run_name(number) for number in range(182)]
-    assert len(set(names)) == len(names)
-    assert max(map(len, names)) <= 24
-
-
 def test_steps_to_a_target():
     tests = tuple(
         (step, Evaluation(nll, 0.0, 0.0, 0.0)) for step, nll in ((0, 2.0), (5, 1.0), (9, 1.0))

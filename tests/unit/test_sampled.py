@@ -91,18 +91,13 @@ def test_estimates_say_that_they_are_estimates(name):
 
 
 @every_case
-def test_losses_of_the_orders(name):
+def test_losses_and_accuracies_of_the_orders(name):
     found, laws = zip(*orders(name), strict=True)
     assert_within(
         [best.nll for best in found],
         [best.nll_stderr for best in found],
         [oracles.floor(law) for law in laws],
     )
-
-
-@every_case
-def test_accuracies_of_the_orders(name):
-    found, laws = zip(*orders(name), strict=True)
     assert_within(
         [best.accuracy for best in found],
         [best.accuracy_stderr for best in found],

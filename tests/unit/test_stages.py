@@ -99,21 +99,6 @@ def test_one_hot_keys_look_the_next_input_up():
     np.testing.assert_allclose(found.pattern.max(axis=1), 0.9926, atol=1e-4)
 
 
-def test_ones_make_every_query_rank_the_keys_alike():
-    found = run(WORKED_EXAMPLES["all-ones weights"])
-    assert np.linalg.matrix_rank(found.scores) == 1
-    assert len({tuple(row) for row in np.argsort(found.scores, axis=1).tolist()}) == 1
-    assert np.ptp(found.keys, axis=1).max() == 0
-    sums = np.sum(WORKED_EXAMPLES["all-ones weights"].inputs, axis=1)
-    np.testing.assert_allclose(found.scores, 3 * np.outer(sums, sums), rtol=1e-6)
-
-
-def test_identical_inputs_get_equal_shares():
-    found = run(WORKED_EXAMPLES["identical inputs"])
-    np.testing.assert_allclose(found.pattern, 1 / 3, atol=1e-7)
-    np.testing.assert_allclose(found.output, found.values, atol=1e-6)
-
-
 def test_a_random_wide_head_is_softer_when_scaled():
     example = WORKED_EXAMPLES["random head of width 16"]
     assert np.array(example.w_query).shape == (4, 16)
