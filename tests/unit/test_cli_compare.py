@@ -192,13 +192,6 @@ def test_the_table_is_trained_and_printed_as_json(run, small_table):
     assert attention["floor"] == pytest.approx(0.9982, abs=1e-4)
 
 
-def test_for_people_a_row_has_its_verdict(run, small_table):
-    status, out, _ = run("reproduce", "--seeds", 1)
-    assert status == 0
-    assert "markov, linear\n    accuracy 0." in out
-    assert "One seed does not show" in out
-
-
 def test_the_shipped_result_is_printed_without_training(run):
     status, out, err = run("reproduce", "--shipped", "--part", "ladder", "--json")
     assert (status, err) == (0, "")

@@ -64,13 +64,6 @@ def test_no_matrix_shifts_a_scalar_or_a_learned_encoding(position):
     assert found.error > 0.05
 
 
-@pytest.mark.parametrize(("length", "determined"), [(11, False), (12, True)])
-def test_too_few_rows_fit_anything(length, determined):
-    found = fit_shift(rows_of(Learned(), length=length), 3)
-    assert found.determined == determined
-    assert (found.error < 1e-9) == (not determined)
-
-
 @pytest.mark.parametrize("name", FEATURED)
 def test_similarities_and_distances_of_pairs(name):
     rows = rows_of(POSITIONS[name](), length=9, width=6)

@@ -151,15 +151,6 @@ def test_pictures_are_square_apart_and_within_their_place(width, lines, columns)
             assert other_x >= x + across or other_x + across <= x or abs(other_y - y) >= down
 
 
-def test_names_that_have_no_room_are_not_shown():
-    def names(columns):
-        texts = _items(_overview(1, columns, texts=False), 350, "text")
-        return [text for text in texts if text.get("opacity", 1) and text["text"].startswith("L")]
-
-    assert len(names(4)) == 4
-    assert not names(16)
-
-
 def _shown(view, heads, *, layers, length, chosen=None):
     experiment = dataclasses.replace(SMALL, length=length)
     mask = np.tri(length, dtype=bool)
