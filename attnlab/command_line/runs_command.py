@@ -25,6 +25,7 @@ from attnlab.runs.library import (
 )
 from attnlab.runs.result import STATES, Result
 from attnlab.runs.whole_file import read_bytes, save_bytes
+from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import to_json
 
 _MOST_LISTED = 1_000_000
@@ -154,7 +155,7 @@ def _record(entry: Entry) -> dict[str, Any]:
         "steps": result.steps,
         "seconds": result.seconds,
         "parameters": result.parameters,
-        "test": None if result.evaluation is None else _finite(result.evaluation._asdict()),
+        "test": None if result.evaluation is None else _finite(result.evaluation),
         "attnlab_version": versions.attnlab,
         "jax_version": versions.jax,
         "jaxlib_version": versions.jaxlib,
@@ -163,11 +164,11 @@ def _record(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _finite(figures: dict[str, float | None]) -> dict[str, float | None]:
-    """Replace infinite numbers and NaN by None, since JSON has no such numbers."""
+def _finite(test: Evaluation) -> dict[str, float | None]:
+    """Return the numbers of a test; None for infinite ones and NaN, which JSON does not have."""
     return {
         name: None if each is None or not math.isfinite(each) else each
-        for name, each in figures.items()
+        for name, each in zip(Evaluation._fields[:6], test[:6], strict=True)
     }
 
 

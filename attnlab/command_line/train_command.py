@@ -25,7 +25,7 @@ from attnlab.runs.result import result_of
 from attnlab.runs.storage import Run, load_run, save_run
 from attnlab.runs.whole_file import target_of
 from attnlab.training.changes import change_between, rescheduled
-from attnlab.training.evaluation import Evaluation
+from attnlab.training.evaluation import Evaluation, LossByPosition
 from attnlab.training.experiment import Experiment, Setup, prepare, to_json
 from attnlab.training.limits import check_memory, steps_at_once
 from attnlab.training.loop import Look, Progress, Schedule, divergence, run, schedule
@@ -202,6 +202,20 @@ def _of_targets(ended: Run, setup: Setup) -> dict[str, Any]:
     }
 
 
+def _by_position(found: LossByPosition | None) -> dict[str, Any]:
+    if found is None:
+        return {}
+    return {
+        "mean_test_nll": found.mean,
+        "mean_test_nll_stderr": found.mean_stderr,
+        "test_nll_by_position": {
+            "positions": found.positions,
+            "nll": found.nll,
+            "nll_stderr": found.nll_stderr,
+        },
+    }
+
+
 def _print_report(
     ended: Run,
     targets: dict[str, Any],
@@ -220,6 +234,7 @@ def _print_report(
             "test_nll": figures.nll,
             "test_nll_stderr": figures.nll_stderr,
             "test_size": test_size,
+            **_by_position(figures.by_position),
             **targets,
             "steps": steps,
             "seconds": seconds,

@@ -242,7 +242,8 @@ def _kept(entry: Entry, library: Library, recording: Recording) -> Result | None
     """Return the result of an entry with its missing metrics, or None if models are missing."""
     result, experiment = entry.result, entry.result.experiment
     lacks_match = result.exact_match is None and experiment.generator.writes_target
-    if result.state != "done" or (recording == NOTHING and not lacks_match):
+    several = experiment.training.loss == "next" or experiment.generator.asks_several()
+    if result.state != "done" or (recording == NOTHING and not (lacks_match or several)):
         return result
     run = None
     # A file that is missing or damaged is reported when the run is opened.
@@ -250,6 +251,11 @@ def _kept(entry: Entry, library: Library, recording: Recording) -> Result | None
         run = library.run_of(entry.number)
     if run is None:
         return result if recording == NOTHING else None
+    if several and result.steps in (tests := dict(run.history.tests)):
+        test, of = present(result.evaluation), tests[result.steps].by_position
+        result = dataclasses.replace(result, evaluation=test._replace(by_position=of))
+    if recording == NOTHING and not lacks_match:
+        return result
     setup = prepare(experiment)
     if lacks_match:
         exact = exact_match_of(experiment.generator, run.state.model, setup.test)

@@ -3,12 +3,15 @@
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attnlab.comparisons.intervals import Interval
 from attnlab.comparisons.summary import Row, figures_of
+from attnlab.configuration.options import present
 from attnlab.optimum import Best
+
+_BY_POSITION = "test_nll_by_position"
 
 
 def to_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -16,28 +19,37 @@ def to_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
     First come the options that differ between rows, null if a row has no such option. `seeds` runs
     were tried and `finished` of them have results; `unfinished` says why the others have none.
-    `test_accuracy`, `test_nll`, `learned` and, if any row is of a task, `exact_match` have the
-    `mean` over seeds and its interval from `low` to `high`, null if unknown. `by_seed` has the same
-    results of every seed, `doubts` the reasons why an interval may be unreliable (keys of
-    `intervals.DOUBTS`). `reached`: how many `runs` reached the level `share` (of what can be
-    learned, or of correct targets in a task), and the Wilson interval of their share. `floor` and
-    the loss of the references are in nats, `seconds` is the training time of a run. `metrics`, if
-    any row has some, are the caller's at the last step: `mean`, `low`, `high`, `by_seed`.
+    `test_accuracy`, `test_nll`, `learned` and, if any row has them, `exact_match` and
+    `mean_test_nll`, over all positions in the loss, have the `mean` over seeds and its interval
+    from `low` to `high`, null if unknown. `by_seed` has the same results of every seed, `doubts`
+    the reasons why an interval may be unreliable (keys of `intervals.DOUBTS`). With `mean_test_nll`
+    there is `test_nll_by_position`: `positions`, from 0, and the loss at each of them, with its
+    standard error, of every seed. `reached`: how many `runs` reached the level `share` (of what
+    can be learned, or of correct targets in a task), and the Wilson interval of their share.
+    `floor` and the loss of the references are in nats, `seconds` is the training time of a run.
+    `metrics`, if any row has some, are the caller's at the last step: `mean`, `low`, `high`,
+    `by_seed`.
     """
-    names, has_targets = differing_options(rows), any(row.exact_match is not None for row in rows)
-    metrics = tuple(dict.fromkeys(name for row in rows for name in row.metrics))
-    return [_record(row, names, has_targets, metrics) for row in rows]
+    names, metrics = differing_options(rows), dict.fromkeys(n for row in rows for n in row.metrics)
+    some = {"exact_match": "exact_match", "mean_test_nll": "mean_nll"}
+    figures = {"test_accuracy": "accuracy", "test_nll": "nll", "learned": "learned"} | {
+        name: figure
+        for name, figure in some.items()
+        if any(getattr(row, figure) is not None for row in rows)
+    }
+    return [_record(row, names, figures, tuple(metrics)) for row in rows]
 
 
 def to_csv(rows: Sequence[Row]) -> str:
-    """Return the records of `to_records` as CSV with a header; unknown cells are empty.
+    """Return the records of `to_records` as CSV with a header, without losses by position.
 
-    Nested values of a record have a column each, such as `test_nll_low`. A text that a spreadsheet
-    would compute as a formula has an apostrophe before it.
+    Unknown cells are empty. Nested values of a record have a column each, such as `test_nll_low`. A
+    text that a spreadsheet would compute as a formula has an apostrophe before it.
     """
-    flat = [
-        {name: _as_text(value) for name, value in _flattened(record)} for record in to_records(rows)
-    ]
+    records = to_records(rows)
+    for record in records:
+        record.pop(_BY_POSITION, None)
+    flat = [{name: _as_text(value) for name, value in _flattened(each)} for each in records]
     columns = list(dict.fromkeys(name for record in flat for name in record))
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
@@ -54,21 +66,17 @@ def differing_options(rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 def _record(
-    row: Row, names: Sequence[str], has_targets: bool, metrics: Sequence[str]
+    row: Row, names: Sequence[str], figures: Mapping[str, str], metrics: Sequence[str]
 ) -> dict[str, Any]:
     options = dict(row.setting.options)
     known, reached, count = row.references, row.to_target, row.reached
-    figures = {"test_accuracy": "accuracy", "test_nll": "nll", "learned": "learned"}
-    figures |= {"exact_match": "exact_match"} if has_targets else {}
     best = known and known.best
     return {
         **{name: _value(options.get(name)) for name in names},
         "seeds": len(row.results),
         "finished": len(row.finished),
-        "test_accuracy": _interval(row.accuracy),
-        "test_nll": _interval(row.nll),
-        "learned": _interval(row.learned),
-        **({"exact_match": _interval(row.exact_match)} if has_targets else {}),
+        **{name: _interval(getattr(row, figure)) for name, figure in figures.items()},
+        **({_BY_POSITION: _by_position(row)} if "mean_test_nll" in figures else {}),
         **({"metrics": {name: _metric(row, name) for name in metrics}} if metrics else {}),
         "floor": best and best.nll,
         "floor_stderr": best and best.nll_stderr,
@@ -122,6 +130,21 @@ def _metric(row: Row, name: str) -> dict[str, Any]:
     interval = row.metrics.get(name)
     values = {} if interval is None else figures_of(row, name)
     return {**_interval(interval), "by_seed": {str(seed): value for seed, value in values.items()}}
+
+
+def _by_position(row: Row) -> dict[str, Any]:
+    known = {run.experiment.seed: present(run.evaluation).by_position for run in row.finished}
+    found = {str(seed): of for seed, of in known.items() if of is not None}
+    return {
+        "positions": list(next(iter(found.values())).positions) if found else [],
+        "by_seed": {
+            seed: {
+                "nll": list(of.nll),
+                "nll_stderr": [error if math.isfinite(error) else None for error in of.nll_stderr],
+            }
+            for seed, of in found.items()
+        },
+    }
 
 
 def _by_seed(row: Row, figure: str) -> dict[str, float]:

@@ -108,8 +108,8 @@ class Row:
     `results` are ordered by seed, one for each. Numbers are over finished runs only, so show
     `unfinished` with them: without it, a setting whose runs diverge looks better than it is.
     `accuracy`, `nll` (nats) and `learned` are means over seeds, None without a finished run;
-    `learned` is also None if there is nothing to learn, and `exact_match` unless all finished runs
-    have one, as those of a task do. `seconds` is the mean training time. `references` are None if
+    `learned` is also None if there is nothing to learn, and `exact_match` and `mean_nll` unless all
+    finished runs have one. `seconds` is the mean training time. `references` are None if
     the setting is rejected or they are not known yet, and so are `learned`, `to_target` and
     `reached`. `reached` uses the exact match for a task, otherwise the share learned. `metrics` are
     means of the caller's metrics at the last step.
@@ -120,6 +120,7 @@ class Row:
     references: References | None = None
     accuracy: Interval | None = None
     nll: Interval | None = None
+    mean_nll: Interval | None = None
     learned: Interval | None = None
     exact_match: Interval | None = None
     parameters: int | None = None
@@ -203,7 +204,7 @@ def figures_of(row: Row, figure: str) -> dict[int, float]:
 
     Raises:
         OptionError: If it is not in `FIGURES`, if nothing can be learned but the share learned is
-            requested, or if not all runs have an exact match.
+            requested, or if not all runs have an exact match or a mean loss.
     """
     return {seed: value for seed, (value, _) in _measured(row, figure).items()}
 
@@ -260,6 +261,12 @@ def _measured(row: Row, figure: str) -> dict[int, tuple[float, float]]:
         size = row.experiment.training.test_size
         return {seed: (share, share_error(share, size)) for seed, share in shares.items()}
     tests = {seed: present(run.evaluation) for seed, run in runs.items()}
+    if figure == "mean_nll":
+        each = {s: t.by_position for s, t in tests.items() if t.by_position is not None}
+        if len(each) < len(tests):
+            problem = "some of these runs were tested only at their final position"
+            raise OptionError("figure", figure, problem, "Choose 'nll', or train with `next`")
+        return {seed: (of.mean, of.mean_stderr) for seed, of in each.items()}
     if figure != "learned":
         return {
             seed: (getattr(test, figure), getattr(test, f"{figure}_stderr"))
@@ -291,10 +298,12 @@ def _row(
     if not row.finished:
         return row
     has_match = all(run.exact_match is not None for run in row.finished)
+    has_mean = all(present(run.evaluation).by_position is not None for run in row.finished)
     return dataclasses.replace(
         row,
         accuracy=_over_seeds(row, "accuracy", level),
         nll=_over_seeds(row, "nll", level),
+        mean_nll=_over_seeds(row, "mean_nll", level) if has_mean else None,
         learned=_learned(row, level),
         exact_match=_over_seeds(row, "exact_match", level) if has_match else None,
         parameters=row.finished[0].parameters,

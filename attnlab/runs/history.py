@@ -207,6 +207,8 @@ COLUMNS = (
     "test_loss_standard_error_nats",
     "test_accuracy_share",
     "test_accuracy_standard_error_share",
+    "mean_test_loss_nats",
+    "mean_test_loss_standard_error_nats",
 )
 
 
@@ -216,8 +218,9 @@ def to_csv(history: History) -> str:
     `step`: updates made. `training_loss_nats`: mean of -log p(final day) over the batch of the next
     update; for runs longer than `MOST_POINTS` steps, means over equal spans, each at its last step.
     `test_loss_nats` and `test_accuracy_share`: on the test set at that step, the accuracy from 0 to
-    1, each followed by its standard error. Cells without a measurement are empty. Numbers have all
-    their digits: they read back as the same floats.
+    1, each followed by its standard error. `mean_test_loss_nats`: the mean over all positions in
+    the loss, if it was measured. Cells without a measurement are empty. Numbers have all their
+    digits: they read back as the same floats.
     """
     curve = loss_curve(history)
     training = dict(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
@@ -226,6 +229,8 @@ def to_csv(history: History) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for step in sorted(training.keys() | tests.keys()):
-        figures = map(float, tests[step][:4]) if step in tests else [""] * 4
-        writer.writerow([step, training.get(step, ""), *figures])
+        test = tests.get(step)
+        figures = [""] * 4 if test is None else map(float, test[:4])
+        means = ["", ""] if test is None or test.by_position is None else test.by_position[3:]
+        writer.writerow([step, training.get(step, ""), *figures, *means])
     return text.getvalue()

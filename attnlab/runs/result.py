@@ -25,6 +25,7 @@ FIGURES = MappingProxyType(
     {
         "accuracy": "share of right predictions in the test",
         "nll": "test loss, in nats",
+        "mean_nll": "mean test loss over all positions in the loss, in nats",
         "learned": "share of what can be learned",
         "exact_match": "share of targets written without a mistake",
     }

@@ -91,7 +91,8 @@ def _evaluation(numbers: list[Any]) -> Evaluation:
     for number in numbers:
         if type(number) not in (int, float) or not math.isfinite(number):
             raise RunFileError(f"A test in this run file has the number {quoted(number)}.")
-    evaluation = Evaluation(*map(float, numbers))
+    # At most six numbers, which is checked below.
+    evaluation = Evaluation(*map(float, numbers))  # pyright: ignore[reportArgumentType]
     # An excess may be below 0, by chance.
     least = min(*evaluation[:4], evaluation.excess_stderr or 0.0)
     if len(numbers) not in (4, 6) or least < 0 or evaluation.accuracy > 1:

@@ -3,7 +3,9 @@
 The entry `attnlab` of the file's metadata is JSON: the version of this format, a SHA-256 of the
 file (with zeros in its place), and everything in a run except its arrays. An array is named by its
 place in the tree, such as `state.model.tokens`; `losses` are those of all steps, and `checkpoints…`
-has a leading axis for the checkpoints.
+has a leading axis for the checkpoints. `by_position.losses` are the losses and standard errors of
+the tests at `by_position.steps`: first of the mean, then of each of `by_position.positions`. Files
+have them if those tests have them.
 
 Files of versions 1 and 2 can still be read. They begin with `attnlab run ` and the version; version
 2 then has a line with the SHA-256 of the rest. Then follow a line of JSON, which also lists the
@@ -39,6 +41,7 @@ from attnlab.runs.run_file_header import (
     read_header,
 )
 from attnlab.runs.whole_file import read_bytes, save_bytes
+from attnlab.training.evaluation import Evaluation, LossByPosition
 from attnlab.training.experiment import Experiment, starting_form, to_json
 from attnlab.training.steps import TrainState
 
@@ -81,14 +84,14 @@ def to_bytes(run: Run) -> bytes:
         "sha256": _NO_CHECKSUM,
         "experiment": json.loads(to_json(run.experiment)),
         "tests": [
-            [step, *(number for number in test if number is not None)]
+            [step, *(number for number in test[:6] if number is not None)]
             for step, test in history.tests
         ],
         "checkpoints": [step for step, _ in history.checkpoints],
         "changes": [[change.step, *change.options] for change in history.changes],
         "versions": history.versions or current_versions(),
     }
-    arrays = {**_named("state", run.state), "losses": history.losses}
+    arrays = {**_named("state", run.state), "losses": history.losses, **_losses_of(history.tests)}
     models = [_named("checkpoints", model) for _, model in history.checkpoints]
     for name in models[0] if models else ():
         arrays[name] = np.stack([model[name] for model in models])
@@ -208,8 +211,51 @@ _TYPES = {
 }  # fmt: skip
 
 
+_BY_POSITION = ("by_position.steps", "by_position.positions", "by_position.losses")
+_Tests = tuple[tuple[int, Evaluation], ...]
+
+
+def _losses_of(tests: _Tests) -> dict[str, np.ndarray]:
+    """Return the losses by position as arrays, or nothing if no test has them."""
+    known = [(step, test.by_position) for step, test in tests if test.by_position is not None]
+    if not known:
+        return {}
+    losses = [((of.mean, *of.nll), (of.mean_stderr, *of.nll_stderr)) for _, of in known]
+    steps, positions = np.array([step for step, _ in known]), np.array(known[0][1].positions)
+    return dict(zip(_BY_POSITION, (steps, positions, np.array(losses)), strict=True))
+
+
+def _with_losses(
+    header: Header, steps: np.ndarray, positions: np.ndarray, losses: np.ndarray
+) -> _Tests:
+    """Return the tests with the arrays of `_losses_of`, after checking these."""
+    tests, rows = dict(header.tests), positions.tolist()
+    fits = (
+        (steps.dtype, positions.dtype, losses.dtype) == (np.int64, np.int64, np.float64)
+        and losses.shape == (steps.size, 2, positions.size + 1)
+        and tests.keys() >= set(steps.tolist())
+        and rows == sorted(set(rows))
+        and set(rows) <= set(range(1, header.experiment.length + 1))
+        # A position that counts in one sequence alone has no standard error.
+        and np.isfinite(losses[:, 0]).all()
+        and not (np.isinf(losses) | (losses < 0)).any()
+    )
+    if not fits:
+        raise RunFileError("The losses by position in this run file are not those of its tests.")
+    for step, ((mean, *nll), (mean_stderr, *stderr)) in zip(
+        steps.tolist(), losses.tolist(), strict=True
+    ):
+        found = LossByPosition(tuple(rows), tuple(nll), tuple(stderr), mean, mean_stderr)
+        tests[step] = tests[step]._replace(by_position=found)
+    return tuple(tests.items())
+
+
 def _run(header: Header, form: TrainState, arrays: Mapping[str, np.ndarray]) -> Run:
     """Put the arrays into their places, after checking their names, types and shapes."""
+    if _BY_POSITION[0] in arrays:
+        arrays = dict(arrays)
+        tests = _with_losses(header, *(arrays.pop(name) for name in _BY_POSITION))
+        header = header._replace(tests=tests)
     count = len(header.checkpoints)
     forms = {**_named("state", form), "losses": jax.ShapeDtypeStruct((header.steps,), np.float32)}
     for name, leaf in _named("checkpoints", form.model).items() if count else ():

@@ -18,6 +18,22 @@ from attnlab.training.sources import Example, as_examples, compiled_quickly
 # Number of sequences evaluated together, up to this many positions. At twice as many a test of the
 # largest hosted model took as much memory as its training.
 _EVALUATION_BLOCK, _SHORT = 1_000, 33
+# A run is tested at some hundred steps. Where only the final prediction is tested on all sequences,
+# the other positions are tested on the first few, in blocks that fit into the cache.
+_SEQUENCES_BY_POSITION, _TOKENS_BY_POSITION, _BLOCK_BY_POSITION = 250, 2**15, 32
+
+
+class LossByPosition(NamedTuple):
+    """Test loss, in nats, of predicting the token at each of the `positions`, counted from 0.
+
+    `mean` is over positions. All errors are standard errors over sequences.
+    """
+
+    positions: tuple[int, ...]
+    nll: tuple[float, ...]
+    nll_stderr: tuple[float, ...]
+    mean: float
+    mean_stderr: float
 
 
 class Evaluation(NamedTuple):
@@ -26,6 +42,7 @@ class Evaluation(NamedTuple):
     `excess` is the loss minus that of the exact predictions on the same sequences, in nats. It
     estimates KL(true ‖ model), what is left to learn, with a far smaller error than the loss has,
     since the same sequences are hard for both. None if the exact losses are not known.
+    `by_position` is None if only the final prediction was tested, or a loss is infinite.
     """
 
     nll: float
@@ -34,6 +51,7 @@ class Evaluation(NamedTuple):
     accuracy_stderr: float
     excess: float | None = None
     excess_stderr: float | None = None
+    by_position: LossByPosition | None = None
 
 
 class EvaluationByPosition(NamedTuple):
@@ -53,7 +71,8 @@ class EvaluationByPosition(NamedTuple):
     @property
     def final(self) -> Evaluation:
         """Return the results of the last position."""
-        return Evaluation(*(float(series[-1]) for series in self[1:5]))
+        nll, nll_stderr, accuracy, accuracy_stderr = (float(each[-1]) for each in self[1:5])
+        return Evaluation(nll, nll_stderr, accuracy, accuracy_stderr)
 
 
 def evaluate(
@@ -64,6 +83,7 @@ def evaluate(
     given: int = 0,
     asked: Bool[Array | np.ndarray, "size positions"] | None = None,
     exact: Float[np.ndarray, " size"] | None = None,
+    by_position: bool = False,
 ) -> Evaluation:
     """Return loss and accuracy of predicting the final token, at the readout, on test sequences.
 
@@ -72,16 +92,26 @@ def evaluate(
     for the mask of all tokens after the first `given` ones. `exact` are the `exact_losses` of the
     sequences; the `excess` is computed from them.
 
+    With a mask the result has the losses `by_position`. Without one they are requested by this
+    argument, and measured on the first 250 sequences, or on fewer if these are long.
+
     The standard error of an accuracy p over n sequences is √(p(1-p)/n) with p moved half a sequence
     away from 0 and 1, so that it is never zero.
     """
     if given:
         asked = np.broadcast_to(np.arange(sequences.shape[1]) >= given, sequences.shape)
-    nll, right = outcomes(model, sequences, readout=readout, asked=asked)
-    found = _figures(nll, right) if asked is None else _mean_figures(nll, right)
+    if asked is None:
+        found = _figures(*(each := outcomes(model, sequences, readout=readout)))
+        if by_position:
+            found = found._replace(by_position=_loss_of_every_token(model, sequences))
+    else:
+        losses, rights = _of_tokens(model, as_examples(sequences, jnp.asarray(asked)))
+        counted = np.asarray(asked)[:, 1:]
+        each = _mean_where(losses, counted), _mean_where(rights, counted)
+        found = _mean_figures(*each)._replace(by_position=_by_position(losses, counted))
     if exact is None:
         return found
-    excess, stderr = _mean_and_error(nll - exact)
+    excess, stderr = _mean_and_error(each[0] - exact)
     return found._replace(excess=excess, excess_stderr=stderr)
 
 
@@ -110,10 +140,9 @@ def outcomes(
     With a mask `asked`, both are means over the tokens in the mask: see `evaluate`.
     """
     if asked is not None:
-        found = _tested(_test_all, model, as_examples(sequences, jnp.asarray(asked)))
+        nll, right = _of_tokens(model, as_examples(sequences, jnp.asarray(asked)))
         counted = np.asarray(asked)[:, 1:]
-        each = (np.asarray(part, np.float64)[counted] for part in found)
-        return tuple(part.reshape(len(counted), -1).mean(axis=1) for part in each)
+        return _mean_where(nll, counted), _mean_where(right, counted)
     found = _tested(_test, model, sequences, readout)
     nll, right = (np.asarray(part, dtype=np.float64) for part in found)
     return nll, right
@@ -131,8 +160,7 @@ def evaluate_by_position(
     equally.
     """
     examples = sequences if isinstance(sequences, Example) else as_examples(sequences)
-    found = _tested(_test_all, model, examples)
-    nll, right = (np.asarray(part, dtype=np.float64) for part in found)
+    nll, right = _of_tokens(model, examples)
     asked = np.asarray(examples.asked)[:, 1:]
     positions = np.flatnonzero(asked.any(axis=0))
     each = [_figures(nll[asked[:, t], t], right[asked[:, t], t])[:4] for t in positions]
@@ -140,6 +168,50 @@ def evaluate_by_position(
     nlls, shares = (part[counted].mean(axis=1, where=asked[counted]) for part in (nll, right))
     mean = _mean_figures(nlls, shares)
     return EvaluationByPosition(positions + 1, *np.transpose(each), mean=mean)
+
+
+@fixed_numerics()
+def _of_tokens(
+    model: AbstractModel, examples: Example
+) -> tuple[Float[np.ndarray, "size tokens"], Float[np.ndarray, "size tokens"]]:
+    """Return loss and right answers of predicting all tokens but the first."""
+    nll, right = _tested(_test_all, model, examples)
+    return np.asarray(nll, dtype=np.float64), np.asarray(right, dtype=np.float64)
+
+
+def _mean_where(
+    values: Float[np.ndarray, "size tokens"], counted: Bool[np.ndarray, "size tokens"]
+) -> Float[np.ndarray, " size"]:
+    """Return the mean over the tokens that count, equally many in each sequence."""
+    return values[counted].reshape(len(counted), -1).mean(axis=1)
+
+
+@fixed_numerics()
+def _loss_of_every_token(
+    model: AbstractModel, sequences: Int[Array, "size positions"]
+) -> LossByPosition | None:
+    few = max(1, min(_SEQUENCES_BY_POSITION, _TOKENS_BY_POSITION // sequences.shape[1]))
+    nll, _ = _tested(_test_first, model, sequences, few)
+    nll = np.asarray(nll, dtype=np.float64)
+    return _by_position(nll, np.ones_like(nll, dtype=bool))
+
+
+def _by_position(
+    nll: Float[np.ndarray, "size tokens"], counted: Bool[np.ndarray, "size tokens"]
+) -> LossByPosition | None:
+    """Return the means over sequences at every position that counts in some of them."""
+    if not np.isfinite(nll[counted]).all():
+        return None
+    tokens = np.flatnonzero(counted.any(axis=0))
+    nll, counted = nll[:, tokens], counted[:, tokens]
+    count = counted.sum(axis=0)
+    losses = nll.mean(axis=0, where=counted)
+    spread = ((nll - losses) ** 2).sum(axis=0, where=counted)
+    # A single sequence has no standard error.
+    errors = np.sqrt(spread / np.where(count > 1, count * (count - 1.0), np.nan))
+    mean = _mean_and_error(_mean_where(nll, counted))
+    places, nlls, stderrs = (tuple(each.tolist()) for each in (tokens + 1, losses, errors))
+    return LossByPosition(places, nlls, stderrs, *mean)
 
 
 def evaluation_block(positions: int) -> int:
@@ -190,7 +262,7 @@ def _tested(test, *arguments):
     compiled, and with it the last digits of every run.
     """
     nll, right = test(*arguments)
-    if jnp.isnan(nll).any():
+    if np.isnan(nll).any():
         with jax.disable_jit():
             nll, right = test(*arguments)
     return nll, right
@@ -219,11 +291,20 @@ def _test(model, sequences, readout):
 
 
 @eqx.filter_jit
+def _test_first(model, sequences, few):
+    return _every_token(model, as_examples(sequences[:few]), _BLOCK_BY_POSITION)
+
+
+@eqx.filter_jit
 def _test_all(model, examples):
+    return _every_token(model, examples, evaluation_block(examples.tokens.shape[1]))
+
+
+def _every_token(model, examples, block):
     def one(example):
         queries, following = jnp.arange(example.tokens.size - 1), example.tokens[1:]
         log_probs = jax.nn.log_softmax(model(example.tokens[:-1], queries)[0])
         of_next = jnp.take_along_axis(log_probs, following[:, None], axis=1)[:, 0]
         return -of_next, jnp.argmax(log_probs, axis=1) == following
 
-    return jax.lax.map(one, examples, batch_size=evaluation_block(examples.tokens.shape[1]))
+    return jax.lax.map(one, examples, batch_size=block)

@@ -213,7 +213,12 @@ def look_at(state: TrainState, setup: Setup, training: Training, plan: Schedule)
     """Evaluate a state. Weights may be finite and yet too large for that."""
     step = int(state.step)
     evaluation = evaluate(
-        state.model, setup.test, readout=training.readout, asked=setup.asked, exact=setup.exact
+        state.model,
+        setup.test,
+        readout=training.readout,
+        asked=setup.asked,
+        exact=setup.exact,
+        by_position=training.loss == "next",
     )
     return Look(step, evaluation, state.model, step in plan.tests, step in plan.checkpoints)
 

@@ -28,7 +28,7 @@ def test_every_loss_and_test_of_a_short_run_reads_back_exactly(live):
     losses = [float(row["training_loss_nats"]) for row in rows if row["training_loss_nats"]]
     np.testing.assert_array_equal(losses, history.losses.astype(np.float64))
     tests = tuple(
-        (int(row["step"]), Evaluation(*(float(row[name]) for name in COLUMNS[2:])))
+        (int(row["step"]), Evaluation(*(float(row[name]) for name in COLUMNS[2:6])))
         for row in rows
         if row["test_loss_nats"]
     )

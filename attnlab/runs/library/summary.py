@@ -104,7 +104,7 @@ LATER = MappingProxyType(
 MOST_SUMMARY_BYTES = 1_000_000
 MOST_CURVE_POINTS = 1_000
 _MOST_REASON = 2_000
-_FIGURES = Evaluation._fields
+_FIGURES = Evaluation._fields[:6]
 # For integers: larger ones are not exact as floats, and SQLite ends at 2**63.
 _MOST_WHOLE = 2**53
 # Losses are computed in float32.
@@ -159,7 +159,7 @@ def record_of(entry: Entry) -> dict[str, Any]:
         "steps": int(result.steps),
         "seconds": float(result.seconds),
         "parameters": int(result.parameters),
-        **{name: _real(figure) for name, figure in zip(_FIGURES, figures, strict=True)},
+        **{name: _real(figure) for name, figure in zip(_FIGURES, figures, strict=False)},
         "exact_match": _real(result.exact_match),
         "changes": entry.changes,
         **(result.versions or current_versions())._asdict(),
