@@ -146,24 +146,36 @@ def ladder(generator: AbstractGenerator, length: int, most: int | None = None) -
     distribution of its tokens, and there are only `uniform`, `unigram` and `optimal`.
     """
     generator = generator.at_length(length)
+    rungs = counted_baselines(generator, length, most)
+    if generator.next_laws() is None and not generator.asks_several():
+        rungs = (*rungs, Rung("linear", best_linear(generator, length)))
+    return (*rungs, Rung("optimal", optimum(generator, length, most).final))
+
+
+# A pure function of a frozen value and a number, needed at every rerun of a page.
+@functools.lru_cache(maxsize=64)
+@fixed_numerics()
+def counted_baselines(
+    generator: AbstractGenerator, length: int, most: int | None = None
+) -> tuple[Rung, ...]:
+    """Return the baselines of `ladder` that need no fit: `uniform`, `unigram` and `order-k`.
+
+    At large lengths the fit of `linear` takes most of the time.
+    """
+    generator = generator.at_length(length)
     vocab = generator.vocabulary.size
-    rungs = [Rung("uniform", Best(nll=float(np.log(vocab)), accuracy=1 / vocab))]
+    uniform = Best(nll=float(np.log(vocab)), accuracy=1 / vocab)
     if generator.next_laws() is not None:
-        best = optimum(generator, length, most).final
-        return (*rungs, Rung("unigram", rungs[0].best), Rung("optimal", best))
+        return Rung("uniform", uniform), Rung("unigram", uniform)
     if generator.asks_several():
-        unigram = Rung("unigram", _unigram_of_asked(generator, length))
-        return (*rungs, unigram, Rung("optimal", optimum(generator, length, most).final))
+        return Rung("uniform", uniform), Rung("unigram", _unigram_of_asked(generator, length))
     recent = min(_MOST_RECENT, length)
     try:
         known = _exact_rungs(generator, length, recent, most)
     except TooManyBeliefsError:
         known = _sampled_rungs(generator, length, recent)
-    for order, best in enumerate(known):
-        rungs.append(Rung("unigram" if order == 0 else f"order-{order}", best))
-    rungs.append(Rung("linear", best_linear(generator, length)))
-    rungs.append(Rung("optimal", optimum(generator, length, most).final))
-    return tuple(rungs)
+    names = ("uniform", "unigram", *(f"order-{order}" for order in range(1, len(known))))
+    return tuple(map(Rung, names, (uniform, *known)))
 
 
 def _unigram_of_asked(generator: AbstractGenerator, length: int) -> Best:

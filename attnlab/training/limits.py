@@ -16,7 +16,7 @@ from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.configuration.options import Finding, OptionError, fields, options_of
 from attnlab.models import AbstractModelOptions, parameter_count
-from attnlab.optimum.baselines import ladder
+from attnlab.optimum.baselines import counted_baselines
 from attnlab.optimum.best import Best, optimum
 from attnlab.training.experiment import Experiment, draw_data, starting_form
 from attnlab.training.losses import sequence_loss
@@ -335,7 +335,7 @@ def _about_process(experiment: Experiment, best: Best, most: int | None) -> list
             "test counts all of them. Choose the loss `next`."
         )
         findings.append(Finding("loss", words))
-    unigram = next(rung for rung in ladder(generator, length, most) if rung.name == "unigram").best
+    unigram = counted_baselines(generator, length, most)[1].best
     gains = best.accuracy - unigram.accuracy, unigram.nll - best.nll
     if max(gains) < _NOTHING_TO_LEARN:
         words = (
