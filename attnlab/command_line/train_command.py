@@ -28,7 +28,7 @@ from attnlab.training.changes import change_between, rescheduled
 from attnlab.training.evaluation import Evaluation, LossByPosition
 from attnlab.training.experiment import Experiment, Setup, prepare, to_json
 from attnlab.training.limits import check_memory, steps_at_once
-from attnlab.training.loop import Look, Progress, Schedule, divergence, run, schedule
+from attnlab.training.loop import EvaluationPlan, Look, Progress, divergence, evaluation_plan, run
 from attnlab.training.presets import PRESETS
 from attnlab.training.shares import share_in_training
 from attnlab.training.steps import TrainState, advance
@@ -152,7 +152,7 @@ def _train(begun: _Begun, doing: Doing, *, whole_history: bool) -> tuple[Run, Ev
     state, steps = setup.state if state is None else state, experiment.training.steps
     advance(state, setup.source, experiment.training, key=setup.key, steps=0)
     # Without a run file, only the last evaluation is used.
-    plan = schedule(steps) if whole_history else Schedule((steps,), (steps,))
+    plan = evaluation_plan(steps) if whole_history else EvaluationPlan((steps,), (steps,))
     doing.words = f"at step {begun.step:,} of {steps:,}; nothing was saved"
     began = time.perf_counter()
     events = run(experiment, begun.state, setup=setup, chunk=steps_at_once(experiment), plan=plan)

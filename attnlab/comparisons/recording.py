@@ -14,7 +14,7 @@ from attnlab.models import AbstractModel, parameter_count
 from attnlab.runs.history import MOST_CHECKPOINTS, MOST_NUMBERS
 from attnlab.runs.result import FIGURES
 from attnlab.training.experiment import Setup
-from attnlab.training.loop import Schedule
+from attnlab.training.loop import EvaluationPlan
 from attnlab.training.registering import at_path, path_of
 
 Metric = Callable[[AbstractModel, Setup], float]
@@ -24,10 +24,10 @@ _TESTS = 24
 _MOST_CHARACTERS = 200
 
 
-def sparse_schedule(steps: int) -> Schedule:
+def sparse_plan(steps: int) -> EvaluationPlan:
     """Return about 24 log-spaced tests from step 0 to the last; only the last model is kept."""
     spaced = np.rint(np.geomspace(1, steps, min(_TESTS - 1, steps))).astype(int).tolist()
-    return Schedule(tests=tuple(sorted({0, *spaced, steps})), checkpoints=(steps,))
+    return EvaluationPlan(tests=tuple(sorted({0, *spaced, steps})), checkpoints=(steps,))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,13 +62,13 @@ class Recording:
                 raise OptionError("checkpoints", steps, problem, "Try (0, 10, 100)")
             object.__setattr__(self, "checkpoints", tuple(map(int, steps)))
 
-    def plan(self, model: AbstractModel, steps: int) -> Schedule:
+    def plan(self, model: AbstractModel, steps: int) -> EvaluationPlan:
         """Return the steps at which a run of `steps` steps is tested and its model is kept.
 
         Raises:
             OptionError: If a run file cannot hold that many models of this size.
         """
-        usual, size = sparse_schedule(steps), parameter_count(model)
+        usual, size = sparse_plan(steps), parameter_count(model)
         if self.checkpoints is None:
             return usual
         kept = tuple(sorted({*(step for step in self.checkpoints if step < steps), steps}))
@@ -76,9 +76,9 @@ class Recording:
             problem = f"a run file cannot hold that many models of {size:,} parameters"
             remedy = f"Choose at most {max(0, MOST_NUMBERS // size - 1)} steps, or a smaller model"
             raise OptionError("checkpoints", len(kept) - 1, problem, remedy)
-        return Schedule(tuple(sorted({*usual.tests, *kept})), kept)
+        return EvaluationPlan(tuple(sorted({*usual.tests, *kept})), kept)
 
-    def measured_at(self, plan: Schedule) -> tuple[int, ...]:
+    def measured_at(self, plan: EvaluationPlan) -> tuple[int, ...]:
         """Return the steps of a plan at which the metrics are measured."""
         return plan.tests if self.checkpoints is None else plan.checkpoints
 

@@ -15,7 +15,7 @@ from attnlab.runs.result import Result, result_of
 from attnlab.runs.storage import Run
 from attnlab.training.changes import REFUSAL, change_between
 from attnlab.training.experiment import Experiment, Setup
-from attnlab.training.loop import Event, Look, NotFiniteError, Progress, divergence, schedule
+from attnlab.training.loop import Event, Look, NotFiniteError, Progress, divergence, evaluation_plan
 from attnlab.training.steps import CHUNK_CAPACITY, TrainState
 
 _LOG = logging.getLogger(__name__)
@@ -186,7 +186,7 @@ class RunProgress:
 
     def __post_init__(self):
         self.step = 0 if self.state is None else int(self.state.step)
-        self.plan = schedule(self.experiment.training.steps)
+        self.plan = evaluation_plan(self.experiment.training.steps)
 
     @property
     def at_end(self) -> bool:
@@ -205,7 +205,7 @@ class RunProgress:
         self.history = self.history.after(change)
         setup = present(self.setup)
         self.setup = setup._replace(source=setup.source.with_batch(after.batch))
-        self.experiment, self.plan = experiment, schedule(after.steps)
+        self.experiment, self.plan = experiment, evaluation_plan(after.steps)
         if self.latest is not None and self.tested is not None and self.latest.step == self.step:
             self.tested = self.stored()
 

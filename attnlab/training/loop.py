@@ -21,7 +21,7 @@ _CHECKPOINTS = 64
 _EVEN_TESTS = 64
 
 
-class Schedule(NamedTuple):
+class EvaluationPlan(NamedTuple):
     """Steps at which a run is evaluated, in order; at some of them the model is kept."""
 
     tests: tuple[int, ...]
@@ -33,18 +33,21 @@ class Schedule(NamedTuple):
 
 
 # For runs that only need their steps.
-NO_TESTS = Schedule((), ())
+NO_TESTS = EvaluationPlan((), ())
 
 
-def schedule(steps: int) -> Schedule:
+def evaluation_plan(steps: int) -> EvaluationPlan:
     """Return at most 64 log-spaced checkpoints from step 0 to the last, and tests in between."""
     spaced = np.geomspace(1, steps, min(_CHECKPOINTS - 1, steps))
     checkpoints = {0, *np.round(spaced).astype(int).tolist()}
     even = np.round(np.linspace(0, steps, _EVEN_TESTS)).astype(int).tolist()
-    return Schedule(
+    return EvaluationPlan(
         tests=tuple(sorted(checkpoints.union(even))), checkpoints=tuple(sorted(checkpoints))
     )
 
+
+# The earlier names, for existing scripts.
+Schedule, schedule = EvaluationPlan, evaluation_plan
 
 # What the reasons of all runs that diverged say.
 LOWER_RATE = "The likely remedy: lower `learning_rate`"
@@ -60,7 +63,7 @@ class Progress(NamedTuple):
 class Look(NamedTuple):
     """A model and its test after `step` steps.
 
-    Looks that are no `test` of the schedule were requested in passing. At a `checkpoint` the model
+    Looks that are no `test` of the plan were requested in passing. At a `checkpoint` the model
     is to be kept. The model is None if only the results were kept.
     """
 
@@ -133,13 +136,13 @@ def run(
     setup: Setup | None = None,
     chunk: int | Callable[[], int] = 100,
     changes: Sequence[Change] = (),
-    plan: Schedule | None = None,
+    plan: EvaluationPlan | None = None,
 ) -> Iterator[Event]:
     """Train, yielding an event for every chunk, evaluation and change of settings.
 
     Without a `state` it starts with the initial weights; with one it resumes, and yields what comes
     after it. A chunk has at most `chunk` steps, or as many as that returns when called before each;
-    0 requests an evaluation instead. Evaluations follow `plan`, by default the `schedule` of the
+    0 requests an evaluation instead. Evaluations follow `plan`, by default `evaluation_plan` of its
     steps. Each of the `changes` is made after its step, as on a paused run.
 
     Raises `NotFiniteError`, with the weights of the step before, as soon as a loss, a weight or the
@@ -154,7 +157,7 @@ def run(
     next_chunk = chunk if callable(chunk) else lambda: chunk
     now = _Moment(setup.state if state is None else state, setup.source, experiment.training)
     before, step = now, int(now.state.step)
-    planned = schedule(now.training.steps) if plan is None else plan
+    planned = evaluation_plan(now.training.steps) if plan is None else plan
     if step == 0 and 0 in planned.tests:
         yield _look(before, now, setup, planned)
     for change in (*changes, None):
@@ -177,7 +180,7 @@ def run(
         if change is not None:
             training = after_change(now.training, change)
             now = _Moment(now.state, now.source.with_batch(training.batch), training)
-            planned = schedule(training.steps) if plan is None else plan
+            planned = evaluation_plan(training.steps) if plan is None else plan
             yield change
 
 
@@ -199,7 +202,7 @@ def train(
             yield event
 
 
-def _due(plan: Schedule, step: int, end: int) -> int:
+def _due(plan: EvaluationPlan, step: int, end: int) -> int:
     """Return how far a chunk may go: to the next evaluation, or to the end."""
     due = plan.next_after(step) if plan.tests else end
     return min(due, end) if due > step else end
@@ -209,7 +212,7 @@ def _advance(moment: _Moment, setup: Setup, steps: int) -> tuple[TrainState, Los
     return advance(moment.state, moment.source, moment.training, key=setup.key, steps=steps)
 
 
-def look_at(state: TrainState, setup: Setup, training: Training, plan: Schedule) -> Look:
+def look_at(state: TrainState, setup: Setup, training: Training, plan: EvaluationPlan) -> Look:
     """Evaluate a state. Weights may be finite and yet too large for that."""
     step = int(state.step)
     evaluation = evaluate(
@@ -223,7 +226,7 @@ def look_at(state: TrainState, setup: Setup, training: Training, plan: Schedule)
     return Look(step, evaluation, state.model, step in plan.tests, step in plan.checkpoints)
 
 
-def _look(before: _Moment, now: _Moment, setup: Setup, plan: Schedule) -> Look:
+def _look(before: _Moment, now: _Moment, setup: Setup, plan: EvaluationPlan) -> Look:
     look = look_at(now.state, setup, now.training, plan)
     if not np.isfinite(look.evaluation.nll):
         kept = _state_before(look.step, before, now, setup)

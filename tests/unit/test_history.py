@@ -20,7 +20,7 @@ from attnlab.runs.history import (
 )
 from attnlab.training.changes import Change
 from attnlab.training.evaluation import Evaluation
-from attnlab.training.loop import schedule
+from attnlab.training.loop import evaluation_plan
 
 MOST_PICTURES = 64
 
@@ -31,7 +31,7 @@ EVALUATION = Evaluation(1.0, 0.1, 0.5, 0.05)
 @hypothesis.example(steps=1)
 @hypothesis.example(steps=100_000)
 def test_a_schedule_reaches_from_the_first_to_the_last_step(steps):
-    plan = schedule(steps)
+    plan = evaluation_plan(steps)
     for series in plan:
         assert series[0] == 0
         assert series[-1] == steps
@@ -43,14 +43,14 @@ def test_a_schedule_reaches_from_the_first_to_the_last_step(steps):
 
 @hypothesis.given(steps=st.integers(1, 3_000), data=st.data())
 def test_the_next_look_is_the_first_one_after_a_step(steps, data):
-    plan = schedule(steps)
+    plan = evaluation_plan(steps)
     step = data.draw(st.integers(0, steps))
     expected = min((due for due in plan.tests if due > step), default=steps)
     assert plan.next_after(step) == expected
 
 
 def test_checkpoints_are_log_spaced():
-    checkpoints = np.array(schedule(100_000).checkpoints)
+    checkpoints = np.array(evaluation_plan(100_000).checkpoints)
     late = checkpoints[checkpoints > 100]
     ratios = late[1:] / late[:-1]
     # 62 equal ratios from 1 to 100,000; steps are whole numbers, one part in a hundred here.

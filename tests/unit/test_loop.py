@@ -15,12 +15,12 @@ from attnlab.training.changes import Change
 from attnlab.training.experiment import prepare
 from attnlab.training.loop import (
     NO_TESTS,
+    EvaluationPlan,
     Look,
     NotFiniteError,
     Progress,
-    Schedule,
+    evaluation_plan,
     run,
-    schedule,
     train,
 )
 from attnlab.training.steps import Losses, advance
@@ -55,7 +55,7 @@ def test_a_script_has_the_history_that_the_app_has(live):
 
 
 def test_looks_come_when_they_are_due_and_chunks_end_there():
-    plan = Schedule((0, 3, 30, 60), (0, 30))
+    plan = EvaluationPlan((0, 3, 30, 60), (0, 30))
     events = list(run(SMALL, chunk=20, plan=plan))
     looks = [event for event in events if isinstance(event, Look)]
     assert [(look.step, look.test, look.checkpoint) for look in looks] == [
@@ -108,8 +108,8 @@ def test_changes_are_told_and_make_the_schedule_of_the_rest():
     _, history = followed(run(SMALL, changes=[change]))
     assert history.changes == (change,)
     assert history.losses.size == 70
-    before = [step for step in schedule(60).tests if step <= 50]
-    after = [step for step in schedule(70).tests if step > 50]
+    before = [step for step in evaluation_plan(60).tests if step <= 50]
+    after = [step for step in evaluation_plan(70).tests if step > 50]
     assert [step for step, _ in history.tests] == before + after
 
 

@@ -19,7 +19,7 @@ from attnlab.comparisons.many import (
     run_all,
 )
 from attnlab.comparisons.processes import Processes
-from attnlab.comparisons.recording import sparse_schedule
+from attnlab.comparisons.recording import sparse_plan
 from attnlab.comparisons.summary import summarise
 from attnlab.configuration.options import OptionError
 from attnlab.generators import PROCESSES, TASKS, Markov
@@ -60,7 +60,7 @@ def alone(experiment):
 
 def test_the_schedule_ends_with_the_last_step_and_keeps_it_alone():
     for steps in (1, 2, 30, 2_000):
-        plan = sparse_schedule(steps)
+        plan = sparse_plan(steps)
         assert plan.tests[0] == 0
         assert plan.tests[-1] == steps
         assert len(plan.tests) <= 26

@@ -20,7 +20,7 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.limits import feasibility
-from attnlab.training.loop import NO_TESTS, Look, look_at, schedule
+from attnlab.training.loop import NO_TESTS, Look, evaluation_plan, look_at
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.training.steps import AMENDABLE, Training
 from attnlab.ui.core.figures import compute_figures
@@ -53,7 +53,7 @@ def models_before(snapshot: Snapshot, moment: Moment) -> dict[int, AbstractModel
 def draw_scrubber(snapshot: Snapshot) -> None:
     """Draw the slider for the step that all panels show; its last value is “now”."""
     # The slider has all planned checkpoints from the start, so that it never jumps.
-    planned = schedule(snapshot.experiment.training.steps).checkpoints
+    planned = evaluation_plan(snapshot.experiment.training.steps).checkpoints
     kept = {step for step, _ in snapshot.history.checkpoints}
     options = [*sorted(kept.union(s for s in planned if s > snapshot.step)), NOW]
     if st.session_state.get(_SHOWN, NOW) not in options:
