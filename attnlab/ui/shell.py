@@ -109,53 +109,45 @@ def _shell() -> Iterator[None]:
         _IN_SHELL.reset(token)
 
 
+# File, title and icon of every page, by group.
+_GROUPS = MappingProxyType(
+    {
+        "Laboratory": (
+            (TRAIN_PAGE, "Train", "model_training"),
+            (INSPECT_PAGE, "Inspect", "search"),
+            ("generators.py", "Generators", "casino"),
+            ("sequence_to_sequence.py", "Sequence to sequence", "playing_cards"),
+            ("compare.py", "Compare", "compare"),
+            ("library.py", "Library", "inventory_2"),
+        ),
+        "Lessons": (
+            ("step_by_step.py", "Step by step", "steps"),
+            ("positional_encodings.py", "Positional encodings", "waves"),
+            ("softmax_scaling.py", "Softmax scaling", "tune"),
+            ("kernel_regression.py", "Kernel regression", "show_chart"),
+            ("the_bottleneck.py", "The bottleneck", "filter_alt"),
+            ("what_attention_costs.py", "What attention costs", "timer"),
+            ("words.py", "Glossary", "menu_book"),
+        ),
+        "Results": (("a_published_question.py", "A published question", "help_center"),),
+    }
+)
+
+
 def _navigation():
     """Return the chosen page and whether it is a lesson."""
-    laboratory = [
-        st.Page(TRAIN_PAGE, title="Train", icon=":material/model_training:", default=True),
-        st.Page(INSPECT_PAGE, title="Inspect", icon=":material/search:"),
-        st.Page(PAGES / "generators.py", title="Generators", icon=":material/casino:"),
-        st.Page(
-            PAGES / "sequence_to_sequence.py",
-            title="Sequence to sequence",
-            icon=":material/playing_cards:",
-        ),
-        st.Page(PAGES / "compare.py", title="Compare", icon=":material/compare:"),
-        st.Page(PAGES / "library.py", title="Library", icon=":material/inventory_2:"),
-    ]
-    lessons = [
-        st.Page(PAGES / "step_by_step.py", title="Step by step", icon=":material/steps:"),
-        st.Page(
-            PAGES / "positional_encodings.py",
-            title="Positional encodings",
-            icon=":material/waves:",
-        ),
-        st.Page(PAGES / "softmax_scaling.py", title="Softmax scaling", icon=":material/tune:"),
-        st.Page(
-            PAGES / "kernel_regression.py",
-            title="Kernel regression",
-            icon=":material/show_chart:",
-        ),
-        st.Page(
-            PAGES / "the_bottleneck.py",
-            title="The bottleneck",
-            icon=":material/filter_alt:",
-        ),
-        st.Page(
-            PAGES / "what_attention_costs.py",
-            title="What attention costs",
-            icon=":material/timer:",
-        ),
-        st.Page(PAGES / "words.py", title="Glossary", icon=":material/menu_book:"),
-    ]
-    results = [
-        st.Page(
-            PAGES / "a_published_question.py",
-            title="A published question",
-            icon=":material/help_center:",
-        ),
-    ]
-    groups = {"Laboratory": laboratory, "Lessons": lessons, "Results": results}
+    groups = {
+        group: [
+            st.Page(
+                PAGES / file,
+                title=title,
+                icon=f":material/{icon}:",
+                default=file == TRAIN_PAGE,
+            )
+            for file, title, icon in pages
+        ]
+        for group, pages in _GROUPS.items()
+    }
     # On a phone the links are in the sidebar, which would otherwise show only the first dozen.
     page = st.navigation(groups, position="top", expanded=True)
-    return page, page in lessons
+    return page, page in groups["Lessons"]
