@@ -151,7 +151,7 @@ def check_size(result: Result) -> None:
 def record_of(entry: Entry) -> dict[str, Any]:
     """Return a run's summary without the name of its model's file."""
     result, curve = entry.result, entry.result.curve
-    figures = result.evaluation or (None,) * len(_FIGURES)
+    figures: Any = result.evaluation or (None,) * len(_FIGURES)
     return {
         "experiment": to_json(result.experiment),
         "state": result.state,
@@ -288,7 +288,8 @@ def _evaluation(row: Mapping[str, Any]) -> Evaluation | None:
         return None
     _share(row, "accuracy")
     names, of_excess = _FIGURES[:4], _FIGURES[4:]
-    found = Evaluation(*(math.nan if row[n] is None else _number(row, n) for n in names))
+    figures: Any = [math.nan if row[name] is None else _number(row, name) for name in names]
+    found = Evaluation(*figures)
     # An excess may be below 0, by chance; runs of earlier versions have none.
     excess, stderr = (row[name] for name in of_excess)
     if excess is not None and not (type(excess) in (int, float) and abs(excess) <= _MOST_NUMBER):
