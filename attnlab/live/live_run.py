@@ -127,6 +127,12 @@ class LiveRun:
             experiment = experiment or before.experiment
             self._begin_with(RunProgress(experiment, Autosave(self._keep), setup))
 
+    def discard(self) -> None:
+        """Free the data, model and history; the run is then one that never started."""
+        with self._lock:
+            self._job.pause()
+            self._begin_with(RunProgress(self.experiment, Autosave(self._keep)))
+
     def amend(self, experiment: Experiment) -> None:
         """Change settings of the training during the run, and pause it.
 

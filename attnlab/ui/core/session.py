@@ -80,8 +80,11 @@ class Session:
     def forget(self) -> None:
         """Reset the session to its initial, empty state, so that everything in it can be freed.
 
-        Streamlit keeps the state of a closed session until the next session is closed.
+        Streamlit keeps the state of a closed session until the next session is closed, and with it
+        the callbacks of the buttons, which hold the run.
         """
+        if self.run is not None:
+            self.run.discard()
         vars(self).update(vars(Session()))
 
 
