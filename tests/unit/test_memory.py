@@ -7,9 +7,12 @@ import pytest
 
 from attnlab.configuration.environment import bytes_of_machine
 from attnlab.live.jobs import WorkQueue
+from attnlab.live.live_run import LiveRun
 from attnlab.runs.library import Library
 from attnlab.ui.core.server import Memory
 from attnlab.ui.core.session import OpenSessions, Session
+from tests.unit.live_runs import finished
+from tests.unit.small_experiments import SMALL
 
 MEGA = 1_000_000
 
@@ -70,7 +73,9 @@ def test_a_closed_session_holds_nothing_unless_it_returns(monkeypatch):
     monkeypatch.setattr("attnlab.ui.core.session.memory", lambda: server.memory)
     closed, back = Session(page="train"), Session(page="train")
     library = closed.library = Library(None)
-    held = weakref.ref(library)
+    # The callbacks of its buttons, which Streamlit keeps, hold the run itself.
+    run = closed.run = LiveRun(SMALL)
+    held = weakref.ref(library), weakref.ref(finished(run).latest.model)
     del library
     for each in (closed, back):
         sessions.add(each)
@@ -78,7 +83,7 @@ def test_a_closed_session_holds_nothing_unless_it_returns(monkeypatch):
     sessions.add(back)
     server.looks(seconds=130)
     gc.collect()
-    assert held() is None
+    assert [each() for each in held] == [None, None]
     assert (closed.page, back.page) == (None, "train")
 
 
