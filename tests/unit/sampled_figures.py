@@ -4,7 +4,7 @@ import importlib
 from unittest import mock
 
 from attnlab.optimum import dependence, ladder, optimum
-from attnlab.optimum.baselines import best_linear
+from attnlab.optimum.baselines import best_linear, counted_baselines
 
 _LEVELS = importlib.import_module("attnlab.optimum.levels")
 _SEQUENCES = importlib.import_module("attnlab.optimum.sequences")
@@ -24,5 +24,5 @@ def sampled(answer):
 
 
 def _forget():
-    for remembering in (optimum, ladder, dependence, best_linear):
+    for remembering in (optimum, ladder, counted_baselines, dependence, best_linear):
         remembering.cache_clear()

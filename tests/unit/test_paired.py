@@ -121,7 +121,9 @@ def test_accuracy_and_what_was_learned_are_compared_too():
     first, second = (summarise(each, baselines=False)[0] for each in results)
     assert compare(first, second, "accuracy").difference.mean == pytest.approx(0.25)
     assert compare(first, second, "learned").difference.mean == pytest.approx(0.0)
-    with pytest.raises(OptionError, match=r"`figure` is 'speed'.*'accuracy', 'nll', 'learned'"):
+    with pytest.raises(
+        OptionError, match=r"`figure` is 'speed'.*'accuracy', 'nll', 'mean_nll', 'learned'"
+    ):
         compare(first, second, "speed")
 
 
