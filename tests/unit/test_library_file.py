@@ -398,7 +398,7 @@ DAMAGES = {
 @pytest.mark.skipif(os.name != "posix", reason="FIFOs of POSIX")
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_run_whose_model_is_damaged_is_exported_without_it(tmp_path, library, damage):
-    opened = Library(tmp_path)
+    opened = Library(str(tmp_path))
     kept = result_of(run=run_of())
     opened.keep(kept)
     (path,) = tmp_path.rglob("*.run")

@@ -65,13 +65,14 @@ class Library:
 
     def __init__(
         self,
-        folder: Path | None,
+        folder: Path | str | None,
         *,
         most_bytes: int | None = None,
         patience: float = 10.0,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ):
         self._clock = clock
+        folder = None if folder is None else Path(folder)
         self._store = Store(folder, most_bytes=most_bytes, patience=patience)
         self._store.tidy_up(clock(), bin_days=BIN_DAYS)
         self.close = self._store.close
