@@ -18,6 +18,7 @@ from attnlab.ui.core.figures import figure
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.train.inside.alignment import ALIGNMENT_VIEWS, cross_maps
 from attnlab.ui.train.inside.maps import MAP_VIEWS
+from attnlab.ui.train.inside.other_views import VALUE_VIEWS
 from attnlab.ui.train.inside.shown import (
     ALIGNMENT,
     MEAN,
@@ -25,7 +26,6 @@ from attnlab.ui.train.inside.shown import (
     Inside,
     Shown,
 )
-from attnlab.ui.train.inside.values import VALUE_VIEWS
 
 # In the order of the menu.
 VIEWS = MappingProxyType({**ALIGNMENT_VIEWS, **MAP_VIEWS, **VALUE_VIEWS})
