@@ -18,14 +18,14 @@ from attnlab.ui.library.place import (
     draw_place,
     draw_travel,
     follow_upload,
-    told_calmly,
+    library_errors_shown,
 )
 from attnlab.ui.library.table import (
     ROWS_ON_PAGE,
     draw_filters,
     draw_page_choice,
     draw_table,
-    ticked_entries,
+    selected_entries,
 )
 from attnlab.ui.shell import ensure_shell
 
@@ -35,7 +35,7 @@ run, place = session_run(), session_library()
 library = place.library
 
 st.title("Library", anchor=False)
-with told_calmly():
+with library_errors_shown():
     follow_upload(library)
     draw_place(place)
     query = draw_filters(library.choices())
@@ -48,7 +48,7 @@ with told_calmly():
         draw_table(entries, first=first, count=count)
     else:
         draw_nothing(place, in_bin=query.deleted)
-    chosen = ticked_entries(library, in_bin=query.deleted)
+    chosen = selected_entries(library, in_bin=query.deleted)
     if query.deleted:
         draw_bin_actions(library, chosen)
     elif chosen:

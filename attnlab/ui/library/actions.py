@@ -22,7 +22,7 @@ from attnlab.ui.core.outside import as_text, draw_toast
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
 from attnlab.ui.core.session_library import Kept, kept_as, session_keeper, shelve_run
-from attnlab.ui.library.table import figures_of, name_of, set_ticked, ticked
+from attnlab.ui.library.table import figures_of, name_of, select_runs, selected_runs
 
 
 def open_run(run: LiveRun, library: Library, number: int) -> bool:
@@ -111,8 +111,8 @@ def draw_actions(run: LiveRun, library: Library, chosen: tuple[Entry, ...]) -> N
             on_click=attempt,
             args=(_delete, library, tuple(entry.number for entry in chosen)),
         )
-        st.button("Untick", key="library_untick", icon=":material/close:",
-                  on_click=set_ticked, args=((),))  # fmt: skip
+        st.button("Clear selection", key="library_untick", icon=":material/close:",
+                  on_click=select_runs, args=((),))  # fmt: skip
     if one is not None and not one.has_model:
         st.caption(
             "Only the results and curves of this run were kept, not its model. Train with the "
@@ -178,7 +178,7 @@ def attempt(change: Callable[..., None], *arguments: object) -> Any:
 
 def _told(chosen: tuple[Entry, ...]) -> str:
     first, *others = chosen
-    return f"**{len(chosen)} ticked**" if others else f"**{as_text(name_of(first))}**"
+    return f"**{len(chosen)} selected**" if others else f"**{as_text(name_of(first))}**"
 
 
 def _open(run: LiveRun, library: Library, number: int, page: object) -> None:
@@ -194,19 +194,19 @@ def _load_settings(entry: Entry) -> None:
 def _delete(library: Library, numbers: tuple[int, ...]) -> None:
     library.delete(numbers)
     st.session_state[_DELETED] = numbers
-    set_ticked([number for number in ticked() if number not in numbers])
+    select_runs([number for number in selected_runs() if number not in numbers])
 
 
 def _empty_bin(library: Library) -> None:
     library.empty_bin()
     st.session_state.pop(_DELETED, None)
-    set_ticked(())
+    select_runs(())
 
 
 def _restore(library: Library, numbers: tuple[int, ...]) -> None:
     library.restore(numbers)
     st.session_state.pop(_DELETED, None)
-    set_ticked(())
+    select_runs(())
 
 
 # A library rejects longer texts and more tags.
@@ -309,7 +309,7 @@ def _draw_curves(entries: dict[str, Entry]) -> None:
                 names=tuple(shown),
                 height=CHART_HEIGHT,
             ),
-            name="Ticked runs",
+            name="Selected runs",
             alt=f"Test loss against step, in nats. At the end: {', '.join(ends)}.",
         )
     told = "How to read it: each line is the test loss of a run during training. "

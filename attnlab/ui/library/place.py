@@ -77,7 +77,7 @@ def draw_library_problem() -> None:
         st.caption(f":material/report: {as_message(problem)} Runs are kept in memory only.")
 
 
-def tell_what_was_not_kept() -> None:
+def show_save_problem() -> None:
     """Show why the current run could not be saved in the library, once for each reason."""
     problem, kept = session_keeper().problem, session().kept
     if problem and kept.get("library_problem") != problem:
@@ -174,7 +174,7 @@ def draw_damaged(library: Library) -> None:
 
 
 @contextmanager
-def told_calmly() -> Iterator[None]:
+def library_errors_shown() -> Iterator[None]:
     """Context manager that shows an error of the library and skips the rest of its block."""
     try:
         yield

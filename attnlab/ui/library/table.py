@@ -19,40 +19,40 @@ from attnlab.training.experiment import Experiment
 from attnlab.training.shares import learned_share
 from attnlab.ui.core.figures import figure
 
-MOST_TICKED = 100
+MOST_SELECTED = 100
 _TICKED, _TABLES = "library_ticked", "library_tables"
 
 
-def ticked() -> tuple[int, ...]:
+def selected_runs() -> tuple[int, ...]:
     """Return the numbers of the selected runs, in the order of selection."""
     return st.session_state.get(_TICKED, ())
 
 
-def set_ticked(numbers: Iterable[int]) -> None:
+def select_runs(numbers: Iterable[int]) -> None:
     """Callback: select exactly these runs; this creates a new table."""
     _put(numbers)
     st.session_state[_TABLES] = table_number() + 1
 
 
 def table_number() -> int:
-    """Return the number in the table's key; `set_ticked` increases it to create a new table."""
+    """Return the number in the table's key; `select_runs` increases it to create a new table."""
     return st.session_state.get(_TABLES, 0)
 
 
 def tick_on_page(on_page: tuple[int, ...], chosen: Iterable[int]) -> None:
     """Callback: select the `chosen` runs of one page, and keep the selection on other pages."""
     new = set(chosen)
-    stay = [number for number in ticked() if number in new or number not in on_page]
+    stay = [number for number in selected_runs() if number in new or number not in on_page]
     _put([*stay, *(number for number in on_page if number in new)])
 
 
 def _put(numbers: Iterable[int]) -> None:
-    st.session_state[_TICKED] = tuple(dict.fromkeys(numbers))[:MOST_TICKED]
+    st.session_state[_TICKED] = tuple(dict.fromkeys(numbers))[:MOST_SELECTED]
 
 
-def ticked_entries(library: Library, *, in_bin: bool) -> tuple[Entry, ...]:
+def selected_entries(library: Library, *, in_bin: bool) -> tuple[Entry, ...]:
     """Return the selected runs, without those that were deleted or restored meanwhile."""
-    found = (library.entry(number) for number in ticked())
+    found = (library.entry(number) for number in selected_runs())
     return tuple(each for each in found if each and (each.deleted is not None) == in_bin)
 
 
@@ -244,7 +244,7 @@ def _first_page() -> None:
 
 def _other_view() -> None:
     _first_page()
-    set_ticked(())
+    select_runs(())
 
 
 ROWS_ON_PAGE = 25
@@ -256,7 +256,7 @@ def draw_table(entries: tuple[Entry, ...], *, first: int, count: int) -> None:
     # The key names the runs, since a row number means another run in another table.
     key = f"library_table_{table_number()}_{hash(numbers)}"
     table = pd.DataFrame([_row(entry) for entry in entries])
-    before = ticked()
+    before = selected_runs()
     st.dataframe(
         table,
         key=key,

@@ -30,7 +30,7 @@ from attnlab.ui.core.session_library import session_run
 from attnlab.ui.library.place import (
     draw_continue_offer,
     draw_library_problem,
-    tell_what_was_not_kept,
+    show_save_problem,
 )
 from attnlab.ui.train.cursor import (
     Moment,
@@ -91,7 +91,7 @@ def draw_live(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) 
 
 def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
     snapshot = run.snapshot()
-    tell_what_was_not_kept()
+    show_save_problem()
     advance_replay(snapshot)
     # Always drawn, with height zero, so that nothing below moves.
     with st.container(key="building"), st.spinner("Building the untrained model …"):
