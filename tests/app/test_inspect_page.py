@@ -134,7 +134,7 @@ def test_an_untrained_run_is_trained_on_the_page(app):
     # A link that opens this page is the first that a visitor sees.
     page = _open(app)
     button = page.button(key="inspect_train")
-    assert button.label == "Train these settings here"
+    assert button.label == "Train here"
     assert not page.session_state["session"].charts
     page.session_state["steps"] = 3
     page.run()

@@ -40,7 +40,7 @@ def draw_training(run: LiveRun, form: Experiment | OptionError, snapshot: Snapsh
         if differs:
             st.markdown(_offer(form, snapshot, untrained=untrained), width="content")
             st.button(
-                "Train these settings here",
+                "Train here",
                 key="inspect_train",
                 type="primary",
                 icon=":material/play_arrow:",
