@@ -63,20 +63,20 @@ def assert_within(estimates, errors, truths):
     )
 
 
+def assert_best(found, laws):
+    """Losses and accuracies are those of the joint laws of what is seen and the final token."""
+    nll, accuracy, nll_stderr, accuracy_stderr = np.transpose(
+        [(best.nll, best.accuracy, best.nll_stderr, best.accuracy_stderr) for best in found]
+    )
+    assert_within(nll, nll_stderr, [oracles.floor(law) for law in laws])
+    assert_within(accuracy, accuracy_stderr, [oracles.ceiling(law) for law in laws])
+
+
 @every_case
 def test_the_optimum_of_every_day(name):
     found = figures(name).optimum.by_position
-    so_far = [oracles.first_days(case(name).joint, day) for day in range(1, len(found) + 1)]
-    assert_within(
-        [best.nll for best in found],
-        [best.nll_stderr for best in found],
-        [oracles.floor(law) for law in so_far],
-    )
-    assert_within(
-        [best.accuracy for best in found],
-        [best.accuracy_stderr for best in found],
-        [oracles.ceiling(law) for law in so_far],
-    )
+    days = range(1, len(found) + 1)
+    assert_best(found, [oracles.first_days(case(name).joint, day) for day in days])
 
 
 @every_case
@@ -92,17 +92,7 @@ def test_estimates_say_that_they_are_estimates(name):
 
 @every_case
 def test_losses_and_accuracies_of_the_orders(name):
-    found, laws = zip(*orders(name), strict=True)
-    assert_within(
-        [best.nll for best in found],
-        [best.nll_stderr for best in found],
-        [oracles.floor(law) for law in laws],
-    )
-    assert_within(
-        [best.accuracy for best in found],
-        [best.accuracy_stderr for best in found],
-        [oracles.ceiling(law) for law in laws],
-    )
+    assert_best(*zip(*orders(name), strict=True))
 
 
 @every_case
@@ -113,19 +103,11 @@ def test_the_best_linear_predictor(name):
 
 
 @every_case
-def test_replacement(name):
-    found = figures(name).maps
-    assert 0 < found.replacement_stderr.max() < 0.02
-    truth = oracles.replacement(case(name).joint)
-    assert_within(found.replacement, found.replacement_stderr, truth)
-
-
-@every_case
-def test_information(name):
-    found = figures(name).maps
-    assert 0 < found.information_stderr.max() < 0.02
-    truth = oracles.information(case(name).joint)
-    assert_within(found.information, found.information_stderr, truth)
+@pytest.mark.parametrize("measure", ["replacement", "information"])
+def test_maps(name, measure):
+    found, stderr = (getattr(figures(name).maps, measure + end) for end in ("", "_stderr"))
+    assert 0 < stderr.max() < 0.02
+    assert_within(found, stderr, getattr(oracles, measure)(case(name).joint))
 
 
 @every_case
