@@ -1,4 +1,4 @@
-"""Charts of two lessons: the costs of attention, and the bottleneck."""
+"""The chart of the bottleneck: exact match by length and width of the state."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -9,61 +9,12 @@ import pandas as pd
 
 from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import tip
-from attnlab.charts.lines import by_name, measured, top_legend
-from attnlab.charts.style import HUES, past_hue
+from attnlab.charts.lines import SHAPES, by_name, top_legend
+from attnlab.charts.style import HUES
 from attnlab.configuration.number_text import show_range
 
-# Shapes distinguish series too, for colour-blind readers.
-_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 # Horizontal distance between the marks of two widths at the same length, in units of length.
 _APART = 0.14
-
-
-def cost_table(costs: Iterable[tuple[str, int, float, float, float]]) -> pd.DataFrame:
-    """Return a table of (series, length, value, minimum, maximum), one row per measurement."""
-    return pd.DataFrame(costs, columns=["series", "length", "value", "low", "high"])
-
-
-@drawn_once
-def cost_chart(
-    table: Rows,
-    *,
-    series: Sequence[str],
-    lengths: Sequence[int],
-    y_title: str,
-    ranges: bool = True,
-    today: int | None = None,
-) -> Chart:
-    """Draw one line per name in `series` against length, on logarithmic axes.
-
-    With `ranges`, bars show minimum and maximum. `today` is a length to mark.
-    """
-    x = alt.X(
-        "length:Q",
-        title="length of the sequence",
-        scale=alt.Scale(type="log", base=2, domain=[min(lengths), max(lengths)], nice=False),
-        axis=alt.Axis(values=list(lengths), format=",d", labelOverlap=True),
-    )
-    scale = alt.Scale(type="log", nice=False, padding=8)
-    y = partial(alt.Y, title=y_title, scale=scale, axis=alt.Axis(format=",~g", tickCount=6))
-    tooltip = [
-        tip("series:N", " "),
-        tip("length:Q", None, ",d"),
-        tip("value:Q", y_title, ",.3~g"),
-        *[tip("low:Q", "minimum", ",.3~g"), tip("high:Q", "maximum", ",.3~g")] * ranges,
-    ]
-    # On a phone two names of the legend fit side by side.
-    colours = [past_hue(number) for number in range(len(series))]
-    colour = by_name(alt.Color, "series", series, colours, legend=top_legend(columns=2))
-    shapes = [_SHAPES[number % len(_SHAPES)] for number in range(len(series))]
-    shape = by_name(alt.Shape, "series", series, shapes)
-    base = alt.Chart(table).encode(x=x, color=colour)
-    line, rule, point = measured(base, y, "value", tooltip, shape=shape)
-    layers = [line, rule, point] if ranges else [line, point]
-    if today is not None:
-        here = alt.Chart(alt.InlineData([{"length": today}])).encode(x=x)
-        layers.insert(0, here.mark_rule(color=HUES.truth, strokeDash=[4, 4]))
-    return alt.layer(*layers)
 
 
 def exact_match_table(
@@ -124,7 +75,7 @@ def exact_match_chart(
         x=x, opacity=by_name(alt.Opacity, "width", widths, strength, **more, **legend)
     )
     at = base.encode(y=y("share:Q"))
-    shape = by_name(alt.Shape, "width", widths, _SHAPES[: len(widths)], **more)
+    shape = by_name(alt.Shape, "width", widths, SHAPES[: len(widths)], **more)
     return alt.layer(
         at.mark_line(color=hue, strokeWidth=1.8),
         base.encode(y=y("low:Q"), y2="high:Q").mark_rule(color=hue, strokeWidth=2),

@@ -58,10 +58,11 @@ class Drawing:
 def drawn_once(build: Callable[..., Chart]) -> Callable[..., Drawing]:
     """Decorate a chart function, so that it returns a `Drawing` and builds each chart only once.
 
-    `build` takes tables (or None) and hashable keyword options. It is called once for each set of
-    options, with a placeholder for each table, so the specification cannot depend on the rows. The
-    cache matters: building and checking a chart takes tens of milliseconds, most of a page's time.
-    The decorated function also takes a `height` in pixels, for charts without one.
+    `build` takes tables and hashable keyword options; a table that is left out is None. It is
+    called once for each set of options, with a placeholder for each table, so the specification
+    cannot depend on the rows. The cache matters: building and checking a chart takes tens of
+    milliseconds, most of a page's time. The decorated function also takes a `height` in pixels,
+    for charts without one.
     """
     kind = inspect.Parameter.KEYWORD_ONLY
     names = [p.name for p in inspect.signature(build).parameters.values() if p.kind != kind]
@@ -82,6 +83,7 @@ def drawn_once(build: Callable[..., Chart]) -> Callable[..., Drawing]:
 
     @functools.wraps(build)
     def draw(*tables: pd.DataFrame | None, height: int | None = None, **options: Any) -> Drawing:
+        tables += (None,) * (len(names) - len(tables))
         present = tuple(table is not None for table in tables)
         named = zip(names, tables, strict=True)
         found = {name: table for name, table in named if table is not None}

@@ -1,4 +1,4 @@
-"""Charts of positional encodings: components, distances, and paths in the plane."""
+"""Charts of positional encodings: components, and paths in the plane."""
 
 import altair as alt
 import numpy as np
@@ -7,8 +7,7 @@ from jaxtyping import Float
 
 from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import ramp_legend, tip
-from attnlab.charts.lines import by_name
-from attnlab.charts.style import HUES, KNOWN_LINE, SHARES
+from attnlab.charts.style import HUES, SHARES
 
 _MOST_NUMBERED = 12
 
@@ -48,29 +47,6 @@ def component_chart(table: Rows, *, domain: tuple[float, float]) -> Chart:
     )
 
 
-def profile_table(
-    apart: np.ndarray, mean: np.ndarray, least: np.ndarray, most: np.ndarray
-) -> pd.DataFrame:
-    """Return a table with one row per distance: mean, minimum and maximum of a quantity."""
-    return pd.DataFrame({"apart": apart, "mean": mean, "least": least, "most": most})
-
-
-@drawn_once
-def profile_chart(table: Rows, *, title: str) -> Chart:
-    """Draw a quantity against the distance of two positions, with a band from least to most."""
-    values = [tip(f"{name}:Q", None, ".4f") for name in ("mean", "least", "most")]
-    axis, scale = alt.Axis(tickMinStep=1, grid=False), alt.Scale(zero=False)
-    base = alt.Chart(table).encode(
-        x=alt.X("apart:Q", title="positions apart", axis=axis),
-        tooltip=[tip("apart:Q", "positions apart"), *values],
-    )
-    band = base.encode(y=alt.Y("least:Q", title=title, scale=scale), y2="most:Q")
-    return alt.layer(
-        band.mark_area(color=HUES.truth, opacity=0.3),
-        base.encode(y=alt.Y("mean:Q", title=title, scale=scale)).mark_line(**KNOWN_LINE),
-    )
-
-
 def path_table(x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
     """Return a table with one row per position: x, y and, for some, the position as a label."""
     days = np.arange(1, len(x) + 1)
@@ -103,37 +79,3 @@ def path_chart(table: Rows, *, x_title: str, y_title: str) -> Chart:
         points.mark_point(filled=True, size=40, opacity=1),
         base.mark_text(dx=9, dy=-8, color=HUES.truth).encode(text="name:N"),
     )
-
-
-@drawn_once
-def encoding_lines_chart(
-    table: Rows,
-    *,
-    x_title: str,
-    y_title: str,
-    names: tuple[str, ...],
-    boundary: tuple[float, str] | None,
-) -> Chart:
-    """Draw `value` against `at`, one line per `series`; `boundary` is a labelled vertical rule."""
-    legend = alt.Legend(orient="top", labelLimit=240)
-    hues = [HUES.truth, HUES.sampled][: len(names)]
-    dash = alt.StrokeDash("series:N", title=None, scale=alt.Scale(domain=list(names)))
-    lines = alt.Chart(table).encode(
-        x=alt.X("at:Q", title=x_title, axis=alt.Axis(tickMinStep=1, grid=False)),
-        y=alt.Y("value:Q", title=y_title),
-        color=by_name(alt.Color, "series", names, hues, legend=legend),
-        strokeDash=dash,
-        tooltip=[
-            tip("series:N", "encoding"),
-            tip("at:Q", x_title),
-            tip("value:Q", y_title, ".4f"),
-        ],
-    )
-    layers = [lines.mark_line()]
-    if boundary is not None:
-        place = alt.InlineData([{"at": boundary[0], "name": boundary[1]}])
-        mark = alt.Chart(place).encode(x="at:Q")
-        text = mark.encode(text="name:N", y=alt.value(8))
-        layers.append(mark.mark_rule(strokeDash=[2, 3], color=HUES.truth))
-        layers.append(text.mark_text(align="left", dx=4, dy=-4, baseline="top", color=HUES.truth))
-    return alt.layer(*layers)

@@ -1,17 +1,24 @@
 """Charts of a model: its final prediction, its errors, its states and weights."""
 
 from collections.abc import Mapping
-from functools import partial
 
 import altair as alt
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from attnlab.charts.drawing import Chart, Rows, drawn_once
+from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
 from attnlab.charts.heatmap import block_of, days_side, heatmap, shade, side, tip
-from attnlab.charts.lines import by_name, measured, top_legend
-from attnlab.charts.style import HUES, KNOWN_LINE, SHARES, SIGNED, TRUTHS
+from attnlab.charts.lines import (
+    ERROR,
+    Scale,
+    by_name,
+    level_table,
+    lines_chart,
+    series_table,
+    top_legend,
+)
+from attnlab.charts.style import HUES, SHARES, SIGNED, TRUTHS
 from attnlab.generators.vocabulary import Vocabulary
 
 # Name of the row with the truth.
@@ -62,77 +69,47 @@ def final_query_chart(
     ).resolve_scale(color="independent")
 
 
-def by_day_table(
+def by_day_chart(
     days: Int[np.ndarray, " days"],
     losses: Float[np.ndarray, " days"],
     stderr: Float[np.ndarray, " days"],
     floors: Float[np.ndarray, " days"],
-) -> pd.DataFrame:
-    """Return a table with one row per predicted position: loss, standard error and floor."""
-    ends = {"low": losses - stderr, "high": losses + stderr}
-    return pd.DataFrame({"day": days, "loss": losses, "error": stderr, **ends, "floor": floors})
-
-
-@drawn_once
-def by_day_chart(table: Rows, *, word: str = "day") -> Chart:
+    *,
+    word: str = "day",
+    height: int | None = None,
+) -> Drawing:
     """Draw the loss at each predicted position, with the lowest possible loss in grey dashes."""
-    axis = alt.Axis(labelAngle=0, labelOverlap=True)
-    base = alt.Chart(table).encode(x=alt.X("day:O", title=f"{word} predicted", axis=axis))
-    y = partial(alt.Y, title="loss (nats)", scale=alt.Scale(zero=False))
-    tooltip = [
-        tip("day:O", f"{word} predicted"),
-        tip("loss:Q", "loss of the model (nats)", ".4f"),
-        tip("error:Q", "± standard error", ".2g"),
-        tip("floor:Q", "floor (nats)", ".4f"),
-    ]
-    floor = base.encode(y=y("floor:Q"))
-    return alt.layer(
-        floor.mark_line(**KNOWN_LINE),
-        floor.mark_point(color=HUES.truth, filled=True, size=20, opacity=1),
-        *measured(base, y, "loss", tooltip, joined=False, color=HUES.learned),
+    return lines_chart(
+        series_table("", days, losses, stderr).assign(floor=floors),
+        level_table({"floor": floors}, days),
+        x=Scale(f"{word} predicted", kind="ordinal"),
+        y=Scale("loss (nats)", ".4f", zero=False),
+        look="dots",
+        tips=(ERROR, ("floor", "floor (nats)", ".4f")),
+        below=True,
+        height=height,
     )
 
 
-def by_lag_table(
-    influence: Float[np.ndarray, " day"], stderr: Float[np.ndarray, " day"]
-) -> pd.DataFrame:
-    """Return a table with one row per lag (0 is the query), ± one standard error if known."""
-    error, value = np.nan_to_num(stderr[::-1]), influence[::-1].astype(float)
-    return pd.DataFrame(
-        {
-            "lag": np.arange(len(value)),
-            "day": np.arange(len(value), 0, -1),
-            "influence": value,
-            "error": stderr[::-1].astype(float),
-            "low": value - error,
-            "high": value + error,
-        }
-    )
+def by_lag_chart(
+    influence: Float[np.ndarray, " day"],
+    stderr: Float[np.ndarray, " day"],
+    *,
+    word: str = "day",
+    height: int | None = None,
+) -> Drawing:
+    """Draw the influence of each position on the prediction, by its distance before the query.
 
-
-@drawn_once
-def by_lag_chart(table: Rows, *, word: str = "day") -> Chart:
-    """Draw the influence of a position on the prediction, by its distance before the query."""
-    x = alt.X(
-        "lag:Q",
-        title=f"{word}s before the query",
-        axis=alt.Axis(tickMinStep=1, format="d"),
-        scale=alt.Scale(nice=False, padding=8),
+    The last position is the query, with lag 0; unknown standard errors are NaN.
+    """
+    lags = np.arange(len(influence))
+    return lines_chart(
+        series_table("", lags, influence[::-1], stderr[::-1]).assign(day=lags[::-1] + 1),
+        x=Scale(f"{word}s before the query", labels="d"),
+        y=Scale("influence (total variation)", ".1%", labels="%"),
+        tips=(("error", "± standard error", ".1%"), ("day", word, "d")),
+        height=height,
     )
-    y = partial(
-        alt.Y,
-        title="influence (total variation)",
-        scale=alt.Scale(zero=True, domainMin=0),
-        axis=alt.Axis(format="%"),
-    )
-    tooltip = [
-        tip("lag:Q", f"{word}s before"),
-        tip("day:Q", word),
-        tip("influence:Q", None, ".1%"),
-        tip("error:Q", "± standard error", ".1%"),
-    ]
-    base = alt.Chart(table).encode(x=x)
-    return alt.layer(*measured(base, y, "influence", tooltip, color=HUES.learned))
 
 
 def next_day_table(
@@ -203,37 +180,24 @@ def confusion_chart(table: Rows, *, symbols: tuple[str, ...]) -> Chart:
     )
 
 
-def calibration_table(
+def calibration_chart(
     predicted: Float[np.ndarray, " bins"],
     observed: Float[np.ndarray, " bins"],
     stderr: Float[np.ndarray, " bins"],
     count: Int[np.ndarray, " bins"],
-) -> pd.DataFrame:
-    """Return a table with one row per bin of predicted probabilities, ± one standard error."""
-    ends = (np.clip(observed + side * stderr, 0, 1) for side in (-1, 1))
-    columns = ("low", "high")
-    return pd.DataFrame(
-        {"predicted": predicted, "observed": observed, **dict(zip(columns, ends, strict=True))}
-        | {"count": count}
-    )
-
-
-@drawn_once
-def calibration_chart(table: Rows) -> Chart:
-    """Draw observed frequency against predicted probability; on the diagonal they are equal."""
-    unit = alt.Scale(domain=[0, 1])
-    x = alt.X("predicted:Q", title="predicted probability", scale=unit)
-    y = partial(alt.Y, title="observed frequency", scale=unit)
-    corners = alt.InlineData([{"predicted": at, "observed": at} for at in (0.0, 1.0)])
-    tooltip = [
-        tip("predicted:Q", None, ".3f"),
-        tip("observed:Q", None, ".3f"),
-        tip("count:Q", "predictions", ",d"),
-    ]
-    base = alt.Chart(table).encode(x=x)
-    return alt.layer(
-        alt.Chart(corners).encode(x=x, y=y("observed:Q")).mark_line(**KNOWN_LINE),
-        *measured(base, y, "observed", tooltip, joined=False, color=HUES.learned),
+    *,
+    height: int | None = None,
+) -> Drawing:
+    """Draw observed frequency by bin of predicted probability; on the diagonal they are equal."""
+    corners = np.array([0.0, 1.0])
+    return lines_chart(
+        series_table("", predicted, observed, stderr).assign(count=count),
+        level_table({"": corners}, corners),
+        x=Scale("predicted probability", ".3f", domain=(0, 1)),
+        y=Scale("observed frequency", ".3f", domain=(0, 1)),
+        look="dots",
+        tips=(ERROR, ("count", "predictions", ",d")),
+        height=height,
     )
 
 
@@ -264,29 +228,24 @@ def state_chart(
     )
 
 
-def time_scale_table(scales: Float[np.ndarray, " width"]) -> pd.DataFrame:
-    """Return a table with one row per component, the longest time scale first."""
+def time_scale_chart(
+    scales: Float[np.ndarray, " width"],
+    *,
+    length: int,
+    word: str = "day",
+    height: int | None = None,
+) -> Drawing:
+    """Draw the time scale of each component of a linear state, with the length in grey dashes."""
     order = np.argsort(-scales, kind="stable")
-    place = np.arange(1, len(scales) + 1)
-    days = scales[order].astype(float)
-    return pd.DataFrame({"place": place, "component": order + 1, "days": days})
-
-
-@drawn_once
-def time_scale_chart(table: Rows, *, length: int, word: str = "day") -> Chart:
-    """Draw the time scale of each component of a linear state, with the length as a rule."""
-    title = f"time scale ({word}s)"
-    axis = alt.Axis(labelAngle=0, labelOverlap=True)
-    y = alt.Y("days:Q", title=title, scale=alt.Scale(type="log", domain=[0.1, 1000], clamp=True))
-    points = alt.Chart(table).encode(
-        x=alt.X("place:O", title="component, longest first", axis=axis),
-        y=y,
-        tooltip=[tip("component:O"), tip("days:Q", title, ".3~g")],
-    )
-    level = alt.Chart(alt.InlineData([{"days": length}])).encode(y=y)
-    return alt.layer(
-        points.mark_point(filled=True, size=60, color=HUES.learned),
-        level.mark_rule(color=HUES.truth, strokeDash=[4, 4]),
+    places = np.arange(1, len(scales) + 1)
+    return lines_chart(
+        series_table("", places, scales[order]).assign(component=order + 1),
+        level_table({f"{length} {word}s": float(length)}, places),
+        x=Scale("component, longest first", kind="ordinal"),
+        y=Scale(f"time scale ({word}s)", ".3~g", kind="log", domain=(0.1, 1000)),
+        look="dots",
+        tips=(("component", "component", "d"),),
+        height=height,
     )
 
 

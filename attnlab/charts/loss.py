@@ -10,10 +10,18 @@ from typing import Any, NamedTuple
 import altair as alt
 import pandas as pd
 
-from attnlab.charts.drawing import Chart, Rows, drawn_once
+from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
 from attnlab.charts.heatmap import tip
-from attnlab.charts.lines import by_name, known_levels, top_legend
-from attnlab.charts.style import HUES, past_hue
+from attnlab.charts.lines import (
+    Scale,
+    by_name,
+    distinct,
+    level_table,
+    lines_chart,
+    series_table,
+    top_legend,
+)
+from attnlab.charts.style import HUES
 from attnlab.comparisons.intervals import FEWEST_FOR_BAND, CurveOverSeeds
 from attnlab.configuration.number_text import show_measured
 from attnlab.optimum import Best
@@ -272,45 +280,33 @@ def _hovered(places: alt.Chart, names: Mapping[str, str]) -> alt.Chart:
     return rule.mark_rule(color=HUES.cursor).add_params(hover)
 
 
-def losses_table(
-    runs: Mapping[str, Sequence[tuple[int, Evaluation]]], known: Mapping[str, float]
-) -> pd.DataFrame:
-    """Return a table with one row per run and test, and two rows per known loss, for a line."""
-    rows = [
-        {"name": name, "known": False, "step": step, "nats": test.nll, "error": test.nll_stderr}
-        for name, tests in runs.items()
-        for step, test in tests
-    ]
-    last = max((row["step"] for row in rows), default=0)
-    rows += [
-        {"name": f"{name} {nats:.3f}", "known": True, "step": step, "nats": nats}
-        for name, nats in known.items()
-        for step in (0, last)
-    ]
-    return pd.DataFrame(rows, columns=["name", "known", "step", "nats", "error"])
+def losses_chart(
+    runs: Mapping[str, Sequence[tuple[int, Evaluation]]],
+    known: Mapping[str, float],
+    *,
+    height: int | None = None,
+) -> Drawing:
+    """Draw the test losses of several runs, one line each, with known losses in grey.
 
-
-@drawn_once
-def losses_chart(table: Rows, *, names: tuple[str, ...]) -> Chart:
-    """Draw the test losses of several runs, one line each, with known losses in grey."""
-    dashes = ([1, 0], [9, 3], [2, 2], [9, 3, 2, 3], [2, 5], [14, 4], [5, 2])
-    places, title = range(len(names)), "test loss (nats)"
-    base = alt.Chart(table).encode(
-        x=alt.X("step:Q", title="step", axis=alt.Axis(format=",d", tickMinStep=1)),
-        y=alt.Y("nats:Q", title=title, scale=alt.Scale(zero=False)),
+    `runs` has the tests of each run by step, and `known` the losses by name.
+    """
+    tests = [series_table(name, *_numbers_of(each)) for name, each in runs.items()]
+    ends = (0, max((step for each in runs.values() for step, _ in each), default=0))
+    return lines_chart(
+        pd.concat(tests),
+        level_table({f"{name} {nats:.3f}": nats for name, nats in known.items()}, ends),
+        x=Scale("step", ",d", labels=",d"),
+        y=Scale("test loss (nats)", ".4f", zero=False),
+        series=distinct(runs),
+        look="line",
+        noun="run",
+        height=height,
     )
-    legend = top_legend(symbolType="stroke", symbolStrokeWidth=3, columns=3, labelLimit=300)
-    colour = by_name(alt.Color, "name", names, map(past_hue, places), legend=legend)
-    dash = by_name(alt.StrokeDash, "name", names, [dashes[at % len(dashes)] for at in places])
-    runs = base.transform_filter("!datum.known").encode(color=colour)
-    tooltip = [
-        tip("name:N", "run"),
-        tip("step:Q", None, ",d"),
-        tip("nats:Q", title, ".4f"),
-        tip("error:Q", "± standard error", ".4f"),
-    ]
-    return alt.layer(
-        *known_levels(base.transform_filter("datum.known"), "name", "datum.step > 0"),
-        runs.encode(strokeDash=dash).mark_line(strokeWidth=2),
-        runs.encode(tooltip=tooltip).mark_point(filled=True, size=22),
+
+
+def _numbers_of(tests: Sequence[tuple[int, Evaluation]]) -> tuple[list[float], ...]:
+    return (
+        [step for step, _ in tests],
+        [test.nll for _, test in tests],
+        [test.nll_stderr for _, test in tests],
     )

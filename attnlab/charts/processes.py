@@ -8,10 +8,18 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from attnlab.charts.drawing import Chart, Rows, drawn_once
+from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
 from attnlab.charts.heatmap import heatmap, shade, side, tip
-from attnlab.charts.lines import by_name, top_legend
-from attnlab.charts.style import HUES, KNOWN_LINE, TRUTHS
+from attnlab.charts.lines import (
+    Scale,
+    Series,
+    by_name,
+    level_table,
+    lines_chart,
+    series_table,
+    top_legend,
+)
+from attnlab.charts.style import HUES, TRUTHS
 from attnlab.generators import RuleTable
 
 # Heights in pixels: of a row of bars, and of legend and axis together.
@@ -147,50 +155,29 @@ def frequency_map_chart(
     return chart.transform_calculate(**pairs).properties(height=height)
 
 
-def curve_table(
-    at: Float[np.ndarray, " points"] | Int[np.ndarray, " points"],
+def curve_chart(
+    at: Int[np.ndarray, " points"],
     values: Float[np.ndarray, " points"],
     stderr: Float[np.ndarray, " points"],
-) -> pd.DataFrame:
-    """Return a table with one row per point, with a band of ± one standard error."""
-    ends = {"low": values - stderr, "high": values + stderr}
-    return pd.DataFrame({"at": at, "value": values, "error": stderr, **ends})
-
-
-@drawn_once
-def curve_chart(
-    table: Rows,
     *,
     x_title: str,
     y_title: str,
     domain: tuple[float, float],
     reference: tuple[str, float],
-    named_above: bool,
-) -> Chart:
-    """Draw a known quantity as a grey line, with a band if it is estimated.
+    below: bool = False,
+) -> Drawing:
+    """Draw a known quantity as a grey line, with a band of ± one standard error.
 
-    `reference` is the name and value of a level; its name is above the level if `named_above`.
+    `reference` is the name and value of a level, with its name above or `below` it.
     """
-    x = alt.X("at:O", title=x_title, axis=alt.Axis(labelAngle=0, labelOverlap=True))
-    y = partial(alt.Y, title=y_title, scale=alt.Scale(domain=list(domain)))
     name, level = reference
-    rule = alt.Chart(alt.InlineData([{"level": float(level), "name": name}]))
-    rule = rule.encode(y=alt.Y("level:Q", title=y_title))
-    base = alt.Chart(table).encode(x=x)
-    tooltip = [
-        tip("at:O", x_title),
-        tip("value:Q", y_title, ".4f"),
-        tip("error:Q", "± standard error", ".4f"),
-    ]
-    baseline, dy = ("bottom", -3) if named_above else ("top", 3)
-    return alt.layer(
-        rule.mark_rule(strokeDash=[2, 3], color=HUES.truth),
-        rule.encode(text="name:N", x=alt.value("width")).mark_text(
-            align="right", dx=-2, baseline=baseline, dy=dy, color=HUES.truth
-        ),
-        base.encode(y=y("low:Q"), y2="high:Q").mark_area(color=HUES.truth, opacity=0.25),
-        base.encode(y=y("value:Q")).mark_line(**KNOWN_LINE),
-        base.encode(y=y("value:Q"), tooltip=tooltip).mark_point(
-            filled=True, size=50, opacity=1, color=HUES.truth
-        ),
+    return lines_chart(
+        series_table("", at, values, stderr),
+        level_table({name: level}, at),
+        x=Scale(x_title, kind="ordinal"),
+        y=Scale(y_title, ".4f", domain=domain),
+        series=(Series("", HUES.truth, dash=(5, 4)),),
+        look="band",
+        below=below,
+        height=260,
     )

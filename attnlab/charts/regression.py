@@ -1,4 +1,4 @@
-"""Charts of kernel regression: the fit, the weights of a query, and errors."""
+"""Charts of kernel regression: the fit, and the weights of a query."""
 
 from functools import partial
 
@@ -9,7 +9,6 @@ from jaxtyping import Float
 
 from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import shade, tip
-from attnlab.charts.lines import known_levels
 from attnlab.charts.style import HUES, KNOWN_LINE, SIGNED
 
 CLICKED = "clicked"
@@ -95,61 +94,6 @@ def fit_chart(
     )
     rules = bars.mark_rule(strokeWidth=4, color=HUES.key, opacity=0.75)
     return alt.layer(picture, rules).resolve_scale(y="independent")
-
-
-@drawn_once
-def leave_one_out_chart(table: Rows, chosen: Rows) -> Chart:
-    """Draw the leave-one-out error against the bandwidth, with a rule at the chosen bandwidth."""
-    x = alt.X(
-        "bandwidth:Q",
-        title="bandwidth h (log scale)",
-        scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(format="~g", labelOverlap=True, tickCount=4),
-    )
-    title, base = "leave-one-out MSE", alt.Chart(table).encode(x=x)
-    tooltip = [
-        tip("bandwidth:Q", None, ".3g"),
-        tip("loss:Q", title, ".4f"),
-        tip("stderr:Q", "± standard error", ".4f"),
-    ]
-    line = base.encode(y=alt.Y("loss:Q", title=title, scale=alt.Scale(zero=False)), tooltip=tooltip)
-    return alt.layer(
-        base.encode(y=alt.Y("low:Q", title=title), y2="high:Q").mark_area(
-            color=HUES.learned, opacity=0.2
-        ),
-        line.mark_line(color=HUES.learned, strokeWidth=2),
-        alt.Chart(chosen).encode(x=x).mark_rule(color=HUES.cursor, strokeWidth=2),
-    )
-
-
-def learning_table(
-    losses: Float[np.ndarray, " steps_and_one"], known: dict[str, float], last_step: int
-) -> pd.DataFrame:
-    """Return a table with the loss before each step and after the last one, and known levels."""
-    parts = [pd.DataFrame({"series": "learned", "step": np.arange(len(losses)), "loss": losses})]
-    for name, level in known.items():
-        label = f"{name} {level:.4f}"
-        parts.append(
-            pd.DataFrame({"series": "known", "step": [0, last_step], "loss": level, "label": label})
-        )
-    return pd.concat(parts, ignore_index=True).reindex(columns=["series", "step", "loss", "label"])
-
-
-@drawn_once
-def learning_chart(table: Rows, *, last_step: int, y_domain: tuple[float, float]) -> Chart:
-    """Draw the loss of the learned kernel as a line, and known levels as dashed lines."""
-    scale = alt.Scale(domain=list(y_domain), nice=False, clamp=True)
-    base = alt.Chart(table).encode(
-        x=alt.X("step:Q", title="step", scale=alt.Scale(domain=[0, last_step], nice=False)),
-        y=alt.Y("loss:Q", title="leave-one-out MSE", scale=scale),
-    )
-    learned = base.transform_filter("datum.series === 'learned'")
-    learned = learned.encode(tooltip=[tip("step:Q"), tip("loss:Q", None, ".4f")])
-    known = base.transform_filter("datum.series === 'known'")
-    return alt.layer(
-        *known_levels(known, "label", "datum.step > 0"),
-        learned.mark_line(color=HUES.learned, strokeWidth=2.5),
-    )
 
 
 def plane_table(

@@ -10,13 +10,16 @@ from jaxtyping import Float
 
 from attnlab.charts.drawing import Chart, Rows, drawn_once
 from attnlab.charts.heatmap import heatmap, shade, side, tip
-from attnlab.charts.lines import SCALED, UNSCALED, by_name, top_legend
+from attnlab.charts.lines import Series, by_name, top_legend
 from attnlab.charts.style import HUES, KNOWN_LINE, SHARES
 from attnlab.lessons.saturation import Histogram
 from attnlab.lessons.sweep import SCALED as SCALED_NAME
 from attnlab.lessons.sweep import Track, over_seeds, steps_to
 
+SCALED, UNSCALED = "with 1/√d", "without"
 NAMES = {SCALED_NAME: SCALED, "none": UNSCALED}
+# The looks of both series.
+BY_SCALE = (Series(SCALED, HUES.learned), Series(UNSCALED, HUES.cursor, "square"))
 _SERIES, _HUES = (SCALED, UNSCALED), (HUES.learned, HUES.cursor)
 
 

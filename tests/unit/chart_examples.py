@@ -26,10 +26,9 @@ MOVING = ((0.5, 0.3, 0.2), (0.1, 0.8, 0.1), (0.2, 0.2, 0.6))
 
 def curve_chart():
     values = np.array([1.0, 0.9, 0.8, 0.7])
-    table = charts.curve_table(np.arange(1, 5), values, values / 10)
     return charts.curve_chart(
-        table, x_title="day", y_title="nats", domain=(0, 2), reference=("chance", 1.1),
-        named_above=True,
+        np.arange(1, 5), values, values / 10, x_title="day", y_title="nats", domain=(0, 2),
+        reference=("chance", 1.1),
     )  # fmt: skip
 
 
@@ -52,12 +51,28 @@ def rule_chart():
     return charts.rule_chart(charts.rule_table(rule), rule=rule)
 
 
-def series_chart():
+def lines_chart(look="points", series=charts.BY_SCALE):
     values = np.array([1.0, 2.0, 4.0])
-    table = charts.series_table(charts.SCALED, (2, 4, 8), values, values / 10)
-    known = charts.level_table({"law": values}, (2, 4, 8))
-    return charts.series_chart(
-        table, known, x_title="d", y_title="variance", y_domain=None, ticks=(2, 4, 8)
+    tables = [charts.series_table(each.name, (2, 4, 8), values, values / 10) for each in series]
+    return charts.lines_chart(
+        pd.concat(tables),
+        charts.level_table({"law": values}, (2, 4, 8)),
+        pd.DataFrame({"at": [5], "name": "here"}),
+        x=charts.Scale("d", "d", ticks=(2, 4, 8)),
+        y=charts.Scale("variance", ".4g", kind="log"),
+        series=series,
+        look=look,
+    )
+
+
+def learning_chart():
+    return charts.lines_chart(
+        charts.series_table("", range(3), np.array([1.0, 0.8, 0.7])),
+        charts.level_table({"best 0.5000": 0.5, "noise 0.1000": 0.1}, (0, 2)),
+        x=charts.Scale("step", domain=(0, 2)),
+        y=charts.Scale("leave-one-out MSE", domain=(0, 1)),
+        look="line",
+        tips=(),
     )
 
 
@@ -72,21 +87,18 @@ def alignment_chart():
 
 
 def by_day_chart():
-    table = charts.by_day_table(
+    return charts.by_day_chart(
         np.array([2, 3]), np.array([1.0, 0.5]), np.array([0.1, 0.2]), np.array([0.9, 0.25])
     )
-    return charts.by_day_chart(table)
 
 
 def by_lag_chart():
-    table = charts.by_lag_table(np.array([0.1, 0.3, 0.0]), np.array([0.01, 0.02, 0.0]))
-    return charts.by_lag_chart(table)
+    return charts.by_lag_chart(np.array([0.1, 0.3, 0.0]), np.array([0.01, 0.02, 0.0]))
 
 
 def calibration_chart():
     bins = np.array([0.2, 0.5, 0.8])
-    table = charts.calibration_table(bins, bins, bins / 10, np.array([5, 6, 7]))
-    return charts.calibration_chart(table)
+    return charts.calibration_chart(bins, bins, bins / 10, np.array([5, 6, 7]))
 
 
 def confusion_chart():
@@ -149,8 +161,7 @@ def state_chart():
 
 
 def time_scale_chart():
-    table = charts.time_scale_table(np.array([2.0, 30.0, 0.5]))
-    return charts.time_scale_chart(table, length=10)
+    return charts.time_scale_chart(np.array([2.0, 30.0, 0.5]), length=10)
 
 
 def weight_chart():
@@ -171,28 +182,10 @@ def component_chart():
     return charts.component_chart(table, domain=(0, 8))
 
 
-def cost_chart():
-    rows = [("plain", 64, 2.0, 1.0, 3.0), ("plain", 128, 8.0, 7.0, 9.0), ("chunked", 64, 3, 3, 3)]
-    return charts.cost_chart(
-        charts.cost_table(rows),
-        series=("plain", "chunked"),
-        lengths=(64, 128),
-        y_title="time (ms)",
-        today=90,
-    )
-
-
 def distribution_chart():
     one = Histogram(np.array([-1.0, 0.0, 1.0]), np.array([0.2, 0.5, 0.3]), np.full(3, 0.3))
     table = charts.distribution_table({charts.SCALED: one, charts.UNSCALED: one})
     return charts.distribution_chart(table)
-
-
-def encoding_lines_chart():
-    table = charts.series_table("rotary", [1, 2, 3], np.arange(3.0), np.zeros(3))
-    return charts.encoding_lines_chart(
-        table, x_title="apart", y_title="score", names=("rotary",), boundary=(2, "trained")
-    )
 
 
 def exact_match_chart():
@@ -218,19 +211,6 @@ def gap_map_chart():
     return charts.gap_map_chart(table, widths=(4,), gains=(0.5, 1.0), most=1.0)
 
 
-def learning_chart():
-    table = charts.learning_table(np.array([1.0, 0.8, 0.7]), {"best": 0.5, "noise": 0.1}, 2)
-    return charts.learning_chart(table, last_step=2, y_domain=(0, 1))
-
-
-def leave_one_out_chart():
-    width = np.array([0.1, 0.2, 0.4])
-    table = {"bandwidth": width, "loss": width, "low": width / 2, "high": width * 2}
-    return charts.leave_one_out_chart(
-        pd.DataFrame({**table, "stderr": width}), pd.DataFrame({"bandwidth": [0.2]})
-    )
-
-
 def matrix_chart():
     values = np.array([[1.0, -np.inf, 0.5], [0.0, 2.0, 3.0]])
     return charts.matrix_chart(
@@ -249,12 +229,6 @@ def plane_chart():
     x = np.array([[0.1, 0.2], [0.5, 0.6], [0.9, 0.1]])
     table = charts.plane_table(x, np.array([-1.0, 0.0, 1.0]), np.array([0.2, 0.3, 0.5]), 1)
     return charts.plane_chart(table)
-
-
-def profile_chart():
-    mean = np.array([1.0, 0.5, 0.2, 0.1])
-    table = charts.profile_table(np.arange(4), mean, mean - 0.1, mean + 0.1)
-    return charts.profile_chart(table, title="similarity")
 
 
 def reached_chart():
@@ -314,8 +288,7 @@ def dots_chart():
 
 def losses_chart():
     tests = ((0, evaluation(1.2)), (10, evaluation(1.0)))
-    table = charts.losses_table(dict.fromkeys(LABELS, tests), {"floor": 0.9})
-    return charts.losses_chart(table, names=LABELS)
+    return charts.losses_chart(dict.fromkeys(LABELS, tests), {"floor": 0.9})
 
 
 def bands_chart():
@@ -404,3 +377,8 @@ def gains_chart():
 
 
 EXAMPLES = {name: draw for name, draw in dict(globals()).items() if name.endswith("_chart")}
+EXAMPLES |= {
+    "dots_without_line": functools.partial(lines_chart, "dots", charts.distinct(["a", "b"])),
+    "line": functools.partial(lines_chart, "line", charts.distinct(["a", "b"])),
+    "band": functools.partial(lines_chart, "band", (charts.Series(),)),
+}

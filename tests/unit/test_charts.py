@@ -18,7 +18,7 @@ _COLOUR = re.compile(r"#[0-9a-f]{6}")
 
 
 def test_every_chart_is_tested():
-    assert {name for name in vars(charts) if name.endswith("_chart")} == set(EXAMPLES)
+    assert {name for name in vars(charts) if name.endswith("_chart")} <= set(EXAMPLES)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attnlab.attention import MASKS
-from attnlab.charts import by_day_table, by_lag_table
+from attnlab.charts import by_day_chart, by_lag_chart
 from attnlab.generators import Markov
 from attnlab.inspection import (
     compare,
@@ -141,11 +141,11 @@ def test_attention_spread_evenly_is_over_the_keys_that_the_query_may_see():
 
 
 def test_the_table_has_the_losses_their_errors_and_the_floors():
-    table = by_day_table(
+    table = by_day_chart(
         np.array([2, 3]), np.array([1.0, 0.5]), np.array([0.1, 0.2]), np.array([0.9, 0.25])
-    )
-    assert table.to_dict("list") == {
-        "day": [2, 3], "loss": [1.0, 0.5], "error": [0.1, 0.2], "low": [0.9, 0.3],
+    ).tables["table"]
+    assert table.drop(columns="series").to_dict("list") == {
+        "at": [2, 3], "value": [1.0, 0.5], "error": [0.1, 0.2], "low": [0.9, 0.3],
         "high": [1.1, 0.7], "floor": [0.9, 0.25],
     }  # fmt: skip
 
@@ -157,14 +157,15 @@ def test_only_days_that_were_trained_on_have_figures():
 
 
 def test_the_query_itself_has_lag_0_and_the_first_day_the_longest():
-    table = by_lag_table(np.array([0.1, 0.2, 0.4]), np.array([0.01, 0.02, 0.03]))
-    assert list(table["lag"]) == [0, 1, 2]
+    drawing = by_lag_chart(np.array([0.1, 0.2, 0.4]), np.array([0.01, 0.02, 0.03]))
+    table = drawing.tables["table"]
+    assert list(table["at"]) == [0, 1, 2]
     assert list(table["day"]) == [3, 2, 1]
-    np.testing.assert_allclose(table["influence"], [0.4, 0.2, 0.1])
+    np.testing.assert_allclose(table["value"], [0.4, 0.2, 0.1])
     np.testing.assert_allclose(table["high"] - table["low"], [0.06, 0.04, 0.02])
 
 
 def test_an_error_that_is_not_known_draws_no_bar():
-    table = by_lag_table(np.array([0.5, 0.25]), np.array([np.nan, np.nan]))
-    np.testing.assert_allclose(table["low"], table["influence"])
-    np.testing.assert_allclose(table["high"], table["influence"])
+    table = by_lag_chart(np.array([0.5, 0.25]), np.array([np.nan, np.nan])).tables["table"]
+    np.testing.assert_allclose(table["low"], table["value"])
+    np.testing.assert_allclose(table["high"], table["value"])

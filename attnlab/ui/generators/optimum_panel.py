@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from attnlab.charts import TRUTHS, curve_chart, curve_table, map_chart, map_table, top_of_scale
+from attnlab.charts import TRUTHS, curve_chart, map_chart, map_table, top_of_scale
 from attnlab.configuration.number_text import show_measured
 from attnlab.generators import AbstractGenerator
 from attnlab.live.jobs import JobState
@@ -85,10 +85,10 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
     floors = np.array([[b.nll, b.nll_stderr] for b in best.by_position])
     left, right = st.columns(2, gap="medium")
     with left, st.container(key="chart_ceiling"):
-        _draw_days(days, ceilings, "ceiling (accuracy)", (0, 1), 1 / vocab, above=False, word=word)
+        _draw_days(days, ceilings, "ceiling (accuracy)", (0, 1), 1 / vocab, below=True, word=word)
     with right, st.container(key="chart_floor"):
         top = float(np.log(vocab))
-        _draw_days(days, floors, "floor (nats)", (0, 1.15 * top), top, above=True, word=word)
+        _draw_days(days, floors, "floor (nats)", (0, 1.15 * top), top, below=False, word=word)
     st.caption(
         "How to read it: the Bayes loss (floor) and Bayes accuracy (ceiling) of the best "
         f"possible prediction of each {word} from those before. The floor is the irreducible "
@@ -105,19 +105,20 @@ def _draw_days(
     domain: tuple[float, float],
     uniform: float,
     *,
-    above: bool,
+    below: bool,
     word: str,
 ) -> None:
     values, stderr = figures.T
     draw_chart(
         curve_chart(
-            curve_table(days, values, stderr),
+            days,
+            values,
+            stderr,
             x_title=f"{word} predicted",
             y_title=name,
             domain=domain,
             reference=("a uniform guess", uniform),
-            named_above=above,
-            height=260,
+            below=below,
         ),
         name=f"{name.capitalize()} of each {word}",
         alt=f"{name} of each {word}: {values[0]:.3f} on {word} 1, {values[-1]:.3f} on {word} "

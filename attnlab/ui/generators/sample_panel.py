@@ -7,7 +7,6 @@ import streamlit as st
 
 from attnlab.charts import (
     curve_chart,
-    curve_table,
     frequency_chart,
     frequency_map_chart,
     frequency_table,
@@ -100,13 +99,14 @@ def draw_agreement(agreement: Agreement | None, word: str = "day") -> None:
     with st.container(key="chart_agreement"):
         draw_chart(
             curve_chart(
-                curve_table(lags, values, agreement.stderr),
+                lags,
+                values,
+                agreement.stderr,
                 x_title=f"{word}s apart",
                 y_title="excess agreement",
                 domain=(min(-_LEAST_SPAN, 1.1 * low), max(_LEAST_SPAN, 1.1 * high)),
                 reference=(f"independent {word}s", 0.0),
-                named_above=False,
-                height=260,
+                below=True,
             ),
             name="Agreement above independence",
             alt=f"Agreement above independence of two {word}s by their distance: {values[0]:.3f} "

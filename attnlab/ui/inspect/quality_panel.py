@@ -6,14 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attnlab.charts import (
-    by_day_chart,
-    by_day_table,
-    calibration_chart,
-    calibration_table,
-    confusion_chart,
-    confusion_table,
-)
+from attnlab.charts import by_day_chart, calibration_chart, confusion_chart, confusion_table
 from attnlab.configuration.number_text import show_measured, show_percent
 from attnlab.configuration.options import present
 from attnlab.generators import AbstractTask
@@ -95,12 +88,10 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
     with middle, st.container(key="chart_calibration"):
         draw_chart(
             calibration_chart(
-                calibration_table(
-                    reliable.predicted,
-                    reliable.observed,
-                    reliable.observed_stderr,
-                    reliable.count,
-                ),
+                reliable.predicted,
+                reliable.observed,
+                reliable.observed_stderr,
+                reliable.count,
                 height=_HEIGHT,
             ),
             name="Calibration",
@@ -126,10 +117,7 @@ def _draw_by_day(found: EvaluationByPosition, experiment: Experiment) -> None:
     worst = int(np.argmax(found.nll - floors))
     with st.container(key="chart_by_day"):
         draw_chart(
-            by_day_chart(
-                by_day_table(found.positions + 1, found.nll, found.nll_stderr, floors),
-                height=_HEIGHT,
-            ),
+            by_day_chart(found.positions + 1, found.nll, found.nll_stderr, floors, height=_HEIGHT),
             name="Loss by day",
             alt=f"Loss by day. Furthest above its floor is day {found.positions[worst] + 1}, by "
             f"{found.nll[worst] - floors[worst]:.3f} nats.",
@@ -215,9 +203,10 @@ def _draw_targets(found: TargetTest, *, task: AbstractTask, size: int) -> None:
     places = found.tokens.positions - count + 1
     worst = int(np.argmax(found.tokens.nll))
     chart = by_day_chart(
-        by_day_table(
-            places, found.tokens.nll, found.tokens.nll_stderr, np.full(len(places), floor)
-        ),
+        places,
+        found.tokens.nll,
+        found.tokens.nll_stderr,
+        np.full(len(places), floor),
         word="target token",
         height=_HEIGHT,
     )

@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from attnlab.charts import cost_chart, cost_table
+from attnlab.charts import Scale, distinct, lines_chart
 from attnlab.configuration.options import OptionError, options_of
 from attnlab.lessons.costs import (
     CACHED,
@@ -32,11 +33,12 @@ from attnlab.ui.core.jobs import draw_job, draw_job_buttons, job_of, start_job
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.server import hosted, limits
 from attnlab.ui.lessons.kit import choose, control_row, draw_figure
-from attnlab.ui.lessons.parameters_panel import Settings
+from attnlab.ui.lessons.parameters_panel import Settings, of_length
 
 _ATTENTION, _GENERATION = "attention_cost", "generation_cost"
 _WIDTHS = (8, 16, 32, 64, 128)
 _BYTES = 4
+_RANGE = (("low", "minimum", ",.3~g"), ("high", "maximum", ",.3~g"))
 
 
 class Quantity(NamedTuple):
@@ -200,14 +202,15 @@ def _draw_quantity(place: Any, quantity: Quantity, progress: CostProgress) -> No
     draw_figure(
         place,
         quantity.name.lower().replace(" ", "_"),
-        cost_chart,
-        cost_table(rows),
+        lines_chart,
+        pd.DataFrame(rows, columns=["series", "at", "value", "low", "high"]),
         name=quantity.name,
         alt=alt,
-        series=tuple(ways),
-        lengths=tuple(lengths if len(lengths) > 1 else (lengths[0], 2 * lengths[0])),
-        y_title=quantity.y_title,
-        ranges=quantity.ranges,
+        x=of_length(lengths if len(lengths) > 1 else (lengths[0], 2 * lengths[0])),
+        y=Scale(quantity.y_title, ",.3~g", labels=",~g", kind="log"),
+        series=distinct(ways),
+        noun=" ",
+        tips=_RANGE if quantity.ranges else (),
         height=320,
     )
 

@@ -11,7 +11,8 @@ import streamlit as st
 from jaxtyping import Float
 from streamlit.delta_generator import DeltaGenerator
 
-from attnlab.charts import fit_chart, fit_table, leave_one_out_chart, points_table
+from attnlab import charts
+from attnlab.charts import Scale
 from attnlab.configuration.number_text import show_measured
 from attnlab.lessons.kernel_regression import (
     LeaveOneOut,
@@ -143,9 +144,9 @@ def draw_fit(curve: Curve) -> None:
     draw_figure(
         left,
         "fit",
-        fit_chart,
-        fit_table(curve.at, fit, curve.truth, curve.place),
-        points_table(x, y, weights),
+        charts.fit_chart,
+        charts.fit_table(curve.at, fit, curve.truth, curve.place),
+        charts.points_table(x, y, weights),
         name="The fit",
         alt=f"Fit with bandwidth {curve.bandwidth:.4g}: at x = {curve.query:.3f} it is "
         f"{fit[curve.place]:.3f}, the largest weight {weights.max():.3f}.",
@@ -192,16 +193,19 @@ def _draw_figures(curve: Curve, fit: np.ndarray, weights: np.ndarray) -> None:
 
 def _draw_left_out(place: DeltaGenerator, curve: Curve) -> None:
     bandwidths, loss, stderr = curve.left_out
-    columns = {"bandwidth": bandwidths, "loss": loss, "stderr": stderr}
     best, h = curve.left_out.best, f"h = {bandwidths[curve.left_out.best]:.3g}"
     draw_figure(
         place,
         "left_out",
-        leave_one_out_chart,
-        pd.DataFrame(columns | {"low": loss - stderr, "high": loss + stderr}),
-        pd.DataFrame({"bandwidth": [curve.bandwidth]}),
+        charts.lines_chart,
+        charts.series_table("", bandwidths, loss, stderr),
+        None,
+        pd.DataFrame({"at": [curve.bandwidth], "name": ""}),
         name="Leave-one-out MSE",
         alt=f"Leave-one-out MSE against the bandwidth: lowest at {h} with {loss[best]:.4f}.",
+        x=Scale("bandwidth h (log scale)", ".3g", labels="~g", kind="log"),
+        y=Scale("leave-one-out MSE", ".4f", zero=False),
+        look="band",
         height=220,
     )
     place.caption(

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attnlab.charts import encoding_lines_chart, profile_chart, profile_table
+from attnlab.charts import HUES, Scale, Series, lines_chart, series_table
 from attnlab.lessons.geometry import (
     TOO_ALIKE,
     Closest,
@@ -18,8 +18,16 @@ from attnlab.positions import AbstractScorePosition, Alibi, Rotary
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.fragments import fragment
 from attnlab.ui.core.outside import draw_warning
-from attnlab.ui.lessons.encoding_panel import MOST_POSITIONS, ShownEncoding, in_columns
+from attnlab.ui.lessons.encoding_panel import (
+    MOST_POSITIONS,
+    ShownEncoding,
+    draw_profile,
+    in_columns,
+)
 from attnlab.ui.lessons.kit import draw_figure, steps
+
+# Colour and dashes of each encoding.
+_LOOKS = ((HUES.truth, (1, 0)), (HUES.sampled, (4, 2)))
 
 
 @fragment
@@ -44,15 +52,13 @@ def draw_scores(length: int, width: int) -> None:
 def _draw_score_profile(position: AbstractScorePosition, length: int, width: int) -> None:
     found = profile(met_scores(position, length=length, width=width))
     spread = float((found.most - found.least).max())
-    draw_figure(
-        st,
+    draw_profile(
         f"scores_{position.name}",
-        profile_chart,
-        profile_table(*found),
+        found,
+        "score",
         name=f"Scores of {position.name} by distance",
         alt=f"{position.name}: score {found.mean[0]:.2f} at distance 0, {found.mean[-1]:.2f} "
         f"at {length - 1}.",
-        title="score",
         height=240,
     )
     rounding = (
@@ -128,23 +134,29 @@ def draw_lengths(one: ShownEncoding, other: ShownEncoding, length: int) -> None:
         is_free = getattr(shown.position, "trainable", False)
         last = trained if is_free else len(shown.rows)
         values = novelty(shown.rows[:last], min(trained, last))
-        at = np.arange(1, len(values) + 1)
-        lines.append(pd.DataFrame({"at": at, "value": values, "series": shown.title}))
+        lines.append(series_table(shown.title, np.arange(1, len(values) + 1), values))
     if lines:
         table = pd.concat(lines)
         furthest = table.iloc[int(table["value"].to_numpy().argmax())]
         draw_figure(
             st,
             "beyond",
-            encoding_lines_chart,
+            lines_chart,
             table,
+            None,
+            pd.DataFrame({"at": [trained + 0.5], "name": "trained up to here"}),
             name="Beyond the trained length",
             alt=f"Trained on {trained} positions. Furthest from them: {furthest['series']}, "
             f"position {furthest['at']}, at {furthest['value']:.2f}.",
-            x_title="position (day)",
-            y_title="distance to trained rows",
-            names=tuple(table["series"].unique()),
-            boundary=(trained + 0.5, "trained up to here"),
+            x=Scale("position (day)", "d", labels="d"),
+            y=Scale("distance to trained rows", ".4f"),
+            series=tuple(
+                Series(name, hue, dash=dash)
+                for name, (hue, dash) in zip(table["series"].unique(), _LOOKS, strict=False)
+            ),
+            look="line",
+            noun="encoding",
+            tips=(),
             height=260,
         )
     else:

@@ -8,16 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import streamlit as st
 
-from attnlab.charts import (
-    component_chart,
-    component_table,
-    path_chart,
-    path_table,
-    profile_chart,
-    profile_table,
-)
+from attnlab import charts
 from attnlab.configuration.options import present
 from attnlab.lessons.geometry import (
+    Profile,
     distances,
     encoding_rows,
     fit_shift,
@@ -177,7 +171,12 @@ def _draw_view(shown: ShownEncoding, view: str, components: tuple[int, int]) -> 
     if view == "curves":
         domain = min(0.0, float(rows.min())), max(0.0, float(rows.max()))
         says = f"{width} components over {length} positions, at most {largest:.2f}."
-        figure(component_chart, component_table(rows), alt=f"{about} {says}", domain=domain)
+        figure(
+            charts.component_chart,
+            charts.component_table(rows),
+            alt=f"{about} {says}",
+            domain=domain,
+        )
     elif view == "heatmap":
         says = f"{length} rows of {width} numbers up to {largest:.2f}."
         matrix(rows, "position (day)", "component", alt=f"{about} {says}")
@@ -189,13 +188,30 @@ def _draw_view(shown: ShownEncoding, view: str, components: tuple[int, int]) -> 
         found = profile(distances(rows))
         says = f"neighbours are {found.mean[1]:.3f} apart on average."
         title = "distance of rows"
-        figure(profile_chart, profile_table(*found), alt=f"{about} {says}", title=title)
+        draw_profile(f"pe_{shown.side}", found, title, alt=f"{about} {says}", **common)
     else:
         x, y = (min(component, width) for component in components)
         says = f"components {x} and {y} of {length} positions."
         titles = {"x_title": f"component {x}", "y_title": f"component {y}"}
-        table = path_table(rows[:, x - 1], rows[:, y - 1])
-        figure(path_chart, table, alt=f"{about} {says}", **titles)
+        table = charts.path_table(rows[:, x - 1], rows[:, y - 1])
+        figure(charts.path_chart, table, alt=f"{about} {says}", **titles)
+
+
+def draw_profile(key: str, found: Profile, title: str, **rest: Any) -> None:
+    """Draw a quantity by the distance of two positions, with a band from least to most."""
+    of_pairs = charts.series_table("", found.apart, found.mean)
+    draw_figure(
+        st,
+        key,
+        charts.lines_chart,
+        of_pairs.assign(low=found.least, high=found.most),
+        x=charts.Scale("positions apart", "d", labels="d"),
+        y=charts.Scale(title, ".4f", zero=False),
+        series=(charts.Series("", charts.HUES.truth, dash=(5, 4)),),
+        look="band",
+        tips=(("low", "least", ".4f"), ("high", "most", ".4f")),
+        **rest,
+    )
 
 
 @fragment

@@ -8,7 +8,7 @@ import jax.random as jr
 import numpy as np
 import streamlit as st
 
-from attnlab.charts import learning_chart, learning_table, plane_chart, plane_table
+from attnlab import charts
 from attnlab.configuration.number_text import show_measured
 from attnlab.lessons.kernel_regression import (
     Metric,
@@ -111,19 +111,23 @@ def _draw_learned(state: JobState | None, *, task: _Task, start: float) -> None:
     progress = (state and state.latest) or MetricProgress(0, isotropic(2, start), np.zeros(0))
     _draw_figures(progress, task)
     left, *others = st.columns([4, 3, 3], gap="medium")
-    known = {"best fixed bandwidth": task.loss[0], "noise alone": task.noise**2}
+    pairs = (("best fixed bandwidth", task.loss[0]), ("noise alone", task.noise**2))
+    known = {f"{name} {level:.4f}": level for name, level in pairs}
     draw_figure(
         left,
         "learning",
-        learning_chart,
-        learning_table(progress.losses, known, _STEPS),
+        charts.lines_chart,
+        charts.series_table("", np.arange(len(progress.losses)), progress.losses),
+        charts.level_table(known, (0, _STEPS)),
         name="Learning the kernel",
         # Without numbers that still change, since a changed text redraws the chart.
         alt="Leave-one-out MSE during training, with that of the best fixed bandwidth, "
         f"{task.loss[0]:.4f}."
         + (f" It ended at {progress.losses[-1]:.4f}." if progress.step == _STEPS else ""),
-        last_step=_STEPS,
-        y_domain=(0.0, 4 * task.loss[0]),
+        x=charts.Scale("step", "d", labels="d", domain=(0, _STEPS)),
+        y=charts.Scale("leave-one-out MSE", ".4f", domain=(0.0, 4 * task.loss[0])),
+        look="line",
+        tips=(),
         height=_HEIGHT + 40,
     )
     query = linked(
@@ -187,8 +191,8 @@ def _draw_plane(place: Any, key: str, metric: Metric, sample: Sample, query: int
     draw_figure(
         place,
         f"plane_{key}",
-        plane_chart,
-        plane_table(sample.x, sample.y, weights, query),
+        charts.plane_chart,
+        charts.plane_table(sample.x, sample.y, weights, query),
         name=f"Weights by the {key} kernel",
         alt=f"The points of the plane, sized by their weights under the {key} kernel. The query "
         f"is point {query + 1} of {len(weights)}, at {x:.2f} across and {y:.2f} up. The "

@@ -1,11 +1,13 @@
 """The number of parameters of every model family, by sequence length and by part."""
 
 import functools
+from collections.abc import Iterable
 from typing import NamedTuple
 
+import pandas as pd
 import streamlit as st
 
-from attnlab.charts import cost_chart, cost_table
+from attnlab.charts import Scale, distinct, lines_chart
 from attnlab.configuration.options import OptionError, options_of
 from attnlab.models import MODELS, AbstractModelOptions, parameters_by_part
 from attnlab.training.experiment import Experiment
@@ -43,6 +45,11 @@ def read_settings() -> Settings:
     return Settings(experiment, families, tuple(refused))
 
 
+def of_length(lengths: Iterable[int]) -> Scale:
+    """Return a logarithmic axis with these lengths."""
+    return Scale("length of the sequence", ",d", labels=",d", ticks=tuple(lengths))
+
+
 def draw_parameters(settings: Settings) -> None:
     """Draw the parameters of all families by length, and of one family by part."""
     experiment, families = settings.experiment, settings.families
@@ -69,15 +76,20 @@ def draw_parameters(settings: Settings) -> None:
     draw_figure(
         left,
         "parameters",
-        cost_chart,
-        cost_table((*at, count, count, count) for at, count in counts.items()),
+        lines_chart,
+        pd.DataFrame(
+            [(*at, count, count, count) for at, count in counts.items()],
+            columns=["series", "at", "value", "low", "high"],
+        ),
+        None,
+        pd.DataFrame({"at": [length], "name": ""}),
         name="Parameters",
         alt=f"Parameters against length: {'; '.join(ends)}.",
-        series=tuple(families),
-        lengths=lengths,
-        y_title="parameters",
-        ranges=False,
-        today=length,
+        x=of_length(lengths),
+        y=Scale("parameters", ",.3~g", labels=",~g", kind="log"),
+        series=distinct(families),
+        noun=" ",
+        tips=(),
         height=420,
     )
     with right:

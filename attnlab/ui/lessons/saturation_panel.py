@@ -7,16 +7,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from attnlab import charts
 from attnlab.attention import scale_factor
-from attnlab.charts import (
-    SCALED,
-    UNSCALED,
-    distribution_chart,
-    distribution_table,
-    level_table,
-    series_chart,
-    series_table,
-)
+from attnlab.charts import SCALED, UNSCALED, Scale
 from attnlab.configuration.number_text import show_measured
 from attnlab.lessons.saturation import (
     HEALTHY,
@@ -38,6 +31,7 @@ from attnlab.ui.lessons.kit import control_row, draw_figure
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _MOST_DRAWS, _QUERIES, _MOST_KEYS = 2_000, 120, 32
 _HEIGHT = 300
+_OF_WIDTH = Scale("width d", "d", labels="d", ticks=WIDTHS)
 _COLOURS = {"healthy": "green", "partly saturated": "orange", "saturated": "red"}
 # With and without scaling: the factor on the scores at each width.
 _FACTORS = {
@@ -98,8 +92,8 @@ def _draw_distribution(column, products: np.ndarray, place: int, size: float) ->
     draw_figure(
         column,
         "distribution",
-        distribution_chart,
-        distribution_table(histograms),
+        charts.distribution_chart,
+        charts.distribution_table(histograms),
         name="Distribution of q · k",
         alt=f"Distribution of q · k at width {width}: standard deviation {products.std():.2f} "
         f"without 1/√d and {products.std() / np.sqrt(width):.2f} with it.",
@@ -112,24 +106,23 @@ def _draw_variance(column, products: np.ndarray, size: float) -> None:
     for name, factors in _FACTORS.items():
         scaled = zip(products, factors, strict=True)
         figures = np.array([variance_and_error(row * factor) for row, factor in scaled])
-        tables.append(series_table(name, WIDTHS, *figures.T))
+        tables.append(charts.series_table(name, WIDTHS, *figures.T))
     known = {"theory": size**4 * np.array(WIDTHS, dtype=float), "theory / d": size**4}
     last = tables[1].iloc[-1]
     draw_figure(
         column,
         "variance",
-        series_chart,
+        charts.lines_chart,
         pd.concat(tables, ignore_index=True),
-        level_table(known, WIDTHS),
+        charts.level_table(known, WIDTHS),
         name="Variance of the scores against width",
         alt=f"Variance against width: at d = {WIDTHS[-1]} it is {last['value']:.4g} without 1/√d, "
         f"with a standard error of {last['error']:.2g}; theory says {size**4 * WIDTHS[-1]:.4g}.",
-        x_title="width d",
-        y_title="variance of the scores",
-        y_domain=None,
-        ticks=WIDTHS,
-        logarithmic=True,
-        lines=False,
+        x=_OF_WIDTH,
+        y=Scale("variance of the scores", ".4g", labels="~g", kind="log"),
+        series=charts.BY_SCALE,
+        look="dots",
+        noun="scores",
         height=_HEIGHT,
     )
 
@@ -171,21 +164,21 @@ def draw_saturation() -> None:
         tables = []
         for series, values in found.items():
             means = np.array([mean_and_error(row) for row in getattr(values, figure)])
-            tables.append(series_table(series, WIDTHS, *means.T))
+            tables.append(charts.series_table(series, WIDTHS, *means.T))
         scaled, unscaled = (table.iloc[-1]["value"] for table in tables)
         draw_figure(
             column,
             figure,
-            series_chart,
+            charts.lines_chart,
             pd.concat(tables, ignore_index=True),
-            level_table({"even": even}, WIDTHS),
+            charts.level_table({"even": even}, WIDTHS),
             name=f"{title[0].upper()}{title[1:]} against width",
             alt=f"{title} against width: at d = {WIDTHS[-1]} {scaled:.2f} with 1/√d and "
             f"{unscaled:.2f} without.",
-            x_title="width d",
-            y_title=title,
-            y_domain=domain,
-            ticks=WIDTHS,
+            x=_OF_WIDTH,
+            y=Scale(title, ".4g", domain=domain),
+            series=charts.BY_SCALE,
+            noun="scores",
             height=260,
         )
     st.caption(

@@ -8,19 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attnlab.charts import (
-    SCALED,
-    UNSCALED,
-    gap_map_chart,
-    gap_map_table,
-    level_table,
-    reached_chart,
-    reached_table,
-    series_chart,
-    series_table,
-    training_chart,
-    training_table,
-)
+from attnlab import charts
+from attnlab.charts import SCALED, UNSCALED, Scale
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import OptionError, present
 from attnlab.lessons.sweep import (
@@ -147,21 +136,22 @@ def _draw_initial(tracks: Sequence[Track], plan: Sweep, gain: int) -> None:
         for scale, name in _NAMES.items():
             mine = [track for track in tracks if track.scale == scale]
             figures = np.array([over_seeds(getattr(track, figure)[gain, :, 0]) for track in mine])
-            tables.append(series_table(name, [track.d_attn for track in mine], *figures.T))
+            tables.append(charts.series_table(name, [track.d_attn for track in mine], *figures.T))
         draw_figure(
             column,
             f"sweep_{figure}",
-            series_chart,
+            charts.lines_chart,
             pd.concat(tables, ignore_index=True),
-            known and level_table(known, plan.widths),
+            known and charts.level_table(known, plan.widths),
             name=f"{title[0].upper()}{title[1:]} against d_attn",
             alt=f"{title.capitalize()}, against d_attn, with and without 1/√d."
             + _at_widest(tracks, plan, figure, gain, look=0),
-            x_title="d_attn",
-            y_title=title,
-            y_domain=known and (0, 1.2 * even),
-            ticks=plan.widths,
-            logarithmic=known is None,
+            x=Scale("d_attn", "d", labels="d", ticks=plan.widths),
+            y=Scale(title, ".4g", domain=(0, 1.2 * even))
+            if known
+            else Scale(title, ".4g", labels="~g", kind="log"),
+            series=charts.BY_SCALE,
+            noun="scores",
             height=_HEIGHT,
         )
 
@@ -177,8 +167,8 @@ def _draw_during(tracks: Sequence[Track], plan: Sweep, gain: int) -> None:
         draw_figure(
             column,
             f"training_{figure}",
-            training_chart,
-            training_table(tracks, figure, gain),
+            charts.training_chart,
+            charts.training_table(tracks, figure, gain),
             name=f"{title[0].upper()}{title[1:]} during training",
             alt=f"The {title} during training, a line for every width."
             + _at_widest(tracks, plan, figure, gain, look=-1),
@@ -209,8 +199,8 @@ def _draw_results(
     draw_figure(
         left,
         "reached",
-        reached_chart,
-        reached_table(ready, gap, gain, steps),
+        charts.reached_chart,
+        charts.reached_table(ready, gap, gain, steps),
         name=f"Steps to {share:.0%} of what can be learned",
         alt=f"Steps to {share:.0%} of what can be learned, a mark for every seed. {reached}.",
         widths=plan.widths,
@@ -223,8 +213,8 @@ def _draw_results(
         draw_figure(
             column,
             f"gap_{'scaled' if name == SCALED else 'unscaled'}",
-            gap_map_chart,
-            gap_map_table(ready, plan.gains, scale),
+            charts.gap_map_chart,
+            charts.gap_map_table(ready, plan.gains, scale),
             name=f"Final gap {name}",
             alt=f"The final gap to the floor {name}, by width and init gain."
             + _at_widest(tracks, plan, "gap", gain, look=-1),

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from attnlab.charts import losses_chart, losses_table
+from attnlab.charts import losses_chart
 from attnlab.configuration.options import OptionError, present
 from attnlab.live.live_run import LiveRun
 from attnlab.live.progress import Autosave
@@ -305,8 +305,8 @@ def _draw_curves(entries: dict[str, Entry]) -> None:
     with st.container(key="chart_library"):
         draw_chart(
             losses_chart(
-                losses_table({name: result.tests for name, result in shown.items()}, known),
-                names=tuple(shown),
+                {name: result.tests for name, result in shown.items()},
+                known,
                 height=CHART_HEIGHT,
             ),
             name="Selected runs",

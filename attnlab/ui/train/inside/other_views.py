@@ -8,11 +8,9 @@ import numpy as np
 from attnlab.charts import (
     Drawing,
     by_lag_chart,
-    by_lag_table,
     state_chart,
     state_table,
     time_scale_chart,
-    time_scale_table,
     weight_chart,
     weight_table,
 )
@@ -61,8 +59,8 @@ def _states_how(shown: Shown) -> str:
 
 
 def _scales_drawing(shown: Shown, **look: Any) -> Drawing:
-    table = time_scale_table(shown.trace.values[TIME_SCALES])
-    return time_scale_chart(table, length=shown.length, word=shown.word, **look)
+    scales = shown.trace.values[TIME_SCALES]
+    return time_scale_chart(scales, length=shown.length, word=shown.word, **look)
 
 
 def _scales_alternative(shown: Shown) -> str:
@@ -82,7 +80,7 @@ def _scales_how(shown: Shown) -> str:
 
 
 def _lags_drawing(shown: Shown, **look: Any) -> Drawing:
-    return by_lag_chart(by_lag_table(*_up_to_the_query(shown)), word=shown.word, **look)
+    return by_lag_chart(*_up_to_the_query(shown), word=shown.word, **look)
 
 
 def _up_to_the_query(shown: Shown) -> list[np.ndarray]:
