@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import altair as alt
@@ -10,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from attnlab.charts.dots import TITLES, has_figure
-from attnlab.charts.drawing import Chart, Rows, drawn_once
+from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
 from attnlab.charts.heatmap import heatmap, shade, side, tip
-from attnlab.charts.lines import by_name, top_legend
+from attnlab.charts.lines import Scale, Series, by_name, level_table, lines_chart
 from attnlab.charts.style import HUES, INK, SHARES, past_hue
 from attnlab.comparisons.intervals import (
     FEWEST_FOR_BAND,
@@ -35,8 +34,6 @@ MEASURES = {
 }
 # A logarithmic axis has no 0, so step 0 is drawn at 0.5.
 _START = 0.5
-# Length of a name up to which two names fit side by side on a phone.
-_MOST_LETTERS = 22
 # More lines of single seeds would hide the mean.
 _MOST_SEEDS = 10
 
@@ -107,59 +104,46 @@ def levels_table(rows: Sequence[Row], measure: str) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["name", "value"])
 
 
-@drawn_once
 def bands_chart(
-    table: Rows,
-    each: Rows,
-    levels: Rows,
+    table: pd.DataFrame,
+    each: pd.DataFrame,
+    levels: pd.DataFrame,
     *,
     measure: str,
     labels: Sequence[str],
     log_steps: bool,
     log_values: bool,
-) -> Chart:
+    height: int | None = None,
+) -> Drawing:
     """Draw each setting's mean with its band, single seeds as thin lines, and levels in grey."""
-    x = alt.X(
-        "at:Q",
-        title="step (log scale; the start at the left)" if log_steps else "step",
-        scale=alt.Scale(type="log", domainMin=_START, nice=False) if log_steps else alt.Scale(),
-        axis=alt.Axis(format="~s", labelOverlap=True, tickCount=6),
-    )
-    y = partial(
-        alt.Y,
-        title=MEASURES[measure] + (", log scale" if log_values else ""),
-        scale=alt.Scale(type="log", clamp=True) if log_values else alt.Scale(zero=False),
-        axis=alt.Axis(format="~g"),
-    )
-    columns = 1 if max(map(len, labels)) > _MOST_LETTERS else 2
-    legend = top_legend(symbolType="stroke", symbolStrokeWidth=3, columns=columns, labelLimit=330)
-    colours = [past_hue(number) for number in range(len(labels))]
-    colour = by_name(alt.Color, "setting", labels, colours, legend=legend)
-    base, singles = (alt.Chart(rows).encode(x=x, color=colour) for rows in (table, each))
     if log_values:
         # A logarithmic scale cannot show values of 0 or below.
-        base, singles = (chart.transform_filter("datum.value > 0") for chart in (base, singles))
-    bands = base.transform_filter("isValid(datum.low)")
-    if log_values:
-        bands = bands.transform_calculate(low="max(datum.low, datum.value / 100)")
-    tooltip = [
-        tip("setting:N"),
-        tip("step:Q", None, ",d"),
-        tip("value:Q", MEASURES[measure], ".4f"),
-        tip("interval:N", "95 % interval"),
-        tip("n:Q", "seeds", "d"),
-    ]
-    level = alt.Chart(levels).encode(y=y("value:Q"))
-    return alt.layer(
-        level.mark_rule(strokeDash=[5, 4], strokeWidth=1.5, color=HUES.truth),
-        level.encode(text="name:N").mark_text(
-            align="right", baseline="bottom", dx=-4, dy=-3, x="width", color=HUES.truth
+        table, each = (rows[rows["value"] > 0] for rows in (table, each))
+        table = table.assign(low=np.maximum(table["low"], table["value"] / 100))
+    known = dict(zip(levels["name"], levels["value"], strict=True))
+    ends = (table["at"].min(), table["at"].max()) if len(table) else (_START, 1.0)
+    return lines_chart(
+        table.rename(columns={"setting": "series"}),
+        level_table(known, ends),
+        None,
+        each.rename(columns={"setting": "series"}),
+        x=Scale(
+            "step (log scale; the start at the left)" if log_steps else "step",
+            labels="~s",
+            kind="log" if log_steps else "linear",
         ),
-        bands.encode(y=y("low:Q"), y2="high:Q").mark_area(opacity=0.18),
-        singles.encode(y=y("value:Q"), detail="seed:N").mark_line(strokeWidth=0.8, opacity=0.5),
-        base.encode(y=y("value:Q"), tooltip=tooltip).mark_line(
-            strokeWidth=2, point=alt.OverlayMarkDef(size=22)
+        y=Scale(
+            MEASURES[measure] + (", log scale" if log_values else ""),
+            ".4f",
+            labels="~g",
+            kind="log" if log_values else "linear",
+            zero=False,
         ),
+        series=tuple(Series(label, past_hue(at)) for at, label in enumerate(labels)),
+        look="band",
+        noun="setting",
+        tips=(("step", "step", ",d"), ("interval", "95 % interval", ""), ("n", "seeds", "d")),
+        height=height,
     )
 
 

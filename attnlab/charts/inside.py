@@ -105,7 +105,7 @@ def by_lag_chart(
     lags = np.arange(len(influence))
     return lines_chart(
         series_table("", lags, influence[::-1], stderr[::-1]).assign(day=lags[::-1] + 1),
-        x=Scale(f"{word}s before the query", labels="d"),
+        x=Scale(f"{word}s before the query", "d", labels="d"),
         y=Scale("influence (total variation)", ".1%", labels="%"),
         tips=(("error", "± standard error", ".1%"), ("day", word, "d")),
         height=height,

@@ -1,5 +1,6 @@
 """Charts of quantities against a number: lines, bands, and points with error bars."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,6 +17,8 @@ from attnlab.charts.style import HUES, KNOWN_LINE, past_hue
 # Shapes and dashes distinguish series too, for colour-blind readers.
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 _DASHES = ((1, 0), (9, 3), (2, 2), (9, 3, 2, 3), (2, 5), (14, 4), (5, 2))
+# Columns of a legend whose longest name has more than this many letters.
+_COLUMNS = ((22, 1), (8, 2))
 _Numbers = Sequence[float] | Float[np.ndarray, " points"] | Int[np.ndarray, " points"]
 # The last column of most tooltips.
 ERROR = ("error", "± standard error", ".4f")
@@ -77,11 +80,12 @@ class Scale(NamedTuple):
 
     Attributes:
         title: The title of the axis.
-        form: The format in tooltips.
+        form: The format in tooltips, which leave out a number without one.
         labels: The format of the labels, by default that of Vega.
         kind: "linear", "log" or "ordinal".
         domain: The ends, by default those of the data.
-        ticks: Powers of two to label on a logarithmic axis, which ends at the outermost.
+        ticks: The values to label. A logarithmic axis has base 2 and ends at the outermost.
+        names: Their labels in one or several lines, if not the numbers.
         zero: Whether a linear axis without a `domain` includes 0.
     """
 
@@ -91,6 +95,7 @@ class Scale(NamedTuple):
     kind: str = "linear"
     domain: tuple[float, float] | None = None
     ticks: tuple[float, ...] = ()
+    names: tuple[tuple[str, ...], ...] = ()
     zero: bool = True
 
     def axis(self, channel: type[Any], field: str) -> Any:
@@ -98,29 +103,36 @@ class Scale(NamedTuple):
         if self.kind == "ordinal":
             axis = alt.Axis(labelAngle=0, labelOverlap=True)
             return channel(f"{field}:O", title=self.title, axis=axis)
-        look = {"labelOverlap": True, **({"format": self.labels} if self.labels else {})}
+        look: dict[str, Any] = {"labelOverlap": not self.names}
+        if self.labels:
+            look["format"] = self.labels
         if self.labels.endswith("d"):
             look["tickMinStep"] = 1
-        scale: dict[str, Any] = {"zero": self.zero}
-        if self.kind == "log":
-            scale, look["tickCount"] = {"type": "log", "nice": False, "padding": 8}, 6
         if self.ticks:
+            look["values"] = list(self.ticks)
+        if self.names:
+            at = f"indexof({list(self.ticks)}, datum.value)"
+            look["labelExpr"] = f"{json.dumps(self.names, ensure_ascii=False)}[{at}]"
+        scale: dict[str, Any] = {"zero": self.zero}
+        if self.domain is not None:
+            scale = {"type": self.kind, "domain": self.domain, "nice": False, "clamp": True}
+        elif self.kind == "log" and self.ticks:
             ends = [min(self.ticks), max(self.ticks)]
             scale = {"type": "log", "base": 2, "domain": ends, "nice": False}
-            look["values"] = list(self.ticks)
-        elif self.domain is not None:
-            scale = {"type": self.kind, "domain": list(self.domain), "nice": False, "clamp": True}
+        elif self.kind == "log":
+            scale, look["tickCount"] = {"type": "log", "nice": False, "padding": 8}, 6
         more = {"title": self.title, "scale": alt.Scale(**scale), "axis": alt.Axis(**look)}
         return channel(f"{field}:Q", **more)
 
 
 class Series(NamedTuple):
-    """The look of a series: the name in the table, colour, shape of its points, and dashes."""
+    """A series: its name in the table, its colour and opacity, shape of its points, and dashes."""
 
     name: str = ""
     colour: str = HUES.learned
     shape: str = "circle"
     dash: tuple[int, ...] = (1, 0)
+    opacity: float = 1
 
 
 def distinct(names: Iterable[str]) -> tuple[Series, ...]:
@@ -136,6 +148,7 @@ def lines_chart(
     table: Rows,
     known: Rows | None,
     rules: Rows | None,
+    each: Rows | None,
     *,
     x: Scale,
     y: Scale,
@@ -151,31 +164,39 @@ def lines_chart(
         table: One row per point, as returned by `series_table`.
         known: Known values, as returned by `level_table`: dashed lines with their names.
         rules: The places `at` of vertical rules, each with a `name`.
+        each: Thin lines, one per `series` and `seed`.
         x: The horizontal axis.
         y: The vertical axis.
         series: The series; one without a name has no legend.
         look: "points" for points with bars from `low` to `high` and a faint line, "dots" for these
             without the line, "line" for a strong line, or "band" for it with a band.
         noun: What a series is, for the tooltip.
-        tips: Further columns of the tooltip, each with its title and format.
+        tips: Further columns of the tooltip, each with its title and, for numbers, its format.
         below: Whether the names of known values are below their lines.
     """
-    across, names = x.axis(alt.X, "at"), [each.name for each in series]
+    across, names = x.axis(alt.X, "at"), [one.name for one in series]
     stroke = {} if look in ("points", "dots") else {"symbolType": "stroke", "symbolSize": 300}
-    legend = top_legend(columns=2, labelLimit=300, **stroke) if any(names) else None
+    # As many names side by side as fit on a phone.
+    longest = max(map(len, names))
+    columns = next((n for letters, n in _COLUMNS if longest > letters), len(names))
+    legend = top_legend(columns=columns, labelLimit=330, **stroke) if longest else None
+    is_ordinal = x.kind == "ordinal"
     of_series = partial(by_name, field="series", names=names, legend=legend)
-    colour = of_series(alt.Color, values=[each.colour for each in series])
+    colour = of_series(alt.Color, values=[one.colour for one in series])
     base = alt.Chart(table).encode(x=across, color=colour)
+    strengths = [one.opacity for one in series]
+    if min(strengths) < 1:
+        base = base.encode(opacity=of_series(alt.Opacity, values=strengths))
     at = base.encode(y=y.axis(alt.Y, "value"))
     tooltip = [
         *[tip("series:N", noun)] * any(names),
-        tip(str(across.shorthand), x.title, x.form or None),
+        *[tip(str(across.shorthand), x.title, x.form or None)] * bool(x.form or is_ordinal),
         tip("value:Q", y.title, y.form or None),
-        *(tip(f"{column}:Q", title, form) for column, title, form in tips),
+        *(tip(f"{at}:{'Q' if form else 'N'}", title, form or None) for at, title, form in tips),
     ]
     span = base.encode(y=y.axis(alt.Y, "low"), y2="high:Q")
     if look in ("points", "dots"):
-        shape = of_series(alt.Shape, values=[each.shape for each in series])
+        shape = of_series(alt.Shape, values=[one.shape for one in series])
         points = at.encode(shape=shape, tooltip=tooltip)
         layers = [
             *[at.mark_line(strokeWidth=1.2, opacity=0.5, clip=True)] * (look == "points"),
@@ -183,17 +204,20 @@ def lines_chart(
             points.mark_point(filled=True, size=55, opacity=1),
         ]
     else:
-        dash = of_series(alt.StrokeDash, values=[list(each.dash) for each in series])
+        dash = of_series(alt.StrokeDash, values=[list(one.dash) for one in series])
         width = 1.8 if look == "band" else 2.5
         # A tooltip of the line itself would always have the values of its first point.
         dots = at.encode(tooltip=tooltip).mark_point(
-            filled=True, size=50, opacity=float(x.kind == "ordinal")
+            filled=True, size=50, opacity=float(is_ordinal)
         )
         layers = [
             *[span.mark_area(opacity=0.25, clip=True)] * (look == "band"),
             at.encode(strokeDash=dash).mark_line(strokeWidth=width),
             dots,
         ]
+    if each is not None:
+        thin = alt.Chart(each).encode(x=across, y=y.axis(alt.Y, "value"), color=colour)
+        layers.insert(0, thin.encode(detail="seed:N").mark_line(strokeWidth=0.8, opacity=0.5))
     if known is not None:
         levels = alt.Chart(known).encode(x=across, y=y.axis(alt.Y, "level"))
         name = levels.transform_filter("datum.end").encode(text="name:N", detail="name:N")

@@ -191,7 +191,7 @@ def distribution_chart():
 def exact_match_chart():
     points = [(3, 8, 0.5, 0.4, 0.6), (5, 8, 0.1, 0.0, 0.2), (3, 16, 0.9, 0.8, 1.0)]
     return charts.exact_match_chart(
-        charts.exact_match_table(points, (8, 16)),
+        points,
         lengths=(3, 5),
         bits=("14.4", "21.3"),
         widths=(8, 16),
@@ -241,14 +241,14 @@ def softmax_chart():
     return charts.softmax_chart(charts.softmax_table(weights, weights, weights), keys=3)
 
 
-def token_map_chart():
-    shares = np.array([[0.7, 0.3], [0.2, 0.8]])
-    table = charts.token_map_table(
-        shares, ("a", "b"), ("b", "a"), seen=np.tri(2, dtype=bool), framed=np.eye(2, dtype=bool)
+def tokens_matrix():
+    shares, names = np.array([[0.7, 0.3], [0.2, 0.8]]), (("a", "b"), ("b", "a"))
+    table = charts.matrix_table(
+        shares, names=names, seen=np.tri(2, dtype=bool), framed=np.eye(2, dtype=bool)
     )
-    return charts.token_map_chart(
-        table, rows=("a", "b"), columns=("b", "a"), titles=("source", "target"), known=False,
-        meaning="share",
+    return charts.matrix_chart(
+        table, shape=(2, 2), row_title="target", column_title="source", domain=(0, 1),
+        ramp=charts.SHARES, names=names,
     )  # fmt: skip
 
 
@@ -378,6 +378,7 @@ def gains_chart():
 
 EXAMPLES = {name: draw for name, draw in dict(globals()).items() if name.endswith("_chart")}
 EXAMPLES |= {
+    "tokens": tokens_matrix,
     "dots_without_line": functools.partial(lines_chart, "dots", charts.distinct(["a", "b"])),
     "line": functools.partial(lines_chart, "line", charts.distinct(["a", "b"])),
     "band": functools.partial(lines_chart, "band", (charts.Series(),)),

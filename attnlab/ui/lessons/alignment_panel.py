@@ -1,13 +1,10 @@
 """Learned attention of small models beside the true alignment, and the kinds of attention."""
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import streamlit as st
-from jaxtyping import Num
 
-from attnlab.charts import token_map_chart, token_map_table
+from attnlab.charts import SHARES, TRUTHS, matrix_table
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractTask, as_task, read_source
@@ -21,7 +18,7 @@ from attnlab.lessons.small_models import (
 )
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.outside import draw_error
-from attnlab.ui.lessons.kit import choose, control_row, draw_figure
+from attnlab.ui.lessons.kit import Grid, choose, control_row, draw_matrix
 
 _WHAT = {
     "copy": "The same letters: token j comes from place j, a diagonal.",
@@ -29,24 +26,25 @@ _WHAT = {
     "sort": "In order: the place depends on all letters; equal letters have several places.",
 }
 _BEGIN = "⊢"
+_TITLES = ("query: target token", "key: source token")
 _KINDS = {
     "source": (
         "Self-attention of the encoder",
         "Queries and keys both come from the source. Every token sees every other, also later "
         "ones.",
-        ("source, as key →", "← source, as query"),
+        ("query: source", "key: source"),
     ),
     "self": (
         "Masked self-attention of the decoder",
         "Queries and keys both come from the target. The mask hides what is not yet written: "
         "nothing above the diagonal.",
-        ("target so far, as key →", "← target, as query"),
+        ("query: target", "key: target so far"),
     ),
     "cross": (
         "Cross-attention",
         "Queries come from the target, keys and values from the source. No mask; the alignment "
         "shows here.",
-        ("source, as key →", "← target, as query"),
+        ("query: target", "key: source"),
     ),
 }
 # Shown while a model's program is compiled, which takes some seconds the first time.
@@ -112,14 +110,11 @@ def _draw_task(found: Looked) -> None:
         _draw_map(
             st,
             f"{kind}_{task}",
-            shares.astype(float),
-            rows,
-            columns,
-            title=f"{title} of {task}",
+            Grid(f"{title} of {task}", shares, *_TITLES, shares=True),
+            (rows, columns),
             about=f"{title} of {task}, target by source",
-            titles=("source token →", "← target token"),
-            framed=None if known else truth.alignment,
             known=known,
+            framed=None if known else truth.alignment,
         )
     if task == "sort":
         taken, depends = (int(part[0].sum()) for part in (truth.alignment, truth.dependence))
@@ -153,11 +148,9 @@ def draw_maps() -> None:
         _draw_map(
             column,
             f"map_{kind}",
-            pattern,
-            *axes[kind],
-            title=title,
+            Grid(title, pattern, *titles, shares=True),
+            axes[kind],
             about=f"{title} of {task}",
-            titles=titles,
             seen=mask,
         )
     st.caption(
@@ -171,32 +164,31 @@ def draw_maps() -> None:
 def _draw_map(
     place: Any,
     key: str,
-    shares: Num[np.ndarray, "rows columns"],
-    rows: Sequence[str],
-    columns: Sequence[str],
+    grid: Grid,
+    names: tuple[tuple[str, ...], tuple[str, ...]],
     *,
-    title: str,
     about: str,
-    seen: np.ndarray | None = None,
-    framed: np.ndarray | None = None,
     known: bool = False,
-    titles: tuple[str, str],
+    **cells: Any,
 ) -> None:
-    """Draw a map, whose text alternative is `about` and the largest share of each row."""
+    """Draw a map, whose text alternative is `about` and the largest share of each row.
+
+    `names` are the tokens of rows and columns, `known` a map of the truth, and `cells` the seen and
+    framed ones, as in `matrix_table`.
+    """
+    rows, columns = names
     most = "; ".join(
-        f"{at + 1} {rows[at]}: {key + 1} {columns[key]} ({shares[at, key]:.2f})"
-        for at, key in enumerate(shares.argmax(axis=1))
+        f"{at + 1} {rows[at]}: {key + 1} {columns[key]} ({grid.values[at, key]:.2f})"
+        for at, key in enumerate(grid.values.argmax(axis=1))
     )
-    draw_figure(
+    draw_matrix(
         place,
         key,
-        token_map_chart,
-        token_map_table(shares, rows, columns, seen=seen, framed=framed),
-        name=title,
+        grid,
+        matrix_table(grid.values, names=names, **cells),
         alt=f"{about}. Largest in each row: {most}",
-        rows=rows,
-        columns=columns,
-        titles=titles,
-        known=known,
+        name=grid.title,
+        ramp=TRUTHS if known else SHARES,
+        names=names,
         meaning="1: yes, 0: no" if known else "share of attention",
     )

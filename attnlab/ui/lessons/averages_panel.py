@@ -17,7 +17,7 @@ from attnlab.lessons.stages import (
 from attnlab.models.parts import Projection
 from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.fragments import draw_in_code
-from attnlab.ui.lessons.kit import draw_matrix
+from attnlab.ui.lessons.kit import Grid, draw_matrix
 
 _MOST = {"B": 4, "T": 16, "C": 8}
 _HEAD_WIDTH = 4
@@ -64,10 +64,7 @@ def draw_averages() -> None:
         draw_matrix(
             place,
             f"step_{key}",
-            values,
-            "input t",
-            "feature",
-            name=title.capitalize(),
+            Grid(title, values, "input t", "feature"),
             alt=f"{title}: {length} rows of {channels} numbers; the last row starts with "
             f"{values[-1, 0]:.2f}.",
             largest=largest,
@@ -77,13 +74,9 @@ def draw_averages() -> None:
     draw_matrix(
         middle,
         "step_weights",
-        weights,
-        "query: input t",
-        "key: input up to t",
-        name=f"Weights of {name}",
+        Grid(f"weights of {name}", weights, "query: input t", "key: input up to t", shares=True),
         alt=f"Weights of {name}: in the last row from {weights[-1].min():.3f} to "
         f"{weights[-1].max():.3f}.",
-        shares=True,
         meaning="weight",
         height=360,
     )

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnlab.charts import exact_match_chart, exact_match_table
+from attnlab.charts import exact_match_chart
 from attnlab.comparisons.intervals import Interval, share_error, student_interval, wilson_interval
 from attnlab.comparisons.paired import least_spread_of_shares, paired_interval
 from attnlab.comparisons.summary import TARGET, Reached
@@ -85,7 +85,7 @@ def _draw_family(column: DeltaGenerator, family: str) -> None:
         column,
         f"match_{family.replace('-', '_')}",
         exact_match_chart,
-        exact_match_table(points, WIDTHS),
+        points,
         name=f"Exact match against hand size: {title}",
         alt=f"Exact match against hand size, {title}. {words}",
         lengths=HANDS,

@@ -30,7 +30,7 @@ from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.display import TRAIN_PAGE
 from attnlab.ui.core.fragments import fragment
 from attnlab.ui.core.session_library import session_run
-from attnlab.ui.lessons.kit import choose, draw_figure, draw_matrix, draw_options
+from attnlab.ui.lessons.kit import Grid, choose, draw_figure, draw_matrix, draw_options
 
 IN_THE_RUN = "learned in the run"
 MOST_POSITIONS, MOST_FEATURES = 64, 32
@@ -167,7 +167,7 @@ def _draw_view(shown: ShownEncoding, view: str, components: tuple[int, int]) -> 
     (length, width), largest = rows.shape, float(np.abs(rows).max())
     common = {"name": f"{shown.title}, {view}", "height": _HEIGHT}
     figure = partial(draw_figure, st, f"pe_{shown.side}", **common)
-    matrix = partial(draw_matrix, st, f"pe_{shown.side}", **common)
+    day = "position (day)"
     if view == "curves":
         domain = min(0.0, float(rows.min())), max(0.0, float(rows.max()))
         says = f"{width} components over {length} positions, at most {largest:.2f}."
@@ -179,11 +179,13 @@ def _draw_view(shown: ShownEncoding, view: str, components: tuple[int, int]) -> 
         )
     elif view == "heatmap":
         says = f"{length} rows of {width} numbers up to {largest:.2f}."
-        matrix(rows, "position (day)", "component", alt=f"{about} {says}")
+        grid = Grid(view, rows, day, "component")
+        draw_matrix(st, f"pe_{shown.side}", grid, alt=f"{about} {says}", **common)
     elif view == "similarity":
-        cosines, axis = similarity(rows), "position (day)"
-        says = f"the least cosine is {cosines.min():.2f}."
-        matrix(cosines, axis, axis, alt=f"{about} {says}", largest=1.0, meaning="cosine")
+        grid = Grid(view, similarity(rows), day, day)
+        about += f" the least cosine is {grid.values.min():.2f}."
+        look = common | {"largest": 1.0, "meaning": "cosine"}
+        draw_matrix(st, f"pe_{shown.side}", grid, alt=about, **look)
     elif view == "distance":
         found = profile(distances(rows))
         says = f"neighbours are {found.mean[1]:.3f} apart on average."
@@ -241,9 +243,7 @@ def _draw_shift(shown: ShownEncoding, shift: int) -> None:
     draw_matrix(
         st,
         f"shift_{shown.side}",
-        found.matrix,
-        "component at t + k",
-        "component at t",
+        Grid(f"{shown.title}, M({shift})", found.matrix, "component at t + k", "component at t"),
         name=f"{shown.title}, M({shift})",
         alt=f"{shown.name}: M({shift}), {how}. Largest error {found.error:.1e}.",
         largest=max(1.0, float(np.abs(found.matrix).max())),

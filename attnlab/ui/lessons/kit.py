@@ -5,12 +5,13 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+import pandas as pd
 import streamlit as st
-from jaxtyping import Float
+from jaxtyping import Float, Num
 from streamlit.delta_generator import DeltaGenerator
 
 from attnlab.charts import CLICKED, Drawing, Lit, matrix_chart, matrix_table
-from attnlab.charts.style import HUES, SHARES, SIGNED
+from attnlab.charts.style import HUES, SHARES, SIGNED, Ramp
 from attnlab.configuration.options import OptionError, default_of, label_of, options_of
 from attnlab.ui.controls.address_controls import linked, or_last_good
 from attnlab.ui.core.outside import draw_error
@@ -123,20 +124,41 @@ def _pass_click(key: str, on_click: Callable[[Mapping[str, Any]], None]) -> None
         on_click(picked[0])
 
 
+class Grid(NamedTuple):
+    """A matrix to draw.
+
+    Attributes:
+        title: Its name.
+        values: The matrix.
+        rows: Title of the rows. `query`, `key`, `value` and `source` have fixed colours, also when
+            a colon and more follow.
+        columns: Title of the columns.
+        row: The framed row, from 1.
+        column: The framed column, from 1.
+        makes: For a weight matrix: "query", "key" or "value", for the colour of its columns.
+        shares: Whether the values are fractions from 0 to 1.
+    """
+
+    title: str
+    values: Num[np.ndarray, "rows columns"]
+    rows: str
+    columns: str
+    row: int | None = None
+    column: int | None = None
+    makes: str = ""
+    shares: bool = False
+
+
 def draw_matrix(
     place: Any,
     key: str,
-    values: Float[np.ndarray, "rows columns"],
-    rows: str,
-    columns: str,
+    grid: Grid,
+    table: pd.DataFrame | None = None,
     *,
-    name: str,
     alt: str,
+    name: str | None = None,
     largest: float | None = None,
-    shares: bool = False,
-    row: int | None = None,
-    column: int | None = None,
-    makes: str = "",
+    ramp: Ramp | None = None,
     **options: Any,
 ) -> None:
     """Draw a matrix as a heatmap.
@@ -144,55 +166,39 @@ def draw_matrix(
     Args:
         place: The container to draw in.
         key: The chart's key, without the prefix `chart_`.
-        values: The matrix.
-        rows: Title of the rows. `query`, `key`, `value` and `source` have fixed colours.
-        columns: Title of the columns.
-        name: The chart's name in the export list.
+        grid: The matrix.
+        table: Its table, by default `matrix_table` of its values.
         alt: The chart's text alternative.
+        name: The chart's name in the export list, by default the title.
         largest: The value with the strongest colour; by default the largest value.
-        shares: Whether the values are fractions from 0 to 1.
-        row: The framed row, from 1.
-        column: The framed column, from 1.
-        makes: For a weight matrix: "query", "key" or "value", for the colour of its columns.
+        ramp: The colours, by default those of shares or of signed numbers.
         options: Options of the chart function.
     """
-    hue = HUES
-    colours = {"query": hue.query, "key": hue.key, "value": hue.value, "source": hue.key}
-    of_row, of_column = (colours.get(each.partition(":")[0]) for each in (rows, makes or columns))
-    frames = [Lit(of_row or hue.cursor, row=row)] if row else []
-    frames += [Lit(of_column or hue.cursor, column=column)] if column else []
+    colours = {"query": HUES.query, "key": HUES.key, "value": HUES.value, "source": HUES.key}
+    of_row, of_column = (
+        colours.get(each.partition(":")[0]) for each in (grid.rows, grid.makes or grid.columns)
+    )
+    frames = [Lit(of_row or HUES.cursor, row=grid.row)] if grid.row else []
+    frames += [Lit(of_column or HUES.cursor, column=grid.column)] if grid.column else []
     if largest is None:
-        largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) or 1.0
+        largest = float(np.abs(grid.values[np.isfinite(grid.values)]).max(initial=0.0)) or 1.0
     draw_figure(
         place,
         key,
         matrix_chart,
-        matrix_table(values),
-        name=name,
+        matrix_table(grid.values) if table is None else table,
+        name=name or grid.title.capitalize(),
         alt=alt,
-        shape=values.shape,
-        row_title=f"← {rows}" if rows else "row",
-        column_title=f"{columns} →",
-        domain=(0.0, 1.0) if shares else (-largest, largest),
-        ramp=SHARES if shares else SIGNED,
+        shape=grid.values.shape,
+        row_title=f"← {grid.rows}" if grid.rows else "row",
+        column_title=f"{grid.columns} →",
+        domain=(0.0, 1.0) if grid.shares else (-largest, largest),
+        ramp=ramp or (SHARES if grid.shares else SIGNED),
         row_colour=of_row,
         column_colour=of_column,
         lit=tuple(frames),
         **options,
     )
-
-
-class Grid(NamedTuple):
-    """A matrix in a computation; the fields are arguments of `draw_matrix`."""
-
-    title: str
-    values: Float[np.ndarray, "rows columns"]
-    rows: str
-    columns: str
-    row: int | None = None
-    column: int | None = None
-    makes: str = ""
-    shares: bool = False
 
 
 def draw_grids(grids: Mapping[str, Grid], *, prefix: str = "") -> None:
@@ -207,19 +213,8 @@ def draw_grids(grids: Mapping[str, Grid], *, prefix: str = "") -> None:
         columns = columns or list(st.columns(3))
         place = columns.pop(0)
         place.markdown(f"**{grid.title}** {grid.values.shape[0]} × {grid.values.shape[1]}")
-        draw_matrix(
-            place,
-            key,
-            grid.values,
-            grid.rows,
-            grid.columns,
-            name=f"{prefix}{grid.title}" if prefix else grid.title.capitalize(),
-            alt=_in_words(grid),
-            shares=grid.shares,
-            row=grid.row,
-            column=grid.column,
-            makes=grid.makes,
-        )
+        name = prefix + grid.title if prefix else None
+        draw_matrix(place, key, grid, name=name, alt=_in_words(grid))
 
 
 def _in_words(grid: Grid) -> str:
