@@ -6,7 +6,7 @@ from functools import partial
 import altair as alt
 import pandas as pd
 
-from attnlab.charts.drawing import Chart, Rows, drawn_once
+from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
 from attnlab.charts.heatmap import tip
 from attnlab.charts.lines import by_name, top_legend
 from attnlab.charts.style import GROUND, HUES, INK
@@ -118,13 +118,45 @@ def _row_axis(field: str, labels: Sequence[str]) -> alt.Y:
     return alt.Y(field, axis=None, scale=scale)
 
 
-_ACCURACY = partial(alt.X, title=TITLES["accuracy"], scale=alt.Scale(zero=False))
+def dots_chart(
+    rows: Sequence[Row],
+    labels: Sequence[str],
+    figure: str,
+    *,
+    published: Sequence[PublishedRow] = (),
+    climbs: bool = False,
+) -> Drawing:
+    """Draw one row per setting: runs as small dots, their mean, and its confidence interval.
+
+    Args:
+        rows: The settings.
+        labels: Their names.
+        figure: The result to draw, one of `TITLES`.
+        published: The rows of the post, whose results are drawn as open marks.
+        climbs: Whether a line leads from each mean to the next.
+    """
+    return _dots(
+        seeds_table(rows, labels, figure),
+        means_table(rows, labels, figure),
+        references_table(rows, figure),
+        published_table(published) if published else None,
+        figure=figure,
+        labels=tuple(labels),
+        climbs=climbs,
+    )
 
 
+@drawn_once
 def _dots(
-    seeds: Rows, means: Rows, references: Rows, figure: str, labels: Sequence[str]
-) -> list[alt.Chart]:
-    """Return the layers of `dots_chart`, with the reference predictors first."""
+    seeds: Rows,
+    means: Rows,
+    references: Rows,
+    published: Rows | None,
+    *,
+    figure: str,
+    labels: Sequence[str],
+    climbs: bool,
+) -> Chart:
     share = figure == "learned"
     x = partial(
         alt.X,
@@ -163,20 +195,27 @@ def _dots(
             tip("n:Q", "seeds", "d"),
         ],
     )
-    return [
+    path = mean.encode(order=alt.Order("place:Q"))
+    layers = [
         known.mark_rule(color=HUES.truth, strokeWidth=1.6),
+        *[path.mark_line(color=HUES.learned, strokeWidth=1.2, opacity=0.5)] * climbs,
         span.mark_rule(color=HUES.learned, strokeWidth=2, opacity=0.6),
         each.mark_circle(color=HUES.learned, size=44, opacity=1, stroke=GROUND),
         mean.mark_point(filled=True, shape="diamond", size=110, opacity=1, color=HUES.learned),
     ]
-
-
-@drawn_once
-def dots_chart(
-    seeds: Rows, means: Rows, references: Rows, *, figure: str, labels: Sequence[str]
-) -> Chart:
-    """Draw one row per setting: runs as small dots, their mean, and its confidence interval."""
-    return _with_rows(labels, *_dots(seeds, means, references, figure, labels))
+    if published is not None:
+        # On a phone there is no room for this legend beside the other.
+        legend = alt.Legend(orient="bottom", columns=2)
+        kinds, shapes = (ENGLISH, JAPANESE), ("square", "triangle-up")
+        marks = alt.Chart(published).encode(
+            x=x("value:Q"),
+            y=y("place:Q"),
+            shape=by_name(alt.Shape, "post", kinds, shapes, legend=legend),
+            tooltip=[tip("setting:N"), tip("post:N", " "), tip("value:Q", TITLES[figure], ".3f")],
+        )
+        look = {"size": 90, "strokeWidth": 2, "filled": False, "opacity": 1}
+        layers.append(marks.mark_point(color=HUES.cursor, **look))
+    return _with_rows(labels, *layers)
 
 
 def published_table(rows: Sequence[PublishedRow]) -> pd.DataFrame:
@@ -207,40 +246,6 @@ def gains_table(rows: Sequence[PublishedRow], labels: Sequence[str]) -> pd.DataF
     ]
     columns = ["place", "setting", "gain", "low", "high", "interval", "noise", "n"]
     return pd.DataFrame(found, columns=columns)
-
-
-@drawn_once
-def published_chart(
-    seeds: Rows, means: Rows, references: Rows, published: Rows, *, labels: Sequence[str]
-) -> Chart:
-    """Draw the accuracy as in `dots_chart`, with the post's results as open marks."""
-    # On a phone there is no room for this legend beside the other.
-    legend = alt.Legend(orient="bottom", columns=2)
-    kinds, shapes = (ENGLISH, JAPANESE), ("square", "triangle-up")
-    marks = alt.Chart(published).encode(
-        x=_ACCURACY("value:Q"),
-        y=_row_axis("place:Q", labels),
-        shape=by_name(alt.Shape, "post", kinds, shapes, legend=legend),
-        tooltip=[
-            tip("setting:N"),
-            tip("post:N", " "),
-            tip("value:Q", TITLES["accuracy"], ".3f"),
-        ],
-    )
-    layers = _dots(seeds, means, references, "accuracy", labels)
-    points = marks.mark_point(color=HUES.cursor, size=90, strokeWidth=2, filled=False, opacity=1)
-    return _with_rows(labels, *layers, points)
-
-
-@drawn_once
-def climb_chart(seeds: Rows, means: Rows, references: Rows, *, labels: Sequence[str]) -> Chart:
-    """Draw the accuracy as in `dots_chart`, with a line from each mean to the next."""
-    path = alt.Chart(means).encode(
-        x=_ACCURACY("value:Q"), y=_row_axis("place:Q", labels), order=alt.Order("place:Q")
-    )
-    line = path.mark_line(color=HUES.learned, strokeWidth=1.2, opacity=0.5)
-    known, *rest = _dots(seeds, means, references, "accuracy", labels)
-    return _with_rows(labels, known, line, *rest)
 
 
 @drawn_once

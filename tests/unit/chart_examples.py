@@ -278,12 +278,7 @@ def rows():
 
 
 def dots_chart():
-    tables = [
-        charts.seeds_table(rows(), LABELS, "nll"),
-        charts.means_table(rows(), LABELS, "nll"),
-        charts.references_table(rows(), "nll"),
-    ]
-    return charts.dots_chart(*tables, figure="nll", labels=LABELS)
+    return charts.dots_chart(rows(), LABELS, "nll")
 
 
 def losses_chart():
@@ -350,24 +345,19 @@ def published_rows(name, process):
     return rows_of(part, results, references=lambda _: POST_KNOWN)
 
 
-def _three(found):
-    inner, labels = [row.row for row in found], tuple(row.model for row in found)
-    return (
-        charts.seeds_table(inner, labels, "accuracy"),
-        charts.means_table(inner, labels, "accuracy"),
-        charts.references_table(inner, "accuracy"),
-    ), labels
+def _dots_of(name, process, **look):
+    found = published_rows(name, process)
+    labels = tuple(row.model for row in found)
+    return charts.dots_chart([row.row for row in found], labels, "accuracy", **look)
 
 
 def published_chart():
-    found = published_rows("table", "recall")
-    tables, labels = _three(found)
-    return charts.published_chart(*tables, charts.published_table(found), labels=labels)
+    published = published_rows("table", "recall")
+    return _dots_of("table", "recall", published=published)
 
 
 def climb_chart():
-    tables, labels = _three(published_rows("ladder", "dotmod"))
-    return charts.climb_chart(*tables, labels=labels)
+    return _dots_of("ladder", "dotmod", climbs=True)
 
 
 def gains_chart():

@@ -28,12 +28,7 @@ def test_a_row_without_figures_has_its_line_and_no_marks():
 def test_every_setting_has_its_line_however_few_there_are(count):
     """Legends and axes stand beside the height of the lines; else two would have 7 pixels each."""
     some, labels = [rows()[0]] * count, tuple(map(str, range(count)))
-    tables = (
-        charts.seeds_table(some, labels, "nll"),
-        charts.means_table(some, labels, "nll"),
-        charts.references_table(some, "nll"),
-    )
-    drawing = charts.dots_chart(*tables, figure="nll", labels=labels)
+    drawing = charts.dots_chart(some, labels, "nll")
     form = drawing.specification()
     assert form["autosize"] == {"type": "fit-x", "contains": "padding"}
     assert form["height"] / count >= 30

@@ -12,9 +12,6 @@ from attnlab.charts import (
     dots_chart,
     each_seed_table,
     levels_table,
-    means_table,
-    references_table,
-    seeds_table,
     share_names,
     shares_chart,
     shares_table,
@@ -56,13 +53,7 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
         st.rerun()
     with st.container(key="chart_compare_dots"):
         draw_chart(
-            dots_chart(
-                seeds_table(rows, labels, figure),
-                means_table(rows, labels, figure),
-                references_table(rows, figure),
-                figure=figure,
-                labels=tuple(labels),
-            ),
+            dots_chart(rows, labels, figure),
             name=f"{FIGURES[figure].capitalize()} by setting",
             alt=f"The {FIGURES[figure]} of {len(rows)} settings over their seeds."
             + _extremes(rows, labels, figure),

@@ -3,21 +3,16 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
 
 from attnlab.charts import (
-    climb_chart,
+    Drawing,
     dots_chart,
     gains_chart,
     gains_table,
-    means_table,
-    published_chart,
-    published_table,
-    references_table,
-    seeds_table,
     swept_chart,
     swept_table,
 )
@@ -89,29 +84,27 @@ def _choose_process(label: str, processes: Sequence[str], key: str) -> str:
 
 
 class _Figure(NamedTuple):
-    """Labels and data of a dot plot, and the verdicts on its rows as text."""
+    """Labels and chart of the accuracy of some rows, and the verdicts on them as text."""
 
     labels: tuple[str, ...]
-    tables: tuple[pd.DataFrame, ...]
+    drawing: Drawing
     words: str
 
 
-def _figure(rows: Rows, label: Callable[[PublishedRow], str]) -> _Figure:
-    inner, labels = [row.row for row in rows], tuple(map(label, rows))
-    tables = (
-        seeds_table(inner, labels, "accuracy"),
-        means_table(inner, labels, "accuracy"),
-        references_table(inner, "accuracy"),
-    )
+def _figure(rows: Rows, label: Callable[[PublishedRow], str], **look: Any) -> _Figure:
+    labels = tuple(map(label, rows))
+    drawing = dots_chart([row.row for row in rows], labels, "accuracy", **look)
     pairs = zip(labels, rows, strict=True)
-    return _Figure(labels, tables, " ".join(f"{label}: {row.verdict}" for label, row in pairs))
+    return _Figure(labels, drawing, " ".join(f"{label}: {row.verdict}" for label, row in pairs))
 
 
 def _draw_table(rows: Rows) -> None:
-    labels, tables, words = _figure(rows, lambda row: f"{row.process} · {row.model}")
+    labels, drawing, words = _figure(
+        rows, lambda row: f"{row.process} · {row.model}", published=rows
+    )
     with st.container(key="chart_published"):
         draw_chart(
-            published_chart(*tables, published_table(rows), labels=labels),
+            drawing,
             name="The published table",
             alt="Test accuracy of each row: our runs, the post's results, the ceiling. " + words,
         )
@@ -132,11 +125,11 @@ def _draw_table(rows: Rows) -> None:
 
 def _draw_ladder(rows: Rows, process: str) -> None:
     rows = tuple(row for row in rows if row.process == process)
-    labels, tables, words = _figure(rows, _short_label)
+    labels, drawing, words = _figure(rows, _short_label, climbs=True)
     left, right = st.columns((3, 2), gap="medium")
     with left, st.container(key="chart_ladder"):
         draw_chart(
-            climb_chart(*tables, labels=labels),
+            drawing,
             name=f"One switch at a time, {process}",
             alt=f"Test accuracy on {process}, with one more switch in every row. {words}",
         )
@@ -179,10 +172,10 @@ def _draw_zoo(every_row: Rows, process: str) -> None:
             alt=f"The share of what can be learned, by family and process. {_extremes(every_row)}",
         )
     rows = tuple(row for row in every_row if row.process == process)
-    labels, tables, words = _figure(rows, _label)
+    labels, drawing, words = _figure(rows, _label)
     with right, st.container(key="chart_zoo_dots"):
         draw_chart(
-            dots_chart(*tables, figure="accuracy", labels=labels),
+            drawing,
             name=f"All families on {process}",
             alt=f"Test accuracy of each family on {process}. {words}",
         )
