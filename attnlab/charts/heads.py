@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
-from attnlab.charts.drawing import Chart, Rows, drawn_once
+from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
 from attnlab.charts.heatmap import tip
 from attnlab.charts.style import GROUND, HUES, INK, SHARES, TRUTHS, Ramp
 
@@ -25,11 +25,12 @@ _UNTRAINED = 0.35
 
 
 class MapWords(NamedTuple):
-    """Texts of a chart of maps: the name of each map, what a cell means, and what a key is."""
+    """Texts of a chart of maps: the name of each map, what a cell means, a key and a query."""
 
     names: tuple[str, ...]
     cell: str
     key: str
+    query: str = "query"
 
 
 class Grid(NamedTuple):
@@ -126,68 +127,12 @@ def cell_text(data: Any, x: str, y: str, color: str, field: str = "name", **look
     ).encode(text=f"{field}:N")
 
 
-def _maps(
-    table: Rows,
-    grid: Grid,
-    names: Sequence[str],
-    titles: tuple[str, str],
-    cells: Sequence[alt.Chart],
-    tooltip: Sequence[alt.Tooltip],
-    *,
-    queries: Sequence[str] | None,
-    keys: Sequence[str] | None,
-    read: int = -1,
-) -> Chart:
-    """Return `cells` with numbers inside, and with labels of maps, queries and keys."""
-    seldom = f"ceil({_LABEL} / cell)"
-    places = [{"place": place, "name": name} for place, name in enumerate(names)]
-    across = [
-        {**place, "key": at + 1, "name": f"{keys[at]}\n{at + 1}" if keys else str(at + 1)}
-        for place in places
-        for at in range(grid.keys)
-    ]
-    down = [
-        {**place, "row": at, "name": f"{at + 1}  {queries[at]}" if queries else str(at + 1)}
-        for place in places
-        for at in range(grid.queries)
-    ]
-    middle = f"{grid.x()} + cell / 2"
-    numbers = cell_text(
-        table, middle, grid.y("datum.row + 0.5"), INK, "number", align="center",
-        shown=f"cell >= {_NUMBER}",
-    ).encode(
-        color=alt.condition("datum.share > 0.5", alt.value(GROUND), alt.value(INK)),
-        tooltip=list(tooltip),
-    )  # fmt: skip
-    rows_shown = f"datum.place % columns == 0 && abs(datum.row - {read}) % {seldom} == 0"
-    return alt.layer(
-        *cells,
-        numbers,
-        cell_text(places, grid.x("1"), f"{grid.y('0')} - 24", INK, fontWeight="bold"),
-        cell_text(
-            across, middle, f"{grid.y(str(grid.queries))} + 5", HUES.key, align="center",
-            baseline="top", shown=f"(datum.key - 1) % {seldom} == 0",
-        ),
-        cell_text(
-            down, f"{grid.x('1')} - 8", grid.y("datum.row + 0.5"), HUES.query, align="right",
-            shown=f"({rows_shown})",
-        ),
-        cell_text([{"place": 0, "name": titles[0]}], "0", str(_TOP - 24), HUES.query),
-        cell_text([{"place": 0, "name": titles[1]}], str(grid.left), grid.foot, HUES.key),
-    ).add_params(*grid.sizes(most=_MOST_CELL)).properties(padding=PADDING)  # fmt: skip
-
-
 PADDING = {"left": 0, "top": 0, "right": 8, "bottom": 0}
 
 
 def _grid(maps: int, shape: tuple[int, int], *, tokens: bool) -> Grid:
     sides = (_LEFT_OF_TOKENS, _BOTTOM_OF_TOKENS) if tokens else (_LEFT, _BOTTOM)
     return Grid(maps, *shape, sides[0], _TOP, sides[1], _GAP)
-
-
-def _cells(table: Rows, grid: Grid) -> alt.Chart:
-    right, below = f"{grid.x()} + cell - 1", f"{grid.y()} + cell - 1"
-    return alt.Chart(table).mark_rect(**grid.box(grid.x(), right, grid.y(), below))
 
 
 def _percent(shares: Float[np.ndarray, " cells"]) -> np.ndarray:
@@ -201,9 +146,10 @@ def heads_table(
     *,
     heads: Sequence[int],
     words: MapWords,
-    read: int,
     trained: bool | Sequence[bool],
+    read: int | None = None,
     symbols: Sequence[str] | None = None,
+    queries: Sequence[str] | None = None,
 ) -> pd.DataFrame:
     """Return a table with one row per unmasked cell of each drawn head.
 
@@ -212,15 +158,19 @@ def heads_table(
         unmasked: The cells that the mask allows.
         heads: Indices of the heads to draw.
         words: Has the names of these heads, in the same order.
-        read: The index of the predicting query.
         trained: Whether the rows of the other queries are trained, for all heads or each head;
             rows that are not trained are paler.
-        symbols: The tokens of the positions, or None for a mean over sequences.
+        read: The index of the predicting query, the only row with numbers; None for all rows.
+        symbols: The tokens of the keys, or None for a mean over sequences.
+        queries: The tokens of the queries, if they are not those of the keys.
     """
     query, key = np.nonzero(unmasked)
-    days = np.arange(1, max(unmasked.shape) + 1).astype(str)
-    if symbols is not None:
-        days = np.array([f"{day} {symbol}" for day, symbol in zip(days, symbols, strict=True)])
+
+    def named(tokens: Sequence[str] | None) -> np.ndarray:
+        places = range(1, max(unmasked.shape) + 1)
+        return np.array([str(p) if tokens is None else f"{p} {tokens[p - 1]}" for p in places])
+
+    is_read = np.full(len(query), True) if read is None else query == read
     whole = np.broadcast_to(trained, len(words.names))
     parts = [
         pd.DataFrame(
@@ -230,10 +180,10 @@ def heads_table(
                 "key": key + 1,
                 "row": query,
                 "share": patterns[head][query, key].astype(float),
-                "strength": np.where((query == read) | whole[place], 1.0, _UNTRAINED),
-                "number": np.where(query == read, _percent(patterns[head][query, key]), ""),
-                "query_day": days[query],
-                "key_day": days[key],
+                "strength": np.where(is_read | whole[place], 1.0, _UNTRAINED),
+                "number": np.where(is_read, _percent(patterns[head][query, key]), ""),
+                "query_day": named(queries or symbols)[query],
+                "key_day": named(symbols)[key],
             }
         )
         for place, (head, name) in enumerate(zip(heads, words.names, strict=True))
@@ -250,110 +200,144 @@ def informative_table(days: Sequence[int], heads: int) -> pd.DataFrame:
 @drawn_once
 def heads_chart(
     table: Rows,
-    informative: Rows,
+    informative: Rows | None,
     *,
     words: MapWords,
     shape: tuple[int, int],
-    read: int,
     symbols: tuple[str, ...] | None,
+    read: int | None = None,
+    queries: tuple[str, ...] | None = None,
+    truth: bool = False,
 ) -> Chart:
-    """Draw one map of fractions per head; `shape` is (queries, keys).
+    """Draw one map of fractions per head; while the chart is on screen, only the tables may change.
 
-    The predicting row `read` is framed, and triangles mark informative keys. While the chart is on
-    screen, only the tables may change.
+    Args:
+        table: As returned by `heads_table`.
+        informative: The keys to mark with triangles, as returned by `informative_table`.
+        words: The texts of the chart.
+        shape: How many queries and keys each map has.
+        symbols: The tokens of the keys, or None for a mean over sequences.
+        read: The index of the predicting row, which is framed.
+        queries: The tokens of the queries, if they are not those of the keys.
+        truth: Whether the last map is the truth, drawn in grey.
     """
-    grid = _grid(len(words.names), shape, tokens=symbols is not None)
+    names, queries = words.names, queries or symbols
+    grid = _grid(len(names), shape, tokens=symbols is not None)
     tooltip = [
         tip("map:N", "map"),
-        tip("query_day:N", "query"),
-        tip("key_day:N", "key"),
+        tip("query_day:N", words.query),
+        tip("key_day:N", "key" if words.query == "query" else words.key),
         tip("share:Q", words.cell, ".3f"),
     ]
-    cells = _cells(table, grid).encode(
-        color=grid.shade(words.cell),
-        opacity=alt.Opacity("strength:Q", scale=None, legend=None),
+    right, below = f"{grid.x()} + cell - 1", f"{grid.y()} + cell - 1"
+    cells = alt.Chart(table).mark_rect(**grid.box(grid.x(), right, grid.y(), below))
+    last = f"datum.place === {len(names) - 1}"
+    colours = ((f"!({last})", SHARES), (last, TRUTHS)) if truth else (("true", SHARES),)
+    layers: list[alt.Chart] = [
+        cells.transform_filter(which).encode(
+            color=grid.shade(words.cell, ramp),
+            opacity=alt.Opacity("strength:Q", scale=None, legend=None),
+            tooltip=tooltip,
+        )
+        for which, ramp in colours
+    ]
+    if read is not None:
+        ends = f"{grid.x(str(shape[1] + 1))} + 1", f"{grid.y(str(read + 1))} + 1"
+        box = grid.box(f"{grid.x('1')} - 2", ends[0], f"{grid.y(str(read))} - 2", ends[1])
+        frames = alt.Chart(alt.InlineData([{"place": place} for place in range(len(names))]))
+        look = {"filled": False, "stroke": HUES.cursor, "strokeWidth": 2}
+        layers.append(frames.mark_rect(**look, **box))
+    if informative is not None:
+        marks = alt.Chart(informative).mark_text(
+            text="▼",
+            color=HUES.truth,
+            fontSize=12,
+            baseline="bottom",
+            x=alt.ExprRef(f"{grid.x()} + cell / 2"),
+            y=alt.ExprRef(f"{grid.y('0')} - 2"),
+        )
+        layers.append(marks)
+    numbers = cell_text(
+        table, f"{grid.x()} + cell / 2", grid.y("datum.row + 0.5"), INK, "number", align="center",
+        shown=f"cell >= {_NUMBER}",
+    ).encode(
+        color=alt.condition("datum.share > 0.5", alt.value(GROUND), alt.value(INK)),
         tooltip=tooltip,
-    )
-    places = alt.InlineData([{"place": place} for place in range(len(words.names))])
-    ends = f"{grid.x(str(shape[1] + 1))} + 1", f"{grid.y(str(read + 1))} + 1"
-    box = grid.box(f"{grid.x('1')} - 2", ends[0], f"{grid.y(str(read))} - 2", ends[1])
-    frames = alt.Chart(places).mark_rect(filled=False, stroke=HUES.cursor, strokeWidth=2, **box)
-    marks = alt.Chart(informative).mark_text(
-        text="▼",
-        color=HUES.truth,
-        fontSize=12,
-        baseline="bottom",
-        x=alt.ExprRef(f"{grid.x()} + cell / 2"),
-        y=alt.ExprRef(f"{grid.y('0')} - 2"),
-    )
-    around = {"queries": symbols, "keys": symbols, "read": read}
-    titles = ("query", f"key: {words.key}")
-    return _maps(table, grid, words.names, titles, [cells, frames, marks], tooltip, **around)
+    )  # fmt: skip
+    chart = alt.layer(*layers, numbers, *_labels(grid, words, symbols, queries, read))
+    chart = chart.add_params(*grid.sizes(most=_MOST_CELL)).properties(padding=PADDING)
+    return chart.resolve_scale(color="independent") if truth else chart
 
 
-def alignment_table(
+def _labels(
+    grid: Grid,
+    words: MapWords,
+    keys: Sequence[str] | None,
+    queries: Sequence[str] | None,
+    read: int | None,
+) -> list[alt.Chart]:
+    """Return the labels of maps, keys and queries; if there are many, row `read` has one."""
+    places = [{"place": place, "name": name} for place, name in enumerate(words.names)]
+    across = [
+        {**place, "key": at + 1, "name": f"{keys[at]}\n{at + 1}" if keys else str(at + 1)}
+        for place in places
+        for at in range(grid.keys)
+    ]
+    down = [
+        {**place, "row": at, "name": f"{at + 1}  {queries[at]}" if queries else str(at + 1)}
+        for place in places
+        for at in range(grid.queries)
+    ]
+    seldom = f"ceil({_LABEL} / cell)"
+    first = -1 if read is None else read
+    rows_shown = f"datum.place % columns == 0 && abs(datum.row - {first}) % {seldom} == 0"
+    return [
+        cell_text(places, grid.x("1"), f"{grid.y('0')} - 24", INK, fontWeight="bold"),
+        cell_text(
+            across, f"{grid.x()} + cell / 2", f"{grid.y(str(grid.queries))} + 5", HUES.key,
+            align="center", baseline="top", shown=f"(datum.key - 1) % {seldom} == 0",
+        ),
+        cell_text(
+            down, f"{grid.x('1')} - 8", grid.y("datum.row + 0.5"), HUES.query, align="right",
+            shown=f"({rows_shown})",
+        ),
+        cell_text([{"place": 0, "name": words.query}], "0", str(_TOP - 24), HUES.query),
+        cell_text(
+            [{"place": 0, "name": f"key: {words.key}"}], str(grid.left), grid.foot, HUES.key
+        ),
+    ]  # fmt: skip
+
+
+def alignment_chart(
     learned: Float[np.ndarray, "maps target source"],
     truth: Float[np.ndarray, "target source"],
     *,
-    names: Sequence[str],
-    source: Sequence[str] | None = None,
-    target: Sequence[str] | None = None,
-) -> pd.DataFrame:
-    """Return a table with one row per cell: first of the learned maps, then of the true map.
-
-    `names` are the names of all maps. `source` and `target` are the tokens of a single sequence, or
-    None for a mean over sequences.
-    """
-    maps = np.concatenate([learned, truth[None]])
-    place, row, column = (index.ravel() for index in np.indices(maps.shape))
-
-    def named(symbols: Sequence[str] | None) -> np.ndarray:
-        places = range(1, maps.shape[1] + 1)
-        return np.array([str(p) if symbols is None else f"{p} {symbols[p - 1]}" for p in places])
-
-    return pd.DataFrame(
-        {
-            "place": place,
-            "map": np.array(names)[place],
-            "key": column + 1,
-            "row": row,
-            "share": maps.ravel().astype(float),
-            "number": _percent(maps.ravel()),
-            "target": named(target)[row],
-            "source": named(source)[column],
-            "is_true": place == len(maps) - 1,
-        }
-    )
-
-
-@drawn_once
-def alignment_chart(
-    table: Rows,
-    *,
     names: tuple[str, ...],
-    count: int,
     cell: str,
     source: tuple[str, ...] | None,
     target: tuple[str, ...] | None,
-) -> Chart:
+    shown: Bool[np.ndarray, "target source"] | None = None,
+    height: int | None = None,
+) -> Drawing:
     """Draw learned alignments of target tokens (rows) to source tokens (columns), and the truth.
 
-    There are `count` rows and columns. The last of the `names` is the true map, in grey; `cell`
-    says what a cell means. While the chart is on screen, only the table may change.
+    Args:
+        learned: The learned maps.
+        truth: The true map, in grey.
+        names: The names of the learned maps, then of the true one.
+        cell: What a cell means.
+        source: The tokens of a single source, or None for a mean over sequences.
+        target: The tokens of its target.
+        shown: The cells to draw, by default all.
+        height: The height of the chart in pixels.
     """
-    grid = _grid(len(names), (count, count), tokens=source is not None)
-    tooltip = [
-        tip("map:N", "map"),
-        tip("target:N", "target token"),
-        tip("source:N", "source token"),
-        tip("share:Q", cell, ".3f"),
-    ]
-    cells = [
-        _cells(table, grid)
-        .transform_filter(which)
-        .encode(color=grid.shade(cell, ramp), tooltip=tooltip)
-        for which, ramp in (("!datum.is_true", SHARES), ("datum.is_true", TRUTHS))
-    ]
-    titles = ("target", "source token")
-    chart = _maps(table, grid, names, titles, cells, tooltip, queries=target, keys=source)
-    return chart.resolve_scale(color="independent")
+    maps, words = np.concatenate([learned, truth[None]]), MapWords(names, cell, "source", "target")
+    unmasked = np.ones(truth.shape, dtype=bool) if shown is None else shown
+    table = heads_table(
+        maps, unmasked, heads=range(len(maps)), words=words, trained=True, symbols=source,
+        queries=target,
+    )  # fmt: skip
+    return heads_chart(
+        table, words=words, shape=truth.shape, symbols=source, queries=target, truth=True,
+        height=height,
+    )  # fmt: skip

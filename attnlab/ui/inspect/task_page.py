@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 from jaxtyping import Float
 
-from attnlab.charts import alignment_chart, alignment_table
+from attnlab.charts import alignment_chart
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import MOST_CHARACTERS, OptionError, present
 from attnlab.generators import AbstractTask, as_task, read_source, write_source
@@ -212,12 +212,11 @@ def _on_truth(heads: np.ndarray, found: SourceInfluence, titles: list[str]) -> s
 
 
 def _draw_influence(found: SourceInfluence, names: dict) -> None:
-    unmeasured = found.measured == 0
     row, column = np.unravel_index(found.influence.argmax(), found.influence.shape)
     with st.container(key="chart_source_influence"):
         _draw_maps(
             found.influence[None], found.truth, ("depends", "truth"), "total variation", names,
-            name="Influence of the source", left_out=unmeasured,
+            name="Influence of the source", shown=found.measured > 0,
             alt="How much each source token changes the prediction of each target token, in the "
                 f"model and in truth. The largest in the model: source token {column + 1} on "
                 f"target token {row + 1}, {found.influence[row, column]:.2f}.",
@@ -233,13 +232,10 @@ def _draw_maps(
     *,
     name: str,
     alt: str,
-    left_out: np.ndarray | None = None,
+    shown: np.ndarray | None = None,
 ) -> None:
-    table = alignment_table(learned, truth, names=titles, **names)
-    if left_out is not None:
-        table = table[~np.tile(left_out.ravel(), len(titles))].reset_index(drop=True)
     chart = alignment_chart(
-        table, names=titles, count=len(truth), cell=cell, height=_HEIGHT, **names
+        learned, truth, names=titles, cell=cell, shown=shown, height=_HEIGHT, **names
     )
     draw_chart(chart, name=name, alt=alt)
 

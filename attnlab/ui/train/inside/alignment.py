@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from attnlab.charts import Drawing, alignment_chart, alignment_table
+from attnlab.charts import Drawing, alignment_chart
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import present
 from attnlab.generators import AbstractTask, as_task
@@ -54,8 +54,7 @@ def _drawing(shown: Shown, **look: Any) -> Drawing:
         rows["target"] = tuple(
             symbols[token] for token in task.target_of(jnp.asarray(sources[0])).tolist()
         )
-    table = alignment_table(learned, alignment_shares(task, sources), **rows)
-    return alignment_chart(table, count=count, cell=_SHARE, **rows, **look)
+    return alignment_chart(learned, alignment_shares(task, sources), cell=_SHARE, **rows, **look)
 
 
 def _alternative(shown: Shown) -> str:
