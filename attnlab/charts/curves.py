@@ -118,13 +118,13 @@ def bands_chart(
     """Draw each setting's mean with its band, single seeds as thin lines, and levels in grey."""
     if log_values:
         # A logarithmic scale cannot show values of 0 or below.
-        table, each = (rows[rows["value"] > 0] for rows in (table, each))
+        table, each = (rows.loc[rows["value"] > 0] for rows in (table, each))
         table = table.assign(low=np.maximum(table["low"], table["value"] / 100))
     known = dict(zip(levels["name"], levels["value"], strict=True))
-    ends = (table["at"].min(), table["at"].max()) if len(table) else (_START, 1.0)
+    at = np.append(table["at"].to_numpy(float), _START)
     return lines_chart(
         table.rename(columns={"setting": "series"}),
-        level_table(known, ends),
+        level_table(known, (float(at.min()), float(at.max()))),
         None,
         each.rename(columns={"setting": "series"}),
         x=Scale(
