@@ -4,14 +4,13 @@ A function `…_table` returns the data of a chart as a DataFrame, and `…_char
 this data. Charts do not import Streamlit, and compute no results.
 """
 
-from attnlab.charts.costs import *
 from attnlab.charts.curves import *
 from attnlab.charts.dots import *
 from attnlab.charts.drawing import *
-from attnlab.charts.encodings import *
 from attnlab.charts.heads import *
 from attnlab.charts.heatmap import *
 from attnlab.charts.inside import *
+from attnlab.charts.lessons import *
 from attnlab.charts.lines import *
 from attnlab.charts.loss import *
 from attnlab.charts.matrix import *

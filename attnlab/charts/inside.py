@@ -45,7 +45,6 @@ def final_query_chart(
     symbols: tuple[str, ...],
     most: float,
     title: str,
-    word: str = "day",
 ) -> Chart:
     """Draw what the final prediction attends to, depends on, and should depend on.
 
@@ -55,13 +54,13 @@ def final_query_chart(
     days, domain = range(1, len(symbols) + 1), (0, most)
     return heatmap(
         table,
-        x=days_side(alt.X, "day", word, days, symbols, colour=HUES.key),
+        x=days_side(alt.X, "day", "day", days, symbols, colour=HUES.key),
         y=side(alt.Y, "row", None, rows, labelLimit=120),
         colour={
             f"datum.row !== '{TRUTH}'": shade("value", title, SHARES, domain),
             f"datum.row === '{TRUTH}'": shade("value", title, TRUTHS, domain, legend=False),
         },
-        tooltip=[tip("row:N"), tip("day:O", word), tip("value:Q", title, ".3f")],
+        tooltip=[tip("row:N"), tip("day:O"), tip("value:Q", title, ".3f")],
         number=alt.Text("value:Q", format=".2f"),
         strong=f"datum.value > {0.55 * most}",
         fontSize=11,
@@ -126,7 +125,7 @@ def next_day_table(
 
 
 @drawn_once
-def next_day_chart(table: Rows, *, symbols: tuple[str, ...], word: str = "day") -> Chart:
+def next_day_chart(table: Rows, *, symbols: tuple[str, ...]) -> Chart:
     """Draw the next token's true distribution and the model's, as bars from 0 to 1."""
     axis = alt.Axis(labelAngle=0, labelFontSize=16)
     hues = (HUES.truth, HUES.learned)
@@ -135,7 +134,7 @@ def next_day_chart(table: Rows, *, symbols: tuple[str, ...], word: str = "day") 
         alt.Chart(table)
         .mark_bar()
         .encode(
-            x=alt.X("token:N", title=f"next {word}", sort=list(symbols), axis=axis),
+            x=alt.X("token:N", title="next day", sort=list(symbols), axis=axis),
             xOffset=alt.XOffset("distribution:N", sort=_DISTRIBUTIONS),
             y=alt.Y("probability:Q", scale=alt.Scale(domain=[0, 1])),
             color=colour,
