@@ -6,16 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from attnlab.charts import (
-    bands_chart,
-    bands_table,
-    dots_chart,
-    each_seed_table,
-    levels_table,
-    share_names,
-    shares_chart,
-    shares_table,
-)
+from attnlab import charts
 from attnlab.comparisons.intervals import LEVEL
 from attnlab.comparisons.paired import Share, shares_of
 from attnlab.comparisons.summary import TARGET, Row, reached_of
@@ -53,7 +44,7 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
         st.rerun()
     with st.container(key="chart_compare_dots"):
         draw_chart(
-            dots_chart(rows, labels, figure),
+            charts.dots_chart(rows, labels, figure),
             name=f"{FIGURES[figure].capitalize()} by setting",
             alt=f"The {FIGURES[figure]} of {len(rows)} settings over their seeds."
             + _extremes(rows, labels, figure),
@@ -124,12 +115,12 @@ def draw_spread(rows: Sequence[Row]) -> None:
     except OptionError as error:
         st.caption(as_message(f"This needs a full grid and at least 2 seeds. {error}"))
         return
-    seed, names = shares[-1], dict(zip(shares, share_names(shares), strict=True))
+    seed, names = shares[-1], dict(zip(shares, charts.share_names(shares), strict=True))
     shown = [*sorted(shares[:-1], key=lambda each: -each.share)[: _MOST_BARS - 1], seed]
     st.markdown(as_message(_in_words(shares, names)))
     with st.container(key="chart_compare_shares"):
         draw_chart(
-            shares_chart(shares_table(shown), parts=share_names(shown)),
+            charts.shares_chart(charts.shares_table(shown), parts=charts.share_names(shown)),
             name=f"What the spread of the {FIGURES[figure]} is due to",
             alt=f"Shares of the variance of the {FIGURES[figure]}: "
             + ", ".join(f"{names[each]} {show_percent(each.share)}" for each in shown)
@@ -196,10 +187,10 @@ def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
     last = [f"{label} {present(row.nll).mean:.3f}" for label, row in zip(shown, few, strict=True)]
     with st.container(key="chart_compare_curves"):
         draw_chart(
-            bands_chart(
-                bands_table(few, shown, measure),
-                each_seed_table(few, shown, measure),
-                levels_table(few, measure),
+            charts.bands_chart(
+                charts.bands_table(few, shown, measure),
+                charts.each_seed_table(few, shown, measure),
+                charts.levels_table(few, measure),
                 measure=measure,
                 labels=tuple(shown),
                 log_steps=log_steps,

@@ -6,17 +6,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from attnlab.charts import (
-    BRUSH,
-    axis_of_numbers,
-    axis_of_texts,
-    lines_table,
-    marks_table,
-    parallel_chart,
-    swept_chart,
-    swept_table,
-    within,
-)
+from attnlab import charts
 from attnlab.comparisons.records import differing_options
 from attnlab.comparisons.summary import Row
 from attnlab.ui.compare.choice import option_label
@@ -50,11 +40,11 @@ def _draw_two_options(rows: Sequence[Row], names: Sequence[str]) -> None:
         return
     figure = figure_shown(rows)
     columns, lines = _ordered(_values(rows, across)), _ordered(_values(rows, down))
-    table = swept_table(rows, across, down, figure)
+    table = charts.swept_table(rows, across, down, figure)
     told = "" if table.empty else f" From {table.value.min():.3f} to {table.value.max():.3f}."
     with st.container(key="chart_compare_map"):
         draw_chart(
-            swept_chart(
+            charts.swept_chart(
                 table,
                 figure=figure,
                 titles=(option_label(across), option_label(down)),
@@ -126,13 +116,13 @@ def _draw_all_options(rows: Sequence[Row], labels: Sequence[str], names: Sequenc
     ):
         if all(value is None for value in values):
             continue
-        axes.append(axis_of_numbers(title, values, form))
+        axes.append(charts.axis_of_numbers(title, values, form))
     lit = _lit(axes, st.session_state.get("compare_parallel"))
     with st.container(key="chart_compare_parallel"):
         draw_chart(
-            parallel_chart(
-                lines_table(axes, labels, lit),
-                marks_table(axes),
+            charts.parallel_chart(
+                charts.lines_table(axes, labels, lit),
+                charts.marks_table(axes),
                 titles=tuple(axis.title for axis in axes),
                 height=_PARALLEL_HEIGHT,
             ),
@@ -141,7 +131,7 @@ def _draw_all_options(rows: Sequence[Row], labels: Sequence[str], names: Sequenc
             "within the box.",
             key="compare_parallel",
             on_select="rerun",
-            selection_mode=BRUSH,
+            selection_mode=charts.BRUSH,
         )
     st.caption(
         "How to read it: each line is a setting; the axes at the right are its results, mean "
@@ -156,12 +146,12 @@ def _draw_all_options(rows: Sequence[Row], labels: Sequence[str], names: Sequenc
 
 def _axis(rows: Sequence[Row], name: str) -> Any:
     texts = [dict(row.setting.options).get(name) for row in rows]
-    return axis_of_texts(option_label(name), texts, _ordered(_values(rows, name)))
+    return charts.axis_of_texts(option_label(name), texts, _ordered(_values(rows, name)))
 
 
 def _lit(axes: Sequence[Any], state: Any) -> tuple[bool, ...]:
-    box = (state or {}).get("selection", {}).get(BRUSH, {})
+    box = (state or {}).get("selection", {}).get(charts.BRUSH, {})
     across, heights = (np.ravel(box.get(field, ())) for field in ("axis", "height"))
     if across.size < 2 or heights.size < 2:
         return (True,) * len(axes[0].heights)
-    return within(axes, (across.min(), across.max()), (heights.min(), heights.max()))
+    return charts.within(axes, (across.min(), across.max()), (heights.min(), heights.max()))

@@ -8,14 +8,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from attnlab.charts import (
-    Drawing,
-    dots_chart,
-    gains_chart,
-    gains_table,
-    swept_chart,
-    swept_table,
-)
+from attnlab import charts
 from attnlab.comparisons.published import PROCESSES, SWITCHED, part_named
 from attnlab.comparisons.summary import TARGET
 from attnlab.comparisons.verdicts import PublishedRow, differences, whole_gain
@@ -87,13 +80,13 @@ class _Figure(NamedTuple):
     """Labels and chart of the accuracy of some rows, and the verdicts on them as text."""
 
     labels: tuple[str, ...]
-    drawing: Drawing
+    drawing: charts.Drawing
     words: str
 
 
 def _figure(rows: Rows, label: Callable[[PublishedRow], str], **look: Any) -> _Figure:
     labels = tuple(map(label, rows))
-    drawing = dots_chart([row.row for row in rows], labels, "accuracy", **look)
+    drawing = charts.dots_chart([row.row for row in rows], labels, "accuracy", **look)
     pairs = zip(labels, rows, strict=True)
     return _Figure(labels, drawing, " ".join(f"{label}: {row.verdict}" for label, row in pairs))
 
@@ -137,7 +130,7 @@ def _draw_ladder(rows: Rows, process: str) -> None:
     gains = (f"{label} {row.gain.difference.mean:+.3f}" for label, row in pairs if row.gain)
     with right, st.container(key="chart_gains"):
         draw_chart(
-            gains_chart(gains_table(rows, labels), labels=labels),
+            charts.gains_chart(charts.gains_table(rows, labels), labels=labels),
             name=f"The gain of each switch, {process}",
             alt=f"What each switch adds to the accuracy on {process}. {'; '.join(gains)}",
         )
@@ -160,8 +153,8 @@ def _draw_zoo(every_row: Rows, process: str) -> None:
     everything = [row.row for row in every_row]
     with left, st.container(key="chart_zoo"):
         draw_chart(
-            swept_chart(
-                swept_table(everything, "process", "model", "learned"),
+            charts.swept_chart(
+                charts.swept_table(everything, "process", "model", "learned"),
                 figure="learned",
                 titles=("process", "model"),
                 across=PROCESSES,

@@ -5,13 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from attnlab.charts import (
-    curve_chart,
-    frequency_chart,
-    frequency_map_chart,
-    frequency_table,
-    top_of_scale,
-)
+from attnlab import charts
 from attnlab.configuration.number_text import show_measured
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Agreement, Counted, Frequencies
@@ -98,7 +92,7 @@ def draw_agreement(agreement: Agreement | None, word: str = "day") -> None:
     high = float(np.nan_to_num(values + agreement.stderr).max())
     with st.container(key="chart_agreement"):
         draw_chart(
-            curve_chart(
+            charts.curve_chart(
                 lags,
                 values,
                 agreement.stderr,
@@ -128,8 +122,8 @@ def _draw_bars(
     title: str, known: np.ndarray, counted: np.ndarray, stderr: np.ndarray, names: Sequence[str]
 ) -> None:
     draw_chart(
-        frequency_chart(
-            frequency_table(known, counted, stderr, names),
+        charts.frequency_chart(
+            charts.frequency_table(known, counted, stderr, names),
             names=names,
             title="probability",
         ),
@@ -152,13 +146,13 @@ def _draw_maps(
     figures = known.ravel(), counted.ravel(), stderr.ravel()
     for of, meaning in (("known", "probabilities"), ("counted", "frequencies in the sample")):
         draw_chart(
-            frequency_map_chart(
-                frequency_table(*figures, names),
+            charts.frequency_map_chart(
+                charts.frequency_table(*figures, names),
                 symbols=symbols,
                 of=of,
                 row_title=f"← {before}",
                 column_title=f"{last} →",
-                most=top_of_scale(np.nan_to_num(known)),
+                most=charts.top_of_scale(np.nan_to_num(known)),
             ),
             name=f"From {before} to {last}, {meaning}",
             alt=f"{meaning.capitalize()} of {len(names):,} pairs. {_in_words(*figures, names)}",

@@ -8,16 +8,7 @@ import streamlit as st
 from jaxtyping import Bool, Float
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from attnlab.charts import (
-    SHARES,
-    SIGNED,
-    TRUTHS,
-    Ramp,
-    block_of,
-    map_chart,
-    map_table,
-    top_of_scale,
-)
+from attnlab import charts
 from attnlab.configuration.options import OptionError, quoted
 from attnlab.inspection import Comparison
 from attnlab.models import AbstractModel, Trace
@@ -119,8 +110,8 @@ def draw_maps(
             _draw_map(
                 each,
                 "share of the row" if view.shares else UNITS[name],
-                top_of_scale(*same),
-                ramp=TRUTHS if name == "truth" else SHARES,
+                charts.top_of_scale(*same),
+                ramp=charts.TRUTHS if name == "truth" else charts.SHARES,
                 titles=_TITLES.get(name, _OTHER_TITLES),
                 name=f"Map: {name}",
                 alt=f"Map of what {_MEANING[name]}",
@@ -180,13 +171,13 @@ def _draw_map(
     name: str,
     alt: str,
     titles: tuple[str, str],
-    ramp: Ramp = SHARES,
+    ramp: charts.Ramp = charts.SHARES,
 ) -> None:
     rows, length = each.values.shape
     strongest = int(each.values[-1].argmax())
     draw_chart(
-        map_chart(
-            map_table(each.values, seen=each.seen, first_query=each.queries[0]),
+        charts.map_chart(
+            charts.map_table(each.values, seen=each.seen, first_query=each.queries[0]),
             length=length,
             title=unit,
             domain=(0, most),
@@ -205,20 +196,20 @@ def _draw_difference(one: _Map, other: _Map, title: str, *, name: str, alt: str)
     """Draw one map minus another, for the rows that both maps have."""
     rows, length = min(len(one.values), len(other.values)), one.values.shape[1]
     shorter = one if len(one.values) == rows else other
-    table = map_table(
+    table = charts.map_table(
         one.values[-rows:] - other.values[-rows:],
         seen=one.seen[-rows:] | other.seen[-rows:],
         first_query=shorter.queries[0],
     )
     largest = table.loc[table["value"].abs().idxmax()]
-    most = top_of_scale(table["value"].to_numpy())
+    most = charts.top_of_scale(table["value"].to_numpy())
     draw_chart(
-        map_chart(
+        charts.map_chart(
             table,
             length=length,
             title=title,
             domain=(-most, most),
-            ramp=SIGNED,
+            ramp=charts.SIGNED,
             titles=("key day →", "← query day"),
             queries=shorter.queries,
             form="+.3f",
@@ -232,7 +223,7 @@ def _draw_difference(one: _Map, other: _Map, title: str, *, name: str, alt: str)
 
 def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependence) -> None:
     words = ["How to read it: rows are queries, columns are days."]
-    if (block := block_of(experiment.length)) > 1:
+    if (block := charts.block_of(experiment.length)) > 1:
         words.append(f"Each cell is the strongest of {block} × {block}.")
     if found.attention:
         words.append(
@@ -357,7 +348,7 @@ def _draw_comparison(runs: dict[str, tuple[Experiment, Comparison]]) -> None:
             words = f"{experiment.generator.name}, {experiment.model.name}, seed {experiment.seed}"
             st.markdown(f"**{name} run**: {as_text(words)}")
             maps[name] = _map_of_run(experiment, found, measure, name)
-    most = top_of_scale(*(each.values for each in maps.values()))
+    most = charts.top_of_scale(*(each.values for each in maps.values()))
     for column, (name, each) in zip(columns, maps.items(), strict=False):
         with column, st.container(key=f"chart_{name}_run"):
             _draw_map(

@@ -6,14 +6,7 @@ import numpy as np
 import streamlit as st
 from jaxtyping import Bool, Float
 
-from attnlab.charts import (
-    TRUTH,
-    final_query_chart,
-    final_query_table,
-    next_day_chart,
-    next_day_table,
-    top_of_scale,
-)
+from attnlab import charts
 from attnlab.configuration.number_text import show_percent
 from attnlab.inspection import Comparison, final_probs, surprise
 from attnlab.live.live_run import LiveRun
@@ -142,7 +135,7 @@ def final_rows(
             measured = {f"attends, head {n}": row for n, row in enumerate(heads, 1)}
         else:
             measured[f"attends, head {view.choice.heads[0] + 1}"] = pattern[-1]
-    measured |= {"depends": depends[-1], TRUTH: truth[-1]}
+    measured |= {"depends": depends[-1], charts.TRUTH: truth[-1]}
     return {name: view.values(np.asarray(row, float)[None])[0] for name, row in measured.items()}
 
 
@@ -155,11 +148,11 @@ def _draw_rows(experiment, found, tokens: np.ndarray, view: View, *, at_rest: bo
         alt = f"The prediction of the next day. Largest value of each row: {'; '.join(most)}."
     with st.container(key="chart_final_query"):
         draw_chart(
-            final_query_chart(
-                final_query_table(rows),
+            charts.final_query_chart(
+                charts.final_query_table(rows),
                 rows=tuple(rows),
                 symbols=tuple(symbols[token] for token in tokens),
-                most=top_of_scale(*rows.values()),
+                most=charts.top_of_scale(*rows.values()),
                 title="share of the row" if view.shares else "as measured",
                 height=_height(len(rows)),
             ),
@@ -193,8 +186,8 @@ def _draw_next_day(
         )
     with st.container(key="chart_next_day"):
         draw_chart(
-            next_day_chart(
-                next_day_table(true, learned, vocabulary),
+            charts.next_day_chart(
+                charts.next_day_table(true, learned, vocabulary),
                 symbols=vocabulary.symbols,
                 height=_LEAST_HEIGHT,
             ),

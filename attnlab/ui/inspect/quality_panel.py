@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attnlab.charts import by_day_chart, calibration_chart, confusion_chart, confusion_table
+from attnlab import charts
 from attnlab.configuration.number_text import show_measured, show_percent
 from attnlab.configuration.options import present
 from attnlab.generators import AbstractTask
@@ -71,8 +71,8 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
     left, middle = st.columns(2, gap="medium")
     with left, st.container(key="chart_confusion"):
         draw_chart(
-            confusion_chart(
-                confusion_table(counts, vocabulary),
+            charts.confusion_chart(
+                charts.confusion_table(counts, vocabulary),
                 symbols=vocabulary.symbols,
                 height=_HEIGHT,
             ),
@@ -87,7 +87,7 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
         )
     with middle, st.container(key="chart_calibration"):
         draw_chart(
-            calibration_chart(
+            charts.calibration_chart(
                 reliable.predicted,
                 reliable.observed,
                 reliable.observed_stderr,
@@ -117,7 +117,9 @@ def _draw_by_day(found: EvaluationByPosition, experiment: Experiment) -> None:
     worst = int(np.argmax(found.nll - floors))
     with st.container(key="chart_by_day"):
         draw_chart(
-            by_day_chart(found.positions + 1, found.nll, found.nll_stderr, floors, height=_HEIGHT),
+            charts.by_day_chart(
+                found.positions + 1, found.nll, found.nll_stderr, floors, height=_HEIGHT
+            ),
             name="Loss by day",
             alt=f"Loss by day. Furthest above its floor is day {found.positions[worst] + 1}, by "
             f"{found.nll[worst] - floors[worst]:.3f} nats.",
@@ -202,7 +204,7 @@ def _draw_targets(found: TargetTest, *, task: AbstractTask, size: int) -> None:
         )
     places = found.tokens.positions - count + 1
     worst = int(np.argmax(found.tokens.nll))
-    chart = by_day_chart(
+    chart = charts.by_day_chart(
         places,
         found.tokens.nll,
         found.tokens.nll_stderr,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from attnlab.charts import HOVER, Drawing, PastCurve, loss_chart, loss_table, past_hue
+from attnlab import charts
 from attnlab.comparisons.intervals import CurveOverSeeds
 from attnlab.configuration.number_text import show_measured
 from attnlab.live.live_run import LiveRun
@@ -100,7 +100,7 @@ def draw_loss(
             alt=loss_in_words(snapshot, curves),
             key=LOSS_CHART,
             on_select="rerun",
-            selection_mode=HOVER,
+            selection_mode=charts.HOVER,
         )
 
 
@@ -108,17 +108,17 @@ def loss_drawing(
     snapshot: Snapshot,
     rungs: Sequence[str] = (),
     cursor: int | None = None,
-    past: Sequence[PastCurve] = (),
+    past: Sequence[charts.PastCurve] = (),
     seeds: CurveOverSeeds | None = None,
     *,
     logarithmic: bool = False,
     height: int = LOSS_HEIGHT,
-) -> Drawing:
+) -> charts.Drawing:
     """Return the chart of `draw_loss`."""
     latest = snapshot.latest
     ends = (step for curve in past for step, _ in curve.tests)
     last_step = max([snapshot.experiment.training.steps, *ends])
-    table = loss_table(
+    table = charts.loss_table(
         snapshot.history,
         known=known_losses(snapshot.experiment, rungs),
         last_step=last_step,
@@ -128,7 +128,7 @@ def loss_drawing(
         seeds=seeds,
     )
     names = tuple((curve.name, curve.colour) for curve in past)
-    return loss_chart(
+    return charts.loss_chart(
         table,
         last_step=last_step,
         height=height,
@@ -138,7 +138,7 @@ def loss_drawing(
     )
 
 
-def loss_in_words(snapshot: Snapshot, past: Sequence[PastCurve] = ()) -> str:
+def loss_in_words(snapshot: Snapshot, past: Sequence[charts.PastCurve] = ()) -> str:
     """Return the chart's text alternative, which has numbers only when the run is at rest.
 
     A changed text would redraw the chart.
@@ -162,6 +162,6 @@ def _floor_text(floor: Best) -> str:
     return f"{show_measured(floor.nll, floor.nll_stderr)} nats (estimated)"
 
 
-def _curve(run: PastRun) -> PastCurve:
+def _curve(run: PastRun) -> charts.PastCurve:
     tests = tuple((step, test.nll) for step, test in run.snapshot.history.tests)
-    return PastCurve(run.name, past_hue(run.number), tests)
+    return charts.PastCurve(run.name, charts.past_hue(run.number), tests)

@@ -6,16 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from attnlab.charts import (
-    Drawing,
-    HeadPicture,
-    MapWords,
-    heads_chart,
-    heads_table,
-    informative_table,
-    overview_chart,
-    overview_table,
-)
+from attnlab import charts
 from attnlab.configuration.number_text import show_percent
 from attnlab.models import KERNELS, AttentionMap
 from attnlab.models.inside import head_name, heads_of, map_name
@@ -39,22 +30,22 @@ def _maps(
     shown: Shown,
     patterns: np.ndarray,
     mask: np.ndarray,
-    words: MapWords,
+    words: charts.MapWords,
     *,
     heads: Sequence[int],
     marked: bool = True,
     trained: bool | tuple[bool, ...] | None = None,
     **look: Any,
-) -> Drawing:
+) -> charts.Drawing:
     if _are_many(int(mask.sum()), len(heads)):
         named = zip(heads, words.names, strict=True)
-        line = [HeadPicture(name, patterns[head], mask) for head, name in named]
+        line = [charts.HeadPicture(name, patterns[head], mask) for head, name in named]
         return _pictures(shown, [line], words.cell, **look)
     trained = not shown.is_untrained if trained is None else trained
     rows = {"words": words, "read": shown.read, "symbols": shown.symbols}
-    return heads_chart(
-        heads_table(patterns, mask, heads=heads, trained=trained, **rows),
-        informative_table(shown.informative if marked else (), len(heads)),
+    return charts.heads_chart(
+        charts.heads_table(patterns, mask, heads=heads, trained=trained, **rows),
+        charts.informative_table(shown.informative if marked else (), len(heads)),
         shape=mask.shape,
         **rows,
         **look,
@@ -88,14 +79,14 @@ def _are_many(cells: int, heads: int) -> bool:
 
 
 def _pictures(
-    shown: Shown, lines: Sequence[Sequence[HeadPicture]], cell: str, **look: Any
-) -> Drawing:
+    shown: Shown, lines: Sequence[Sequence[charts.HeadPicture]], cell: str, **look: Any
+) -> charts.Drawing:
     shape = {"lines": len(lines), "columns": max(map(len, lines))}
-    table = overview_table(lines, dark=shown.dark)
-    return overview_chart(table, texts=False, cell=cell, **shape, **look)
+    table = charts.overview_table(lines, dark=shown.dark)
+    return charts.overview_chart(table, texts=False, cell=cell, **shape, **look)
 
 
-def _attention_drawing(shown: Shown, **look: Any) -> Drawing:
+def _attention_drawing(shown: Shown, **look: Any) -> charts.Drawing:
     attention, lines = shown.trace.attention, _lines(shown)
     if _as_pictures(shown):
         pictures = [
@@ -109,7 +100,7 @@ def _attention_drawing(shown: Shown, **look: Any) -> Drawing:
         for place, head in heads
     )
     patterns = np.stack([attention[place].pattern[head] for place, head in heads])
-    words = MapWords(names, _ATTENTION, f"{shown.word} attended to")
+    words = charts.MapWords(names, _ATTENTION, f"{shown.word} attended to")
     # All rows of earlier layers are trained, since the last layer reads their output.
     last = len(attention) - 1
     trained = tuple(place < last or not shown.is_untrained for place, _ in heads)
@@ -117,9 +108,9 @@ def _attention_drawing(shown: Shown, **look: Any) -> Drawing:
     return _maps(shown, patterns, found.mask, words, heads=range(len(heads)), **look)
 
 
-def head_picture(found: AttentionMap, head: int) -> HeadPicture:
+def head_picture(found: AttentionMap, head: int) -> charts.HeadPicture:
     """Return a head's pattern and short name, to be drawn as an image."""
-    return HeadPicture(head_name(found, head), found.pattern[head], found.mask)
+    return charts.HeadPicture(head_name(found, head), found.pattern[head], found.mask)
 
 
 def _attention_title(shown: Shown) -> str:
@@ -175,7 +166,7 @@ def _all_heads_alternative(shown: Shown) -> str:
     )
 
 
-def _influence_drawing(shown: Shown, **look: Any) -> Drawing:
+def _influence_drawing(shown: Shown, **look: Any) -> charts.Drawing:
     found, length = shown.influence.mean, shown.length
     trained = not shown.is_untrained or len(found) < length
     full, mask = np.zeros((1, length, length)), np.zeros((length, length), dtype=bool)
@@ -184,7 +175,7 @@ def _influence_drawing(shown: Shown, **look: Any) -> Drawing:
         mask[:] = np.tri(length) if shown.snapshot.experiment.model.causal else 1
     else:
         full[0, shown.read], mask[shown.read] = found[-1], True
-    words = MapWords(("influence",), "total variation", f"{shown.word} changed")
+    words = charts.MapWords(("influence",), "total variation", f"{shown.word} changed")
     return _maps(shown, full, mask, words, heads=(0,), trained=trained, **look)
 
 
@@ -216,11 +207,11 @@ def _influence_how(shown: Shown) -> str:
     return how
 
 
-def _kernels_drawing(shown: Shown, **look: Any) -> Drawing:
+def _kernels_drawing(shown: Shown, **look: Any) -> charts.Drawing:
     kernels, mask = shown.trace.values[KERNELS], np.tri(shown.length, dtype=bool)
     heads = range(len(kernels))
     names = tuple(f"layer {layer + 1}" for layer in heads)
-    words = MapWords(names, "share of the kernel", f"{shown.word} read")
+    words = charts.MapWords(names, "share of the kernel", f"{shown.word} read")
     return _maps(shown, kernels, mask, words, heads=heads, marked=False, trained=True, **look)
 
 

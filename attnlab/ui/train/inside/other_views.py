@@ -5,31 +5,25 @@ from typing import Any
 
 import numpy as np
 
-from attnlab.charts import (
-    Drawing,
-    by_lag_chart,
-    state_chart,
-    state_table,
-    time_scale_chart,
-    weight_chart,
-    weight_table,
-)
+from attnlab import charts
 from attnlab.configuration.number_text import show_percent
 from attnlab.models import HIDDEN_STATES, TIME_SCALES, WEIGHTS_BY_POSITION
 from attnlab.ui.train.inside.shown import InsideView, Shown
 
 
-def _weights_drawing(shown: Shown, **look: Any) -> Drawing:
+def _weights_drawing(shown: Shown, **look: Any) -> charts.Drawing:
     vocabulary = shown.snapshot.experiment.generator.vocabulary
-    table = weight_table(shown.trace.values[WEIGHTS_BY_POSITION], vocabulary)
-    return weight_chart(table, vocabulary=vocabulary, length=shown.length, word=shown.word, **look)
+    table = charts.weight_table(shown.trace.values[WEIGHTS_BY_POSITION], vocabulary)
+    return charts.weight_chart(
+        table, vocabulary=vocabulary, length=shown.length, word=shown.word, **look
+    )
 
 
 def _weights_alternative(shown: Shown) -> str:
     alternative = f"Weights of the linear model, {shown.length} {shown.word}s."
     if shown.at_rest:
         vocabulary = shown.snapshot.experiment.generator.vocabulary
-        table = weight_table(shown.trace.values[WEIGHTS_BY_POSITION], vocabulary)
+        table = charts.weight_table(shown.trace.values[WEIGHTS_BY_POSITION], vocabulary)
         largest = table.loc[table["weight"].abs().idxmax()]
         alternative += f" The largest, {largest['weight']:+.2f} nats, belongs to {largest['seen']} "
         alternative += f"on {shown.word} {largest['day']} for {largest['outcome']}."
@@ -44,9 +38,11 @@ def _weights_how(shown: Shown) -> str:
     )
 
 
-def _states_drawing(shown: Shown, **look: Any) -> Drawing:
-    table = state_table(shown.trace.values[HIDDEN_STATES])
-    return state_chart(table, symbols=shown.symbols, length=shown.length, word=shown.word, **look)
+def _states_drawing(shown: Shown, **look: Any) -> charts.Drawing:
+    table = charts.state_table(shown.trace.values[HIDDEN_STATES])
+    return charts.state_chart(
+        table, symbols=shown.symbols, length=shown.length, word=shown.word, **look
+    )
 
 
 def _states_how(shown: Shown) -> str:
@@ -58,9 +54,9 @@ def _states_how(shown: Shown) -> str:
     )
 
 
-def _scales_drawing(shown: Shown, **look: Any) -> Drawing:
+def _scales_drawing(shown: Shown, **look: Any) -> charts.Drawing:
     scales = shown.trace.values[TIME_SCALES]
-    return time_scale_chart(scales, length=shown.length, word=shown.word, **look)
+    return charts.time_scale_chart(scales, length=shown.length, word=shown.word, **look)
 
 
 def _scales_alternative(shown: Shown) -> str:
@@ -79,8 +75,8 @@ def _scales_how(shown: Shown) -> str:
     )
 
 
-def _lags_drawing(shown: Shown, **look: Any) -> Drawing:
-    return by_lag_chart(*_up_to_the_query(shown), word=shown.word, **look)
+def _lags_drawing(shown: Shown, **look: Any) -> charts.Drawing:
+    return charts.by_lag_chart(*_up_to_the_query(shown), word=shown.word, **look)
 
 
 def _up_to_the_query(shown: Shown) -> list[np.ndarray]:
