@@ -110,7 +110,7 @@ def _draw_task(found: Looked) -> None:
         _draw_map(
             st,
             f"{kind}_{task}",
-            Grid(f"{title} of {task}", shares, *_TITLES, shares=True),
+            Grid(f"{title} of {task}", shares.astype(float), *_TITLES, shares=True),
             (rows, columns),
             about=f"{title} of {task}, target by source",
             known=known,
