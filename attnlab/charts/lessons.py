@@ -16,6 +16,7 @@ from attnlab.configuration.number_text import show_range
 _MOST_NUMBERED = 12
 # Horizontal distance between the marks of two widths at the same length, in units of length.
 _APART = 0.14
+_WIDTH = "width of the state"
 
 
 def component_table(rows: Float[np.ndarray, "length features"]) -> pd.DataFrame:
@@ -104,7 +105,7 @@ def exact_match_chart(
     table = pd.DataFrame(points, columns=["length", "width", "value", "low", "high"])
     place = table["width"].map(list(widths).index)
     table["at"] = table["length"] + (place - (len(widths) - 1) / 2) * _APART
-    table["series"] = [f"width {width}" for width in table["width"]]
+    table["series"] = [str(width) for width in table["width"]]
     table["interval"] = [
         f"{show_range(100 * low, 100 * high, places=1)} %"
         for low, high in zip(table["low"], table["high"], strict=True)
@@ -121,10 +122,10 @@ def exact_match_chart(
         ),
         y=Scale("exact match (% of hands)", ".1%", labels=".0%", domain=(0, 1)),
         series=tuple(
-            Series(f"width {width}", hue, shape, opacity=strength)
-            for width, shape, strength in looks
+            Series(str(width), hue, shape, opacity=strength) for width, shape, strength in looks
         ),
-        noun="state",
+        noun=_WIDTH,
+        legend_title=_WIDTH,
         tips=(("length", "cards", "d"), ("interval", "95 % interval over seeds", "")),
         height=height,
     )

@@ -157,6 +157,7 @@ def lines_chart(
     noun: str = "series",
     tips: tuple[tuple[str, str, str], ...] = (ERROR,),
     below: bool = False,
+    legend_title: str | None = None,
 ) -> Chart:
     """Draw `value` against `at` for each series, known values in grey, and vertical rules.
 
@@ -173,6 +174,7 @@ def lines_chart(
         noun: What a series is, for the tooltip.
         tips: Further columns of the tooltip, each with its title and, for numbers, its format.
         below: Whether the names of known values are below their lines.
+        legend_title: The title of the legend, by default none.
     """
     across, names = x.axis(alt.X, "at"), [one.name for one in series]
     stroke = {} if look in ("points", "dots") else {"symbolType": "stroke", "symbolSize": 300}
@@ -181,7 +183,7 @@ def lines_chart(
     columns = next((n for letters, n in _COLUMNS if longest > letters), len(names))
     legend = top_legend(columns=columns, labelLimit=330, **stroke) if longest else None
     is_ordinal = x.kind == "ordinal"
-    of_series = partial(by_name, field="series", names=names, legend=legend)
+    of_series = partial(by_name, field="series", names=names, legend=legend, title=legend_title)
     colour = of_series(alt.Color, values=[one.colour for one in series])
     base = alt.Chart(table).encode(x=across, color=colour)
     strengths = [one.opacity for one in series]

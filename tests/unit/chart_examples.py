@@ -58,7 +58,7 @@ def lines_chart(look="points", series=charts.BY_SCALE):
         pd.concat(tables),
         charts.level_table({"law": values}, (2, 4, 8)),
         pd.DataFrame({"at": [5], "name": "here"}),
-        x=charts.Scale("d", "d", ticks=(2, 4, 8)),
+        x=charts.Scale("d", "d", kind="log", ticks=(2, 4, 8)),
         y=charts.Scale("variance", ".4g", kind="log"),
         series=series,
         look=look,

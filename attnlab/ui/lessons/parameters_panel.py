@@ -47,7 +47,7 @@ def read_settings() -> Settings:
 
 def of_length(lengths: Iterable[int]) -> Scale:
     """Return a logarithmic axis with these lengths."""
-    return Scale("length of the sequence", ",d", labels=",d", ticks=tuple(lengths))
+    return Scale("length of the sequence", ",d", labels=",d", kind="log", ticks=tuple(lengths))
 
 
 def draw_parameters(settings: Settings) -> None:

@@ -31,7 +31,7 @@ from attnlab.ui.lessons.kit import control_row, draw_figure
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _MOST_DRAWS, _QUERIES, _MOST_KEYS = 2_000, 120, 32
 _HEIGHT = 300
-_OF_WIDTH = Scale("width d", "d", labels="d", ticks=WIDTHS)
+_OF_WIDTH = Scale("width d", "d", labels="d", kind="log", ticks=WIDTHS)
 _COLOURS = {"healthy": "green", "partly saturated": "orange", "saturated": "red"}
 # With and without scaling: the factor on the scores at each width.
 _FACTORS = {

@@ -146,7 +146,7 @@ def _draw_initial(tracks: Sequence[Track], plan: Sweep, gain: int) -> None:
             name=f"{title[0].upper()}{title[1:]} against d_attn",
             alt=f"{title.capitalize()}, against d_attn, with and without 1/√d."
             + _at_widest(tracks, plan, figure, gain, look=0),
-            x=Scale("d_attn", "d", labels="d", ticks=plan.widths),
+            x=Scale("d_attn", "d", labels="d", kind="log", ticks=plan.widths),
             y=Scale(title, ".4g", domain=(0, 1.2 * even))
             if known
             else Scale(title, ".4g", labels="~g", kind="log"),
