@@ -60,7 +60,7 @@ def test_channels_of_one_field_share_a_legend_or_have_none(name):
 
 
 # The letters in the cells of a matrix are as large as their cells.
-@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - {"matrix_chart"}))
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - {"matrix_chart", "tokens"}))
 def test_large_type_enlarges_all_letters_and_nothing_else(name):
     drawing = EXAMPLES[name]()
     large = drawing.specification(large=True)
