@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from attnlab.configuration.options import OptionError
-from attnlab.generators import GENERATORS, TASKS, Markov
+from attnlab.generators import Markov
 from attnlab.runs.differences import identity_of
 from attnlab.runs.history import Curve
 from attnlab.runs.library import (
@@ -28,7 +28,7 @@ from attnlab.runs.result import STATES
 from attnlab.runs.storage import to_bytes
 from attnlab.training.evaluation import Evaluation
 from tests.unit.kept_results import Clock, assert_same, result_of, run_of
-from tests.unit.small_experiments import SMALL, SMALL_LINEAR, SMALL_MODELS, small
+from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
 
 
 @pytest.fixture(params=["folder", "memory"])
@@ -128,18 +128,6 @@ def test_only_a_finished_run_of_the_same_settings_and_seed_is_found(library):
     assert library.find(wanted).number == newer
     library.delete([newer])
     assert library.find(wanted).number == older
-
-
-def test_every_registered_process_and_model_can_be_kept(library):
-    experiments = [*SMALL_MODELS.values()]
-    experiments += [
-        dataclasses.replace(SMALL, generator=kind(), length=20) for kind in GENERATORS.values()
-    ]
-    experiments += [dataclasses.replace(SMALL, generator=kind()) for kind in TASKS.values()]
-    for experiment in experiments:
-        number = library.keep(result_of(experiment))
-        assert library.entry(number).result.experiment == small(experiment)
-        assert library.find(small(experiment)).number == number
 
 
 def test_a_class_that_is_not_registered_is_refused_and_not_mistaken(library):
@@ -266,10 +254,7 @@ def test_words_can_be_changed_one_by_one(library):
     ("words", "message"),
     [
         ({"name": "x" * 201}, "`name` is 'xxx.*more than 200 letters"),
-        ({"name": "a\0b"}, "`name` is .*is invisible"),
-        ({"name": "\ud800"}, "`name` is .*is invisible"),
         ({"tags": ("",)}, "`tags` is .*one is empty"),
-        ({"tags": ("two\nlines",)}, "`tags` is .*is invisible"),
         ({"tags": [str(i) for i in range(21)]}, "`tags` is .*more than 20"),
         ({"note": "x" * 10_001}, "`note` is .*more than 10,000 letters"),
     ],

@@ -133,6 +133,7 @@ def test_a_full_disk_is_named_and_changes_nothing(library, tmp_path, monkeypatch
     assert library.keep(result_of(run=run_of(fill=0.2)), number=first) == first
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("room", [0, 2_000])
 def test_a_limit_on_the_size_of_files_is_a_full_disk(library, tmp_path, room):

@@ -19,7 +19,7 @@ import pytest
 
 from attnlab.configuration.options import OptionError
 from attnlab.runs.library import ArchiveError, Library, LibraryError, Query
-from attnlab.runs.storage import is_run_file, to_bytes
+from attnlab.runs.storage import to_bytes
 from tests.unit.kept_results import Clock, assert_same, result_of, run_of
 from tests.unit.small_experiments import SMALL, SMALL_LINEAR, small
 
@@ -168,14 +168,6 @@ def test_a_selection_may_be_empty_or_name_nobody(source, library):
     assert library.take_in(source.export([77, 2])) == ((1,), 0, ())
 
 
-def test_a_file_is_text_but_for_its_models(data):
-    (record, model), *_ = parts_of(data)
-    assert json.loads(record["experiment"])["model"]["name"] == "attention"
-    assert is_run_file(model)
-    table = np.frombuffer(zlib.decompress(base64.b64decode(record["curve"])), "<f8")
-    np.testing.assert_array_equal(table.reshape(2, -1)[1], np.linspace(2.0, 1.0, 30))
-
-
 @pytest.mark.parametrize("version", [1, 2])
 def test_files_that_are_cut_off_or_changed_are_refused_whole(data, version):
     is_zip, whole = version == 2, data if version == 2 else joined(parts_of(data))
@@ -187,9 +179,9 @@ def test_files_that_are_cut_off_or_changed_are_refused_whole(data, version):
         # In a zip file there are dates and flags that mean nothing.
         return library.export([1, 2, 3]) if library.count() else None
 
-    for length in {*range(0, len(whole), 211), *range(20), len(whole) - 1}:
+    for length in {*range(0, len(whole), 499), *range(20), len(whole) - 1}:
         assert taken(whole[:length]) is None
-    for place in {*range(0, len(whole), 97), *range(60), *range(len(whole) - 300, len(whole))}:
+    for place in {*range(0, len(whole), 397), *range(60), *range(len(whole) - 200, len(whole), 3)}:
         changed = whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
         assert taken(changed) in ((None, data) if is_zip else (None,)), place
 
@@ -243,18 +235,13 @@ def test_zip_files_that_attnlab_does_not_write_are_refused_in_little_memory(data
         ),
         ({"state": "dead"}, "not those of a run"),
         ({"steps": -1}, "steps is -1"),
-        ({"steps": True}, "steps is True"),
-        ({"seconds": "1"}, "seconds is '1'"),
         ({"seconds": -1.0}, "seconds is -1.0"),
-        ({"nll": [1]}, r"nll is \[1\]"),
-        ({"date": "yesterday"}, "not those of a run"),
         ({"date": "2026-01-01"}, "not in UTC"),
         ({"date": "9999-12-31T23:59:59-14:00"}, "not from 2000 to 2199"),
         ({"reason": "x" * 3_000}, "more than 2,000 letters"),
         ({"jax": "x" * 60}, "not at most 50 letters"),
         ({"name": "x" * 300}, "more than 200 letters"),
         ({"tags": ["a"]}, "not a text"),
-        ({"note": 5}, "not a text"),
         ({"curve": "§"}, "Run 1 of this file was left out"),
         ({"curve": base64.b64encode(b"junk").decode()}, "not those of a run"),
         ({"curve": packed([0.5, 1.0])}, "steps that are none"),
@@ -262,7 +249,6 @@ def test_zip_files_that_attnlab_does_not_write_are_refused_in_little_memory(data
         ({"curve": packed([1.0])}, "damaged"),
         ({"curve": packed(np.zeros(2_002))}, "more than 1,000 rows"),
         ({"tests": packed(np.zeros(5 * 1_025))}, "more than 1,024 rows"),
-        ({"changes": -3}, "changes is -3"),
     ],
 )
 def test_a_run_that_is_none_is_left_out_and_the_others_are_added(data, library, changes, why):
@@ -385,13 +371,10 @@ def test_a_library_that_is_full_takes_in_all_or_nothing(source, library, models)
 
 DAMAGES = {
     "missing": lambda path: path.unlink(),
-    "empty": lambda path: path.write_bytes(b""),
     "cut off": lambda path: path.write_bytes(path.read_bytes()[:100]),
-    "another run": lambda path: path.write_bytes(to_bytes(run_of(SMALL))),
     "a bit flipped": lambda path: path.write_bytes(path.read_bytes()[:-1] + b"\x01"),
     "a link": lambda path: path.replace(path.with_name("x")).parent and path.symlink_to("x"),
     "a fifo": lambda path: path.unlink() or os.mkfifo(path),
-    "a folder": lambda path: path.unlink() or path.mkdir(),
 }
 
 

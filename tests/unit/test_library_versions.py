@@ -265,6 +265,7 @@ def test_a_run_file_without_versions_is_read_and_kept(library, version):
     assert library.find(run.experiment, any_version=True).number == number
 
 
+@pytest.mark.slow
 def test_a_comparison_trains_what_other_versions_made_unless_told_otherwise():
     library, kept = Library(None), result_of(versions=Versions("0.0.1"))
     library.keep(kept)

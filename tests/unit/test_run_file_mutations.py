@@ -5,15 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jax
 import numpy as np
 import pytest
 
 from attnlab.generators import Recall
-from attnlab.runs.storage import from_bytes, to_bytes
+from attnlab.runs.storage import from_bytes
 from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import prepare
-from tests.unit.run_file_edits import parts_of
 
 # Written by the last attnlab of version 1: three steps, then another rate; a fourth, then another
 # batch and number of steps; and on to the end.
@@ -62,18 +60,3 @@ def test_a_file_of_version_1_opens_with_the_same_figures():
         # Its error is now from the sample variance.
         stderr = nll_stderr * np.sqrt(len(sequences) / (len(sequences) - 1))
         np.testing.assert_allclose(found[:4], (nll, stderr, *accuracy), rtol=1e-5)
-
-
-def test_a_file_of_version_1_becomes_one_of_version_3_with_nothing_lost():
-    old = from_bytes(VERSION_1.read_bytes())
-    data = to_bytes(old)
-    assert parts_of(data)[0] == 3
-    new = from_bytes(data)
-    assert new.experiment == old.experiment
-    assert new.history.tests == old.history.tests
-    assert new.history.changes == old.history.changes
-    assert jax.tree.structure(new.state) == jax.tree.structure(old.state)
-    kept = [[model for _, model in run.history.checkpoints] for run in (old, new)]
-    for a, b in zip(jax.tree.leaves((old.state, kept[0])), jax.tree.leaves((new.state, kept[1])),
-                    strict=True):  # fmt: skip
-        np.testing.assert_array_equal(a, b)

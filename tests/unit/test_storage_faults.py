@@ -1,27 +1,17 @@
-"""Saving and reading run files when things go wrong: kills, full disks, any bytes at all."""
+"""Saving run files when things go wrong: kills, full disks, missing folders."""
 
-import json
 import os
 import signal
 import stat
 import subprocess
 import sys
 import time
-import tracemalloc
 
-import hypothesis
-import jax
-import numpy as np
 import pytest
-from hypothesis import strategies as st
 
-from attnlab.runs.history import empty_history
-from attnlab.runs.storage import Run, RunFileError, from_bytes, load_run, save_run, to_bytes
-from attnlab.training.evaluation import evaluate
-from attnlab.training.experiment import prepare
-from attnlab.training.steps import advance
-from tests.unit.run_file_edits import REMEDIES, VERSIONS, in_version, joined, parts_of
-from tests.unit.small_experiments import SMALL, small
+from attnlab.runs.storage import load_run, save_run, to_bytes
+from tests.unit.kept_results import run_of
+from tests.unit.small_experiments import SMALL
 
 PATIENCE = 120.0
 # Without the shape checks, which would refuse some damage before attnlab has to.
@@ -29,23 +19,9 @@ pytestmark = pytest.mark.usefixtures("as_users_run")
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
 
 
-def trained(seed):
-    experiment = small(SMALL, seed=seed)
-    setup = prepare(experiment)
-    state, losses = advance(setup.state, setup.source, experiment.training, key=setup.key, steps=3)
-    history = empty_history().with_losses(losses.nll)
-    history = history.with_test(0, evaluate(setup.state.model, setup.test, readout="last"))
-    return Run(experiment, state, history.with_checkpoint(0, setup.state.model))
-
-
 @pytest.fixture(scope="module")
 def runs():
-    return trained(seed=1), trained(seed=2)
-
-
-@pytest.fixture(scope="module")
-def data(runs):
-    return to_bytes(runs[0])
+    return run_of(SMALL, seed=1), run_of(SMALL, seed=2)
 
 
 # Saves the second run over the first until it is killed: by itself at a chosen call, or from
@@ -143,117 +119,3 @@ def test_a_saved_file_has_the_rights_of_any_new_file(runs, tmp_path, mask, mode)
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == mode
-
-
-def places_in(value, path=()):
-    """The path to every part of a JSON value."""
-    yield path
-    items = value.items() if isinstance(value, dict) else ()
-    if isinstance(value, list):
-        items = enumerate(value)
-    for key, part in items:
-        yield from places_in(part, (*path, key))
-
-
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.sampled_from([0, 1, -1, 3, 10**9, -(2**63), 2**70, 10**400, 1e308, -0.0, 1e-320])
-    | st.floats(allow_nan=True)
-    | st.sampled_from(["", "state 0", "losses", "<f4", "<f8", "|O", "markov", "linear", "dotmod"])
-    | st.text(max_size=5),
-    lambda part: (
-        st.lists(part, max_size=4) | st.dictionaries(st.text(max_size=5), part, max_size=3)
-    ),
-    max_leaves=6,
-)
-
-
-@st.composite
-def headers_with_another_part(draw, header):
-    """The header with one to three of its parts replaced, taken away or doubled."""
-    header = json.loads(json.dumps(header))
-    for _ in range(draw(st.integers(1, 3))):
-        path = draw(st.sampled_from([p for p in places_in(header) if p]))
-        parent = header
-        for key in path[:-1]:
-            parent = parent[key]
-        how = draw(st.sampled_from(["replace", "remove", "double"]))
-        if how == "replace":
-            parent[path[-1]] = draw(JSON)
-        elif how == "double" and isinstance(parent, list):
-            parent.insert(path[-1], parent[path[-1]])
-        else:
-            del parent[path[-1]]
-    return header
-
-
-@st.composite
-def malformed(draw, data):
-    """A run file after an accident, or in the hands of somebody who means harm."""
-    version = draw(st.sampled_from(VERSIONS))
-    data = in_version(version, data)
-    _, header, payload = parts_of(data)
-    how = draw(st.sampled_from(["header", "header", "payload", "splice", "noise"]))
-    if how == "header":
-        return joined(version, draw(headers_with_another_part(header)), payload)
-    if how == "payload":
-        start = draw(st.integers(0, len(payload) // 4 - 1)) * 4
-        numbers = draw(st.lists(st.floats(width=32), min_size=1, max_size=8))
-        patch = np.array(numbers, dtype="<f4").tobytes()
-        spoiled = payload[:start] + patch + payload[start + len(patch) :]
-        return joined(version, header, spoiled)
-    if how == "splice":
-        start = draw(st.integers(0, len(data)))
-        end = draw(st.integers(start, len(data)))
-        return data[:start] + draw(st.binary(max_size=40)) + data[end:]
-    return draw(st.sampled_from([b"", b"attnlab run 1\n", b"attnlab run 2\n", bytes(8)])) + draw(
-        st.binary(max_size=200)
-    )
-
-
-@pytest.mark.slow
-@hypothesis.given(draws=st.data())
-@hypothesis.settings(
-    max_examples=200,
-    deadline=None,
-    derandomize=True,
-    # The fixtures are the same for all examples.
-    suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
-)
-def test_any_file_is_a_valid_run_or_refused_with_a_remedy(data, draws):
-    file = draws.draw(malformed(data))
-    tracemalloc.start()
-    try:
-        run, refusal = from_bytes(file), ""
-    except RunFileError as error:
-        run, refusal = None, str(error)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    # JSON as Python objects is larger than its text, and arrays are copied once or twice.
-    assert peak < 40 * len(file) + 2_000_000
-    if run is None:
-        assert refusal.endswith(REMEDIES)
-        return
-    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(run.state))
-    assert run.history.losses.shape == (int(run.state.step),)
-    assert int(run.state.step) <= run.experiment.training.steps
-    again = from_bytes(to_bytes(run))
-    assert again.experiment == run.experiment
-    assert again.history.tests == run.history.tests
-
-
-def test_the_property_above_sees_both_kinds_of_file(data):
-    kinds = set()
-
-    @hypothesis.given(malformed(data))
-    @hypothesis.settings(max_examples=200, deadline=None, derandomize=True, database=None)
-    def look(file):
-        try:
-            from_bytes(file)
-            kinds.add("accepted")
-        except RunFileError:
-            kinds.add("refused")
-
-    look()
-    assert kinds == {"accepted", "refused"}
