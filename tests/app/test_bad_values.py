@@ -17,6 +17,7 @@ def _assert_refused(app, *words: str) -> None:
     assert app.button(key="run_new_seed").disabled
 
 
+@pytest.mark.slow
 def test_rows_that_are_no_probabilities(app):
     for text, words in (
         ("0.5 0.3 0.1\n0.3 0.4 0.3\n0.2 0.3 0.5", ("transition row 1", "0.9")),
@@ -27,27 +28,6 @@ def test_rows_that_are_no_probabilities(app):
     ):
         app.text_area(key="markov_transition").set_value(text).run()
         _assert_refused(app, *words)
-
-
-def test_days_that_cannot_be_recalled(app):
-    app.selectbox(key="generator").select("recall").run()
-    for text in ("1 4 4", "0 4 8", "1 4 257", "1 2 3 4 5", "1.5 4 8", "x"):
-        app.text_input(key="recall_days").set_value(text).run()
-        _assert_refused(app, "days", text.split()[-1])
-
-
-def test_a_full_batch_of_fresh_samples(app):
-    app.selectbox(key="batch_mode").select("full").run()
-    app.selectbox(key="data").select("fresh").run()
-    _assert_refused(app, "batch mode", "full")
-
-
-def test_a_loss_that_the_model_does_not_have(app):
-    for loss in ("next", "published"):
-        app.selectbox(key="model").select("attention").run()
-        app.selectbox(key="loss").select(loss).run()
-        app.selectbox(key="model").select("linear").run()
-        _assert_refused(app, "loss", loss, "linear")
 
 
 @pytest.mark.slow
@@ -90,6 +70,7 @@ def test_a_problem_is_told_once(app):
             app.session_state[key] = before
 
 
+@pytest.mark.slow
 def test_the_error_beside_the_buttons_has_the_words_of_the_control(app):
     app.selectbox(key="data").select("fixed").run()
     app.number_input(key="train_size").set_value(100).run()
@@ -105,6 +86,7 @@ def test_the_error_beside_the_buttons_has_the_words_of_the_control(app):
     assert any("Press **Start**" in each.value for each in app.markdown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [12, 10])
 def test_days_may_be_recalled_beyond_the_usual_ones(app, length):
     app.selectbox(key="generator").select("recall").run()

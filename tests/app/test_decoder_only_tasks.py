@@ -5,12 +5,10 @@ import dataclasses
 import pytest
 
 from attnlab.generators import Reverse
-from attnlab.runs.history import empty_history
-from attnlab.runs.storage import Run
 from attnlab.training.experiment import Experiment
-from attnlab.training.loop import Progress, run
 from attnlab.training.steps import Training
 from tests.app.test_inspect_page import _open, _resume, _starting
+from tests.unit.live_runs import trained
 from tests.unit.small_experiments import SMALL
 
 pytestmark = pytest.mark.slow
@@ -54,19 +52,12 @@ def test_inspect_begins_with_the_prediction_of_the_last_target_token(of_a_task):
     assert any(text.value.startswith("**Query token 5, key token") for text in page.markdown)
 
 
-def _trained(experiment):
-    history = empty_history()
-    for event in run(experiment):
-        history = history.after(event)
-        if isinstance(event, Progress):
-            state = event.state
-    assert history.tests[-1][1].nll > 2 * history.tests[0][1].nll
-    return Run(experiment, state, history)
-
-
 @pytest.mark.parametrize(("loss", "diverges"), [("next", True), ("last", False)])
 def test_a_loss_that_was_not_trained_does_not_diverge(app, loss, diverges):
     steep = dataclasses.replace(_TASK.training, loss=loss, steps=60, learning_rate=5.0)
-    _resume(app, _trained(dataclasses.replace(_TASK, training=steep)))
+    stored = trained(dataclasses.replace(_TASK, training=steep))
+    tests = stored.history.tests
+    assert tests[-1][1].nll > 2 * tests[0][1].nll
+    _resume(app, stored)
     page = app.run()
     assert any("the run diverges" in text.value for text in page.warning) == diverges

@@ -133,6 +133,7 @@ def test_a_length_that_hides_recalled_days(page):
     assert not page.button(key="train_on_this").disabled
 
 
+@pytest.mark.slow
 def test_a_stream_that_hardly_ever_changes_has_exact_figures(page):
     slow = ((1 - 1e-7, 1e-7), (3e-7, 1 - 3e-7))
     page.session_state["custom_table"] = show_numbers(slow)
@@ -242,6 +243,7 @@ def test_the_frequencies_of_many_symbols_fill_a_few_screens(process):
     assert max(len(text.value) for text in page.markdown) < 400
 
 
+@pytest.mark.slow
 def test_a_task_has_no_control_for_the_length_that_follows_from_its_options(page):
     assert page.slider(key="length")
     for name in TASKS:

@@ -11,7 +11,7 @@ from attnlab.runs.history import empty_history
 from attnlab.runs.past_runs import with_run
 from attnlab.runs.storage import Run
 from attnlab.training.experiment import prepare
-from attnlab.training.loop import Progress, run
+from tests.unit.live_runs import trained
 from tests.unit.small_experiments import SMALL, SMALL_LINEAR, SMALL_TRANSFORMER, small
 
 _PATIENCE = 300.0
@@ -70,21 +70,11 @@ def test_a_slider_of_which_the_browser_knows_nothing_stands_at_the_newest_step(p
     assert list(slider.proto.default) == [len(slider.options) - 1]
 
 
-@pytest.fixture(scope="module")
-def trained():
-    """A run with kept models before its last."""
-    experiment, history = small(steps=8), empty_history()
-    for event in run(experiment):
-        history = history.after(event)
-        if isinstance(event, Progress):
-            state = event.state
-    return Run(experiment, state, history)
-
-
-def test_a_frozen_pattern_is_of_a_step_before_the_one_that_is_shown(app, trained):
-    _resume(app, trained)
+def test_a_frozen_pattern_is_of_a_step_before_the_one_that_is_shown(app):
+    stored = trained(small(steps=8))
+    _resume(app, stored)
     page = _open(app)
-    steps = [step for step, _ in trained.history.checkpoints][:-1]
+    steps = [step for step, _ in stored.history.checkpoints][:-1]
     frozen = page.selectbox(key="frozen_step")
     assert frozen.options == [f"{step:,}" for step in steps]
     frozen.set_value(steps[-1]).run()

@@ -52,6 +52,7 @@ def test_it_opens_with_the_shipped_result_and_says_so(page):
     assert len(charts(page)) == 5
 
 
+@pytest.mark.slow
 def test_the_ladder_and_the_zoo_are_of_the_chosen_process(page):
     page.segmented_control(key="published_process").set_value("recall").run()
     page.segmented_control(key="published_zoo_process").set_value("markov").run()
@@ -61,6 +62,7 @@ def test_the_ladder_and_the_zoo_are_of_the_chosen_process(page):
     assert set(table(page, 2)["ceiling"]) == {"0.506"}
 
 
+@pytest.mark.slow
 def test_before_the_start_the_page_says_how_much_it_is(page):
     assert "**10 settings × 8 seeds = 80 runs** · about " in words(page)
     page.number_input(key="published_table_seeds").set_value(3).run()
@@ -100,6 +102,7 @@ def test_what_the_library_has_is_shown_from_there(monkeypatch):
     assert captions(page).count("shipped with the program") == 2
 
 
+@pytest.mark.slow
 def test_a_hosted_server_begins_no_more_than_its_caps_allow(monkeypatch):
     monkeypatch.setenv("ATTNLAB_HOSTED", "1")
     page = open_page("pages/a_published_question.py")

@@ -44,6 +44,7 @@ def test_a_click_that_arrives_twice_is_one(finished):
     assert (_label(finished), _shown(finished)) == ("Replay", at)
 
 
+@pytest.mark.slow
 def test_a_browser_that_is_late_does_not_hold_up_its_end(finished):
     _press(finished, "Replay")
     for _ in range(20):

@@ -1,6 +1,5 @@
 """The Step by step page without a browser."""
 
-import itertools
 import json
 import re
 from pathlib import Path
@@ -40,10 +39,8 @@ def _choose(page, stage, **cell):
 
 @pytest.mark.slow
 def test_the_arithmetic_ends_in_the_literature_s_numbers(page):
-    cells = ((1, 1, 1), (2, 3, 2), (3, 2, 3))
-    for stage, (query, key, component) in itertools.product(
-        ("queries", "keys", "values", "scores", "pattern"), cells
-    ):
+    query, key, component = 2, 3, 2
+    for stage in ("queries", "keys", "values", "scores", "pattern"):
         _choose(page, stage, query=query, key=key, component=component)
         row = {"queries": query, "scores": query, "pattern": query}.get(stage, key)
         column = key if stage in ("scores", "pattern") else component

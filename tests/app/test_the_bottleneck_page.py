@@ -55,6 +55,7 @@ def test_seeds_that_are_all_right_or_all_wrong_have_an_interval_with_a_width(
     assert end in (low, high)
 
 
+@pytest.mark.slow
 def test_every_stage_of_a_step_is_written_out(page):
     seen = set()
     for stage in ("query", "scores", "softmax", "a", "state", "letter"):

@@ -14,7 +14,6 @@ from playwright.sync_api import Page, expect
 
 from attnlab.configuration.options import quoted
 from attnlab.generators import Custom
-from attnlab.runs.link_defaults import LINK_VERSION
 from attnlab.runs.links import Lesson, to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
@@ -117,21 +116,6 @@ def test_values_notices_and_words_of_links(open_bare, outside):
     expect(words.locator("ul li")).to_have_count(2)
     expect(words.locator("em")).to_have_text("seen")
     expect(words.locator("code")).to_have_text(first)
-
-
-def test_typed_text(open_bare, outside):
-    for path, query, key, join in (
-        ("", {"v": LINK_VERSION}, "markov_transition", " "),
-        ("", to_query(Experiment(generator=Custom())), "custom_symbols", "_"),
-        ("softmax_scaling", {}, "logits", " "),
-    ):
-        train = open_bare(path, **query)
-        if not path:
-            train.wait_for("idle")
-        for words in (outside.first, outside.second):
-            typed = words.replace(" ", join)
-            train.fill(key, typed)
-            _assert_told(train.page, quoted(typed))
 
 
 def test_run_files(open_bare, outside):

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.server import ROOT
-from tests.e2e.train_page import QUICK, TrainPage, go_to
+from tests.e2e.train_page import QUICK, TrainPage
 
 pytestmark = pytest.mark.e2e
 
@@ -119,27 +119,6 @@ def test_a_saved_run_resumes_in_another_session_and_bad_files_change_nothing(
         train.wait_for_step(4)
         train.wait_for("paused")
     assert _figures(other) == _figures(bench)
-
-
-def test_a_finished_run_is_opened_finished_and_inspected_at_its_last_step(bench, new_page, server):
-    bench.choose("model", "linear")
-    bench.fill("steps", 20)
-    bench.press("start")
-    bench.wait_for("done")
-    content, figures = _save(bench), _figures(bench)
-    other = TrainPage(new_page())
-    other.page.goto(server.url)
-    other.wait_for("idle")
-    other.open_panel("files")
-    _load(other, "mine.run", content)
-    assert other.wait_for("done").step == 20
-    assert _figures(other) == figures
-    expect(other.field("model")).to_have_value("linear")
-    expect(other.message("Settings changed")).to_have_count(0)
-    go_to(other.page, "Laboratory", "Inspect")
-    expect(other.part("chart_depends").locator("svg.marks")).to_be_visible()
-    assert other.field("shown_step").get_attribute("aria-valuetext") == "now"
-    assert other.status().step == 20
 
 
 def _texts(svg: bytes) -> str:

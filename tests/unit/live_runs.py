@@ -6,6 +6,9 @@ import time
 import jax
 import numpy as np
 
+from attnlab.runs.history import empty_history
+from attnlab.runs.storage import Run
+from attnlab.training.loop import Progress, run
 from tests.unit.small_experiments import small
 
 # Only reached when something hangs.
@@ -38,6 +41,16 @@ def finished(run):
     run.start()
     assert run.wait(PATIENCE)
     return run.snapshot()
+
+
+def trained(experiment):
+    """The run of an experiment to its last step, without a thread."""
+    history = empty_history()
+    for event in run(experiment):
+        history = history.after(event)
+        if isinstance(event, Progress):
+            state = event.state
+    return Run(experiment, state, history)
 
 
 def paused_after(run, steps):

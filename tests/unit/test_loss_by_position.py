@@ -17,14 +17,12 @@ from attnlab.comparisons.records import to_csv, to_records
 from attnlab.comparisons.summary import figures_of, summarise
 from attnlab.configuration.options import OptionError
 from attnlab.models import GRUOptions
-from attnlab.runs.history import empty_history
 from attnlab.runs.history import to_csv as losses_csv
 from attnlab.runs.library import Library
-from attnlab.runs.storage import Run, RunFileError, from_bytes, to_bytes
+from attnlab.runs.storage import RunFileError, from_bytes, to_bytes
 from attnlab.training.experiment import Experiment, prepare, to_json
-from attnlab.training.loop import Progress, run
 from attnlab.training.steps import Training
-from tests.unit.live_runs import finished
+from tests.unit.live_runs import finished, trained
 from tests.unit.one_question import MARK, OneQuestion
 from tests.unit.small_experiments import SMALL, small
 
@@ -37,18 +35,9 @@ ASKED = Experiment(
 )
 
 
-def run_of(experiment):
-    history = empty_history()
-    for event in run(experiment):
-        history = history.after(event)
-        if isinstance(event, Progress):
-            state = event.state
-    return Run(experiment, state, history)
-
-
 @pytest.fixture(scope="module")
 def followed():
-    return run_of(NEXT)
+    return trained(NEXT)
 
 
 def surprises(model, sequences):
@@ -83,7 +72,7 @@ def test_the_losses_are_those_of_the_model_of_that_step(followed):
 
 @pytest.mark.slow
 def test_only_tokens_in_the_loss_count():
-    history = run_of(ASKED).history
+    history = trained(ASKED).history
     (step, model), test_set = history.checkpoints[-1], np.asarray(prepare(ASKED).test)
     test, nll = dict(history.tests)[step], surprises(model, test_set)
     answers = (test_set == MARK).argmax(axis=1)
@@ -97,7 +86,7 @@ def test_only_tokens_in_the_loss_count():
 
 
 def test_the_loss_of_the_final_token_has_no_positions():
-    assert all(test.by_position is None for _, test in run_of(SMALL).history.tests)
+    assert all(test.by_position is None for _, test in trained(SMALL).history.tests)
 
 
 def test_the_history_of_the_app_has_them(live, followed):
