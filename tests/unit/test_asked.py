@@ -59,6 +59,7 @@ class First(OneQuestion):
         return jnp.arange(jnp.asarray(tokens).size) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "problem"),
     [
@@ -102,6 +103,7 @@ def test_one_token_of_each_sequence_is_asked():
     assert asked_count(PROCESS, 6) == 1
 
 
+@pytest.mark.slow
 def test_training_minimises_the_loss_of_the_asked_token_alone():
     setup = prepare(EXPERIMENT)
     batch = setup.source.draw(jax.random.key(1))
@@ -115,6 +117,7 @@ def test_training_minimises_the_loss_of_the_asked_token_alone():
         np.testing.assert_allclose(found.objective, expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["fixed", "fresh"])
 def test_the_test_is_that_of_the_asked_tokens(data):
     training = dataclasses.replace(EXPERIMENT.training, data=data)

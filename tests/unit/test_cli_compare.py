@@ -81,6 +81,7 @@ def test_what_the_library_has_is_not_trained_again(run, library):
     assert run(*asked, "--again", "--any-version")[0] == 2
 
 
+@pytest.mark.slow
 def test_for_people_a_row_has_its_interval_and_the_best_possible(run):
     out = run("compare", "--model", "linear", "--seeds", 2, *SMALL)[1]
     assert "95% " in out

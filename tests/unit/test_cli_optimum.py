@@ -46,7 +46,8 @@ def test_the_figures_are_those_of_enumeration(capsys):
 
 @pytest.mark.slow
 def test_a_generator_prints_what_the_library_says(capsys):
-    report, generator = report_of(capsys, "recall", "--length", "10"), Recall()
+    report, generator = report_of(capsys, "recall"), Recall()
+    assert report["length"] == 10
     best, maps = optimum(generator, 10).final, dependence(generator, 10)
     assert (report["accuracy"], report["nll"]) == (best.accuracy, best.nll)
     rungs = [(rung["name"], rung["nll"], rung["accuracy"]) for rung in report["ladder"]]
@@ -80,10 +81,6 @@ def test_a_task_prints_what_the_library_says(capsys):
 def test_options_are_plain_flags(capsys, arguments, generator):
     report = report_of(capsys, *arguments)
     assert report["nll"] == optimum(generator, report["length"]).final.nll
-
-
-def test_a_length_without_a_flag_is_ten(capsys):
-    assert report_of(capsys, "markov")["length"] == 10
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ def library(tmp_path, monkeypatch):
     return tmp_path / "library"
 
 
+@pytest.mark.slow
 def test_a_run_that_is_saved_and_gone_on_with_is_the_run_in_one_go(run, tmp_path):
     half, whole = tmp_path / "half.run", tmp_path / "whole.run"
     assert run("train", *SMALL, "--steps", 20, "--save", half)[0] == 0

@@ -178,6 +178,7 @@ def test_a_prospect_gives_only_the_figures_that_are_not_small():
     assert re.search(r"about .+ and \d?,?\d+00 MB of memory\.$", show_prospect(large))
 
 
+@pytest.mark.slow
 def test_a_full_library_leaves_numbers_and_no_models():
     # A link asks for a hundred runs of the largest model, whose weights come to 800 MB.
     plan, held = plan_of(Grid((("length", ("4", "5")),), seeds=2, base=small(steps=3)), OPEN), {}

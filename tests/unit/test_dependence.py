@@ -34,18 +34,6 @@ def test_information_agrees_with_brute_force(name):
 
 
 @every_case
-def test_maps_are_causal_finite_and_bounded(name):
-    found, joint = maps_of(name)
-    length, vocab = joint.ndim - 1, joint.shape[-1]
-    for values, most in ((found.replacement, 1.0), (found.information, np.log(vocab))):
-        assert values.shape == (length, length)
-        assert np.isfinite(values).all()
-        assert (np.triu(values, 1) == 0).all()
-        assert values.min() >= 0
-        assert values.max() <= most + 1e-6
-
-
-@every_case
 def test_enumerated_maps_are_labelled_exact_and_stay_as_they_are(name):
     found, _ = maps_of(name)
     assert found.exact

@@ -13,7 +13,7 @@ from attnlab.training.evaluation import (
     exact_losses,
 )
 from attnlab.training.experiment import prepare, source_of
-from attnlab.training.sources import Example, as_examples
+from attnlab.training.sources import Example
 from tests.unit.model_oracles import as_float64, attention_forward, log_softmax
 from tests.unit.process_cases import CASES as PROCESS_CASES
 from tests.unit.small_experiments import SMALL, small
@@ -111,15 +111,6 @@ def test_given_tokens_are_not_asked(monkeypatch, training):
     assert drawn.asked.shape == drawn.tokens.shape
     np.testing.assert_array_equal(drawn.asked.any(axis=0), [False, False, True, True, True])
     np.testing.assert_array_equal(drawn.asked.all(axis=0), [False, False, True, True, True])
-
-
-def test_a_batch_asks_for_everything_today():
-    setup = prepare(SMALL)
-    drawn = setup.source.draw(jr.key(0))
-    assert bool(drawn.asked.all())
-    examples = as_examples(setup.test, jnp.broadcast_to(jnp.arange(5) >= 1, setup.test.shape))
-    found = evaluate_by_position(setup.state.model, examples)
-    np.testing.assert_array_equal(found.positions, [1, 2, 3, 4])
 
 
 @pytest.mark.parametrize("name", PROCESS_CASES)

@@ -25,29 +25,6 @@ from attnlab.training.steps import Training
 from tests.unit.small_experiments import SMALL, small
 
 
-@pytest.mark.parametrize(
-    ("make", "name"),
-    [
-        (lambda value: Experiment(length=value), "length"),
-        (lambda value: AttentionOptions(d_attn=value), "d_attn"),
-        (lambda value: AttentionOptions(d_model=value), "d_model"),
-        (lambda value: Training(batch=value), "batch"),
-        (lambda value: Training(steps=value), "steps"),
-        (lambda value: Training(train_size=value), "train_size"),
-        (lambda value: Training(test_size=value), "test_size"),
-    ],
-)
-def test_caps_hold_in_python_and_name_option_value_and_cap(make, name):
-    kind = next(k for k in (Experiment, AttentionOptions, Training) if name in options_of(k))
-    low, cap = int(options_of(kind)[name].low), int(options_of(kind)[name].high)
-    make(cap)
-    make(low)
-    with pytest.raises(OptionError, match=f"`{name}` is {cap + 1}: .*cap of {cap:,}"):
-        make(cap + 1)
-    with pytest.raises(OptionError, match=f"`{name}` is {low - 1}: "):
-        make(low - 1)
-
-
 def test_a_full_batch_has_the_cap_of_a_batch():
     with pytest.raises(OptionError, match=r"`train_size` is 5001: .*5,000 for a full batch"):
         Training(batch_mode="full", train_size=5_001)

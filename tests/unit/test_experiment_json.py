@@ -61,7 +61,7 @@ FIXTURE_FOR_ALL = [hypothesis.HealthCheck.function_scoped_fixture]
 @pytest.mark.usefixtures("as_users_run")
 @hypothesis.given(experiment=configurations(Experiment))
 @hypothesis.settings(
-    max_examples=60,
+    max_examples=30,
     # Half of all losses and batches do not go together and are drawn again.
     suppress_health_check=[*FIXTURE_FOR_ALL, hypothesis.HealthCheck.filter_too_much],
 )

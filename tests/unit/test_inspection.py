@@ -18,11 +18,9 @@ from attnlab.inspection import (
     surprise,
 )
 from attnlab.models import MODELS, AttentionOptions
-from attnlab.optimum import Best, dependence, next_token, token_marginals, true_influence
-from attnlab.training.evaluation import Evaluation
+from attnlab.optimum import dependence, next_token, token_marginals
 from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.presets import PRESETS
-from attnlab.training.shares import learned_share
 from attnlab.training.steps import Training
 from attnlab.ui.inspect.prediction_panel import evenly
 from tests.unit.small_experiments import SMALL
@@ -98,24 +96,6 @@ def test_a_published_readout_is_compared_at_its_own_row():
     np.testing.assert_allclose(found.attends[0], np.mean(patterns, axis=0), atol=1e-6)
     assert found.depends.shape == (1, LENGTH)
     assert MASKS["published"](jnp.arange(1), jnp.arange(LENGTH)).all()
-
-
-def test_influence_of_one_sequence_of_markov_is_that_of_its_last_day():
-    laws = token_marginals(Markov(), LENGTH)
-    moved = true_influence(Markov(), some_sequences(1), laws)
-    assert moved.shape == (LENGTH, LENGTH)
-    np.testing.assert_allclose(moved - np.diag(np.diag(moved)), 0, atol=1e-6)
-    assert np.diag(moved).min() > 0.05
-
-
-def test_learned_share_runs_from_a_uniform_guess_to_the_floor():
-    floor = Best(nll=0.5, accuracy=0.8)
-    guess = Evaluation(nll=np.log(3), nll_stderr=0.01, accuracy=1 / 3, accuracy_stderr=0.01)
-    assert learned_share(guess, floor, 3).share == pytest.approx(0)
-    best = guess._replace(nll=0.5)
-    assert learned_share(best, floor, 3).share == pytest.approx(1)
-    assert learned_share(best, floor, 3).stderr == pytest.approx(0.01 / (np.log(3) - 0.5))
-    assert learned_share(guess, Best(nll=float(np.log(3)), accuracy=1 / 3), 3) is None
 
 
 def test_a_preset_can_be_inspected_from_end_to_end():

@@ -182,14 +182,6 @@ def test_streamlit_is_called_through_the_parts_that_wrap_it():
     assert_nothing(wrong, [*FILES, *PAGES])
 
 
-def test_the_package_itself_only_exports():
-    (docstring, *statements) = tree_of(ROOT / "__init__.py").body
-    assert isinstance(docstring, ast.Expr)
-    assert all(isinstance(one, ast.Import | ast.ImportFrom | ast.Assign) for one in statements)
-    for name in attnlab.__all__:
-        assert hasattr(attnlab, name)
-
-
 def test_what_registries_name_is_exported():
     registries = (GENERATORS, TASKS, MODELS, SOURCE_MODELS, POSITIONS, OPTIMISERS, SCHEDULES)
     for kind in (kind for registry in registries for kind in registry.values()):
@@ -251,20 +243,6 @@ def test_importing_attnlab_changes_nothing(tmp_path, by):
     # Imported code of a library may define an option of its own.
     assert after["jax"].items() >= before["jax"].items()
     assert {**after, "jax": None} == {**before, "jax": None}
-
-
-@pytest.mark.slow
-def test_a_package_that_imports_attnlab_hears_ctrl_c_itself(tmp_path):
-    package = tmp_path / "their"
-    package.mkdir()
-    # While Python looks for the module, its arguments are those of Python itself.
-    (package / "__init__.py").write_text("import attnlab")
-    (package / "module.py").write_text(
-        "import os, signal, time\n"
-        "try:\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(60)\n"
-        "except KeyboardInterrupt:\n    print('heard')\n"
-    )
-    assert printed_by(["-m", "their.module"], tmp_path) == "heard\n"
 
 
 def test_types_and_shapes_of_calls_and_fields_are_checked():

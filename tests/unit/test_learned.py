@@ -56,6 +56,7 @@ def test_an_excess_takes_the_place_of_the_distance_to_the_floor():
     assert found.stderr == pytest.approx(0.001 / (UNIFORM - 0.4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distance", [0.0, 0.01, 0.03, 0.1])
 def test_the_floor_is_reached_where_the_likelihood_ratio_test_finds_no_difference(distance):
     """The p-value is of drawn tokens; here it is of a normal law, from two numbers of each test."""

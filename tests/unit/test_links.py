@@ -23,6 +23,7 @@ from attnlab.runs.links import (
     to_query,
 )
 from attnlab.training.experiment import Experiment, from_json, to_json
+from attnlab.training.optimisers import OPTIMISERS, SCHEDULES
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
 
@@ -42,6 +43,14 @@ CASES = {
     **{
         f"position {name}": Experiment(model=AttentionOptions(position=kind()))
         for name, kind in POSITIONS.items()
+    },
+    **{
+        f"optimiser {name}": Experiment(training=Training(optimiser=kind()))
+        for name, kind in OPTIMISERS.items()
+    },
+    **{
+        f"schedule {name}": Experiment(training=Training(schedule=kind()))
+        for name, kind in SCHEDULES.items()
     },
     "numbers to their last digit": Experiment(
         training=Training(learning_rate=0.1 + 0.2), seed=2**31 - 1

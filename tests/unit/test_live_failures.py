@@ -16,6 +16,7 @@ from tests.unit.test_loop import bad_loss_at
 BAD_STEP = 7
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_far_above_a_uniform_guess_has_failed(live):
     run = live(small(learning_rate=100.0))
     seen = finished(run)

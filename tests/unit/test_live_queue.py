@@ -76,22 +76,6 @@ def test_a_second_run_trains_when_the_first_pauses(sharing):
     assert first.snapshot().state == "running"
 
 
-def test_a_run_that_waits_can_be_paused_and_started_again(sharing):
-    queue = WorkQueue(1)
-    first, second, third = training(sharing(queue)), waiting(sharing(queue)), sharing(queue)
-    third.start()
-    second.pause()
-    assert second.wait(PATIENCE)
-    seen = second.snapshot()
-    assert (seen.state, seen.step, seen.latest, seen.message) == ("paused", 0, None, "")
-    assert third.snapshot().message == WAITING
-    second.start()
-    assert "place 2 in the queue" in second.snapshot().message
-    first.pause()
-    third.pause()
-    until(lambda: second.snapshot().step > 0)
-
-
 def test_a_run_that_waits_can_be_reset_at_once(sharing):
     queue = WorkQueue(1)
     training(sharing(queue))

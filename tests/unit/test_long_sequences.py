@@ -97,6 +97,7 @@ def with_batch(batch, **changes):
     return dataclasses.replace(LONG, training=training, **changes)
 
 
+@pytest.mark.slow
 def test_memory_grows_with_batch_and_with_the_square_of_the_length():
     base = bytes_of(with_batch(1_000))
     assert 1.9 < bytes_of(with_batch(2_000)) / base < 2.0

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import attnlab.training.loop
-from attnlab.models.base import final_logits
 from attnlab.runs.history import empty_history
 from attnlab.training.changes import Change
 from attnlab.training.experiment import prepare
@@ -25,7 +24,7 @@ from attnlab.training.loop import (
 )
 from attnlab.training.steps import Losses, advance
 from tests.unit.live_runs import assert_same_history, finished
-from tests.unit.small_experiments import SMALL, small
+from tests.unit.small_experiments import SMALL
 
 
 def followed(events):
@@ -47,6 +46,7 @@ def assert_same_state(one, other):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_a_script_has_the_history_that_the_app_has(live):
     state, history = followed(run(SMALL))
     watched = live()
@@ -66,18 +66,6 @@ def test_looks_come_when_they_are_due_and_chunks_end_there():
     ]
     steps = [event.losses.nll.size for event in events if isinstance(event, Progress)]
     assert steps == [3, 20, 7, 20, 10]
-
-
-def test_the_figures_of_a_look_are_those_of_its_model():
-    *_, look = run(small(steps=5))
-    setup = prepare(SMALL)
-    visible, final = setup.test[:, :-1], np.asarray(setup.test[:, -1])
-    logits_of = jax.jit(lambda days: final_logits(look.model, days, "last"))
-    logits = np.array([logits_of(days) for days in visible], np.float64)
-    logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
-    nll = -logits[np.arange(final.size), final]
-    assert look.step == 5
-    assert look.evaluation.nll == pytest.approx(nll.mean(), abs=1e-6)
 
 
 def test_a_run_goes_on_from_an_earlier_state():

@@ -67,6 +67,7 @@ def test_sessions_that_end_one_after_another_are_all_collected():
     assert (server.times, server.spare, len(server.forgotten)) == (2, 0, 2)
 
 
+@pytest.mark.slow
 def test_a_closed_session_holds_nothing_unless_it_returns(monkeypatch):
     server, sessions = Server(600), OpenSessions()
     monkeypatch.setattr("attnlab.ui.core.session.hosted", lambda: True)

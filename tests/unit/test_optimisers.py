@@ -1,8 +1,6 @@
 """Optimisers, schedules and clipping against float64 NumPy, and wherever an option can be given."""
 
-import dataclasses
 import json
-import logging
 
 import jax
 import numpy as np
@@ -10,8 +8,6 @@ import pytest
 
 from attnlab.configuration.options import options_of
 from attnlab.runs.history import empty_history
-from attnlab.runs.links import from_query, to_query
-from attnlab.runs.script import to_script
 from attnlab.runs.storage import Run, from_bytes, to_bytes
 from attnlab.training.changes import Change
 from attnlab.training.experiment import Experiment, from_json, prepare, to_json
@@ -21,12 +17,11 @@ from attnlab.training.optimisers import (
     SCHEDULES,
     Adam,
     AdamW,
-    Constant,
     InverseSquareRoot,
     Sgd,
     WarmUpCosine,
 )
-from attnlab.training.steps import Training, advance
+from attnlab.training.steps import Training
 from tests.unit.model_oracles import as_float64, log_softmax
 from tests.unit.small_experiments import SMALL_LINEAR, small
 
@@ -142,16 +137,6 @@ def test_updates_agree_with_numpy(case):
         np.testing.assert_allclose(found, wanted, atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    "schedule", [Constant(), WarmUpCosine(warm_up=0.25), InverseSquareRoot(warm_up=0.5)]
-)
-def test_a_schedule_survives_wherever_it_is_written(schedule):
-    experiment = small(schedule=schedule)
-    assert from_json(to_json(experiment)) == experiment
-    link = from_query(to_query(experiment))
-    assert (link.experiment, link.notices) == (experiment, ())
-
-
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_a_schedule_by_its_name_as_earlier_scripts_and_records_have_it(name):
     has_warm_up = "warm_up" in options_of(SCHEDULES[name])
@@ -179,18 +164,6 @@ def test_every_optimiser_has_a_case():
     assert CHANGED.keys() == OPTIMISERS.keys()
 
 
-@pytest.mark.parametrize("name", OPTIMISERS)
-def test_every_optimiser_goes_wherever_an_experiment_goes(name):
-    experiment = with_optimiser(name)
-    assert from_json(to_json(experiment)) == experiment
-    link = from_query(to_query(experiment))
-    assert (link.experiment, link.notices) == (experiment, ())
-    names = {}
-    # Up to where it would begin to train.
-    exec(to_script(experiment).split("setup = ")[0], names)
-    assert names["experiment"] == experiment
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIMISERS)
 def test_a_run_of_every_optimiser_goes_on_from_its_file(name):
@@ -202,23 +175,6 @@ def test_a_run_of_every_optimiser_goes_on_from_its_file(name):
     pairs = zip(jax.tree.leaves(last.state), jax.tree.leaves(states[-1]), strict=True)
     for one, other in pairs:
         np.testing.assert_array_equal(one, other)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", OPTIMISERS)
-def test_the_rate_and_the_steps_are_no_part_of_the_program(name, caplog):
-    experiment = with_optimiser(name)
-    setup = prepare(experiment)
-    rest = {"key": setup.key, "steps": 2}
-    advance(setup.state, setup.source, experiment.training, **rest)
-    other = dataclasses.replace(experiment.training, learning_rate=0.5, steps=777)
-    with jax.log_compiles(), caplog.at_level(logging.WARNING):
-        advance(setup.state, setup.source, other, **rest)
-        assert not caplog.records
-        clipped = dataclasses.replace(other, clip=7.0)
-        advance(setup.state, setup.source, clipped, **rest)
-    # The count sees a program that does have to be compiled.
-    assert any("take_steps" in record.getMessage() for record in caplog.records)
 
 
 def test_a_rate_that_changes_on_the_way_is_that_of_the_rest():

@@ -11,7 +11,7 @@ import optax
 import pytest
 
 from attnlab.configuration.options import default_of, options_of
-from attnlab.generators import PROCESSES, TASKS, log_predictives, sample
+from attnlab.generators import PROCESSES, log_predictives, sample
 from attnlab.models import MODELS, SOURCE_MODELS, TransformerOptions
 from attnlab.positions import POSITIONS
 from attnlab.training.evaluation import evaluate
@@ -207,9 +207,3 @@ def test_an_option_of_the_training_changes_the_run(kind, name, other):
 def test_an_option_of_the_experiment_changes_its_data(name):
     changed = dataclasses.replace(SMALL, **{name: getattr(SMALL, name) + 1})
     assert_differ(prepare(SMALL).test, prepare(changed).test)
-
-
-def test_there_is_an_option_in_every_table_of_exceptions():
-    kinds = {**PROCESSES, **TASKS, **MODELS, **SOURCE_MODELS, Training.name: Training}
-    for owner, name in {*VALUES, *BESIDE}:
-        assert name in options_of(kinds[owner])

@@ -77,11 +77,10 @@ def test_a_chunk_that_seemed_to_take_hours_does_not_slow_the_next_ones_for_ever(
     assert pace.chunk > 50
 
 
-@pytest.mark.parametrize("hours", [-5, 5])
-def test_a_run_goes_on_when_the_time_of_day_jumps(monkeypatch, live, hours):
+def test_a_run_goes_on_when_the_time_of_day_jumps(monkeypatch, live):
     run, real = live(), time.time
     jumps = itertools.count()
-    monkeypatch.setattr(time, "time", lambda: real() + HOUR * hours * next(jumps))
+    monkeypatch.setattr(time, "time", lambda: real() - 5 * HOUR * next(jumps))
     run.start()
     assert run.wait(60.0)
     seen = run.snapshot()

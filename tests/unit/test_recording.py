@@ -69,6 +69,7 @@ def test_metrics_are_those_of_the_plain_loop_at_every_test():
     assert (plain.metrics, plain.evaluation) == ({}, result.evaluation)
 
 
+@pytest.mark.slow
 def test_checkpoints_say_where_metrics_are_measured_and_models_kept():
     (result,) = run_all([SMALL], metrics=METRICS, checkpoints=[30, 0, 7, 1_000])
     assert result.metrics == by_hand(SMALL, [0, 7, 30, 60])

@@ -137,12 +137,6 @@ def test_maps_of_a_process_with_impossible_days_are_finite_and_right():
     assert_within(found.replacement, found.replacement_stderr + slack, truth)
 
 
-@pytest.mark.slow
-def test_the_same_question_gets_the_same_answer():
-    generator, length, _ = case("hmm")
-    assert sampled(lambda: optimum(generator, length)) == figures("hmm").optimum
-
-
 def test_the_reference_shares_no_sequence_with_what_the_default_seed_draws():
     reference = sampled_sequences(Markov(), 11, 500)
     experiment = Experiment(generator=Markov(), length=10)

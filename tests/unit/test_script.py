@@ -51,7 +51,7 @@ def test_the_script_makes_the_same_experiment(experiment):
 @pytest.mark.usefixtures("as_users_run")
 @hypothesis.given(experiment=configurations(Experiment))
 @hypothesis.settings(
-    max_examples=60,
+    max_examples=30,
     suppress_health_check=[
         # The fixture only switches the shape checks off, for all examples alike.
         hypothesis.HealthCheck.function_scoped_fixture,

@@ -12,7 +12,7 @@ import pytest
 from attnlab.generators import NDays
 from attnlab.models import AttentionOptions
 from attnlab.models.parts import Projection
-from attnlab.training.evaluation import Evaluation, evaluate
+from attnlab.training.evaluation import evaluate
 from attnlab.training.experiment import prepare
 from attnlab.training.loop import train
 from attnlab.training.losses import LOSSES
@@ -21,7 +21,6 @@ from tests.unit.model_oracles import (
     as_float64,
     attention_inputs,
     attention_of,
-    linear_logits,
     log_softmax,
     loss_of,
 )
@@ -121,50 +120,6 @@ def test_the_first_loss_and_gradient_agree_with_numpy(loss):
     for index, moment in enumerate(moments):
         gradient = numpy_gradient(mean, parameters, index)
         np.testing.assert_allclose(as_float64(moment) / 0.1, gradient, atol=1e-5)
-
-
-def numpy_adam(experiment, weight, bias, sequences, steps):
-    """Adam (Kingma and Ba 2015, algorithm 1) on softmax regression, in float64."""
-    inputs = np.array([np.eye(3)[days[:-1]].ravel() for days in sequences])
-    target = np.eye(3)[sequences[:, -1]]
-    parameters = [weight.copy(), bias.copy()]
-    first, second = ([np.zeros_like(p) for p in parameters] for _ in range(2))
-    for t in range(1, steps + 1):
-        probabilities = np.exp(log_softmax(inputs @ parameters[0] + parameters[1]))
-        error = (probabilities - target) / len(sequences)
-        for i, gradient in enumerate((inputs.T @ error, error.sum(axis=0))):
-            first[i] = 0.9 * first[i] + 0.1 * gradient
-            second[i] = 0.999 * second[i] + 0.001 * gradient**2
-            ahead = first[i] / (1 - 0.9**t)
-            spread = np.sqrt(second[i] / (1 - 0.999**t))
-            parameters[i] -= experiment.training.learning_rate * ahead / (spread + 1e-8)
-    return parameters
-
-
-@pytest.mark.parametrize("steps", [1, 4])
-def test_updates_are_those_of_adam(steps):
-    experiment = small(SMALL_LINEAR, batch_mode="full", train_size=50, learning_rate=0.3)
-    setup = prepare(experiment)
-    state, _ = advanced(experiment, steps)
-    start = [as_float64(part) for part in setup.state.model.projection]
-    expected = numpy_adam(experiment, *start, np.asarray(setup.source.sequences), steps)
-    for found, wanted in zip(state.model.projection, expected, strict=True):
-        # Where a gradient is small, its float32 rounding moves the step of 0.3 by up to 1e-5.
-        np.testing.assert_allclose(found, wanted, atol=5e-5)
-
-
-def test_evaluation_agrees_with_numpy():
-    setup = prepare(SMALL_LINEAR)
-    weight, bias = (as_float64(part) for part in setup.state.model.projection)
-    test = np.asarray(setup.test)
-    log_probs = np.array([log_softmax(linear_logits(weight, bias, days[:-1])) for days in test])
-    nll = -log_probs[np.arange(len(test)), test[:, -1]]
-    accuracy = (log_probs.argmax(axis=1) == test[:, -1]).mean()
-    expected = Evaluation(
-        nll.mean(), nll.std(ddof=1) / 10, accuracy, np.sqrt(accuracy * (1 - accuracy) / 100)
-    )
-    found = evaluate(setup.state.model, setup.test, readout="last")
-    np.testing.assert_allclose(found[:4], expected[:4], atol=1e-6)
 
 
 def test_huge_scores_are_tested_as_finite_numbers():
