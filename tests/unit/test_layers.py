@@ -65,7 +65,6 @@ CALLED_IN = {
 FILES = sorted(
     path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] != "__init__.py"
 )
-PAGES = sorted((ROOT.parent / "pages").glob("*.py"))
 
 
 def layer_of(path):
@@ -158,28 +157,6 @@ def test_reserved_modules_and_functions_stay_in_their_parts():
         return modules | {n for n in calls(path) if not is_in(path, CALLED_IN.get(n, anywhere))}
 
     assert_nothing(wrong)
-
-
-# What of Streamlit is called through a part of ours, and the file that has it.
-WRAPPED = {
-    "fragment": "fragments.py",
-    "vega_lite_chart": "page_charts.py",
-    "altair_chart": "page_charts.py",
-    **dict.fromkeys(("error", "warning", "toast", "exception", "write"), "outside.py"),
-}
-
-
-def test_streamlit_is_called_through_the_parts_that_wrap_it():
-    def wrong(path):
-        return {
-            ast.unparse(node)
-            for node in ast.walk(tree_of(path))
-            if isinstance(node, ast.Attribute)
-            and ast.unparse(node.value) == "st"
-            and WRAPPED.get(node.attr, path.name) != path.name
-        }
-
-    assert_nothing(wrong, [*FILES, *PAGES])
 
 
 def test_what_registries_name_is_exported():

@@ -1,6 +1,7 @@
 """An experiment decides every number, whatever JAX is configured to do."""
 
 import dataclasses
+import functools
 from contextlib import ExitStack, contextmanager
 
 import jax
@@ -113,17 +114,25 @@ def test_sequences_and_laws_of_every_process_are_the_same(kind):
         assert_same(plain, drawn())
 
 
-MODEL, TASK_MODEL = build_model(SMALL_TRANSFORMER), build_model(SMALL_TASK)
-TEST, TASK_TEST = (np.asarray(prepare(each).test[:20]) for each in (SMALL, SMALL_TASK))
-TASK, SOURCE = SMALL_TASK.generator, TASK_TEST[0, : SMALL_TASK.generator.given()]
-HIDDEN, LENGTH = HiddenMarkov(), SMALL.length
-COUNT = SMALL_TASK.length + 1 - SMALL_TASK.generator.given()
+class Made:
+    """What the computations share, made when the first of them needs it."""
+
+    model = functools.cached_property(lambda _: build_model(SMALL_TRANSFORMER))
+    task_model = functools.cached_property(lambda _: build_model(SMALL_TASK))
+    test = functools.cached_property(lambda _: np.asarray(prepare(SMALL).test[:20]))
+    task_test = functools.cached_property(lambda _: np.asarray(prepare(SMALL_TASK).test[:20]))
+    source = functools.cached_property(lambda self: jnp.asarray(self.task_test[0, :GIVEN]))
+
+
+MADE, TASK, HIDDEN, LENGTH = Made(), SMALL_TASK.generator, HiddenMarkov(), SMALL.length
+GIVEN = TASK.given()
+COUNT = SMALL_TASK.length + 1 - GIVEN
 COMPUTED = {
     "sample": lambda: sample(HIDDEN, key=key_of(3), size=5, length=LENGTH),
     "continue_sequence": lambda: continue_sequence(
         HIDDEN, jnp.array([0, 1], jnp.int32), key=key_of(3), size=5, days=3
     ),
-    "log_predictives": lambda: log_predictives(HIDDEN, jnp.asarray(TEST[0])),
+    "log_predictives": lambda: log_predictives(HIDDEN, jnp.asarray(MADE.test[0])),
     "optimum": lambda: dataclasses.astuple(optimum.__wrapped__(HIDDEN, 3)),
     "sampled optimum": lambda: dataclasses.astuple(optimum.__wrapped__(HIDDEN, 3, 1)),
     "ladder": lambda: [dataclasses.astuple(r.best) for r in ladder.__wrapped__(HIDDEN, 3)],
@@ -135,28 +144,30 @@ COMPUTED = {
     "sequence_log_prob": lambda: sequence_log_prob(HIDDEN, [0, 1, 2]),
     "feasibility": lambda: dataclasses.astuple(feasibility(SMALL).best),
     "generate": lambda: generate(
-        MODEL, TEST[0, :-1], readout="last", days=3, temperature=1.0, key=key_of(0)
+        MADE.model, MADE.test[0, :-1], readout="last", days=3, temperature=1.0, key=key_of(0)
     ),
-    "beam_search": lambda: beam_search(MODEL, TEST[0, :-1], readout="last", days=3, width=2),
-    "trace_of": lambda: trace_of(MODEL, TEST[0, :-1]),
-    "mean_trace": lambda: mean_trace(MODEL, TEST[:, :-1]),
-    "evaluate_by_position": lambda: tuple(evaluate_by_position(MODEL, jnp.asarray(TEST))),
-    "final_probs": lambda: final_probs(MODEL, TEST[:, :-1], "last"),
-    "probs_by_query": lambda: probs_by_query(MODEL, TEST[:, :-1]),
+    "beam_search": lambda: beam_search(
+        MADE.model, MADE.test[0, :-1], readout="last", days=3, width=2
+    ),
+    "trace_of": lambda: trace_of(MADE.model, MADE.test[0, :-1]),
+    "mean_trace": lambda: mean_trace(MADE.model, MADE.test[:, :-1]),
+    "evaluate_by_position": lambda: tuple(evaluate_by_position(MADE.model, jnp.asarray(MADE.test))),
+    "final_probs": lambda: final_probs(MADE.model, MADE.test[:, :-1], "last"),
+    "probs_by_query": lambda: probs_by_query(MADE.model, MADE.test[:, :-1]),
     "effect_of": lambda: tuple(
         effect_of(
-            MODEL, Edit(0, 1, np.eye(LENGTH, dtype=np.float32)), test=TEST, readout="last"
+            MADE.model, Edit(0, 1, np.eye(LENGTH, dtype=np.float32)), test=MADE.test, readout="last"
         )
     ),
     "quality": lambda: [vars(each) if hasattr(each, "__dict__") else tuple(each)
-                        for each in quality(SMALL_TRANSFORMER, MODEL, TEST)],
-    "alignment_shares": lambda: alignment_shares(TASK, TASK_TEST[:, : len(SOURCE)]),
-    "on_true_alignment": lambda: on_true_alignment(TASK, TASK_MODEL, TASK_TEST[:, :-1]),
+                        for each in quality(SMALL_TRANSFORMER, MADE.model, MADE.test)],
+    "alignment_shares": lambda: alignment_shares(TASK, MADE.task_test[:, :GIVEN]),
+    "on_true_alignment": lambda: on_true_alignment(TASK, MADE.task_model, MADE.task_test[:, :-1]),
     "write_target": lambda: write_target(
-        TASK_MODEL, jnp.asarray(SOURCE), count=COUNT, temperature=1.0, key=key_of(1)
+        MADE.task_model, MADE.source, count=COUNT, temperature=1.0, key=key_of(1)
     ),
-    "write_beam": lambda: write_beam(TASK_MODEL, jnp.asarray(SOURCE), count=COUNT, width=2),
-    "source_influence": lambda: tuple(source_influence(TASK, TASK_MODEL, TASK_TEST)),
+    "write_beam": lambda: write_beam(MADE.task_model, MADE.source, count=COUNT, width=2),
+    "source_influence": lambda: tuple(source_influence(TASK, MADE.task_model, MADE.task_test)),
 }  # fmt: skip
 
 

@@ -68,15 +68,6 @@ def test_the_bounds_are_accepted_and_what_lies_outside_is_not(kind, name, as_use
             check_option(name, spec, value, default)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_configurations_are_frozen_and_hashable(kind):
-    configuration = kind()
-    assert hash(configuration) == hash(kind())
-    for field in dataclasses.fields(configuration):
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(configuration, field.name, None)
-
-
 def test_a_label_is_the_name_in_words_with_the_unit():
     assert label_of("batch_size", Option(help="")) == "batch size"
     assert label_of("n", Option(help="", unit="days")) == "n (days)"
