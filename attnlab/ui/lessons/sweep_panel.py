@@ -194,7 +194,7 @@ def _draw_results(
     ready = tuple(track for track in tracks if track.steps[-1] == steps)
     if not ready:
         return
-    reached = _reached_at_widest(ready, gain, gap)
+    said = _widest_in_words(ready, gain, gap, share)
     left, *others = st.columns(3, gap="medium")
     draw_figure(
         left,
@@ -202,7 +202,7 @@ def _draw_results(
         charts.reached_chart,
         charts.reached_table(ready, gap, gain, steps),
         name=f"Steps to {share:.0%} of what can be learned",
-        alt=f"Steps to {share:.0%} of what can be learned, a mark for every seed. {reached}.",
+        alt=f"Steps to {share:.0%} of what can be learned, a mark for every seed. {said}",
         widths=plan.widths,
         last_step=steps,
         height=330,
@@ -223,14 +223,8 @@ def _draw_results(
             most=most,
             height=290,
         )
-    said = [
-        f"**{_NAMES[track.scale]}** {np.isfinite(first).sum()} of {first.size} seeds reached "
-        f"{share:.0%}, and the final gap was "
-        f"{show_measured(*over_seeds(track.gap[gain, :, -1]), most_places=4)} nats"
-        for track, first in _widest(ready, gain, gap)
-    ]
     with st.container(key="sweep_result"):
-        st.markdown(f"At d_attn = {max(track.d_attn for track in ready)}: {'; '.join(said)}.")
+        st.markdown(said)
     st.caption(
         f"How to read it: left, when each seed first came within {gap:.4f} nats of the floor; "
         "triangles mark seeds that never did. The roughly twenty evaluations are evenly spaced "
@@ -255,16 +249,16 @@ def _at_widest(tracks: Sequence[Track], plan: Sweep, figure: str, gain: int, *, 
     return f" At d_attn = {widest}: {' and '.join(said)}."
 
 
-def _widest(tracks: Sequence[Track], gain: int, gap: float) -> list[tuple[Track, np.ndarray]]:
-    """Return the widest heads' tracks, and the step at which each seed reached the gap."""
-    widest = max(track.d_attn for track in tracks)
-    return [(track, steps_to(track, gap)[gain]) for track in tracks if track.d_attn == widest]
-
-
-def _reached_at_widest(tracks: Sequence[Track], gain: int, gap: float) -> str:
-    said = []
-    for track, first in _widest(tracks, gain, gap):
+def _widest_in_words(tracks: Sequence[Track], gain: int, gap: float, share: float) -> str:
+    """Return when seeds of the widest heads reached `gap`, and their final gap, as text."""
+    widest, said = max(track.d_attn for track in tracks), []
+    for track in (track for track in tracks if track.d_attn == widest):
+        first = steps_to(track, gap)[gain]
         reached = first[np.isfinite(first)]
         when = f", at a median of {np.median(reached):,.0f} steps" if reached.size else ""
-        said.append(f"{reached.size} of {first.size} seeds {_NAMES[track.scale]}{when}")
-    return f"At d_attn = {max(track.d_attn for track in tracks)}: {'; '.join(said)}"
+        final = show_measured(*over_seeds(track.gap[gain, :, -1]), most_places=4)
+        said.append(
+            f"{_NAMES[track.scale]} {reached.size} of {first.size} seeds reached {share:.0%}{when}"
+            f", and the final gap was {final} nats"
+        )
+    return f"At d_attn = {widest}: {'; '.join(said)}."
