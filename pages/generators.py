@@ -46,7 +46,7 @@ questions: list[tuple[Any, ...]] = [
     (ladder, generator, length),
     (dependence, generator, length),
 ]
-sample, known, best, alike, rungs, depends = (figure(*question) for question in questions)
+sample, known, best, alike, baselines, depends = (figure(*question) for question in questions)
 draw_figures_status(*questions)
 
 st.header("Samples", anchor=False)
@@ -64,7 +64,7 @@ draw_optimum(best, vocab, word)
 draw_enumeration(generator, length, best)
 
 st.header("Baselines", anchor=False)
-draw_ladder(rungs, word)
+draw_ladder(baselines, word)
 
 st.header(f"Which {word}s matter", anchor=False)
 draw_dependence(depends, word)
@@ -79,8 +79,8 @@ draw_in_code(
     "    print(generator.vocabulary.render(row))\n"
     "print(frequencies(generator, length).days[-1], agreement(generator, length).values)\n"
     "print(optimum(generator, length).final)\n"
-    "for rung in ladder(generator, length):\n"
-    "    print(rung.name, rung.best)\n"
+    "for baseline in ladder(generator, length):\n"
+    "    print(baseline.name, baseline.best)\n"
     "print(dependence(generator, length).replacement[-1])",
     lead="This script prints the results above:",
 )

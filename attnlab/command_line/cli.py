@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 from attnlab.command_line.many_runs import add_compare, add_reproduce, run_compare, run_reproduce
-from attnlab.command_line.parser import Doing, Parser
+from attnlab.command_line.parser import CommandProgress, Parser
 from attnlab.command_line.process_commands import (
     add_optimum,
     add_sample,
@@ -38,7 +38,7 @@ class _Command(NamedTuple):
     """A command: `add` adds its flags, and `run` runs it and returns the exit status."""
 
     add: Callable[[argparse._SubParsersAction], None]
-    run: Callable[[dict[str, Any], Doing], int]
+    run: Callable[[dict[str, Any], CommandProgress], int]
 
 
 _COMMANDS = MappingProxyType(
@@ -53,8 +53,8 @@ _COMMANDS = MappingProxyType(
 )
 
 
-def main(arguments: Sequence[str] | None = None, doing: Doing | None = None) -> int:
-    """Run one command and return its exit status. `doing` is updated with the progress."""
+def main(arguments: Sequence[str] | None = None, progress: CommandProgress | None = None) -> int:
+    """Run one command and return its exit status. `progress` is updated with the progress."""
     fix_numerics()
     values = vars(_parser().parse_args(arguments))
     # Python before 3.13 returns an empty list for the value of `--length=--`.
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None, doing: Doing | None = None) -> 
         library_folder(os.environ)
         if name != "runs":
             check_devices()
-        return _COMMANDS[name].run(parsed, doing or Doing())
+        return _COMMANDS[name].run(parsed, progress or CommandProgress())
     except ValueError as error:
         print(f"attnlab: {error}", file=sys.stderr)
         return 2
@@ -94,7 +94,7 @@ def is_installed_command() -> bool:
     return name == "attnlab"
 
 
-def status_of(command: Callable[[Doing], int]) -> int:
+def status_of(command: Callable[[CommandProgress], int]) -> int:
     """Run a command and return its exit status, also after Ctrl-C or a failed write."""
     if sys.stderr is None:
         # The user has closed it; `print(file=None)` would write to standard output instead.
@@ -103,19 +103,19 @@ def status_of(command: Callable[[Doing], int]) -> int:
     for stream in streams:
         # UTF-8 in every environment, since many encodings lack the symbols of processes.
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    doing = Doing()
+    progress = CommandProgress()
     try:
         if sys.stdout is None:
             raise OSError(errno.EBADF, "standard output is closed")
         try:
-            status = command(doing)
+            status = command(progress)
         except SystemExit as end:
             status = cast(int, end.code)
         sys.stdout.flush()
         sys.stderr.flush()
         return status
     except KeyboardInterrupt:
-        _report(f"interrupted {doing.words}")
+        _report(f"interrupted {progress.words}")
         status = _INTERRUPTED
     except BrokenPipeError:
         status = _PIPE_CLOSED

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
-from attnlab.command_line.parser import Doing, whole_number
+from attnlab.command_line.parser import CommandProgress, whole_number
 from attnlab.command_line.process_commands import known_value
 from attnlab.command_line.runs_command import open_library
 from attnlab.comparisons.grid import (
@@ -68,39 +68,34 @@ def take_reuse(parsed: dict[str, Any]) -> dict[str, bool]:
 def carry_out(
     experiments: Sequence[Experiment],
     executor: Executor | None,
-    doing: Doing,
+    progress: CommandProgress,
     *,
     what: str,
     **reuse: Any,
 ) -> list[Result]:
     """Return the results of all runs, training those that the user's library cannot provide.
 
-    Progress goes to `doing` and to standard error. `what` is the text after the number of runs, and
-    `reuse` has the arguments `again` and `any_version` of `run_all`.
+    Progress goes to `progress` and to standard error. `what` is the text after the number of runs,
+    and `reuse` has the arguments `again` and `any_version` of `run_all`.
     """
     total, library, results = len(experiments), open_library(), []
     kept = "" if library is None else "; those that ended are in the library"
-    doing.words = f"at run 0 of {total:,}{kept}"
+    progress.words = f"at run 0 of {total:,}{kept}"
     print(f"{total:,} runs {what} …", file=sys.stderr)
     began = time.perf_counter()
-    for result in _told(run_all(experiments, executor, library=library, **reuse)):
-        results.append(result)
-        done, seconds = len(results), time.perf_counter() - began
-        doing.words = f"at run {done:,} of {total:,}{kept}"
-        left = f", about {seconds / done * (total - done):,.0f} s left" if done < total else ""
-        state = result.reason or result.state
-        print(f"run {done:,} of {total:,}: {state}{left}", file=sys.stderr)
+    try:
+        for result in run_all(experiments, executor, library=library, **reuse):
+            results.append(result)
+            done, seconds = len(results), time.perf_counter() - began
+            progress.words = f"at run {done:,} of {total:,}{kept}"
+            rest = f", about {seconds / done * (total - done):,.0f} s left" if done < total else ""
+            state = result.reason or result.state
+            print(f"run {done:,} of {total:,}: {state}{rest}", file=sys.stderr)
+    except LibraryError as error:
+        print(f"attnlab: not all runs are in the library. {error}", file=sys.stderr)
     if library is not None:
         library.close()
     return results
-
-
-def _told(results: Iterator[Result]) -> Iterator[Result]:
-    """Yield the results, and finally print why some of them could not be saved."""
-    try:
-        yield from results
-    except LibraryError as error:
-        print(f"attnlab: not all runs are in the library. {error}", file=sys.stderr)
 
 
 @contextmanager
@@ -158,7 +153,7 @@ def add_compare(commands: argparse._SubParsersAction) -> None:
     comparing.add_options(experiment_parts(), leave_out=("seed",))
 
 
-def run_compare(parsed: dict[str, Any], doing: Doing) -> int:
+def run_compare(parsed: dict[str, Any], progress: CommandProgress) -> int:
     """Train all combinations of the options, and print one row per setting."""
     as_json, as_csv = parsed.pop("json"), parsed.pop("csv")
     workers, address = parsed.pop("workers", None), parsed.pop("dask", None)
@@ -175,7 +170,7 @@ def run_compare(parsed: dict[str, Any], doing: Doing) -> int:
     experiments = [each for setting in settings for each in experiments_of(setting, grid)]
     with executor_of(workers, address) as executor:
         what = f"of {len(settings):,} settings"
-        results = carry_out(experiments, executor, doing, what=what, **reuse)
+        results = carry_out(experiments, executor, progress, what=what, **reuse)
     rows = summarise(results, settings)
     if as_json:
         record = {"seeds": seeds, "rows": to_records(rows)}
@@ -229,7 +224,7 @@ def add_reproduce(commands: argparse._SubParsersAction) -> None:
     reproducing.add_argument("--json", action="store_true", help="one JSON object")
 
 
-def run_reproduce(parsed: dict[str, Any], doing: Doing) -> int:
+def run_reproduce(parsed: dict[str, Any], progress: CommandProgress) -> int:
     """Train the published experiments, or read the shipped results; print one row per setting."""
     part, is_shipped = part_named(parsed["part"]), parsed["shipped"]
     if is_shipped:
@@ -240,7 +235,7 @@ def run_reproduce(parsed: dict[str, Any], doing: Doing) -> int:
         with executor_of(parsed.get("workers"), None) as executor:
             what = f"of {len(part.settings)} settings"
             reuse = take_reuse(parsed)
-            results = carry_out(runs_of(part, seeds), executor, doing, what=what, **reuse)
+            results = carry_out(runs_of(part, seeds), executor, progress, what=what, **reuse)
         rows = rows_of(part, results)
     status = 0 if any(row.row.finished for row in rows) else 1
     if parsed["json"]:
@@ -250,16 +245,10 @@ def run_reproduce(parsed: dict[str, Any], doing: Doing) -> int:
         print(json.dumps(record))
         return status
     if is_shipped:
-        print(made_in_words())
+        print(f"Made {shipped().made}.")
     for row in rows:
         print(_published_line(row))
     return status
-
-
-def made_in_words() -> str:
-    """Return text with the date, versions and machine of the shipped results."""
-    made = shipped().made
-    return f"Made {made.date} with attnlab {made.attnlab} and JAX {made.jax} on {made.machine}."
 
 
 def _shipped_seeds(part: Part, text: str | None) -> int:

@@ -28,7 +28,7 @@ _KINDS = MappingProxyType(
 )
 
 
-class Doing:
+class CommandProgress:
     """The progress of a command, as text after the word "interrupted" of the message on Ctrl-C."""
 
     def __init__(self, words: str = "while starting"):

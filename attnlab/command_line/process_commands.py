@@ -9,7 +9,7 @@ from typing import Any
 import jax.random as jr
 import numpy as np
 
-from attnlab.command_line.parser import Doing, whole_number
+from attnlab.command_line.parser import CommandProgress, whole_number
 from attnlab.configuration.options import default_of, options_of
 from attnlab.configuration.records import to_record
 from attnlab.generators import PROCESSES, AbstractGenerator, sample
@@ -44,14 +44,14 @@ def add_optimum(commands: argparse._SubParsersAction) -> None:
     best.add_options(PROCESSES.values())
 
 
-def run_sample(parsed: dict[str, Any], doing: Doing) -> int:
+def run_sample(parsed: dict[str, Any], progress: CommandProgress) -> int:
     """Print sampled sequences of a process."""
     size = whole_number("size", parsed["size"], 1, _MOST_SEQUENCES)
     seed = whole_number("seed", parsed["seed"], 0, 2**31 - 1)
     generator, length = _process(parsed)
-    doing.words = "while drawing sequences"
+    progress.words = "while drawing sequences"
     tokens = np.asarray(sample(generator, key=jr.key(seed), size=size, length=length + 1))
-    doing.words = "while printing sequences"
+    progress.words = "while printing sequences"
     vocabulary = generator.vocabulary
     if parsed["json"]:
         print(
@@ -73,16 +73,16 @@ def run_sample(parsed: dict[str, Any], doing: Doing) -> int:
     return 0
 
 
-def run_optimum(parsed: dict[str, Any], doing: Doing) -> int:
+def run_optimum(parsed: dict[str, Any], progress: CommandProgress) -> int:
     """Print accuracy and loss of the best predictor and of the baselines."""
     generator, length = _process(parsed)
-    doing.words = "while computing the optimum"
+    progress.words = "while computing the optimum"
     print("Computing the optimum …", file=sys.stderr)
     found = optimum(generator, length)
-    rungs = ladder(generator, length)
+    baselines = ladder(generator, length)
     if not parsed["json"]:
-        for rung in rungs:
-            best = rung.best
+        for baseline in baselines:
+            best = baseline.best
             accuracy, loss = (
                 _show_estimate(value, stderr, bounded=best.bounded)
                 for value, stderr in (
@@ -90,7 +90,7 @@ def run_optimum(parsed: dict[str, Any], doing: Doing) -> int:
                     (best.nll, best.nll_stderr),
                 )
             )
-            print(f"{rung.name:9} accuracy {accuracy}  loss {loss} nats")
+            print(f"{baseline.name:9} accuracy {accuracy}  loss {loss} nats")
         return 0
     maps = dependence(generator, length)
     report = {
@@ -104,7 +104,9 @@ def run_optimum(parsed: dict[str, Any], doing: Doing) -> int:
             {"day": day, **dataclasses.asdict(best)}
             for day, best in enumerate(found.by_position, 1)
         ],
-        "ladder": [{"name": rung.name, **dataclasses.asdict(rung.best)} for rung in rungs],
+        "ladder": [
+            {"name": baseline.name, **dataclasses.asdict(baseline.best)} for baseline in baselines
+        ],
         "dependence": {
             "exact": maps.exact,
             **{

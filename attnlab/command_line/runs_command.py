@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from attnlab.command_line.parser import Doing, whole_number
+from attnlab.command_line.parser import CommandProgress, whole_number
 from attnlab.configuration.number_text import show_measured
 from attnlab.configuration.options import OptionError, present, quoted
 from attnlab.runs.differences import label_of_change
@@ -88,7 +88,7 @@ def add_runs(commands: argparse._SubParsersAction) -> None:
     actions.add_parser("rebuild", help="make the index of the library again from its files")
 
 
-def run_runs(parsed: dict[str, Any], doing: Doing) -> int:
+def run_runs(parsed: dict[str, Any], progress: CommandProgress) -> int:
     """Run an action of the command `runs`; return status 1 if the library cannot be used."""
     folder = library_folder(os.environ)
     if folder is None:
@@ -97,7 +97,7 @@ def run_runs(parsed: dict[str, Any], doing: Doing) -> int:
             "ATTNLAB_LIBRARY", os.environ["ATTNLAB_LIBRARY"], problem, "Unset it, or name a folder"
         )
     action = parsed.pop("action")
-    doing.words = f"during `runs {action}`"
+    progress.words = f"during `runs {action}`"
     try:
         library = Library(folder)
         try:
@@ -199,8 +199,8 @@ def _restore(library: Library, parsed: dict[str, Any]) -> int:
 
 
 def _export(library: Library, parsed: dict[str, Any]) -> int:
-    chosen = parsed["numbers"]
-    numbers = _numbers(library, chosen) if chosen else _all_of(library)
+    numbers = _numbers(library, parsed["numbers"])
+    numbers = numbers or [entry.number for entry in library.entries(most=_MOST_LISTED)]
     data = library.export(numbers)
     try:
         save_bytes(data, Path(parsed["file"]))
@@ -212,10 +212,6 @@ def _export(library: Library, parsed: dict[str, Any]) -> int:
     whole = f"{len(set(numbers) - damaged.keys()):,} runs written"
     print(f"{whole}, {len(damaged):,} damaged" if damaged else whole, file=sys.stderr)
     return 1 if damaged else 0
-
-
-def _all_of(library: Library) -> list[int]:
-    return [entry.number for entry in library.entries(most=_MOST_LISTED)]
 
 
 def _import(library: Library, parsed: dict[str, Any]) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attnlab.command_line.parser import Doing
+from attnlab.command_line.parser import CommandProgress
 from attnlab.command_line.runs_command import keep
 from attnlab.comparisons.grid import show_prospect
 from attnlab.configuration.environment import bytes_of_machine
@@ -55,7 +55,7 @@ def add_train(commands: argparse._SubParsersAction) -> None:
     training.add_options(experiment_parts())
 
 
-def run_train(parsed: dict[str, Any], doing: Doing) -> int:
+def run_train(parsed: dict[str, Any], progress: CommandProgress) -> int:
     """Train a run, save it, and print its test results."""
     as_json = parsed.pop("json")
     if parsed.pop("list_presets"):
@@ -66,9 +66,9 @@ def run_train(parsed: dict[str, Any], doing: Doing) -> int:
     begun = _from_file(file, parsed) if file else _from_options(parsed)
     if save:
         _check_target(save)
-    doing.words = "while drawing data and compiling; nothing was saved"
+    progress.words = "while drawing data and compiling; nothing was saved"
     print("Drawing data and compiling …", file=sys.stderr)
-    ended, figures, seconds = _train(begun, doing, whole_history=bool(save or file))
+    ended, figures, seconds = _train(begun, progress, whole_history=bool(save or file))
     targets = {}
     try:
         if save:
@@ -146,14 +146,16 @@ def _from_file(file: str, parsed: dict[str, Any]) -> _Begun:
     return _Begun(experiment, setup, stored.state, history)
 
 
-def _train(begun: _Begun, doing: Doing, *, whole_history: bool) -> tuple[Run, Evaluation, float]:
+def _train(
+    begun: _Begun, progress: CommandProgress, *, whole_history: bool
+) -> tuple[Run, Evaluation, float]:
     """Train to the end; return the run, its last evaluation, and the seconds of training."""
     experiment, setup, state, history = begun
     state, steps = setup.state if state is None else state, experiment.training.steps
     advance(state, setup.source, experiment.training, key=setup.key, steps=0)
     # Without a run file, only the last evaluation is used.
     plan = evaluation_plan(steps) if whole_history else EvaluationPlan((steps,), (steps,))
-    doing.words = f"at step {begun.step:,} of {steps:,}; nothing was saved"
+    progress.words = f"at step {begun.step:,} of {steps:,}; nothing was saved"
     began = time.perf_counter()
     events = run(experiment, begun.state, setup=setup, chunk=steps_at_once(experiment), plan=plan)
     for event in events:
@@ -164,7 +166,7 @@ def _train(begun: _Begun, doing: Doing, *, whole_history: bool) -> tuple[Run, Ev
             continue
         seconds, state = time.perf_counter() - began, event.state
         step, nll = int(state.step), event.losses.nll[-1]
-        doing.words = f"at step {step:,} of {steps:,}; nothing was saved"
+        progress.words = f"at step {step:,} of {steps:,}; nothing was saved"
         if step % _STEPS_A_LINE == 0 or step == steps:
             print(f"step {step:,} of {steps:,}, training loss {nll:.3f} nats", file=sys.stderr)
     if reason := divergence(experiment, setup, state, figures):

@@ -196,7 +196,9 @@ def from_parameters(query: Mapping[str, str]) -> Varied:
 option. See `train --help`.", "`seeds` is 'many': not a whole number from 1 to 100. 5 is kept."))
     """
     options, notices = [], []
-    named = [(key.removeprefix(_VARY), text) for key, text in query.items() if _is_option(key)]
+    named = [
+        (key.removeprefix(_VARY), text) for key, text in query.items() if key.startswith(_VARY)
+    ]
     for name, text in named[:_MOST_OPTIONS]:
         values = alternatives(name, text[:_MOST_CHARACTERS])
         try:
@@ -206,22 +208,13 @@ option. See `train --help`.", "`seeds` is 'many': not a whole number from 1 to 1
             notices.append(str(error))
     if len(named) > _MOST_OPTIONS:
         notices.append(f"At most {_MOST_OPTIONS} options are varied; the link has {len(named)}.")
-    seeds = query.get(_SEEDS, str(_usual_seeds()))
+    usual = str(default_of(Grid, _SEEDS))
+    seeds = query.get(_SEEDS, usual)
     if not (seeds.isascii() and seeds.isdecimal() and 1 <= int(seeds[:9]) <= MOST_SEEDS):
-        notices.append(
-            f"`seeds` is {quoted(seeds)}: not a whole number from 1 to {MOST_SEEDS}. "
-            f"{_usual_seeds()} is kept."
-        )
-        seeds = str(_usual_seeds())
+        problem = f"not a whole number from 1 to {MOST_SEEDS}. {usual} is kept."
+        notices.append(f"`seeds` is {quoted(seeds)}: {problem}")
+        seeds = usual
     return Varied(tuple(options), int(seeds), tuple(notices))
-
-
-def _is_option(key: str) -> bool:
-    return key.startswith(_VARY)
-
-
-def _usual_seeds() -> int:
-    return default_of(Grid, _SEEDS)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -213,15 +213,15 @@ def _run_all(
     limits: Limits,
     recording: Recording,
 ) -> Iterator[Result]:
-    asked = []
+    missing = []
     for experiment in experiments:
         entry = find(experiment)
         kept = None if entry is None else _kept(entry, present(library), recording)
         if (result := kept or _refused(experiment, limits)) is not None:
             yield result
         else:
-            asked.append(experiment)
-    ordered = by_program(asked)
+            missing.append(experiment)
+    ordered = by_program(missing)
     computed = (
         _here(ordered, recording) if executor is None else _elsewhere(ordered, executor, recording)
     )

@@ -131,10 +131,6 @@ def _published(process: str, model: str) -> Experiment:
     return PRESETS[f"published-{process}-{model}"].experiment
 
 
-def _table() -> tuple[Setting, ...]:
-    return tuple(_setting(*row, _published(*row)) for row in PUBLISHED)
-
-
 def _ladder() -> tuple[Setting, ...]:
     return tuple(
         _setting(process, switch.preset, PRESETS[switch.preset].experiment)
@@ -163,7 +159,7 @@ PARTS = MappingProxyType(
     {
         part.name: part
         for part in (
-            Part("table", 8, _table()),
+            Part("table", 8, tuple(_setting(*row, _published(*row)) for row in PUBLISHED)),
             Part("ladder", 4, _ladder()),
             Part("zoo", 3, _zoo()),
         )
@@ -184,6 +180,9 @@ class Made:
     attnlab: str
     jax: str
     machine: str
+
+    def __str__(self):
+        return f"{self.date} with attnlab {self.attnlab} and JAX {self.jax} on {self.machine}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -51,8 +51,8 @@ def references_of(
     best, uniform = optimum(generator, length, most).final, Best(float(np.log(vocab)), 1 / vocab)
     if not baselines:
         return References(best, uniform)
-    rungs = {rung.name: rung.best for rung in ladder(generator, length, most)}
-    return References(best, uniform, rungs["unigram"], rungs.get("linear"))
+    known = {each.name: each.best for each in ladder(generator, length, most)}
+    return References(best, uniform, known["unigram"], known.get("linear"))
 
 
 TARGET = 0.9
@@ -176,8 +176,7 @@ def summarise(
         if before is None or _is_finished(result) or not _is_finished(before):
             runs[result.experiment.seed] = result
     keys = [s.experiment and _all_but_seed(s.experiment) for s in settings]
-    asked = set(keys)
-    rest = {key: runs for key, runs in grouped.items() if key not in asked}
+    rest = {key: runs for key, runs in grouped.items() if key not in set(keys)}
     rows = []
     known: dict[Hashable, References | None] = {}
     named = _named([next(iter(runs.values())).experiment for runs in rest.values()])

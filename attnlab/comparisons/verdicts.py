@@ -3,19 +3,21 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from attnlab.comparisons.intervals import LEVEL, Interval, normal_quantile, t_quantile
-from attnlab.comparisons.paired import Comparison, common_seeds, compare, compare_all
+from attnlab.comparisons.paired import Comparison, common_seeds, compare_all
 from attnlab.comparisons.published import PUBLISHED, Part, Published, standard_error
 from attnlab.comparisons.summary import References, Row, figures_of, summarise
 from attnlab.configuration.number_text import show_percent, show_range
 from attnlab.configuration.options import present
 from attnlab.runs.result import Result
 from attnlab.training.experiment import Experiment
+
+_Key = TypeVar("_Key")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,8 +64,8 @@ def rows_of(
         one process are adjusted for their number.
     """
     kept = [r for r in results if seeds is None or r.experiment.seed < seeds]
-    asked = {setting.experiment for setting in part.settings}
-    kept = [r for r in kept if dataclasses.replace(r.experiment, seed=0) in asked]
+    wanted = {setting.experiment for setting in part.settings}
+    kept = [r for r in kept if dataclasses.replace(r.experiment, seed=0) in wanted]
     rows = summarise(kept, part.settings, references=references)
     gains = _gains(rows) if part.name == "ladder" else {}
     return tuple(_published_row(part, row, gains.get(at)) for at, row in enumerate(rows))
@@ -103,8 +105,7 @@ def differences(rows: Sequence[PublishedRow]) -> dict[str, Comparison]:
         for process in dict.fromkeys(row.process for row in rows)
         if {(process, "attention"), (process, "linear")} <= found.keys()
     }
-    pairs = {process: pair for process, pair in pairs.items() if _is_comparable(*pair)}
-    return dict(zip(pairs, compare_all(list(pairs.values()), "accuracy"), strict=True))
+    return _compared(pairs)
 
 
 def whole_gain(rows: Sequence[PublishedRow]) -> Comparison | None:
@@ -112,8 +113,13 @@ def whole_gain(rows: Sequence[PublishedRow]) -> Comparison | None:
 
     None if fewer than two seeds are finished in both.
     """
-    first, last = rows[0].row, rows[-1].row
-    return compare(first, last, "accuracy") if _is_comparable(first, last) else None
+    return _compared({"all": (rows[0].row, rows[-1].row)}).get("all")
+
+
+def _compared(pairs: Mapping[_Key, tuple[Row, Row]]) -> dict[_Key, Comparison]:
+    """Compare the accuracies of all pairs that have two common seeds."""
+    pairs = {key: pair for key, pair in pairs.items() if len(common_seeds(*pair)) > 1}
+    return dict(zip(pairs, compare_all(list(pairs.values()), "accuracy"), strict=True))
 
 
 def _published_row(part: Part, row: Row, gain: Comparison | None) -> PublishedRow:
@@ -133,19 +139,13 @@ def _gains(rows: Sequence[Row]) -> dict[int, Comparison]:
     pairs: dict[str, dict[int, tuple[Row, Row]]] = {}
     for at, (before, after) in enumerate(itertools.pairwise(rows), 1):
         process = dict(after.setting.options)["process"]
-        if dict(before.setting.options)["process"] == process and _is_comparable(before, after):
+        if dict(before.setting.options)["process"] == process:
             pairs.setdefault(process, {})[at] = before, after
     return {
         at: comparison
         for of_process in pairs.values()
-        for at, comparison in zip(
-            of_process, compare_all(list(of_process.values()), "accuracy"), strict=True
-        )
+        for at, comparison in _compared(of_process).items()
     }
-
-
-def _is_comparable(first: Row, second: Row) -> bool:
-    return len(common_seeds(first, second)) > 1
 
 
 _NOTHING = Published()

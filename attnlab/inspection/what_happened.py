@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.numerics import fixed_numerics
 from attnlab.models import AbstractModelOptions, AttentionOptions, TransformerOptions
-from attnlab.optimum import Best, Rung
+from attnlab.optimum import Baseline, Best
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.shares import above_floor, is_at_floor, learned_share
 
@@ -32,7 +32,7 @@ _MOST_PASSED, _MOST_POSITIONS = 2, 4
 DIVERGES, OVERFITS, STILL_FALLING = "diverges", "overfits", "still falling"
 
 
-class RungPassed(NamedTuple):
+class BaselinePassed(NamedTuple):
     """A baseline, and the step of the first test from which on every loss was below it."""
 
     name: str
@@ -57,7 +57,7 @@ class WhatHappened(NamedTuple):
     """
 
     step: int
-    passed: tuple[RungPassed, ...]
+    passed: tuple[BaselinePassed, ...]
     against_guess: str
     against_others: str
     too_small: bool
@@ -75,7 +75,7 @@ class WhatHappened(NamedTuple):
 @fixed_numerics()
 def what_happened(
     tests: Sequence[tuple[int, Evaluation]],
-    rungs: Sequence[Rung],
+    baselines: Sequence[Baseline],
     *,
     vocab: int,
     informative: Bool[np.ndarray, " position"],
@@ -89,7 +89,7 @@ def what_happened(
 
     Args:
         tests: Steps and their tests, in order.
-        rungs: The baselines of the process, from the uniform guess to the optimum.
+        baselines: The baselines of the process, from the uniform guess to the optimum.
         vocab: Size of the vocabulary.
         informative: The positions that the prediction truly depends on.
         row: The pattern of the query that predicts, by head.
@@ -100,9 +100,9 @@ def what_happened(
 
     """
     step, now = tests[-1]
-    floor, others = rungs[-1].best, sorted(rungs[1:-1], key=lambda rung: -rung.best.nll)
+    floor, others = baselines[-1].best, sorted(baselines[1:-1], key=lambda each: -each.best.nll)
     share = learned_share(now, floor, vocab)
-    linear = next((rung.best for rung in rungs if rung.name == "linear"), None)
+    linear = next((each.best for each in baselines if each.name == "linear"), None)
     of_linear = None if linear is None else learned_share(linear, floor, vocab)
     positions = np.flatnonzero(informative)
     if row is not None and positions.size == informative.size:
@@ -111,11 +111,11 @@ def what_happened(
     return WhatHappened(
         step=step,
         passed=tuple(
-            RungPassed(rung.name, _since(tests, rung.best, floor))
-            for rung in others
-            if _compared(now, rung.best, floor) == "better"
+            BaselinePassed(baseline.name, _since(tests, baseline.best, floor))
+            for baseline in others
+            if _compared(now, baseline.best, floor) == "better"
         ),
-        against_guess=_compared(now, rungs[0].best, floor),
+        against_guess=_compared(now, baselines[0].best, floor),
         against_others=_compared(now, easiest, floor),
         too_small=_compared(now, easiest, floor) == _compared(now, floor, floor) == "like it",
         linear=None if of_linear is None else of_linear.share,
@@ -204,7 +204,7 @@ def _passed(happened: WhatHappened, word: str) -> Iterator[str]:
         yield "Not trained yet."
     elif happened.passed:
         # Among several that were beaten at once, naming the hardest is enough.
-        by_step = {rung.step: _baseline(rung.name, word) for rung in happened.passed}
+        by_step = {each.step: _baseline(each.name, word) for each in happened.passed}
         beaten = [f"{name} from step {step:,}" for step, name in by_step.items()]
         yield f"Beats {' and '.join(beaten[-_MOST_PASSED:])}."
     elif happened.against_guess == "worse":

@@ -3,7 +3,7 @@
 import sys
 import types
 
-from attnlab.optimum.baselines import Rung, ladder
+from attnlab.optimum.baselines import Baseline, ladder
 from attnlab.optimum.best import Best, Optimum, entropy, next_token, optimum, sequence_log_prob
 from attnlab.optimum.dependence import (
     Dependence,
@@ -28,10 +28,12 @@ from attnlab.optimum.levels import FEW_BELIEFS
 # Earlier names that existing scripts use; pages showed the first one in code to copy.
 next_day = next_token
 informative_days = informative_positions
+Rung = Baseline
 
 __all__ = [
     "FEW_BELIEFS",
     "Agreement",
+    "Baseline",
     "Best",
     "Counted",
     "Dependence",

@@ -124,7 +124,7 @@ _FEWEST_IN_A_CONTEXT = 50
 
 
 @dataclasses.dataclass(frozen=True)
-class Rung:
+class Baseline:
     """A baseline, with its loss and accuracy."""
 
     name: str
@@ -134,7 +134,9 @@ class Rung:
 # A pure function of a frozen value and a number, needed at every rerun of a page.
 @functools.lru_cache(maxsize=64)
 @fixed_numerics()
-def ladder(generator: AbstractGenerator, length: int, most: int | None = None) -> tuple[Rung, ...]:
+def ladder(
+    generator: AbstractGenerator, length: int, most: int | None = None
+) -> tuple[Baseline, ...]:
     """Return the baselines for the token after `length` visible ones, the least informed first.
 
     `uniform`: all tokens equally probable. `unigram`: the distribution of the final token.
@@ -146,10 +148,10 @@ def ladder(generator: AbstractGenerator, length: int, most: int | None = None) -
     distribution of its tokens, and there are only `uniform`, `unigram` and `optimal`.
     """
     generator = generator.at_length(length)
-    rungs = counted_baselines(generator, length, most)
+    baselines = counted_baselines(generator, length, most)
     if generator.next_laws() is None and not generator.asks_several():
-        rungs = (*rungs, Rung("linear", best_linear(generator, length)))
-    return (*rungs, Rung("optimal", optimum(generator, length, most).final))
+        baselines = (*baselines, Baseline("linear", best_linear(generator, length)))
+    return (*baselines, Baseline("optimal", optimum(generator, length, most).final))
 
 
 # A pure function of a frozen value and a number, needed at every rerun of a page.
@@ -157,7 +159,7 @@ def ladder(generator: AbstractGenerator, length: int, most: int | None = None) -
 @fixed_numerics()
 def counted_baselines(
     generator: AbstractGenerator, length: int, most: int | None = None
-) -> tuple[Rung, ...]:
+) -> tuple[Baseline, ...]:
     """Return the baselines of `ladder` that need no fit: `uniform`, `unigram` and `order-k`.
 
     At large lengths the fit of `linear` takes most of the time.
@@ -166,16 +168,18 @@ def counted_baselines(
     vocab = generator.vocabulary.size
     uniform = Best(nll=float(np.log(vocab)), accuracy=1 / vocab)
     if generator.next_laws() is not None:
-        return Rung("uniform", uniform), Rung("unigram", uniform)
+        return Baseline("uniform", uniform), Baseline("unigram", uniform)
     if generator.asks_several():
-        return Rung("uniform", uniform), Rung("unigram", _unigram_of_asked(generator, length))
+        return Baseline("uniform", uniform), Baseline(
+            "unigram", _unigram_of_asked(generator, length)
+        )
     recent = min(_MOST_RECENT, length)
     try:
-        known = _exact_rungs(generator, length, recent, most)
+        known = _exact_baselines(generator, length, recent, most)
     except TooManyBeliefsError:
-        known = _sampled_rungs(generator, length, recent)
+        known = _sampled_baselines(generator, length, recent)
     names = ("uniform", "unigram", *(f"order-{order}" for order in range(1, len(known))))
-    return tuple(map(Rung, names, (uniform, *known)))
+    return tuple(map(Baseline, names, (uniform, *known)))
 
 
 def _unigram_of_asked(generator: AbstractGenerator, length: int) -> Best:
@@ -189,7 +193,7 @@ def _unigram_of_asked(generator: AbstractGenerator, length: int) -> Best:
     return best_from_groups(group, asked, sequences.weight[possible])
 
 
-def _exact_rungs(
+def _exact_baselines(
     generator: AbstractGenerator, length: int, recent: int, most: int | None
 ) -> list[Best]:
     """Return the best predictions from the last 0, 1, … `recent` visible tokens."""
@@ -201,8 +205,8 @@ def _exact_rungs(
     ]
 
 
-def _sampled_rungs(generator: AbstractGenerator, length: int, recent: int) -> list[Best]:
-    """Like `_exact_rungs`, from a sample of sequences."""
+def _sampled_baselines(generator: AbstractGenerator, length: int, recent: int) -> list[Best]:
+    """Like `_exact_baselines`, from a sample of sequences."""
     sequences = sampled_sequences(generator, length)
     final = predictives(generator, sequences)[:, -1]
     vocab = generator.vocabulary.size
