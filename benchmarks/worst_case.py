@@ -167,7 +167,9 @@ def _asks() -> Iterator[Ask]:
     yield Ask("Softmax scaling", what, "softmax_scaling", scaling | sweep, _press("sweep_start"))
     kernel = {"curve": "own points", "own_points": _points(2_000), "plane": "slanted"}
     what = "own points of 2,000 letters, learned kernel"
-    yield Ask("Kernel regression", what, "kernel_regression", kernel, _press("metric_train"))
+    yield Ask(
+        "Kernel regression", what, "kernel_regression", kernel, _press("metric_training_start")
+    )
     costs = {"cost_d_attn": 64, "cost_longest": 2048, "cost_passes": "forward and gradient"}
     press = _press("attention_cost_start")
     yield Ask("What attention costs", "2,048, gradient", "what_attention_costs", costs, press)

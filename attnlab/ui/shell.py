@@ -1,7 +1,6 @@
 """The frame of every page: page configuration and navigation."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from types import MappingProxyType
@@ -64,8 +63,11 @@ def run_shell() -> None:
         _close_sidebar_of_phones(page.url_path, is_new=is_new)
         session().page = page.url_path
         before = begin_figures()
-        with _shell():
+        token = _IN_SHELL.set(True)
+        try:
             page.run()
+        finally:
+            _IN_SHELL.reset(token)
         end_figures(before)
         draw_export()
         draw_type_switch()
@@ -98,15 +100,6 @@ def _configure() -> None:
         page_title="attnlab", page_icon="🔬", layout="wide", initial_sidebar_state=_SIDEBAR_WIDTH
     )
     st.html(_STYLE)
-
-
-@contextmanager
-def _shell() -> Iterator[None]:
-    token = _IN_SHELL.set(True)
-    try:
-        yield
-    finally:
-        _IN_SHELL.reset(token)
 
 
 # File, title and icon of every page, by group.

@@ -33,7 +33,7 @@ SMALL = {
 def page():
     app = open_page("pages/compare.py", SMALL)
     yield app
-    work = app.session_state["session"].jobs.get("comparison")
+    work = app.session_state["session"].jobs.get("compare")
     if work is not None:
         work.pause()
         assert work.wait(PATIENCE)
@@ -96,7 +96,7 @@ def test_values_that_make_no_sense_are_told_and_harm_nothing(page, key, text, wo
     if words:
         assert words in page.error[0].value
         page.button(key="compare_start").click().run()
-        assert page.session_state["session"].jobs.get("comparison") is None
+        assert page.session_state["session"].jobs.get("compare") is None
     page.text_input(key=key).set_value("").run()
     assert not page.error
 
@@ -114,7 +114,7 @@ def test_every_question_sets_the_controls(page):
 
 def _finish(page):
     page.button(key="compare_start").click().run()
-    work = page.session_state["session"].jobs.get("comparison")
+    work = page.session_state["session"].jobs.get("compare")
     assert work.wait(PATIENCE)
     page.run()
     for _ in range(60):
@@ -147,7 +147,7 @@ def test_a_task_of_fewer_sources_than_a_run_has_by_default():
 def test_runs_are_made_once_and_read(page):
     page.text_input(key="vary_length").set_value("5,6").run()
     _finish(page)
-    assert "done: 8 of 8 runs" in progress(page)
+    assert "done: 100% · 8 of 8 runs" in progress(page)
     assert len(charts(page)) == 5
     table = page.dataframe[0].value
     assert list(table["n"]) == ["2 of 2"] * 4
@@ -163,7 +163,7 @@ def test_runs_are_made_once_and_read(page):
         page.segmented_control(key="compare_figure").set_value(figure).run()
         assert not page.exception
     page.button(key="compare_start").click().run()
-    assert page.session_state["session"].jobs.get("comparison").wait(PATIENCE)
+    assert page.session_state["session"].jobs.get("compare").wait(PATIENCE)
     page.run()
     assert "8 of them already known" in progress(page)
     compile(code(page), "in code", "exec")
@@ -172,13 +172,13 @@ def test_runs_are_made_once_and_read(page):
 def test_runs_are_stopped_and_gone_on_with(page, monkeypatch):
     with endless(monkeypatch, WORK, ComparisonProgress(share=0.5)):
         page.button(key="compare_start").click().run()
-        work = page.session_state["session"].jobs.get("comparison")
+        work = page.session_state["session"].jobs.get("compare")
         first_item(work)
         page.button(key="compare_stop").click().run()
         assert work.wait(STOP_PATIENCE)
         page.run()
-        assert "stopped: 0 of 4 runs" in progress(page)
-        page.button(key="comparison_go_on").click().run()
+        assert "stopped: 50% · 0 of 4 runs" in progress(page)
+        page.button(key="compare_go_on").click().run()
         assert work.state().running
         assert not page.exception
 
@@ -188,13 +188,13 @@ def test_more_runs_than_a_shared_server_allows_are_refused(page, monkeypatch):
     page.number_input(key="compare_seeds").set_value(60).run()
     assert "`runs` is 120: more than the cap of 100" in page.error[0].value
     page.button(key="compare_start").click().run()
-    assert page.session_state["session"].jobs.get("comparison") is None
+    assert page.session_state["session"].jobs.get("compare") is None
 
 
 def test_a_changed_choice_is_told_and_can_be_taken_back(page, monkeypatch):
     monkeypatch.setattr(WORK, lambda *_: iter([ComparisonProgress(share=1.0)]))
     page.button(key="compare_start").click().run()
-    assert page.session_state["session"].jobs.get("comparison").wait(PATIENCE)
+    assert page.session_state["session"].jobs.get("compare").wait(PATIENCE)
     page.number_input(key="steps").set_value(30).run()
     page.multiselect(key="vary_model").set_value([]).run()
     assert any("selection has changed" in info.value for info in page.info)

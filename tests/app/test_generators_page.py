@@ -177,7 +177,7 @@ def test_what_takes_long_to_enumerate_is_estimated_first(page, monkeypatch):
     page.selectbox(key="generator").select("hmm").run()
     assert _figures(_settled(page))["values"] == "estimated"
     page.button(key="enumerate_start").click().run()
-    assert page.session_state["session"].jobs.get("enumeration").wait(_PATIENCE)
+    assert page.session_state["session"].jobs.get("enumerate").wait(_PATIENCE)
     _settled(page.run())
     exact = optimum(HiddenMarkov(), _LENGTH).final
     assert _figures(page)["values"] == "exact"

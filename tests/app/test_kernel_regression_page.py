@@ -18,7 +18,7 @@ def page():
     app = open_page("pages/kernel_regression.py")
     yield app
     app.session_state["session"].pause()
-    work = app.session_state["session"].jobs.get("metric")
+    work = app.session_state["session"].jobs.get("metric_training")
     assert work is None or work.wait(PATIENCE)
 
 

@@ -72,7 +72,7 @@ def test_before_the_start_the_page_says_how_much_it_is(page):
 @pytest.mark.slow
 def test_it_shows_what_is_computed_as_it_comes_and_stops(page, monkeypatch):
     half = ComparisonProgress(made_up(part_named("table", ["markov"]), 2), 1, 0.5)
-    with endless(monkeypatch, "attnlab.ui.compare.published_runs.compare", half):
+    with endless(monkeypatch, "attnlab.ui.compare.work.compare", half):
         page.button(key="published_table_start").click().run()
         work = page.session_state["session"].jobs.get("published_table")
         first_item(work)

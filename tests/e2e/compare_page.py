@@ -24,5 +24,7 @@ def address(lesson: Lesson | None = None) -> str:
 def compare(page: Page) -> None:
     """Start what is chosen, and wait for its end and for all that is seen of it."""
     page.locator(".st-key-compare_start button").click()
-    expect(page.locator(".st-key-compare_status")).to_contain_text("done: 8 of 8", timeout=PATIENCE)
+    expect(page.locator(".st-key-compare_status")).to_contain_text(
+        "done: 100% · 8 of 8", timeout=PATIENCE
+    )
     expect(page.get_by_text("What the spread is due to")).to_be_visible(timeout=PATIENCE)

@@ -43,5 +43,5 @@ def test_settings_are_compared_brushed_and_a_run_is_opened(new_page, server):
     # The comparison is as it was, and what was chosen too.
     page.go_back()
     expect(page.get_by_role("heading", level=1, name="Compare")).to_be_visible()
-    expect(page.locator(".st-key-compare_status")).to_contain_text("done: 8 of 8")
+    expect(page.locator(".st-key-compare_status")).to_contain_text("done: 100% · 8 of 8")
     expect(page).to_have_url(re.compile("vary_model=linear%2Cattention"))

@@ -155,7 +155,7 @@ def test_a_run_is_slowed_down_set_free_and_replayed_in_all_panels(bench):
     bench.choose("run_speed", "full speed")
     assert bench.wait_for("done").step == 100
     replay, stop = (
-        bench.part("run_replay").get_by_role("button", name=name) for name in ("Replay", "Stop")
+        bench.part("replay_play").get_by_role("button", name=name) for name in ("Replay", "Stop")
     )
     last, headline = bench.figure("test loss (nats)"), bench.part("headline").inner_text()
     replay.click()

@@ -129,16 +129,16 @@ def test_all_long_work_stands_in_one_queue(visitor, new_page, hosted_server):
 
     # Before anything trains, which would make the pages late.
     sweep = opened("softmax_scaling", "sweep_start")
-    metric = opened("kernel_regression", "metric_train")
+    metric = opened("kernel_regression", "metric_training_start")
     sweep_status, metric_status = (
         page.locator(f".st-key-{key}_status")
-        for page, key in ((sweep, "sweep"), (metric, "metric"))
+        for page, key in ((sweep, "sweep"), (metric, "metric_training"))
     )
     first = visitor()
     _start(first)
     press(sweep, "sweep_start")
     expect(sweep_status).to_contain_text("waiting: place 1 in the queue")
-    press(metric, "metric_train")
+    press(metric, "metric_training_start")
     expect(metric_status).to_contain_text("waiting: place 2 in the queue")
     first.press("pause")
     expect(sweep_status).to_contain_text("running")

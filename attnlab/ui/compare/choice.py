@@ -1,6 +1,7 @@
 """The settings to compare: controls, labels, named comparisons, and address parameters."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -19,7 +20,6 @@ from attnlab.comparisons.grid import (
 from attnlab.comparisons.records import differing_options
 from attnlab.comparisons.summary import Row
 from attnlab.configuration.options import (
-    Option,
     OptionError,
     default_of,
     fields,
@@ -40,10 +40,10 @@ from attnlab.ui.core.outside import draw_error
 _SPEAKING = (PRESET, "generator", "model")
 
 
-def option_label(name: str) -> str:
-    """Return the label of an option on screen."""
+def option_label(name: str, *, unit: bool = True) -> str:
+    """Return the label of an option on screen, with or without its unit."""
     kinds = parts_with(name)
-    return label_of(name, options_of(kinds[0])[name]) if kinds else name
+    return label_of(name, options_of(kinds[0])[name], unit=unit) if kinds else name
 
 
 def setting_labels(rows: Sequence[Row]) -> tuple[str, ...]:
@@ -59,16 +59,18 @@ def setting_labels(rows: Sequence[Row]) -> tuple[str, ...]:
 def _label(row: Row, names: Sequence[str]) -> str:
     options = dict(row.setting.options)
     parts = [
-        options[name] if name in _SPEAKING else f"{plain_label(name)} {options[name]}"
+        options[name] if name in _SPEAKING else f"{option_label(name, unit=False)} {options[name]}"
         for name in names
         if name in options
     ]
     return " · ".join(parts) or "these settings"
 
 
-def plain_label(name: str) -> str:
-    """Return the label of an option without its unit."""
-    return option_label(name).partition(" (")[0]
+def draw_menu(label: str, names: Sequence[str], key: str, default: int = 0, **options: Any) -> str:
+    """Draw a menu, which keeps its choice as long as that is one of the names."""
+    if st.session_state.get(key) not in names:
+        st.session_state[key] = names[default]
+    return st.selectbox(label, names, key=key, persist_state="session", **options)
 
 
 SEEDS, MORE, PRESET_KEY = "compare_seeds", "compare_more", "compare_preset"
@@ -89,11 +91,7 @@ def choices_of(name: str) -> tuple[str, ...]:
     if name == "preset":
         return tuple(PRESETS)
     specs = [options_of(kind)[name] for kind in parts_with(name)]
-    return tuple(dict.fromkeys(text for spec in specs for text in _texts_of(spec)))
-
-
-def _texts_of(spec: Option) -> tuple[str, ...]:
-    return spec.choices if spec.registry is None else tuple(spec.registry)
+    return tuple(dict.fromkeys(text for spec in specs for text in spec.registry or spec.choices))
 
 
 def further_options(base: Experiment) -> tuple[str, ...]:
@@ -128,21 +126,19 @@ def seeds() -> int:
 
 def choose(grid: Grid) -> None:
     """Callback: set all controls to a grid of settings."""
-    _fill(Varied(grid.options, grid.seeds))
+    _fill(grid)
     if grid.base is not None:
         fill_form(grid.base)
 
 
-def _fill(asked: Varied) -> None:
+def _fill(chosen: Grid | Varied) -> None:
     # Delete the values of controls that are not drawn; the session would keep them.
     for key in [key for key in st.session_state if str(key).startswith(key_of(""))]:
         del st.session_state[key]
-    for name, values in ((name, ()) for name in FIRST):
+    for name, values in {**dict.fromkeys(FIRST, ()), **dict(chosen.options)}.items():
         st.session_state[key_of(name)] = _state_of(name, values)
-    for name, values in asked.options:
-        st.session_state[key_of(name)] = _state_of(name, values)
-    st.session_state[MORE] = [name for name, _ in asked.options if name not in FIRST]
-    st.session_state[SEEDS] = asked.seeds
+    st.session_state[MORE] = [name for name, _ in chosen.options if name not in FIRST]
+    st.session_state[SEEDS] = chosen.seeds
 
 
 def _state_of(name: str, values: tuple[str, ...]) -> str | list[str]:
@@ -150,23 +146,19 @@ def _state_of(name: str, values: tuple[str, ...]) -> str | list[str]:
     return [v for v in values if v in choices] if choices else as_alternatives(name, values)
 
 
-def _read() -> dict[str, str]:
-    return to_parameters(varied(), seeds())
-
-
 def _fill_from(query: Mapping[str, str]) -> tuple[str, ...]:
-    asked = from_parameters(query)
-    _fill(asked)
+    found = from_parameters(query)
+    _fill(found)
     unknown = [
         f"`{name}` has no choice '{value}'."
-        for name, values in asked.options
+        for name, values in found.options
         for value in values
         if (choices := choices_of(name)) and value not in choices
     ]
-    return (*asked.notices, *unknown)
+    return (*found.notices, *unknown)
 
 
-PARAMETERS = OwnParameters(is_parameter, _read, _fill_from)
+PARAMETERS = OwnParameters(is_parameter, lambda: to_parameters(varied(), seeds()), _fill_from)
 
 
 _OWN = "(own comparison)"

@@ -12,13 +12,13 @@ from attnlab.comparisons.paired import Share, shares_of
 from attnlab.comparisons.summary import TARGET, Row, reached_of
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.options import OptionError, present
-from attnlab.ui.compare.choice import plain_label
+from attnlab.ui.compare.choice import option_label
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.uncertainty import OF_SEEDS, interval_text, share_text
 
 _FIGURE, _CHANGED = "compare_figure", "compare_figure_changed"
-_MOST_TOLD = 4
+_MOST_LISTED = 4
 FIGURES = {
     "accuracy": "accuracy",
     "nll": "loss",
@@ -53,11 +53,10 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
         f"Small dots are runs, the diamond is the mean, the bar the {OF_SEEDS}. "
         + _reached(rows, labels, figure)
         + (
-            "Exact match is the share of test sources whose whole target is correct when the "
-            "model decodes it alone."
+            "Exact match: the whole target is correct."
             if figure == "exact_match"
-            else "Grey dashes are predictors that need no training: a uniform guess, the most "
-            "common token, the best linear rule, and the best possible one."
+            else "Grey dashes: a uniform guess, the most common token, the best linear rule, and "
+            "the best possible prediction."
         )
     )
 
@@ -66,12 +65,12 @@ def _reached(rows: Sequence[Row], labels: Sequence[str], figure: str) -> str:
     """Return, for settings in which only some seeds reached the target, how many did."""
     found = zip(labels, (reached_of(row, figure) for row in rows), strict=True)
     mixed = [(label, each) for label, each in found if each and 0 < each.runs < each.n]
-    told = [f"{each.runs} of {each.n} seeds of {label}" for label, each in mixed[:_MOST_TOLD]]
-    told += ["…"] * (len(mixed) > _MOST_TOLD)
-    if not told:
+    parts = [f"{each.runs} of {each.n} seeds of {label}" for label, each in mixed[:_MOST_LISTED]]
+    parts += ["…"] * (len(mixed) > _MOST_LISTED)
+    if not parts:
         return ""
     of = "targets" if figure == "exact_match" else "the way from a guess to the best"
-    return as_message(f"Only {', '.join(told)} reached {TARGET:.0%} of {of}. ")
+    return as_message(f"Only {', '.join(parts)} reached {TARGET:.0%} of {of}. ")
 
 
 def figure_shown(rows: Sequence[Row]) -> str:
@@ -109,7 +108,9 @@ def draw_spread(rows: Sequence[Row]) -> None:
     figure = figure_shown(rows)
     try:
         shares = [
-            dataclasses.replace(share, options=tuple(map(plain_label, share.options)))
+            dataclasses.replace(
+                share, options=tuple(option_label(name, unit=False) for name in share.options)
+            )
             for share in shares_of(rows, figure)
         ]
     except OptionError as error:
@@ -127,9 +128,8 @@ def draw_spread(rows: Sequence[Row]) -> None:
             + ".",
         )
     st.caption(
-        "The variance over all runs is split exactly (analysis of variance). × is the "
-        "interaction of options. The grey tick is roughly the share by chance if options had no "
-        "effect. An effect counts as real if its F-test has p < 5 % after Holm's correction."
+        "Analysis of variance; × is an interaction, and the grey tick the share expected by "
+        "chance. An effect counts as real if its F-test has p < 5 % after Holm's correction."
     )
 
 
@@ -202,7 +202,6 @@ def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
             f"the end, in nats: {', '.join(last)}.",
         )
     st.caption(
-        f"Thick lines are means over seeds, thin lines single seeds. Bands are the {OF_SEEDS}; "
-        "they need three seeds. Grey dashes: the best possible and a uniform guess, if all "
-        "settings share them."
+        f"Thick lines are means over seeds, bands the {OF_SEEDS} of three or more. Grey dashes: "
+        "the best possible and a uniform guess, if all settings share them."
     )

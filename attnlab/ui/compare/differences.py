@@ -12,8 +12,10 @@ from attnlab.comparisons.summary import Row
 from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError
 from attnlab.training.limits import reachable_by
+from attnlab.ui.compare.choice import draw_menu
 from attnlab.ui.compare.curves import FIGURES, figure_shown
 from attnlab.ui.core.figures import is_known
+from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.uncertainty import OF_SEEDS, caution_text, interval_text, unseen_text
 
@@ -30,9 +32,9 @@ def draw_differences(rows: Sequence[Row], labels: Sequence[str]) -> None:
     st.header("Is the difference real?", anchor=False, divider="gray")
     figure = figure_shown(rows)
     with st.container(horizontal=True, gap="small"):
-        first = _choose("compared with", list(named), _FIRST)
+        first = draw_menu("compared with", list(named), _FIRST, width=340)
         others = [label for label in named if label != first]
-        second = _choose("settings", [_ALL, *others], _SECOND)
+        second = draw_menu("settings", [_ALL, *others], _SECOND, width=340)
     chosen = others if second == _ALL else [second]
     pairs = {label: (named[first], named[label]) for label in chosen}
     pairs = {label: pair for label, pair in pairs.items() if len(common_seeds(*pair)) > 1}
@@ -43,43 +45,33 @@ def draw_differences(rows: Sequence[Row], labels: Sequence[str]) -> None:
     except OptionError as error:
         st.caption(as_message(str(error)))
         return
-    told = [_cells(label, each, first) for label, each in zip(pairs, found, strict=True)]
-    if second == _ALL and told:
-        table = pd.DataFrame(told)
-        st.dataframe(
-            table if any(table["caution"]) else table.drop(columns="caution"),
-            key="compare_differences",
-            hide_index=True,
-            column_config={"verdict": st.column_config.TextColumn(width=130)},
-            alt=f"Differences of {len(told)} settings from {first}.",
-        )
-    elif found:
-        with st.container(key="compare_difference"):
-            st.markdown(as_message(_in_words(second, first, found[0], figure)))
-    _draw_caption(first, found, figure)
-
-
-def _choose(label: str, labels: list[str], key: str) -> str:
-    if st.session_state.get(key) not in labels:
-        st.session_state[key] = labels[0]
-    return st.selectbox(label, labels, key=key, width=340, persist_state="session")
+    if not found:
+        st.caption("A difference needs two seeds that both settings have finished.")
+        return
+    cells = zip(pairs, found, strict=True)
+    table = pd.DataFrame([_cells(label, each, first) for label, each in cells])
+    st.dataframe(
+        table if any(table["caution"]) else table.drop(columns="caution"),
+        key="compare_differences",
+        hide_index=True,
+        column_config={"verdict": st.column_config.TextColumn(width=130)},
+        alt=f"Differences of {len(found)} settings from {first}.",
+    )
+    _draw_caption(found, figure)
 
 
 def _cells(label: str, found: Comparison, first: str) -> dict[str, str]:
     return {
         "setting": label,
-        f"{FIGURES[found.figure]} − that of {first}": _difference(found),
+        f"{FIGURES[found.figure]} − that of {first}": interval_text(found.difference, places=4),
         "verdict": _verdict(found),
+        "t": f"{found.t:.2f}",
         "p": _probability(found.p),
         "p, corrected": _probability(found.adjusted_p),
         "seeds": str(found.difference.n),
         "same data": "yes" if found.same_data else "no",
         "caution": caution_text(found.difference),
     }
-
-
-def _difference(found: Comparison) -> str:
-    return interval_text(found.difference, places=4)
 
 
 def _probability(p: float) -> str:
@@ -93,71 +85,33 @@ def _verdict(found: Comparison) -> str:
     return "better" if is_less == (found.figure in _LOSSES) else "worse"
 
 
-def _in_words(second: str, first: str, found: Comparison, figure: str) -> str:
-    unit = " nats" if figure == "nll" else ""
-    data = "on the same data" if found.same_data else "not on the same data"
-    verdict = _verdict(found)
-    told = verdict if verdict == "within the noise" else f"{second} is {verdict}"
-    corrected = f", corrected {_said(found.adjusted_p)}" if found.among > 1 else ""
-    caution = caution_text(found.difference)
-    return (
-        f"Verdict: {told}. {FIGURES[figure]} of {second} minus that of {first}: "
-        f"{_difference(found)}{unit}, over {found.difference.n} seeds {data} "
-        f"(t = {found.t:.2f}, p {_said(found.p)}{corrected})."
-        + (f" Caution: {caution}." if caution else "")
+def _draw_caption(found: Sequence[Comparison], figure: str) -> None:
+    among, few = found[0].among, min(each.difference.n for each in found)
+    corrected = f" The verdict uses p corrected for all {among} pairs of settings (Bonferroni)."
+    st.caption(
+        f"A paired t-test over seeds, ± half of the {LEVEL:.0%} interval of the mean difference; "
+        f"{'lower' if figure in _LOSSES else 'higher'} is better."
+        + corrected * (among > 1)
+        + f" {unseen_text(few)}"
     )
-
-
-def _said(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
-
-
-def _draw_caption(first: str, found: Sequence[Comparison], figure: str) -> None:
-    if not found:
-        st.caption("A difference needs two seeds that both settings have finished.")
-        return
-    less = "lower is better" if figure in _LOSSES else "higher is better"
-    words = (
-        f"A paired t-test over seeds; ± is half of the {LEVEL:.0%} interval of the mean "
-        f"difference, and {less}. The standard deviation over seeds is taken to be at least the "
-        "standard error of one run's result on its test set. "
-    )
-    if (among := found[0].among) > 1:
-        words += (
-            f"The verdict uses p corrected for all {among} pairs of settings (Bonferroni), since "
-            "you may have chosen this pair for its size. "
-        )
-    few = min(each.difference.n for each in found)
-    words += (
-        f"“Within the noise”: seeds alone could well cause such a difference. {unseen_text(few)}"
-    )
-    st.caption(words)
 
 
 _NOT_KNOWN = "only known in the sum"
 
 
+@panel("Where the remaining loss comes from", key="compare_gaps", icon="splitscreen")
 def draw_gaps(rows: Sequence[Row], labels: Sequence[str]) -> None:
     """Draw the parts of each setting's loss above the floor, in a panel, since this is slow."""
-    panel = st.expander(
-        "Where the remaining loss comes from",
-        key="compare_gaps",
-        on_change="rerun",
-        icon=":material/splitscreen:",
-    )
-    if not panel.open:
-        return
-    with panel:
-        finished = [(row, label) for row, label in zip(rows, labels, strict=True) if row.finished]
-        experiments = [row.setting.experiment for row, _ in finished]
+    finished = [(row, label) for row, label in zip(rows, labels, strict=True) if row.finished]
+    experiments = [row.setting.experiment for row, _ in finished]
 
-        if left := sum(not is_known(reachable_by, each) for each in experiments):
-            st.caption(
-                f":material/hourglass_top: Computing what the model families can express: {left} "
-                f"of {len(experiments)} left …"
-            )
-            return
-        _draw_table(finished, rows)
+    if left := sum(not is_known(reachable_by, each) for each in experiments):
+        st.caption(
+            f":material/hourglass_top: Computing what the model families can express: {left} "
+            f"of {len(experiments)} left …"
+        )
+        return
+    _draw_table(finished, rows)
 
 
 def _draw_table(finished: Sequence[tuple[Row, str]], rows: Sequence[Row]) -> None:
@@ -172,12 +126,9 @@ def _draw_table(finished: Sequence[tuple[Row, str]], rows: Sequence[Row]) -> Non
         alt=f"Parts of the remaining loss of {len(cells)} settings.",
     )
     st.caption(
-        f"In nats: loss − floor is the sum of {'; '.join(PARTS.values())}. ± is half of the "
-        f"{OF_SEEDS}. Where parts cannot be separated, the last one shows their sum. The part of "
-        "the family is exact if its best model can be computed, as for `linear`. For others a "
-        f"lower and an upper bound are shown, each with {LEVEL:.0%} confidence; the upper one "
-        "comes from the best run. To measure the effect of limited data, vary "
-        "`data`: the same setting is then also run with fresh sequences."
+        f"In nats: loss − floor is the sum of {'; '.join(PARTS.values())}; ± is half of the "
+        f"{OF_SEEDS}. Bounds have {LEVEL:.0%} confidence. The last of inseparable parts shows "
+        "their sum: vary `data` to measure the effect of limited data."
     )
 
 

@@ -9,13 +9,13 @@ import streamlit as st
 from attnlab import charts
 from attnlab.comparisons.records import differing_options
 from attnlab.comparisons.summary import Row
-from attnlab.ui.compare.choice import option_label
+from attnlab.ui.compare.choice import draw_menu, option_label
 from attnlab.ui.compare.curves import FIGURES, figure_shown
 from attnlab.ui.core.outside import as_message
 from attnlab.ui.core.page_charts import draw_chart
 
 _PARALLEL_HEIGHT = 340
-_FEWEST_LINES, _MOST_TOLD = 3, 6
+_FEWEST_LINES, _MOST_LISTED = 3, 6
 _FROM_GUESS_TO_BEST = "a uniform guess to the best possible."
 
 
@@ -33,15 +33,16 @@ def _draw_two_options(rows: Sequence[Row], names: Sequence[str]) -> None:
     numeric = [name for name in names if _are_numbers(_values(rows, name))]
     first = [*numeric, *(name for name in names if name not in numeric)]
     with st.container(horizontal=True, gap="small"):
-        across = _choose("across", first, 0)
-        down = _choose("down", first, 1)
+        how = {"format_func": option_label, "width": 200}
+        across = draw_menu("across", first, "compare_across", **how)
+        down = draw_menu("down", first, "compare_down", 1, **how)
     if across == down:
         st.caption("Choose two different options.")
         return
     figure = figure_shown(rows)
     columns, lines = _ordered(_values(rows, across)), _ordered(_values(rows, down))
     table = charts.swept_table(rows, across, down, figure)
-    told = "" if table.empty else f" From {table.value.min():.3f} to {table.value.max():.3f}."
+    more = "" if table.empty else f" From {table.value.min():.3f} to {table.value.max():.3f}."
     with st.container(key="chart_compare_map"):
         draw_chart(
             charts.swept_chart(
@@ -55,7 +56,7 @@ def _draw_two_options(rows: Sequence[Row], names: Sequence[str]) -> None:
             name=f"{FIGURES[figure].capitalize()} by {option_label(across)} and "
             f"{option_label(down)}",
             alt=f"The {FIGURES[figure]}, mean over seeds, for {len(columns)} × {len(lines)} "
-            f"values of {option_label(across)} and {option_label(down)}.{told}",
+            f"values of {option_label(across)} and {option_label(down)}.{more}",
         )
     others = [option_label(name) for name in names if name not in (across, down)]
     st.caption(
@@ -66,29 +67,16 @@ def _draw_two_options(rows: Sequence[Row], names: Sequence[str]) -> None:
     )
 
 
-def _choose(label: str, names: Sequence[str], place: int) -> str:
-    key = f"compare_{label}"
-    if st.session_state.get(key) not in names:
-        st.session_state[key] = names[place]
-    return st.selectbox(
-        label, names, format_func=option_label, key=key, width=200, persist_state="session"
-    )
-
-
 def _values(rows: Sequence[Row], name: str) -> tuple[str, ...]:
     texts = (dict(row.setting.options).get(name) for row in rows)
     return tuple(dict.fromkeys(text for text in texts if text is not None))
 
 
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
 def _are_numbers(texts: Sequence[str]) -> bool:
-    return all(_number(text) is not None for text in texts)
+    try:
+        return bool(list(map(float, texts)))
+    except ValueError:
+        return False
 
 
 def _ordered(texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -106,7 +94,10 @@ def _domain(rows: Sequence[Row], figure: str) -> tuple[float, float]:
 
 def _draw_all_options(rows: Sequence[Row], labels: Sequence[str], names: Sequence[str]) -> None:
     st.header("All options at once", anchor=False, divider="gray")
-    axes = [_axis(rows, name) for name in names]
+    axes: list[Any] = []
+    for name in names:
+        texts = [dict(row.setting.options).get(name) for row in rows]
+        axes.append(charts.axis_of_texts(option_label(name), texts, _ordered(_values(rows, name))))
     for title, form, values in (
         ("parameters", ",.0f", [row.parameters for row in rows]),
         ("seconds", ".1f", [row.seconds for row in rows]),
@@ -134,19 +125,13 @@ def _draw_all_options(rows: Sequence[Row], labels: Sequence[str], names: Sequenc
             selection_mode=charts.BRUSH,
         )
     st.caption(
-        "How to read it: each line is a setting; the axes at the right are its results, mean "
-        "over seeds. Draw a box over one or more axes to highlight the lines that pass through "
-        "it. Double-click to remove it."
+        "Each line is a setting; the axes at the right are its results, mean over seeds. Draw a "
+        "box over axes to highlight the lines through it, and double-click to remove it."
     )
     inside = [label for label, is_lit in zip(labels, lit, strict=True) if is_lit]
     if len(inside) < len(rows):
-        told = "; ".join(inside[:_MOST_TOLD]) + ("; …" if len(inside) > _MOST_TOLD else "")
-        st.markdown(as_message(f"In the box: {len(inside)} of {len(rows)}. {told}"))
-
-
-def _axis(rows: Sequence[Row], name: str) -> Any:
-    texts = [dict(row.setting.options).get(name) for row in rows]
-    return charts.axis_of_texts(option_label(name), texts, _ordered(_values(rows, name)))
+        more = "; ".join(inside[:_MOST_LISTED]) + ("; …" if len(inside) > _MOST_LISTED else "")
+        st.markdown(as_message(f"In the box: {len(inside)} of {len(rows)}. {more}"))
 
 
 def _lit(axes: Sequence[Any], state: Any) -> tuple[bool, ...]:

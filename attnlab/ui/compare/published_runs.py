@@ -10,21 +10,16 @@ from attnlab.comparisons.published import Part, runs_of, shipped, shipped_result
 from attnlab.comparisons.verdicts import PublishedRow, rows_of
 from attnlab.configuration.number_text import show_duration
 from attnlab.configuration.options import OptionError, present
-from attnlab.live.jobs import Job
 from attnlab.runs.library import LibraryError
 from attnlab.runs.result import Result
 from attnlab.training.limits import check_comparison
-from attnlab.ui.compare.work import ComparisonProgress, Plan, compare, draw_progress
-from attnlab.ui.core.fragments import draw_while
-from attnlab.ui.core.jobs import draw_job_buttons, forget_job, job_of, start_job
+from attnlab.ui.compare.work import ComparisonProgress, Plan, draw_runs, start_comparison
+from attnlab.ui.core.display import draw_button
+from attnlab.ui.core.jobs import draw_job_buttons, forget_job
 from attnlab.ui.core.server import limits
 from attnlab.ui.core.session_library import session_library
 
 _IN_LIBRARY = "published_in_library"
-
-
-def _work_of(part: Part) -> Job | None:
-    return job_of(f"published_{part.name}")
 
 
 def draw_start(part: Part) -> None:
@@ -43,21 +38,10 @@ def draw_start(part: Part) -> None:
         )
         plan = Plan(Grid(seeds=seeds), part.settings, runs_of(part, seeds))
         problem = _refusal(plan)
-        state = draw_job_buttons(
-            name,
-            "Train all",
-            start=f"{name}_start",
-            stop=f"{name}_stop",
-            on_start=partial(_start, name, plan),
-        )
+        start = partial(start_comparison, name, None if problem else plan)
+        state = draw_job_buttons(name, "Train all", start)
         if state is not None and not state.running:
-            st.button(
-                "Show the previous results",
-                key=f"{name}_forget",
-                icon=":material/undo:",
-                on_click=_forget,
-                args=(part,),
-            )
+            draw_button("Show the previous results", f"{name}_forget", "undo", _forget, part)
         size = f"{len(plan.settings)} settings × {seeds} seeds = {len(plan.experiments):,} runs"
         with st.container(key=f"{name}_size"):
             about = show_duration(seconds_of(plan.experiments))
@@ -80,12 +64,6 @@ def _refusal(plan: Plan) -> str:
     return ""
 
 
-def _start(name: str, plan: Plan) -> None:
-    if not _refusal(plan):
-        make = partial(compare, plan, session_library().library, limits(), {})
-        start_job(name, make, of=len(plan.experiments))
-
-
 def _forget(part: Part) -> None:
     forget_job(f"published_{part.name}")
     st.session_state.get(_IN_LIBRARY, {}).pop(part.name, None)
@@ -93,34 +71,29 @@ def _forget(part: Part) -> None:
 
 def draw_live(part: Part, draw: Callable[[tuple[PublishedRow, ...]], None]) -> None:
     """Draw the results of a part with `draw`, and redraw them as runs finish."""
-    work, name = _work_of(part), f"published_{part.name}"
+    name = f"published_{part.name}"
 
-    def draw_rows() -> None:
-        if work is not None:
-            total = work.of
-            draw_progress(work, total=total, key=f"{name}_status")
-        results, source = _results(part)
+    def draw_rows(progress: ComparisonProgress | None) -> None:
+        results, source = _results(part, progress)
         with st.container(key=f"{name}_source"):
             st.caption(f":material/inventory_2: These results are {source}.")
         draw(rows_of(part, results, references=shipped().references_of))
 
-    draw_while(lambda: work is not None and work.state().running, draw_rows, key=f"{name}_live")
+    draw_runs(name, draw_rows)
 
 
-def _results(part: Part) -> tuple[tuple[Result, ...], str]:
+def _results(part: Part, progress: ComparisonProgress | None) -> tuple[tuple[Result, ...], str]:
     """Return a part's results, and their source as text: computed here, library, or shipped."""
-    work, known = _work_of(part), shipped()
-    if work is not None:
-        results = (work.state().latest or ComparisonProgress()).results
-        return results, f"computed here so far: {len(results):,} runs"
+    known = shipped()
+    if progress is not None:
+        return progress.results, f"computed here so far: {len(progress.results):,} runs"
     found = st.session_state.setdefault(_IN_LIBRARY, {})
     if part.name not in found:
         found[part.name] = _look_up(part)
     if (results := found[part.name]) is not None:
         return results, f"read from your library: {len(results):,} runs"
     return shipped_results(part), (
-        f"shipped with the program: {known.seeds[part.name]} seeds a row, made {known.made.date} "
-        f"with attnlab {known.made.attnlab} and JAX {known.made.jax} on {known.made.machine}"
+        f"shipped with the program: {known.seeds[part.name]} seeds a row, made {known.made}"
     )
 
 

@@ -1,49 +1,167 @@
-"""The results of a comparison while its runs finish, and the export of link and table."""
+"""The results of a comparison while its runs finish: table, buttons that open a run, and export."""
 
 from collections.abc import Sequence
-from urllib.parse import urlencode, urlsplit
+from functools import partial
 
+import pandas as pd
 import streamlit as st
 
 from attnlab.comparisons.grid import Grid, to_parameters
-from attnlab.comparisons.records import to_csv
-from attnlab.comparisons.summary import Row
+from attnlab.comparisons.records import differing_options, to_csv
+from attnlab.comparisons.summary import TARGET, Row, figures_of
 from attnlab.configuration.options import present
-from attnlab.runs.differences import identity_of
+from attnlab.runs.library import Entry, LibraryError
 from attnlab.runs.links import to_query
-from attnlab.ui.compare.choice import setting_labels
+from attnlab.runs.result import Result
+from attnlab.ui.compare.choice import option_label, setting_labels
 from attnlab.ui.compare.curves import draw_curves, draw_dots
-from attnlab.ui.compare.table import draw_table
-from attnlab.ui.compare.work import (
-    WORK,
-    ComparisonProgress,
-    Plan,
-    begun_plan,
-    draw_progress,
-    rows_of,
-)
-from attnlab.ui.core.fragments import draw_while
+from attnlab.ui.compare.work import WORK, ComparisonProgress, Plan, draw_runs, rows_of
+from attnlab.ui.controls.link_bar import draw_address, go_to
+from attnlab.ui.core.display import INSPECT_PAGE, draw_button, draw_download
+from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.jobs import job_of
+from attnlab.ui.core.outside import as_message, draw_toast
+from attnlab.ui.core.session_library import session_library, session_run
+from attnlab.ui.core.uncertainty import (
+    OF_SEEDS,
+    caution_text,
+    interval_text,
+    known_text,
+    reached_text,
+    share_text,
+    unseen_text,
+)
+from attnlab.ui.library.actions import open_run
+
+_OPENED = "compare_opened"
+
+
+def open_result(result: Result) -> None:
+    """Callback: make this run the current run, if the library has its model."""
+    entry = _entry_of(result)
+    opened = False
+    if entry is not None:
+        opened = open_run(session_run(), session_library().library, entry.number)
+    else:
+        draw_toast("This run was saved without its model. Your current run is kept.")
+    st.session_state[_OPENED] = opened
+
+
+def _entry_of(result: Result) -> Entry | None:
+    try:
+        return session_library().library.find(result.experiment)
+    except LibraryError:
+        return None
+
+
+def was_opened() -> bool:
+    """Return, once, whether `open_result` has just opened a run."""
+    return bool(st.session_state.pop(_OPENED, False))
+
+
+_REASON, _EXACT, _EACH, _CAUTION = "not finished", "exact match", "each seed", "caution"
+_REACHED = f"reached {TARGET:.0%}"
+# Columns with a set width: one as wide as its heading would cut off the values.
+_WIDE = ("accuracy", _EXACT, "loss (nats)", "learned", f"steps to {TARGET:.0%}")
+
+
+def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
+    """Draw one row per setting, and a button that opens a run of the selected setting.
+
+    `wanted` is the number of seeds per setting.
+    """
+    names = differing_options(rows)
+    table = pd.DataFrame([_cells(row, names, wanted) for row in rows])
+    table = table.drop(columns=[name for name in (_REASON, _CAUTION) if not any(table[name])])
+    if all(row.exact_match is None for row in rows):
+        table = table.drop(columns=_EXACT)
+    chosen = st.dataframe(
+        table,
+        column_config={
+            **{name: st.column_config.TextColumn(width=130) for name in _WIDE},
+            _REACHED: st.column_config.TextColumn(width=150),
+            _EACH: st.column_config.TextColumn(width=min(24 + 44 * wanted, 460)),
+        },
+        key="compare_table",
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        alt=f"The comparison as a table, {len(rows)} settings.",
+    )
+    st.caption(
+        f"Means over seeds, ± half of the {OF_SEEDS}. `{_REACHED}`: seeds whose last test reached "
+        f"{TARGET:.0%} of {_each_figure(rows)[2]}, with the Wilson interval of their share. "
+        f"`steps to {TARGET:.0%}`: the median. {unseen_text(wanted)} Select a row to open one of "
+        "its runs in Inspect."
+    )
+    places = chosen["selection"]["rows"]
+    if places and places[0] < len(rows):
+        _draw_opening(rows[places[0]], labels[places[0]])
+
+
+def _cells(row: Row, names: Sequence[str], wanted: int) -> dict[str, str]:
+    options, known, reached = dict(row.setting.options), row.references, row.to_target
+    each = figures_of(row, _each_figure([row])[0]).values()
+    cells = {option_label(name): options.get(name, "–") for name in names}
+    return cells | {
+        "n": f"{len(row.finished)} of {wanted}" if row.setting.experiment else "–",
+        "accuracy": interval_text(row.accuracy),
+        _EXACT: interval_text(row.exact_match),
+        "ceiling": known_text(known and known.best, "accuracy"),
+        "loss (nats)": interval_text(row.nll),
+        "floor": known_text(known and known.best, "nll"),
+        "learned": share_text(row.learned),
+        _REACHED: reached_text(row.reached),
+        _EACH: " ".join(f"{value:.3f}" for value in each) or "–",
+        f"steps to {TARGET:.0%}": _steps(row) if reached else "–",
+        "parameters": "–" if row.parameters is None else f"{row.parameters:,}",
+        "seconds a run": "–" if row.seconds is None else f"{row.seconds:.1f}",
+        _CAUTION: caution_text(row.accuracy, row.exact_match, row.learned),
+        _REASON: "; ".join(dict.fromkeys(each.reason for each in row.unfinished)),
+    }
+
+
+def _each_figure(rows: Sequence[Row]) -> tuple[str, str, str]:
+    """Return attribute and label of the result listed per seed, and the noun for its target."""
+    if any(row.exact_match is not None for row in rows):
+        return "exact_match", _EXACT, "the targets"
+    return "accuracy", "accuracy", "what can be learned"
+
+
+def _steps(row: Row) -> str:
+    reached = present(row.to_target)
+    if reached.median is None:
+        return f"{reached.reached} of {reached.n} runs"
+    return f"{reached.median:,.0f}"
+
+
+def _draw_opening(row: Row, label: str) -> None:
+    results: dict[int, Result] = {run.experiment.seed: run for run in row.results}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="compare_opening"):
+        if not results:
+            st.caption(as_message(f"{label}: no finished run yet."))
+            return
+        # Seeds are texts: a number that the next setting lacks would raise an error.
+        seed = st.selectbox(
+            "seed", [str(seed) for seed in results], key="compare_open_seed", width=120
+        )
+        draw_button("Open in Inspect", "compare_open", "search", open_result, results[int(seed)])
+        if was_opened():
+            go_to(INSPECT_PAGE)
+        st.caption(as_message(f"A run of {label}. Your current run stays among the past runs."))
 
 
 def draw_results() -> tuple[Row, ...]:
     """Draw progress and results of the last comparison; return its rows, or () while it runs."""
-    plan, work = begun_plan(), job_of(WORK)
-    if plan is None or work is None:
+    if (job := job_of(WORK)) is None:
         return ()
-
-    def draw() -> None:
-        total = len({identity_of(each) for each in plan.experiments})
-        _draw(plan, draw_progress(work, total=total, key="compare_status"))
-
-    before = work.state()
-    draw_while(lambda: work.state().running, draw, key="comparison", waited=before.running)
-    latest: ComparisonProgress | None = before.latest
-    return () if before.running or latest is None else rows_of(plan, latest.results)
+    draw_runs(WORK, partial(_draw, job.of))
+    state = job.state()
+    return () if state.running or not state.latest else rows_of(job.of, state.latest.results)
 
 
-def _draw(plan: Plan, progress: ComparisonProgress) -> None:
-    if not progress.results:
+def _draw(plan: Plan, progress: ComparisonProgress | None) -> None:
+    if not progress or not progress.results:
         st.caption("Generating data and compiling; results appear as they arrive.")
         return
     rows = rows_of(plan, progress.results)
@@ -53,33 +171,15 @@ def _draw(plan: Plan, progress: ComparisonProgress) -> None:
     draw_curves(rows, labels)
 
 
+@panel("Link and table", key="compare_export", icon="link")
 def draw_export(grid: Grid | None, rows: Sequence[Row]) -> None:
     """Draw the link to the comparison of the controls, and a download of the finished runs."""
-    panel = st.expander(
-        "Link and table", key="compare_export", on_change="rerun", icon=":material/link:"
-    )
-    if not panel.open:
-        return
-    with panel:
-        if grid is None or grid.base is None:
-            st.info("This choice cannot run, so it has no link.", icon=":material/link_off:")
-        else:
-            st.markdown("This link opens the whole comparison: settings, varied options and seeds.")
-            st.code(_address(grid), language=None, wrap_lines=True)
-        if rows:
-            st.download_button(
-                "Table, CSV",
-                data=lambda: to_csv(rows),
-                file_name="attnlab-comparison.csv",
-                mime="text/csv",
-                key="compare_csv",
-                on_click="ignore",
-                icon=":material/download:",
-            )
-        st.caption("The charts are below, under “Export charts”.")
-
-
-def _address(grid: Grid) -> str:
-    query = to_query(present(grid.base)) | to_parameters(grid.options, grid.seeds)
-    here = urlsplit(st.context.url or "")
-    return here._replace(query=urlencode(query), fragment="").geturl()
+    if grid is None or grid.base is None:
+        st.info("This choice cannot run, so it has no link.", icon=":material/link_off:")
+    else:
+        st.markdown("This link opens the whole comparison: settings, varied options and seeds.")
+        draw_address(to_query(grid.base) | to_parameters(grid.options, grid.seeds))
+    if rows:
+        name = "attnlab-comparison.csv"
+        draw_download("Table, CSV", name, "text/csv", lambda: to_csv(rows), key="compare_csv")
+    st.caption("The charts are below, under “Export charts”.")

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from attnlab.comparisons.summary import References, Row, references_of, summaris
 from attnlab.configuration.number_text import show_duration
 from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractGenerator
-from attnlab.live.jobs import Job
+from attnlab.live.jobs import JobState
 from attnlab.optimum import FEW_BELIEFS
 from attnlab.runs.differences import Identity, identity_of
 from attnlab.runs.library import Library, LibraryError
@@ -23,8 +23,9 @@ from attnlab.runs.result import Result
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import Limits, check_comparison
 from attnlab.ui.compare.choice import choose
+from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.figures import figure
-from attnlab.ui.core.jobs import draw_job_buttons, job_of, start_job
+from attnlab.ui.core.jobs import draw_job, draw_job_buttons, job_of, start_job
 from attnlab.ui.core.outside import draw_error, draw_warning
 from attnlab.ui.core.server import limits
 from attnlab.ui.core.session import session
@@ -43,9 +44,9 @@ class Plan:
     experiments: tuple[Experiment, ...]
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the options with more than one value."""
-        return tuple(name for name, texts in self.grid.options if len(texts) > 1)
+    def runs(self) -> dict[Identity, Experiment]:
+        """The experiments, of which equal ones are a single run."""
+        return {identity_of(experiment): experiment for experiment in self.experiments}
 
 
 def plan_of(grid: Grid, limits: Limits) -> Plan:
@@ -72,23 +73,20 @@ def plan_of(grid: Grid, limits: Limits) -> Plan:
     return Plan(grid, found, runs)
 
 
-def has_own_base(grid: Grid) -> bool:
-    """Return whether options that are not varied come from presets, not from the sidebar."""
-    return PRESET in dict(grid.options)
-
-
 def _references(generator: AbstractGenerator, length: int) -> References:
     return references_of(generator, length, most=FEW_BELIEFS)
 
 
-def references_at_hand(experiment: Experiment) -> References | None:
-    """Return the baselines of the experiment's process, or None while they are computed."""
-    return figure(_references, experiment.generator, experiment.length)
-
-
 def rows_of(plan: Plan, results: tuple[Result, ...]) -> tuple[Row, ...]:
-    """Return one row per setting of the plan, with the results so far."""
-    return summarise(results, plan.settings, references=references_at_hand)
+    """Return one row per setting of the plan, with the results so far.
+
+    A row has no references while they are computed.
+    """
+
+    def known(experiment: Experiment) -> References | None:
+        return figure(_references, experiment.generator, experiment.length)
+
+    return summarise(results, plan.settings, references=known)
 
 
 # The first runs include compilation, so their speed says little about the others.
@@ -98,15 +96,13 @@ _SECONDS_TO_TELL = 3.0
 class ComparisonProgress(NamedTuple):
     """The results so far, of which `known` existed before the comparison started.
 
-    `share` is the fraction of the work that is done. `seconds_left` is extrapolated; `slower` is
-    measured time divided by estimated time; both are None at first. `problem` says why results are
-    not saved in the library, or is "".
+    `share` is the fraction of the work that is done. `slower` is measured time divided by estimated
+    time, None at first. `problem` says why results are not saved in the library, or is "".
     """
 
     results: tuple[Result, ...] = ()
     known: int = 0
     share: float = 0.0
-    seconds_left: float | None = None
     slower: float | None = None
     problem: str = ""
 
@@ -119,7 +115,7 @@ def compare(
     New results are saved in the library and, without their models, in `held`. A call with the same
     `held` resumes the comparison.
     """
-    unique = {identity_of(experiment): experiment for experiment in plan.experiments}
+    unique = plan.runs
     for identity, experiment in unique.items():
         if identity not in held and (known := _found(experiment, library)) is not None:
             held[identity] = known
@@ -143,10 +139,7 @@ def compare(
         rest, spent = sum(left.values()), time.monotonic() - began
         progress = progress._replace(results=tuple(results.values()), share=1 - rest / whole)
         if spent > _SECONDS_TO_TELL:
-            progress = progress._replace(
-                seconds_left=spent * rest / (whole - rest),
-                slower=spent / (expected * progress.share),
-            )
+            progress = progress._replace(slower=spent / (expected * progress.share))
         yield progress
 
 
@@ -169,7 +162,7 @@ def _kept(result: Result, library: Library) -> tuple[Result, str]:
     return dataclasses.replace(result, run=None), problem
 
 
-WORK = "comparison"
+WORK = "compare"
 _SLOWER, _FOUND = "comparison_slower", "comparison_found"
 
 
@@ -189,15 +182,9 @@ def draw_start(grid: Grid | None) -> None:
             problem = error
     if begun_plan() is None and plan is not None and not _new_runs(plan):
         # If all results are known, as after reloading the page, show them at once.
-        _start(plan)
+        start_comparison(WORK, plan)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        draw_job_buttons(
-            WORK,
-            "Compare",
-            start="compare_start",
-            stop="compare_stop",
-            on_start=partial(_start, plan),
-        )
+        draw_job_buttons(WORK, "Compare", partial(start_comparison, WORK, plan))
         with st.container(key="compare_size"):
             if plan is not None:
                 st.markdown(_size(plan))
@@ -217,38 +204,32 @@ def draw_start(grid: Grid | None) -> None:
                 "are below.",
                 icon=":material/change_circle:",
             )
-            st.button(
-                "Show the previous selection",
-                key="compare_back",
-                icon=":material/undo:",
-                on_click=choose,
-                args=(begun.grid,),
-            )
+            draw_button("Show the previous selection", "compare_back", "undo", choose, begun.grid)
 
 
-def _start(plan: Plan | None) -> None:
+def start_comparison(name: str, plan: Plan | None) -> None:
+    """Start the job that trains the plan's runs, if there is a plan."""
     if plan is not None:
-        make = partial(compare, plan, session_library().library, limits(), {})
-        start_job(WORK, make, of=plan)
+        start_job(name, partial(compare, plan, session_library().library, limits(), {}), of=plan)
 
 
 def _size(plan: Plan) -> str:
     """Return text with the number of runs and the estimated duration."""
-    runs, new = len({identity_of(each) for each in plan.experiments}), _new_runs(plan)
-    told = [
+    runs, new = len(plan.runs), _new_runs(plan)
+    parts = [
         f"**{_counted(len(plan.settings), 'setting')} × {_counted(plan.grid.seeds, 'seed')} = "
         f"{_counted(runs, 'run')}**"
     ]
     if len(new) < runs:
-        told.append(f"{runs - len(new):,} already known")
+        parts.append(f"{runs - len(new):,} already known")
     if new:
         slower = session().kept.get(_SLOWER)
         seconds = seconds_of(new) * (slower or 1.0)
         basis = "at the speed of the last ones" if slower else "a rough guess for this machine"
-        told.append(f"about {show_duration(seconds)} ({basis})")
-    if has_own_base(plan.grid):
-        told.append("what is not varied comes from the presets, not from the sidebar")
-    return " · ".join(told)
+        parts.append(f"about {show_duration(seconds)} ({basis})")
+    if PRESET in dict(plan.grid.options):
+        parts.append("what is not varied comes from the presets, not from the sidebar")
+    return " · ".join(parts)
 
 
 def _counted(count: int, noun: str) -> str:
@@ -257,48 +238,42 @@ def _counted(count: int, noun: str) -> str:
 
 def _new_runs(plan: Plan) -> list[Experiment]:
     """Return the experiments whose results are not in the library."""
-    runs = {identity_of(experiment): experiment for experiment in plan.experiments}
-    found = _found_in_words(runs)
-    return [each for identity, each in runs.items() if identity not in found]
-
-
-def _found_in_words(runs: Mapping[Identity, Experiment]) -> set[Identity]:
-    """Return the runs that the library has; runs found once are not looked up again."""
+    # Runs found once are not looked up again.
     found: set[Identity] = session().kept.setdefault(_FOUND, set())
     try:
         library = session_library().library
-        for identity in runs.keys() - found:
-            if library.find(runs[identity], diverged=True) is not None:
+        for identity, experiment in plan.runs.items():
+            if identity not in found and library.find(experiment, diverged=True) is not None:
                 found.add(identity)
     except LibraryError:
         # Pressing Start shows the error.
-        return set()
-    return found & runs.keys()
+        return list(plan.runs.values())
+    return [each for identity, each in plan.runs.items() if identity not in found]
 
 
-def draw_progress(work: Job, *, total: int, key: str) -> ComparisonProgress:
-    """Draw how many of `total` runs are finished, in a container of that `key`; return progress."""
-    state = work.state()
-    progress: ComparisonProgress = state.latest or ComparisonProgress()
-    if progress.slower is not None:
-        session().kept[_SLOWER] = progress.slower
-    with st.container(key=key):
-        if state.error:
-            draw_error(f"The runs ended with an error. {state.error}")
-            return progress
-        word = "done" if state.done else "running" if state.running else "stopped"
-        told = [f"{word}: {len(progress.results):,} of {total:,} runs"]
-        if progress.known:
-            told.append(f"{progress.known:,} of them already known")
-        if state.message:
-            told.append(state.message)
-        elif state.running:
-            left = progress.seconds_left
-            told.append("compiling" if left is None else f"about {show_duration(left)} left")
-        if progress.problem:
+def draw_runs(name: str, draw: Callable[[ComparisonProgress | None], None]) -> None:
+    """Draw how many runs are finished, and the results with `draw`, until all are.
+
+    Args:
+        name: The name of the job that `start_comparison` started.
+        draw: Draws the results so far, given None if the job was never started.
+    """
+    job = job_of(name)
+    total = 0 if job is None else len(job.of.runs)
+
+    def progress(latest: ComparisonProgress | None) -> tuple[float, str]:
+        found = latest or ComparisonProgress()
+        if found.slower is not None:
+            session().kept[_SLOWER] = found.slower
+        known = f", {found.known:,} of them already known" if found.known else ""
+        return min(1.0, found.share), f"{len(found.results):,} of {total:,} runs{known}"
+
+    def draw_results(state: JobState | None) -> None:
+        found = None if state is None else state.latest or ComparisonProgress()
+        if found and found.problem:
             draw_warning(
-                f"{progress.problem} Further runs have results but no model.",
-                icon=":material/save:",
+                f"{found.problem} Further runs have results but no model.", icon=":material/save:"
             )
-        st.progress(1.0 if state.done else min(1.0, progress.share), " · ".join(told))
-    return progress
+        draw(found)
+
+    draw_job(name, draw_results, failed="The comparison", progress=progress)

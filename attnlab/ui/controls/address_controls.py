@@ -23,7 +23,7 @@ def linked(control: Callable[..., Any], label: str, *arguments: Any, key: str, *
     text = st.query_params.get(key)
     # Streamlit drops values that the control does not accept. The address sets the value only at
     # the first draw; afterwards the session does.
-    asked = None if key in st.session_state else text
+    requested = None if key in st.session_state else text
     if text is not None and _is_no_value(text):
         # Bound to such a value, some controls would raise an error, and others would have no value.
         value = control(label, *arguments, key=key, **rest)
@@ -31,8 +31,8 @@ def linked(control: Callable[..., Any], label: str, *arguments: Any, key: str, *
     else:
         value = control(label, *arguments, key=key, bind="query-params", **rest)
     refused = f"{key}_refused"
-    if asked is not None and not _says(asked, value):
-        st.session_state[refused] = (asked, value)
+    if requested is not None and not _says(requested, value):
+        st.session_state[refused] = (requested, value)
     text, instead = st.session_state.get(refused, (None, None))
     if text is not None and value == instead:
         draw_warning(

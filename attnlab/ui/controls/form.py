@@ -278,12 +278,9 @@ def _draw_widget(label: str, spec: Option, default: Any, common: Mapping[str, An
         if high - low <= _MOST_SLIDER_VALUES:
             st.slider(label, low, high, **common)
         else:
-            number_field(label, low, high, step=_step(low, high), **common)
+            step = 100 if high >= 5_000 and low <= 100 and high < 2**30 else 1
+            number_field(label, low, high, step=step, **common)
     else:
         low, high = map(float, spec.bounds)
         step = st.session_state[common["key"]] / 10 if spec.logarithmic else 0.01
         number_field(label, low, high, step=float(step), format="%g", **common)
-
-
-def _step(low: int, high: int) -> int:
-    return 100 if high >= 5_000 and low <= 100 and high < 2**30 else 1

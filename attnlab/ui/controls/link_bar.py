@@ -1,14 +1,25 @@
-"""The experiment in the address bar: read from links, and updated when settings change."""
+"""The experiment in the address bar, the link to copy, and lessons in links."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
 from attnlab.configuration.options import OptionError, quoted
-from attnlab.runs.links import Lesson, Link, from_query, is_link, to_query
+from attnlab.runs.links import (
+    MOST_TEXT_CHARACTERS,
+    MOST_TITLE_CHARACTERS,
+    Lesson,
+    Link,
+    all_but,
+    from_query,
+    is_link,
+    labels_of,
+    to_query,
+)
+from attnlab.training.experiment import Experiment
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.controls.form_state import (
     ask_for_receipt,
@@ -18,7 +29,7 @@ from attnlab.ui.controls.form_state import (
     is_behind,
     read_form,
 )
-from attnlab.ui.controls.link_panel import fill_builder
+from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import draw_lesson_words, draw_warning
 from attnlab.ui.core.session_library import session_run
 
@@ -77,10 +88,10 @@ def follow_address(
         st.session_state[_WRITTEN] = to_query(experiment)
     written: dict[str, str] = st.session_state.get(_WRITTEN, {})
     others = {key: query[key] for key in (query if link is None else link.unknown)}
-    asked = {}
+    requested = {}
     if own_parameters is not None:
-        asked = {key: text for key, text in others.items() if own_parameters.are(key)}
-        others = {key: text for key, text in others.items() if key not in asked}
+        requested = {key: text for key, text in others.items() if own_parameters.are(key)}
+        others = {key: text for key, text in others.items() if key not in requested}
     notices: tuple[str, ...] | None = None
     if link is not None and _asks_for_more(link, written):
         fill_form(link.experiment)
@@ -95,9 +106,9 @@ def follow_address(
             notices += tuple(unknown)
             others = {}
     if own_parameters is not None:
-        if _asks_for_others(asked):
-            notices = (*(notices or ()), *own_parameters.fill(asked))
-        elif link is not None and not asked and st.session_state.get(_OWN) and not is_behind():
+        if _asks_for_others(requested):
+            notices = (*(notices or ()), *own_parameters.fill(requested))
+        elif link is not None and not requested and st.session_state.get(_OWN) and not is_behind():
             own_parameters.clear()
         others |= (parameters := own_parameters.read())
     if notices is not None:
@@ -105,7 +116,7 @@ def follow_address(
     form = read_form()
     if not isinstance(form, OptionError):
         own = st.session_state[_WRITTEN] = to_query(form, st.session_state.get("lesson"))
-        st.session_state[_BARE] = link is None and not asked and own == written
+        st.session_state[_BARE] = link is None and not requested and own == written
         st.session_state[_ALL] = own | others
         if own_parameters is not None:
             st.session_state[_OWN] = parameters
@@ -120,13 +131,13 @@ def _is_untouched() -> bool:
     return is_idle and read_form() == PRESETS[FIRST_PRESET].experiment
 
 
-def _asks_for_others(asked: dict[str, str]) -> bool:
+def _asks_for_others(requested: dict[str, str]) -> bool:
     """Return whether the user went to an address that sets the page's own parameters differently.
 
     Addresses without such parameters do not count: the menu and page changes create them too.
     """
     written = st.session_state.get(_OWN)
-    return bool(asked) and asked != written and (written is None or not is_behind())
+    return bool(requested) and requested != written and (written is None or not is_behind())
 
 
 def _asks_for_more(link: Link, written: dict[str, str]) -> bool:
@@ -198,3 +209,81 @@ def draw_lesson() -> None:
         help="Shows all controls. The settings stay as they are.",
         icon=":material/logout:",
     )
+
+
+_TITLE, _TEXT, _HIDING, _CONTROLS = "lesson_title", "lesson_text", "lesson_hiding", "lesson_hidden"
+_HIDE, _HIDE_ALL_BUT = "hide", "hide all but"
+
+
+def fill_builder(lesson: Lesson) -> None:
+    """Set the fields to a lesson. Call it before the fields are drawn."""
+    st.session_state[_TITLE], st.session_state[_TEXT] = lesson.title, lesson.text
+    st.session_state[_HIDING] = _HIDE if lesson.shown is None else _HIDE_ALL_BUT
+    st.session_state[_CONTROLS] = list(lesson.hidden if lesson.shown is None else lesson.shown)
+
+
+def _build_lesson(experiment: Experiment) -> Lesson:
+    """Draw the fields; return the lesson for this experiment."""
+    title = st.text_input(
+        "title", key=_TITLE, max_chars=MOST_TITLE_CHARACTERS, persist_state="session"
+    )
+    text = st.text_area(
+        "exercise",
+        key=_TEXT,
+        max_chars=MOST_TEXT_CHARACTERS,
+        height="content",
+        persist_state="session",
+        placeholder="Find the mask that makes dotmod learnable.",
+        help="Line breaks are kept. `*italic*`, `**bold**`, lists and code work as in Markdown. "
+        "Links and HTML are shown as typed.",
+    )
+    hiding = st.radio(
+        "controls of the sidebar",
+        [_HIDE, _HIDE_ALL_BUT],
+        key=_HIDING,
+        horizontal=True,
+        persist_state="session",
+    )
+    controls = labels_of(experiment)
+    # Drop controls that the current process or model does not have.
+    chosen = [key for key in st.session_state.get(_CONTROLS, []) if key in controls]
+    st.session_state[_CONTROLS] = chosen
+    named = tuple(
+        st.multiselect(
+            "which",
+            list(controls),
+            # Streamlit may still request the label of a control that no longer exists.
+            format_func=lambda key: str(controls.get(key, key)),
+            key=_CONTROLS,
+            placeholder="",
+            persist_state="session",
+        )
+    )
+    return Lesson(title, text, named if hiding == _HIDE else all_but(named))
+
+
+@panel("Link and lesson", key="link_panel", icon="link")
+def draw_link_panel(form: Experiment | OptionError) -> None:
+    """Draw the link to copy, and the fields of a lesson."""
+    if isinstance(form, OptionError):
+        st.info("These settings cannot run, so they have no link.", icon=":material/link_off:")
+        return
+    st.markdown("This link opens these settings with this seed.")
+    draw_address(to_query(form))
+    st.markdown(
+        "**Lesson.** Write the exercise and choose which controls students see. The link "
+        "below carries both, and shows the text at the top of every page."
+    )
+    lesson = _build_lesson(form)
+    if lesson.title or lesson.text:
+        with st.container(border=True):
+            draw_lesson_words(lesson.title, lesson.text, key="lesson_preview")
+    if lesson != Lesson():
+        draw_address(to_query(form, lesson))
+
+
+def draw_address(query: Mapping[str, str]) -> None:
+    """Draw the address of this page with other parameters, to copy."""
+    here = urlsplit(st.context.url or "")
+    address = here._replace(query=urlencode(query), fragment="").geturl()
+    st.code(address, language=None, wrap_lines=True)

@@ -33,6 +33,7 @@ from attnlab.lessons.stages import Rows
 from attnlab.runs.links import control_key
 from attnlab.ui.controls.address_controls import linked, number_field
 from attnlab.ui.controls.form import in_control_words, probability_options
+from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.outside import as_text, draw_error
 
 MOST_ROWS, MOST_COLUMNS = 8, 16
@@ -115,12 +116,14 @@ def _draw_fit(key: str, outline: Outline | None) -> None:
     if outline is None:
         return
     rows, columns = len(outline.rows), len(outline.columns)
-    st.button(
+    draw_button(
         f"Fit the table to the {outline.named_by}",
-        key=f"{key}_fit",
-        on_click=_write_uniform,
-        args=(key, rows, columns),
-        icon=":material/grid_on:",
+        f"{key}_fit",
+        "grid_on",
+        _write_uniform,
+        key,
+        rows,
+        columns,
     )
     st.caption(f"It becomes {rows} × {columns}, with equal probabilities in each row.")
 

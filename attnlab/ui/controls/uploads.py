@@ -10,34 +10,32 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from attnlab.ui.core.session import session
+
 # Draws the message about a file; None if there is no message.
-Told = Callable[[], None] | None
+Message = Callable[[], None] | None
 
 
-def take_upload(key: str, take: Callable[[UploadedFile | None], Told]) -> None:
+def take_upload(key: str, take: Callable[[UploadedFile | None], Message]) -> None:
     """Handle the file of upload control `key` once, with `take`, and store its message.
 
     Call it before drawing what the file changes. `take` gets None when the user removes the file.
     """
     file = st.session_state.get(key)
     number = None if file is None else file.file_id
-    before, told = _last(key)
+    before, message = _last(key)
     if number != before:
         # If the key is missing, the control was not drawn; the user did not remove the file.
-        told = take(file) if key in st.session_state else told
-        st.session_state[_kept(key)] = number, told
+        message = take(file) if key in st.session_state else message
+        session().kept[f"{key}_taken"] = number, message
 
 
 def draw_upload(label: str, *, key: str, help: str) -> None:
     """Draw the upload control, with the message about its file below."""
     st.file_uploader(label, key=key, help=help)
-    if told := _last(key)[1]:
-        told()
+    if message := _last(key)[1]:
+        message()
 
 
-def _last(key: str) -> tuple[str | None, Told]:
-    return st.session_state.get(_kept(key), (None, None))
-
-
-def _kept(key: str) -> str:
-    return f"{key}_taken"
+def _last(key: str) -> tuple[str | None, Message]:
+    return session().kept.get(f"{key}_taken", (None, None))

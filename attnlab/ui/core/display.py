@@ -1,9 +1,11 @@
-"""Paths of the pages; height, colours and type size of their charts.
+"""Paths of the pages; height, colours and type size of their charts; buttons, numbers.
 
 Charts take the theme's colours at the next rerun: Streamlit runs no script when the theme changes.
 """
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -36,4 +38,53 @@ def draw_type_switch() -> None:
         key=_LARGE_TYPE,
         persist_state="session",
         help="For a projector. The rest of the page grows with the browser's zoom.",
+    )
+
+
+def draw_metric(label: str, value: str, explanation: str | None = None) -> None:
+    """Draw a number with its label, as wide as they are, and an explanation on demand."""
+    st.metric(label, value, width="content", help=explanation)
+
+
+def draw_button(
+    label: str,
+    key: str,
+    icon: str,
+    call: Callable[..., Any] | None = None,
+    *arguments: Any,
+    **options: Any,
+) -> bool:
+    """Draw a button; return whether it was just pressed.
+
+    Args:
+        label: The text on the button.
+        key: The key of the button.
+        icon: The name of a Material icon.
+        call: Called with the `arguments` before the next rerun, if the button was pressed.
+        arguments: Arguments of `call`.
+        options: Other options of `st.button`.
+    """
+    icon = f":material/{icon}:"
+    return st.button(label, key=key, icon=icon, on_click=call, args=arguments, **options)
+
+
+def draw_download(
+    label: str,
+    file_name: str,
+    mime: str,
+    make: Callable[[], str | bytes],
+    *,
+    key: str,
+    disabled: bool = False,
+) -> None:
+    """Draw the button of a file, which `make` creates when the button is pressed."""
+    st.download_button(
+        label,
+        data=make,
+        file_name=file_name,
+        mime=mime,
+        key=key,
+        on_click="ignore",
+        disabled=disabled,
+        icon=":material/download:",
     )

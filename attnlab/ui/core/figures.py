@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_estimate
 from attnlab.generators import AbstractGenerator
 from attnlab.generators.interruption import Stopped, listening
 from attnlab.optimum import FEW_BELIEFS, Best, frequencies, ladder, optimum
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import feasibility
+from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.session import session
@@ -29,7 +30,6 @@ _BETWEEN_RERUNS = 1.0
 _ENUMERATED = (optimum, frequencies, ladder)
 _ENUMERATING = (*_ENUMERATED, feasibility)
 
-# A function and its arguments.
 # A function and its arguments, which are hashable.
 Key = tuple[Any, ...]
 
@@ -138,13 +138,13 @@ def is_known(function: Callable[..., Any], *arguments: Hashable) -> bool:
     return _ask(_key_of(function, *arguments))
 
 
-def known_losses(experiment: Experiment, rungs: Sequence[str]) -> dict[str, Best]:
-    """Return accuracy and loss of uniform guess, floor and the baselines `rungs`, where known."""
+def known_losses(experiment: Experiment, baselines: Sequence[str]) -> dict[str, Best]:
+    """Return accuracy and loss of uniform guess, floor and these baselines, where known."""
     vocab = experiment.generator.vocabulary.size
     known = {"uniform guess": Best(float(np.log(vocab)), 1 / vocab)}
-    for rung in figure(ladder, experiment.generator, experiment.length) or ():
-        if rung.name in rungs:
-            known[rung.name] = rung.best
+    for baseline in figure(ladder, experiment.generator, experiment.length) or ():
+        if baseline.name in baselines:
+            known[baseline.name] = baseline.best
     best = figure(optimum, experiment.generator, experiment.length)
     if best is not None:
         known["floor"] = best.final
@@ -153,7 +153,7 @@ def known_losses(experiment: Experiment, rungs: Sequence[str]) -> dict[str, Best
 
 def _ask(key: Key) -> bool:
     current, cache = session(), _cache()
-    current.asked.add(key)
+    current.requested.add(key)
     if key in current.stopped and not cache.known(key):
         return False
     future = cache.submit(key, current.asker)
@@ -192,7 +192,7 @@ def compute_figures(*keys: Key) -> None:
 def begin_figures() -> set[Key]:
     """Start a full rerun of a page; return the keys that the previous rerun requested."""
     current = session()
-    before, current.asked, current.missing = current.asked, set(), set()
+    before, current.requested, current.missing = current.requested, set(), set()
     current.deadline = time.monotonic() + _UNNOTICED
     return before
 
@@ -204,9 +204,9 @@ def end_figures(before: set[Key]) -> None:
         before: The return value of `begin_figures`.
     """
     current = session()
-    for key in before - current.asked:
+    for key in before - current.requested:
         _cache().release(key, current.asker)
-    current.stopped &= current.asked
+    current.stopped &= current.requested
 
     waited, began = len(current.missing), time.monotonic()
 
@@ -229,20 +229,13 @@ def draw_figures_status(*keys: Key) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if current.stopped.intersection(left):
             st.caption("Stopped: some numbers below were not computed.")
-            st.button(
-                "Compute",
-                key="figures_go_on",
-                icon=":material/play_arrow:",
-                on_click=current.stopped.clear,
-            )
+            draw_button("Compute", "figures_go_on", "play_arrow", current.stopped.clear)
         else:
             done = len(keys) - len(left)
             st.caption(
                 f":material/hourglass_top: Computing the numbers below: {done} of {len(keys)} …"
             )
-            st.button(
-                "Stop", key="figures_stop", icon=":material/stop:", on_click=_stop, args=(left,)
-            )
+            draw_button("Stop", "figures_stop", "stop", _stop, left)
 
 
 def _stop(keys: list[Key]) -> None:
@@ -255,7 +248,7 @@ def _stop(keys: list[Key]) -> None:
 def draw_gap() -> None:
     """Draw a note in place of a missing result: it is being computed, or was stopped."""
     current = session()
-    if current.stopped & current.asked:
+    if current.stopped & current.requested:
         st.caption("Not computed: stopped above.")
     else:
         st.caption(":material/hourglass_top: Computing …")
@@ -263,16 +256,16 @@ def draw_gap() -> None:
 
 def accuracy_text(best: Best) -> str:
     """Return the accuracy of a predictor as text: exact, or estimated with its standard error."""
-    if best.exact:
-        return f"accuracy {best.accuracy:.3f} (exact)"
-    return f"accuracy {show_measured(best.accuracy, best.accuracy_stderr)} (estimated)"
+    accuracy = show_estimate(best.accuracy, best.accuracy_stderr)
+    return f"accuracy {accuracy} ({_source(best)})"
 
 
 def accuracy_and_loss_text(best: Best) -> str:
     """Return accuracy and loss of a predictor as text: exact, or with their standard errors."""
-    if best.exact:
-        return f"accuracy {best.accuracy:.3f}, loss {best.nll:.3f} nats (exact)"
-    return (
-        f"accuracy {show_measured(best.accuracy, best.accuracy_stderr)}, "
-        f"loss {show_measured(best.nll, best.nll_stderr)} nats (estimated)"
-    )
+    accuracy = show_estimate(best.accuracy, best.accuracy_stderr)
+    loss = show_estimate(best.nll, best.nll_stderr)
+    return f"accuracy {accuracy}, loss {loss} nats ({_source(best)})"
+
+
+def _source(best: Best) -> str:
+    return "exact" if best.exact else "estimated"

@@ -113,16 +113,37 @@ def draw_while(
     fragment(draw_or_rerun, key=key, seconds=seconds if before else None)()
 
 
+def panel(title: str, *, key: str, icon: str) -> Callable[[Callable[..., None]], Callable]:
+    """Make a function draw in a panel with this title, and only while the panel is open.
+
+    Works as a decorator. `icon` is the name of a Material icon.
+    """
+
+    def in_panel(draw: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(draw)
+        def draw_if_open(*arguments: Any) -> None:
+            place = st.expander(title, key=key, on_change="rerun", icon=f":material/{icon}:")
+            if place.open:
+                with place:
+                    draw(*arguments)
+
+        return draw_if_open
+
+    return in_panel
+
+
 def draw_in_code(*code: str, lead: str = "", title: str = "In code", key: str = "in_code") -> None:
     """Draw scripts in a panel, below the text `lead`.
 
-    The scripts are drawn only when the panel is opened: the browser's code highlighter is larger
-    than the rest of the page, and would load before the charts.
+    The browser's code highlighter is larger than the rest of the page. In a closed panel it does
+    not load before the charts.
     """
-    panel = st.expander(title, key=key, on_change="rerun", icon=":material/code:")
-    if panel.open:
-        with panel:
-            if lead:
-                st.markdown(lead)
-            for script in code:
-                st.code(script, language="python")
+
+    @panel(title, key=key, icon="code")
+    def draw() -> None:
+        if lead:
+            st.markdown(lead)
+        for script in code:
+            st.code(script, language="python")
+
+    draw()

@@ -6,7 +6,9 @@ from typing import Any
 
 import streamlit as st
 
+from attnlab.configuration.number_text import show_duration
 from attnlab.live.jobs import Job, JobState
+from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.server import work_queue
@@ -43,41 +45,20 @@ def forget_job(name: str) -> None:
         job.pause()
 
 
-def draw_job_buttons(
-    name: str, label: str, *, start: str, stop: str, on_start: Callable[[], None]
-) -> JobState | None:
-    """Draw the buttons Start and Stop and, after a stop, Continue.
+def draw_job_buttons(name: str, label: str, on_start: Callable[[], None]) -> JobState | None:
+    """Draw the buttons Start, with that label, and Stop and, after a stop, Continue.
 
-    Args:
-        name: The name of the job.
-        label: The label of Start.
-        start: The key of Start.
-        stop: The key of Stop.
-        on_start: Starts the job.
-
-    Returns:
-        The state of the job, or None if it was never started.
+    Return the state of the job of that name, or None if it was never started.
     """
     job = job_of(name)
     state = None if job is None else job.state()
     running = state is not None and state.running
-    st.button(
-        label,
-        key=start,
-        type="primary",
-        icon=":material/play_arrow:",
-        on_click=on_start,
-        disabled=running,
-    )
-    st.button(
-        "Stop",
-        key=stop,
-        icon=":material/stop:",
-        on_click=None if job is None else job.pause,
-        disabled=not running,
+    draw_button(label, f"{name}_start", "play_arrow", on_start, type="primary", disabled=running)
+    draw_button(
+        "Stop", f"{name}_stop", "stop", None if job is None else job.pause, disabled=not running
     )
     if job is not None and state is not None and not running and not state.done:
-        st.button("Continue", key=f"{name}_go_on", icon=":material/resume:", on_click=job.start)
+        draw_button("Continue", f"{name}_go_on", "resume", job.start)
     return state
 
 
@@ -134,5 +115,5 @@ def progress_text(state: JobState, share: float) -> str:
         parts.append(state.message)
     elif state.running and share > 0 and state.seconds > _SECONDS_TO_ESTIMATE:
         left = state.seconds * (1 - share) / share
-        parts.append(f"about {float(f'{left:.1g}'):,.0f} s left")
+        parts.append(f"about {show_duration(left)} left")
     return " · ".join(parts)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from attnlab.charts import Drawing, as_picture, to_png, to_svg
-from attnlab.ui.core.display import has_large_type, on_dark
-from attnlab.ui.core.fragments import fragment
+from attnlab.ui.core.display import draw_download, has_large_type, on_dark
+from attnlab.ui.core.fragments import fragment, panel
 from attnlab.ui.core.session import session
 
 # Width in pixels of an exported chart, and characters per line of its text alternative.
@@ -70,12 +70,8 @@ def forget_charts() -> None:
 
 def draw_export() -> None:
     """Draw the panel that exports the page's charts, if the page has charts."""
-    if not charts_on_page():
-        return
-    panel = st.expander("Export charts", key="pictures", on_change="rerun", icon=":material/image:")
-    if panel.open:
-        with panel:
-            fragment(_draw_choice)()
+    if charts_on_page():
+        panel("Export charts", key="pictures", icon="image")(fragment(_draw_choice))()
 
 
 def _draw_choice() -> None:
@@ -84,15 +80,13 @@ def _draw_choice() -> None:
     slug = re.sub(r"\W+", "-", name.lower()).strip("-")
     with st.container(horizontal=True, gap="small"):
         for kind, mime, make in (("SVG", "image/svg+xml", to_svg), ("PNG", "image/png", to_png)):
-            st.download_button(
+            draw_download(
                 kind,
-                # Made when the button is pressed, so that it has the chart's current data.
-                data=lambda make=make: make(chart_picture(name, charts[name], dark=dark)),
-                file_name=f"attnlab-{slug}.{kind.lower()}",
-                mime=mime,
+                f"attnlab-{slug}.{kind.lower()}",
+                mime,
+                # With the chart's data when the button is pressed.
+                lambda make=make: make(chart_picture(name, charts[name], dark=dark)),
                 key=f"picture_{kind.lower()}",
-                on_click="ignore",
-                icon=":material/download:",
             )
     st.caption(f"“{name}” as you see it, with its text alternative.")
 

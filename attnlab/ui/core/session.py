@@ -3,7 +3,7 @@
 import dataclasses
 import threading
 import weakref
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ class Session:
         replayed_step: The step that a replay shows, or None.
         jobs: Background jobs by name.
         asker: The open page, as the cache of results knows it.
-        asked: Keys of the results that the page requested since its last full rerun.
+        requested: Keys of the results that the page requested since its last full rerun.
         missing: Keys of the requested results that were not known.
         stopped: Keys of results whose computation the user stopped.
         deadline: Value of `time.monotonic()` until which the page waits for results.
@@ -61,7 +61,7 @@ class Session:
     replayed_step: int | str | None = None
     jobs: dict[str, Job] = dataclasses.field(default_factory=dict)
     asker: Asker = dataclasses.field(default_factory=Asker)
-    asked: set[tuple[Any, ...]] = dataclasses.field(default_factory=set)
+    requested: set[tuple[Any, ...]] = dataclasses.field(default_factory=set)
     missing: set[tuple[Any, ...]] = dataclasses.field(default_factory=set)
     stopped: set[Hashable] = dataclasses.field(default_factory=set)
     deadline: float = 0.0
@@ -93,6 +93,15 @@ def session() -> Session:
     if _KEY not in st.session_state:
         st.session_state[_KEY] = Session()
     return st.session_state[_KEY]
+
+
+def kept_result(key: str, model: Any, rest: Any, make: Callable[[], Any]) -> Any:
+    """Return the result of `make`, kept under `key` for the last model and arguments `rest`."""
+    # Keep the model, not its id: Python may reuse the id of a deleted object.
+    kept = session().kept.get(key)
+    if kept is None or kept[0] is not model or kept[1] != rest:
+        session().kept[key] = kept = (model, rest, make())
+    return kept[2]
 
 
 def watch_session() -> None:

@@ -2,7 +2,7 @@
 
 from attnlab.comparisons.intervals import DOUBTS, LEVEL, Interval, wilson_interval
 from attnlab.comparisons.summary import Reached
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_estimate, show_measured
 from attnlab.optimum import Best
 
 # Standard errors over the test set do not cover other initial weights or training data.
@@ -11,7 +11,7 @@ OF_OTHER_SEEDS = "other seeds can differ by more"
 OF_SEEDS = f"{LEVEL:.0%} confidence interval over seeds (Student's t)"
 
 
-def interval_text(interval: Interval | None, *, places: int = 3) -> str:
+def interval_text(interval: Interval | None, *, places: int = 3, percent: bool = False) -> str:
     """Return the mean ± half the width of its interval, or the mean alone for a single run.
 
     >>> interval_text(Interval(0.5, 0.48, 0.52, 5)), interval_text(Interval(0.5, None, None, 1))
@@ -21,35 +21,29 @@ def interval_text(interval: Interval | None, *, places: int = 3) -> str:
     """
     if interval is None:
         return "–"
+    scale, unit = (100, " %") if percent else (1, "")
+    mean = scale * interval.mean
+    alone = f"{mean:.{places}f}{unit}".replace("-", "−")
     if interval.low is None or interval.exact:
-        return f"{interval.mean:.{places}f}".replace("-", "−")
-    if interval.low == interval.high:
-        return _of_all(f"{interval.mean:.{places}f}", interval)
+        return alone
+    low, high = (scale * end for end in interval.ends)
+    if low == high:
+        # Equal results do not imply that the next seed gives the same, so no ± 0 is shown.
+        return f"{alone} in all {interval.n}"
     # An interval clipped at 0 or 1 is longer on the other side.
-    low, high = interval.ends
-    half = max(high - interval.mean, interval.mean - low)
-    return show_measured(interval.mean, half, most_places=places)
+    return show_measured(mean, max(high - mean, mean - low), most_places=places) + unit
 
 
 def share_text(interval: Interval | None) -> str:
     """Return a fraction in percent as text, ± half the width of its interval."""
-    if interval is None:
-        return "–"
-    mean = 100 * interval.mean
-    if interval.low is None:
-        return f"{mean:.1f} %".replace("-", "−")
-    low, high = (100 * end for end in interval.ends)
-    if low == high:
-        return _of_all(f"{mean:.1f} %", interval)
-    return f"{show_measured(mean, max(high - mean, mean - low), most_places=1)} %"
+    return interval_text(interval, places=1, percent=True)
 
 
 def known_text(best: Best | None, figure: str) -> str:
     """Return attribute `figure` of a baseline as text, with its standard error if estimated."""
     if best is None:
         return "–"
-    value, error = getattr(best, figure), getattr(best, f"{figure}_stderr")
-    return show_measured(value, error) if error else f"{value:.3f}"
+    return show_estimate(getattr(best, figure), getattr(best, f"{figure}_stderr"))
 
 
 def reached_text(reached: Reached | None) -> str:
@@ -84,8 +78,3 @@ def unseen_text(seeds: int) -> str:
     return f"If all {seeds} seeds succeed, up to {share:.0%} of others may still fail.".replace(
         "%", " %"
     )
-
-
-def _of_all(text: str, interval: Interval) -> str:
-    # Equal results do not imply that the next seed gives the same, so no ± 0 is shown.
-    return f"{text} in all {interval.n}".replace("-", "−")

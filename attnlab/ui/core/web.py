@@ -90,16 +90,13 @@ class OwnServerOnly:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         async def send_with_policy(message: Message) -> None:
             if message["type"] == "http.response.start":
-                policy = [(b"content-security-policy", POLICY.encode())]
-                added = [*_HEADERS, *(policy if _is_page(message) else [])]
+                added = list(_HEADERS)
+                if dict(message["headers"]).get(b"content-type", b"").startswith(b"text/html"):
+                    added.append((b"content-security-policy", POLICY.encode()))
                 message = {**message, "headers": [*message["headers"], *added]}
             await send(message)
 
         await self._app(scope, receive, send_with_policy if scope["type"] == "http" else send)
-
-
-def _is_page(start: Message) -> bool:
-    return dict(start["headers"]).get(b"content-type", b"").startswith(b"text/html")
 
 
 def shorten_log() -> None:

@@ -6,16 +6,16 @@ import numpy as np
 import streamlit as st
 
 from attnlab.charts import TRUTHS, curve_chart, map_chart, map_table, top_of_scale
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_estimate
 from attnlab.generators import AbstractGenerator
 from attnlab.live.jobs import JobState
-from attnlab.optimum import Best, Dependence, Optimum, Rung, informative_positions
-from attnlab.ui.core.display import CHART_HEIGHT
+from attnlab.optimum import Baseline, Best, Dependence, Optimum, informative_positions
+from attnlab.ui.core.display import CHART_HEIGHT, draw_metric
 from attnlab.ui.core.figures import draw_gap, enumerate_exactly
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, forget_job, job_of, start_job
 from attnlab.ui.core.page_charts import draw_chart
 
-_WORK = "enumeration"
+_WORK = "enumerate"
 # What each baseline knows. `{word}` is the process's noun for a position.
 _KNOWS = {
     "uniform": "nothing: all tokens equally probable",
@@ -38,9 +38,7 @@ def draw_enumeration(generator: AbstractGenerator, length: int, best: Optimum | 
         draw_job_buttons(
             _WORK,
             "Enumerate exactly",
-            start="enumerate_start",
-            stop="enumerate_stop",
-            on_start=partial(start_job, _WORK, partial(enumerate_exactly, *plan), of=plan),
+            partial(start_job, _WORK, partial(enumerate_exactly, *plan), of=plan),
         )
         draw_job(_WORK, _draw_state, failed="The enumeration")
 
@@ -67,20 +65,17 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
     final, days = best.final, np.arange(1, len(best.by_position) + 1)
     how = "exact" if final.exact else "estimated, ± one standard error"
     with st.container(horizontal=True, gap="medium", key="optimum"):
-        st.metric(
+        draw_metric(
             "ceiling",
             _accuracy(final),
-            width="content",
-            help=f"Bayes accuracy, the highest possible for the prediction of {word} {days[-1]}: "
-            f"{how}.",
+            f"Bayes accuracy, the highest possible for the prediction of {word} {days[-1]}: {how}.",
         )
-        st.metric(
+        draw_metric(
             "floor (nats)",
             _nll(final),
-            width="content",
-            help=f"Bayes loss, the lowest possible mean of -log p({word} {days[-1]}): {how}.",
+            f"Bayes loss, the lowest possible mean of -log p({word} {days[-1]}): {how}.",
         )
-        st.metric("values", "exact" if final.exact else "estimated", width="content")
+        draw_metric("values", "exact" if final.exact else "estimated")
     ceilings = np.array([[b.accuracy, b.accuracy_stderr] for b in best.by_position])
     floors = np.array([[b.nll, b.nll_stderr] for b in best.by_position])
     left, right = st.columns(2, gap="medium")
@@ -90,11 +85,9 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
         top = float(np.log(vocab))
         _draw_days(days, floors, "floor (nats)", (0, 1.15 * top), top, below=False, word=word)
     st.caption(
-        "How to read it: the Bayes loss (floor) and Bayes accuracy (ceiling) of the best "
-        f"possible prediction of each {word} from those before. The floor is the irreducible "
-        "loss, the entropy of the true distribution. In a stationary process the floor falls "
-        f"only where a longer past is more informative. In others a {word} may also be easier to "
-        "predict by itself."
+        "How to read it: the Bayes loss (floor) and Bayes accuracy (ceiling) of the best possible "
+        f"prediction of each {word} from those before. In a stationary process the floor falls "
+        "only where a longer past is more informative."
     )
 
 
@@ -130,25 +123,23 @@ def _draw_days(
 _STOPPED = "≈ and ≤: the optimisation was stopped early, since some tokens are impossible."
 
 
-def draw_ladder(rungs: tuple[Rung, ...] | None, word: str = "day") -> None:
+def draw_ladder(baselines: tuple[Baseline, ...] | None, word: str = "day") -> None:
     """Draw a table of the baselines, each with more information than the one above it."""
-    if rungs is None:
+    if baselines is None:
         draw_gap()
         return
     # Only three columns fit on a phone.
     lines = ["| predictor and its information | accuracy | loss (nats) |", "|:--|:--|:--|"]
-    for rung in rungs:
-        figures = f"{_accuracy(rung.best)} | {_nll(rung.best)}"
-        knows = _knowledge(rung.name, word)
-        lines.append(f"| **{rung.name}** · {knows} | {figures} |")
-    stopped = any(rung.best.bounded for rung in rungs)
+    for baseline in baselines:
+        figures = f"{_accuracy(baseline.best)} | {_nll(baseline.best)}"
+        knows = _knowledge(baseline.name, word)
+        lines.append(f"| **{baseline.name}** · {knows} | {figures} |")
+    stopped = any(baseline.best.bounded for baseline in baselines)
     with st.container(key="ladder"):
         st.markdown("\n".join(lines))
     st.caption(
-        "How to read it: each row is the predictor of lowest loss with that information. Another "
-        "linear predictor may be more accurate, at a higher loss. Where the loss drops from one "
-        "row to the next, the additional information is useful."
-        + (f" {_STOPPED}" if stopped else "")
+        "How to read it: each row is the predictor of lowest loss with that information; another "
+        "may be more accurate, at a higher loss." + (f" {_STOPPED}" if stopped else "")
     )
 
 
@@ -167,24 +158,26 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
         draw_gap()
         return
     length = len(dependence.replacement)
-    if measure == "replacement":
-        values, stderr = dependence.replacement, dependence.replacement_stderr
-        title = "total variation"
-        meaning = (
+    values, stderr, title, meaning = {
+        "replacement": (
+            dependence.replacement,
+            dependence.replacement_stderr,
+            "total variation",
             f"how much the prediction changes (total variation, 0 to 1) when that {word} is "
-            "replaced by an independent draw"
-        )
-    else:
-        values, stderr = dependence.information, dependence.information_stderr
-        title = "information (nats)"
-        meaning = (
+            "replaced by an independent draw",
+        ),
+        "information": (
+            dependence.information,
+            dependence.information_stderr,
+            "information (nats)",
             f"how much the Bayes loss increases, in nats, when only that {word} is hidden; it is "
-            f"0 if other {word}s repeat its information"
-        )
+            f"0 if other {word}s repeat its information",
+        ),
+    }[measure]
     final, informative = values[-1], np.flatnonzero(informative_positions(dependence))
     order = np.argsort(-final, kind="stable")
     strongest = ", ".join(
-        f"**{day + 1}** ({_figure(final[day], stderr[-1, day], exact=dependence.exact)})"
+        f"**{day + 1}** ({show_estimate(final[day], stderr[-1, day])})"
         for day in [day for day in order if day in informative][:3]
     )
     days = ", ".join(str(day + 1) for day in informative)
@@ -223,8 +216,7 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
     source = "Exact." if dependence.exact else "Estimated from sampled sequences."
     st.caption(
         f"How to read it: each row is the prediction of the {word} after its query {word}. Each "
-        f"cell is {meaning}. The colour scale ends at the number beside it. The layout is that of "
-        f"an attention pattern. {source}"
+        f"cell is {meaning}. {source}"
     )
 
 
@@ -235,14 +227,8 @@ def _knowledge(name: str, word: str) -> str:
 
 
 def _accuracy(best: Best) -> str:
-    figure = _figure(best.accuracy, best.accuracy_stderr, exact=best.accuracy_stderr == 0)
-    return f"≈ {figure}" if best.bounded else figure
+    return "≈ " * best.bounded + show_estimate(best.accuracy, best.accuracy_stderr)
 
 
 def _nll(best: Best) -> str:
-    figure = _figure(best.nll, best.nll_stderr, exact=best.nll_stderr == 0)
-    return f"≤ {figure}" if best.bounded else figure
-
-
-def _figure(value: float, stderr: float, *, exact: bool) -> str:
-    return f"{value:.3f}" if exact else show_measured(value, stderr)
+    return "≤ " * best.bounded + show_estimate(best.nll, best.nll_stderr)

@@ -12,7 +12,7 @@ from attnlab.ui.controls.address_controls import or_last_good
 from attnlab.ui.controls.form import draw_process_form, in_control_words, probability_options
 from attnlab.ui.controls.link_bar import go_to
 from attnlab.ui.controls.tables import draw_process_tables
-from attnlab.ui.core.display import TRAIN_PAGE
+from attnlab.ui.core.display import TRAIN_PAGE, draw_button
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
@@ -98,12 +98,8 @@ def _checked(
 
 
 def _draw_train_button(kind: type[AbstractGenerator], *, is_good: bool) -> None:
-    pressed = st.button(
-        "Train on this",
-        key="train_on_this",
-        type="primary",
-        disabled=not is_good,
-        icon=":material/model_training:",
+    pressed = draw_button(
+        "Train on this", "train_on_this", "model_training", type="primary", disabled=not is_good
     )
     if pressed:
         if issubclass(kind, AbstractTask):

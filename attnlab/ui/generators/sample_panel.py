@@ -6,9 +6,10 @@ import numpy as np
 import streamlit as st
 
 from attnlab import charts
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_estimate, show_measured
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Agreement, Counted, Frequencies
+from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.figures import draw_gap
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.page_charts import draw_chart
@@ -27,7 +28,7 @@ def sample_seed() -> int:
 
 def draw_sample(generator: AbstractGenerator, counted: Counted | None) -> None:
     """Draw a table of a few sequences, with the token to predict in its own column."""
-    st.button("New sample", key="new_sample", on_click=_next_seed, icon=":material/casino:")
+    draw_button("New sample", "new_sample", "casino", _next_seed)
     if counted is None:
         draw_gap()
         return
@@ -108,9 +109,8 @@ def draw_agreement(agreement: Agreement | None, word: str = "day") -> None:
         )
     source = "Exact." if agreement.exact else "Sampled; the band is one standard error."
     st.caption(
-        f"How to read it: 0 is what independent {word}s would show, 1 is certainty. Below 0 two "
-        f"{word}s are equal less often than independent ones. Mean over all pairs of visible "
-        f"{word}s at that distance. {source}"
+        f"How to read it: 0 is what independent {word}s would show, 1 is certainty. Mean over all "
+        f"pairs of visible {word}s at that distance. {source}"
     )
 
 
@@ -182,13 +182,7 @@ def days_in_words(generator: AbstractGenerator, known: Frequencies) -> str:
             order = np.argsort(-probabilities, kind="stable")[:_LISTED]
             most = "most often "
         return most + ", ".join(
-            f"{as_text(symbols[at])} "
-            + (
-                f"{probabilities[at]:.3f}"
-                if known.exact
-                else show_measured(probabilities[at], stderr[at])
-            )
-            for at in order
+            f"{as_text(symbols[at])} {show_estimate(probabilities[at], stderr[at])}" for at in order
         )
 
     stationary = generator.is_stationary()

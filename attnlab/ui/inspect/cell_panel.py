@@ -14,6 +14,7 @@ from attnlab.configuration.options import present
 from attnlab.models import AbstractModel, CellArithmetic
 from attnlab.models.inside import trace_of
 from attnlab.training.experiment import Experiment
+from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.inspect.maps_panel import map_height
 from attnlab.ui.inspect.view import View
@@ -37,26 +38,24 @@ def draw_cell(experiment: Experiment, model: AbstractModel, tokens: np.ndarray, 
 
     Draw nothing for a model without attention.
     """
-    trace = trace_of(model, tokens)
-    if not trace.attention:
-        return
-    # Only computed when opened, since this takes seconds the first time for each model.
-    panel = st.expander(
-        "The arithmetic of a cell", key="cell_panel", on_change="rerun", icon=":material/calculate:"
-    )
-    if not panel.open:
-        return
-    found, pattern = view.of(trace.attention)
+    if model.has_heads:
+        _draw_cell(experiment, model, tokens, view)
+
+
+@panel("The arithmetic of a cell", key="cell_panel", icon="calculate")
+def _draw_cell(
+    experiment: Experiment, model: AbstractModel, tokens: np.ndarray, view: View
+) -> None:
+    found, pattern = view.of(trace_of(model, tokens).attention)
     head = min(view.choice.heads[0], len(found.pattern) - 1)
-    with panel:
-        left, right = st.columns(2, gap="medium")
-        with left:
-            query, key = _draw_pattern(experiment, tokens, pattern.astype(np.float64), found.mask)
-        place = {"layer": found.layer, "kind": found.kind, "head": head}
-        cell = model.cell(jnp.asarray(tokens), **place, query=query, key=key)
-        with right, st.container(key="arithmetic"):
-            if cell is not None:
-                _draw_arithmetic(cell, query, key, experiment, found.kind)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        query, key = _draw_pattern(experiment, tokens, pattern.astype(np.float64), found.mask)
+    place = {"layer": found.layer, "kind": found.kind, "head": head}
+    cell = model.cell(jnp.asarray(tokens), **place, query=query, key=key)
+    with right, st.container(key="arithmetic"):
+        if cell is not None:
+            _draw_arithmetic(cell, query, key, experiment, found.kind)
 
 
 def _draw_pattern(
@@ -160,9 +159,8 @@ def _draw_arithmetic(
         rf" = {cell.pattern[key]:.3f}\end{{aligned}}"
     )
     st.caption(
-        f"How to read it: s are the scaled scores of the {unmasked.size} {word}s that {word} "
-        f"{query + 1} may attend to. The largest score, {largest:.3f}, is subtracted from all: "
-        "this changes no share and keeps the exponentials small."
+        f"s are the scaled scores of the {unmasked.size} {word}s that {word} {query + 1} may "
+        "attend to. Subtracting the largest changes no share and keeps the exponentials small."
     )
 
 
@@ -187,28 +185,20 @@ def _signed(number: float) -> str:
 
 def draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
     """Draw what each part adds to the logits; nothing if the logits are not a sum of parts."""
-    if not model.logits_are_a_sum:
-        return
-    # Only computed when opened, since this takes seconds the first time for each model.
-    panel = st.expander(
-        "Which parts produce the prediction",
-        key="contributions_panel",
-        on_change="rerun",
-        icon=":material/stacked_bar_chart:",
-    )
-    if not panel.open:
-        return
+    if model.logits_are_a_sum:
+        _draw_contributions(experiment, model, tokens)
+
+
+@panel("Which parts produce the prediction", key="contributions_panel", icon="stacked_bar_chart")
+def _draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
     query = experiment.read_position
     found = model.contributions(jnp.asarray(tokens), query)
-    with panel:
-        st.table(contribution_table(present(found), experiment.generator.vocabulary.symbols))
-        st.caption(
-            "How to read it: what each part adds to the logits after "
-            f"{experiment.generator.position_word} {query + 1} of the sequence above, in nats, "
-            "minus the mean over tokens. The rows sum to the last one, whose softmax is the "
-            "prediction. These are direct contributions: what a head writes may also be read by "
-            "later parts, and then counts as theirs."
-        )
+    st.table(contribution_table(present(found), experiment.generator.vocabulary.symbols))
+    st.caption(
+        "How to read it: what each part adds directly to the logits after "
+        f"{experiment.generator.position_word} {query + 1}, in nats, minus the mean over tokens. "
+        "What a head writes may also be read by later parts, and then counts as theirs."
+    )
 
 
 def contribution_table(found: Mapping[str, Any], symbols: tuple[str, ...]) -> pd.DataFrame:

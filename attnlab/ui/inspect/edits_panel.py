@@ -27,19 +27,16 @@ _MOST_COLUMNS, _LINE_HEIGHT, _LEGEND_HEIGHT = 6, 150, 24
 
 # A head: the kind of its map, its layer, and its index in the layer (both from 0).
 Head = tuple[str, int, int]
-_WORK = "ablations"
+_WORK = "edits"
 # Number of sequences whose mean patterns are drawn.
 _SEQUENCES = 256
 _TRUTH = (
     "**Truth**: attention in proportion to what the true prediction depends on. A lower loss means "
-    "that the head looked at the wrong days. A higher loss proves nothing: the other heads and the "
-    "readout were trained with the old pattern."
+    "that the head looked at the wrong days; a higher loss proves nothing."
 )
 _ALIGNMENT = (
     "**Alignment**: all attention on the source token that the target token comes from. “–”: the "
-    "head does not look from the target at the source. No change means that the head has found "
-    "the token, or that the model does not need this head. A higher loss means that the model "
-    "needs more of the source."
+    "head does not look from the target at the source."
 )
 
 
@@ -89,13 +86,8 @@ def draw_heads(trace: Trace, removed: Mapping[Head, Effect], *, of: int) -> None
             alt=f"Mean attention patterns of all {len(heads)} heads, {order}.",
         )
     st.caption(
-        f"Mean pattern of each head over {of:,} test sequences. A pixel is a cell; rows are "
-        "queries and columns are keys."
-        + (
-            " Below, if there is room: what removing the head adds to the loss, in nats."
-            if removed
-            else ""
-        )
+        f"Mean pattern of each head over {of:,} test sequences; rows are queries and columns are "
+        "keys. Below, if there is room: what removing the head adds to the loss, in nats."
     )
 
 
@@ -151,17 +143,12 @@ def draw_edits(
                 task=task,
                 asked=asked_of(experiment.generator, test),
             )
-            draw_job_buttons(
-                _WORK,
-                "Replace each head",
-                start="edits_start",
-                stop="edits_stop",
-                on_start=partial(start_job, _WORK, make, of=replaced),
-            )
+            start = partial(start_job, _WORK, make, of=replaced)
+            draw_job_buttons(_WORK, "Replace each head", start)
         ways = replacements(has_earlier=frozen is not None, is_task=task is not None)
         trace = mean_patterns(model, test[:_SEQUENCES, :-1])
         shown = {"trace": trace, "ways": ways, "size": len(test), "is_task": task is not None}
-        shown["asked"] = ", all predicted tokens" * experiment.generator.asks_several()
+        shown["which"] = ", all predicted tokens" * experiment.generator.asks_several()
         count = len(heads_of(trace)) * len(ways)
         if task is not None:
             count -= sum(not can_align(trace.attention[place]) for place, _ in heads_of(trace))
@@ -180,7 +167,7 @@ def _draw(
     ways: Sequence[str],
     size: int,
     is_task: bool,
-    asked: str,
+    which: str,
 ) -> None:
     found: tuple[Ablation, ...] = (state and state.latest) or ()
     draw_heads(trace, removals_of_all(found), of=min(size, _SEQUENCES))
@@ -193,14 +180,10 @@ def _draw(
     word = "token" if is_task else "day"
     st.caption(
         "How to read it: after minus before, ± one standard error of the difference over "
-        f"{size:,} test sequences{asked}. “unchanged”: equal "
-        "for every sequence. The head whose removal costs most comes first. **Removed**: its "
-        f"output is 0. **Uniform**: equal attention to every unmasked {word}. **Mean**: its mean "
-        f"pattern over test sequences. No change means that the head looks at fixed {word}s, or "
-        f"that the model hardly uses it: see Removed. {_ALIGNMENT if is_task else _TRUTH} "
-        "**Frozen**: its mean pattern at the earlier step. The extra cost compared with the mean "
-        "shows how much the pattern has changed since then. Changes of several heads do not add "
-        "up, since one head can make up for another."
+        f"{size:,} test sequences{which}. **Removed**: its output is 0. **Uniform**: equal "
+        f"attention to every unmasked {word}. **Mean**: its mean pattern over test sequences. "
+        f"{_ALIGNMENT if is_task else _TRUTH} **Frozen**: its mean pattern at the earlier step. "
+        "Changes of several heads do not add up, since one head can make up for another."
     )
 
 

@@ -16,8 +16,8 @@ from attnlab.optimum import Dependence
 from attnlab.runs.storage import Run, RunFileError, from_bytes
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_limits
-from attnlab.ui.controls.uploads import Told, draw_upload, take_upload
-from attnlab.ui.core.fragments import draw_while
+from attnlab.ui.controls.uploads import Message, draw_upload, take_upload
+from attnlab.ui.core.fragments import draw_while, panel
 from attnlab.ui.core.outside import as_text, draw_error
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
@@ -88,11 +88,8 @@ def draw_maps(
         found = mean_comparison(experiment, model, test[:size], true, marginals)
     else:
         found = sequence_comparison(experiment, model, tokens, marginals)
-    past = _past(experiment, found)
-    measured = {
-        "depends": (found.depends, past if experiment.model.causal else np.ones_like(past)),
-        "truth": (found.truth, past),
-    }
+    seen, past = _masks(experiment, found)
+    measured = {"depends": (found.depends, seen), "truth": (found.truth, past)}
     if found.attention:
         attention, attends = view.of(found.attention)
         measured = {"attends": (attends, attention.mask), **measured}
@@ -143,9 +140,10 @@ def _sequences(length: int) -> int:
     return max(_FEWEST, _LONG_SEQUENCES * _VERY_LONG**2 // max(_VERY_LONG, length) ** 2)
 
 
-def _past(experiment: Experiment, found: Comparison) -> Bool[np.ndarray, "query day"]:
-    """Return, for each row of a comparison, the mask of the positions up to the query."""
-    return np.tri(experiment.length, dtype=bool)[-len(found.depends) :]
+def _masks(experiment: Experiment, found: Comparison) -> tuple[np.ndarray, np.ndarray]:
+    """Return masks of what the model and the truth can depend on, for each row of a comparison."""
+    past = np.tri(experiment.length, dtype=bool)[-len(found.depends) :]
+    return past if experiment.model.causal else np.ones_like(past), past
 
 
 def _map(values: np.ndarray, seen: np.ndarray, experiment: Experiment) -> _Map:
@@ -227,14 +225,13 @@ def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependenc
         words.append(f"Each cell is the strongest of {block} × {block}.")
     if found.attention:
         words.append(
-            "High in “attends” but near 0 in “depends”: attended to but not used. A day near 0 "
-            "in “attends” may still count, since a query carries its own day. Different patterns "
-            "can predict equally well: attention to other days is not an error in itself."
+            "High in “attends” but near 0 in “depends”: attended to but not used. Attention to "
+            "other days is not an error in itself: different patterns can predict equally well."
         )
     else:
         words.append(
             "This model has no attention. A day high in “depends” but near 0 in “truth” changes "
-            "the model's prediction, though not the true one."
+            "only the model's prediction."
         )
     if len(found.depends) == experiment.length and experiment.training.loss == "last":
         words.append("Only the last row was trained (loss `last`).")
@@ -251,26 +248,21 @@ def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependenc
     st.caption(" ".join(words))
 
 
+@panel("Compare with another run", key="two_runs", icon="compare")
 def draw_two_runs(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
     """Draw the same map of the current run and of another run, and their difference."""
-    panel = st.expander(
-        "Compare with another run", key="two_runs", on_change="rerun", icon=":material/compare:"
-    )
-    if not panel.open:
+    other = _draw_run_choice()
+    known = known_truth(experiment)
+    if other is None or known is None:
         return
-    with panel:
-        other = _draw_run_choice()
-        known = known_truth(experiment)
-        if other is None or known is None:
-            return
-        if reason := _reason_against(experiment, other.experiment):
-            st.info(reason, icon=":material/compare:")
-            return
-        its = sequence_comparison(
-            other.experiment, other.state.model, tokens, known[1], key="other_comparison"
-        )
-        mine = sequence_comparison(experiment, model, tokens, known[1])
-        _draw_comparison({"this": (experiment, mine), "other": (other.experiment, its)})
+    if reason := _reason_against(experiment, other.experiment):
+        st.info(reason, icon=":material/compare:")
+        return
+    its = sequence_comparison(
+        other.experiment, other.state.model, tokens, known[1], key="other_comparison"
+    )
+    mine = sequence_comparison(experiment, model, tokens, known[1])
+    _draw_comparison({"this": (experiment, mine), "other": (other.experiment, its)})
 
 
 def _draw_run_choice() -> Run | None:
@@ -297,7 +289,7 @@ def _draw_run_choice() -> Run | None:
     return st.session_state.get(_LOADED)
 
 
-def _load(file: UploadedFile | None) -> Told:
+def _load(file: UploadedFile | None) -> Message:
     st.session_state[_LOADED] = None
     if file is None:
         return None
@@ -365,12 +357,9 @@ def _draw_comparison(runs: dict[str, tuple[Experiment, Comparison]]) -> None:
         words = "This run minus the other"
         one, other = maps.values()
         _draw_difference(one, other, unit, name="Two runs: difference", alt=words)
-    one_row = min(len(each.values) for each in maps.values()) == 1
     st.caption(
         "Both models read the sequence above, and both maps have the same scale. Positive "
         "differences: larger in this run."
-        + " Both have only the row that makes the prediction."
-        * one_row
     )
 
 
@@ -379,6 +368,4 @@ def _map_of_run(experiment: Experiment, found: Comparison, measure: str, name: s
         trace = Trace(found.attention)
         attention, values = Choice(0, *draw_head_choice(trace, f"{name}_run")).of(trace)
         return _map(np.asarray(values, float), attention.mask, experiment)
-    past = _past(experiment, found)
-    seen = past if experiment.model.causal else np.ones_like(past)
-    return _map(np.asarray(found.depends, float), seen, experiment)
+    return _map(np.asarray(found.depends, float), _masks(experiment, found)[0], experiment)

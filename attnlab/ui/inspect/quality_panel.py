@@ -7,18 +7,18 @@ import pandas as pd
 import streamlit as st
 
 from attnlab import charts
-from attnlab.configuration.number_text import show_measured, show_percent
+from attnlab.configuration.number_text import show_estimate, show_measured, show_percent
 from attnlab.configuration.options import present
 from attnlab.generators import AbstractTask
 from attnlab.generators.vocabulary import Vocabulary
 from attnlab.inspection import LikelihoodRatioTest, Quality, Transitions, quality
-from attnlab.inspection.predictions import Means
 from attnlab.inspection.targets import TargetTest
 from attnlab.live.jobs import JobState
 from attnlab.models import AbstractModel
 from attnlab.optimum import optimum
 from attnlab.training.evaluation import EvaluationByPosition
 from attnlab.training.experiment import Experiment
+from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.jobs import draw_job, job_of, start_job
 from attnlab.ui.core.page_charts import draw_chart
@@ -46,13 +46,11 @@ def _draw(state: JobState, *, experiment: Experiment) -> None:
     if state.running:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f":material/hourglass_top: {state.message or 'Computing …'}")
-            st.button("Stop", key="quality_stop", icon=":material/stop:", on_click=work.pause)
+            draw_button("Stop", "quality_stop", "stop", work.pause)
     elif not state.done:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"Stopped. {state.message}")
-            st.button(
-                "Continue", key="quality_go_on", icon=":material/resume:", on_click=work.start
-            )
+            draw_button("Continue", "quality_go_on", "resume", work.start)
     st.header("Over the whole test set", anchor=False, divider="gray")
     if found is not None:
         _draw_predictions(found, vocabulary)
@@ -82,8 +80,7 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
         )
         st.caption(
             f"How to read it: counts over {counts.sum():,} test sequences. Rows are observed "
-            "tokens, columns the tokens that the model finds most probable. Where the process is "
-            "random, the best predictor is often wrong too."
+            "tokens, columns the tokens that the model finds most probable."
         )
     with middle, st.container(key="chart_calibration"):
         draw_chart(
@@ -100,11 +97,9 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
         )
         measured = show_measured(reliable.error, reliable.error_stderr, most_places=4)
         st.caption(
-            "How to read it: each point is a bin of predicted probabilities of all tokens. On "
-            "the dashed line they equal the observed frequencies. Bars are one standard error "
-            f"over the test sequences. Expected calibration error **{measured}**. A perfectly "
-            f"calibrated model would score {reliable.perfect_error:.4f} by chance, with a "
-            f"standard deviation of {reliable.perfect_error_std:.4f}."
+            "How to read it: each point is a bin of predicted probabilities, ± one standard error. "
+            f"Expected calibration error **{measured}**; a perfectly calibrated model would score "
+            f"{reliable.perfect_error:.4f} ± {reliable.perfect_error_std:.4f} (standard deviation)."
         )
 
 
@@ -142,7 +137,10 @@ def _draw_transitions(found: Transitions, vocabulary: Vocabulary) -> None:
     columns = {"true": found.true, "model": found.model, "model - true": found.difference}
     rows = [
         {"transition": f"{vocabulary.symbols[before]} → {vocabulary.symbols[after]}"}
-        | {name: _mean_in_words(means, before, after) for name, means in columns.items()}
+        | {
+            name: show_estimate(float(each.mean[before, after]), float(each.stderr[before, after]))
+            for name, each in columns.items()
+        }
         for before in np.flatnonzero(found.count > 1).tolist()
         for after in range(vocabulary.size)
     ]
@@ -151,13 +149,6 @@ def _draw_transitions(found: Transitions, vocabulary: Vocabulary) -> None:
         "How to read it: the mean probability of the next day over the test sequences, by their "
         f"last visible day; {OVER_TEST_SEQUENCES}. No ±: identical for every sequence."
     )
-
-
-def _mean_in_words(means: Means, before: int, after: int) -> str:
-    mean, stderr = float(means.mean[before, after]), float(means.stderr[before, after])
-    if stderr == 0:
-        return f"{mean:.3f}".replace("-", "−")
-    return show_measured(mean, stderr)
 
 
 def _draw_test(found: LikelihoodRatioTest, size: int) -> None:
@@ -169,10 +160,9 @@ def _draw_test(found: LikelihoodRatioTest, size: int) -> None:
             f"Likelihood-ratio test: {_verdict(found, size)}."
         )
     st.caption(
-        f"How to read it: could the model have generated the {size:,} observed next days? The "
-        "test compares their log-likelihood ratio (true distribution to model) with "
-        f"{found.draws} sets of days drawn from the model. p is the probability of a value at "
-        "least as large. A model close to the truth passes, but would fail with more sequences."
+        f"How to read it: could the model have generated the {size:,} observed next days? Their "
+        f"log-likelihood ratio (true distribution to model) is compared with {found.draws} sets "
+        "drawn from the model; p is the probability of a value at least as large."
     )
 
 

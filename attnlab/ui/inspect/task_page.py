@@ -1,6 +1,7 @@
 """Inspect: the page for sequence-to-sequence tasks."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,8 +11,8 @@ from jaxtyping import Float
 
 from attnlab.charts import alignment_chart
 from attnlab.configuration.number_text import show_percent
-from attnlab.configuration.options import MOST_CHARACTERS, OptionError, present
-from attnlab.generators import AbstractTask, as_task, read_source, write_source
+from attnlab.configuration.options import present
+from attnlab.generators import AbstractTask, as_task, write_source
 from attnlab.inspection import SourceInfluence, can_align, probs_by_query, source_influence
 from attnlab.inspection.decoding import write_target
 from attnlab.live.live_run import LiveRun
@@ -19,16 +20,17 @@ from attnlab.models import AbstractModel, AttentionMap
 from attnlab.models.inside import map_name
 from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.core.fragments import draw_while
-from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.core.session import kept_result
 from attnlab.ui.inspect.cell_panel import draw_cell, draw_contributions
 from attnlab.ui.inspect.edits_panel import draw_edits
 from attnlab.ui.inspect.prediction_panel import draw_step, follows
 from attnlab.ui.inspect.quality_panel import draw_target_quality
-from attnlab.ui.inspect.view import draw_task_view, kept_of_model, mean_patterns
+from attnlab.ui.inspect.view import draw_task_view, mean_patterns
+from attnlab.ui.sequence_to_sequence.hands import draw_source_field
 from attnlab.ui.train.cursor import Moment, draw_scrubber, shown_moment
 
-_SOURCE, _TEXT, _MESSAGE = "edited_source", "edited_source_text", "edited_source_message"
+_SOURCE = "edited_source"
 # Number of sequences to average over, and number of replacements tried per source token.
 _SEQUENCES, _REPLACEMENTS = 64, 8
 _HEIGHT = 320
@@ -51,10 +53,6 @@ def source_and_target(task: AbstractTask, probes: np.ndarray) -> np.ndarray:
 
 def draw_source(task: AbstractTask, probes: np.ndarray, tokens: np.ndarray) -> None:
     """Draw a menu of sources, and the chosen source as text to edit."""
-    # Set again after a visit to another page, when Streamlit has dropped the text.
-    if _TEXT not in st.session_state:
-        st.session_state[_TEXT] = write_source(task, tokens[: task.given()])
-        st.session_state[_MESSAGE] = None
     st.selectbox(
         f"begin with {task.source_name}",
         range(len(probes)),
@@ -65,37 +63,23 @@ def draw_source(task: AbstractTask, probes: np.ndarray, tokens: np.ndarray) -> N
         on_change=_take_probe,
         args=(task, probes),
     )
-    st.text_input(
+    draw_source_field(
         f"the {task.source_name}",
-        key=_TEXT,
-        max_chars=MOST_CHARACTERS,
-        on_change=_read_typed,
-        args=(task,),
+        task,
+        tokens[: task.given()],
+        key="edited_source_text",
+        take=partial(_take_source, task),
         width=260,
         help=f"Type {task.source_length} of {task.spelling}; the true target is shown below.",
     )
-    if message := st.session_state.get(_MESSAGE):
-        draw_error(message)
 
 
 def _take_source(task: AbstractTask, source: np.ndarray) -> None:
     st.session_state[_SOURCE] = (task, tuple(int(token) for token in source))
-    st.session_state[_TEXT] = write_source(task, source)
-    st.session_state[_MESSAGE] = None
 
 
 def _take_probe(task: AbstractTask, probes: np.ndarray) -> None:
     _take_source(task, probes[st.session_state["edited_from_source"]][: task.given()])
-
-
-def _read_typed(task: AbstractTask) -> None:
-    try:
-        source = read_source(task, st.session_state[_TEXT])
-    except OptionError as error:
-        st.session_state[_MESSAGE] = str(error)
-        return
-    st.session_state[_SOURCE] = (task, tuple(source.tolist()))
-    st.session_state[_MESSAGE] = None
 
 
 def draw_target(task: AbstractTask, model: AbstractModel, tokens: np.ndarray) -> None:
@@ -110,9 +94,8 @@ def draw_target(task: AbstractTask, model: AbstractModel, tokens: np.ndarray) ->
         st.table(target_table(true, written, probs, symbols))
         st.caption(
             ("**All tokens are correct.** " if not wrong else f"**{wrong} of {count} wrong.** ")
-            + "How to read it: “written” is greedy decoding, in which the model continues its "
-            "own tokens. “p(true)” is the probability of the true token, given the true ones "
-            "before it. “most probable” is the model's most probable token there."
+            + "“written” is greedy decoding. “p(true)” and “most probable” are given the true "
+            "tokens before."
         )
 
 
@@ -150,7 +133,7 @@ def draw_source_maps(
     alone = over == _ONE
     sequences = tokens[None] if alone else test[:size]
     most = None if alone else _REPLACEMENTS
-    found = kept_of_model(
+    found = kept_result(
         "source_influence",
         model,
         (task, sequences.tobytes()),
@@ -243,14 +226,10 @@ def _draw_maps(
 def _draw_how_to_read(found: SourceInfluence, *, alone: bool, attends: bool) -> None:
     words = "How to read it: rows are target tokens, columns are source tokens. "
     if attends:
-        words += (
-            "On the left: the attention of the query that predicts the target token. Grey: the "
-            "source tokens that the target token comes from. "
-        )
+        words += "On the left: the attention of the query that predicts the target token. "
     words += (
-        "**Depends**: how much the model's prediction changes when the source token is replaced "
-        "by another possible one (total variation, 0 to 1). The earlier target tokens stay as "
-        "they are. Grey: how much the true prediction changes. A cell is empty if every "
+        "**Depends**: how much the prediction changes when the source token is replaced by another "
+        "possible one (total variation, 0 to 1). Grey: the truth. A cell is empty if every "
         "replacement would change the earlier target tokens."
     )
     sums = np.maximum(found.dependence.sum(axis=1, keepdims=True), 1e-9)

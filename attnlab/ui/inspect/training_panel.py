@@ -10,7 +10,7 @@ from attnlab.runs.differences import label_of_change
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.form import draw_form_problem
-from attnlab.ui.core.display import TRAIN_PAGE
+from attnlab.ui.core.display import TRAIN_PAGE, draw_button
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import as_text, draw_error
 from attnlab.ui.core.session_library import shelve_run
@@ -39,23 +39,13 @@ def draw_training(run: LiveRun, form: Experiment | OptionError, snapshot: Snapsh
     with st.container(horizontal=True, vertical_alignment="center", key="training"):
         if differs:
             st.markdown(_offer(form, snapshot, untrained=untrained), width="content")
-            st.button(
-                "Train here",
-                key="inspect_train",
-                type="primary",
-                icon=":material/play_arrow:",
-                on_click=_train,
-                args=(run, form),
+            draw_button(
+                "Train here", "inspect_train", "play_arrow", _train, run, form, type="primary"
             )
         if snapshot.active:
-            st.button("Pause", key="inspect_pause", icon=":material/pause:", on_click=run.pause)
+            draw_button("Pause", "inspect_pause", "pause", run.pause)
         elif snapshot.state == "paused" and not untrained:
-            st.button(
-                "Continue training",
-                key="inspect_continue",
-                icon=":material/play_arrow:",
-                on_click=run.start,
-            )
+            draw_button("Continue training", "inspect_continue", "play_arrow", run.start)
 
 
 def _offer(form: Experiment, snapshot: Snapshot, *, untrained: bool) -> str:

@@ -1,7 +1,6 @@
 """What the panels of the Inspect page share: the view settings and cached comparisons."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -13,7 +12,7 @@ from attnlab.models.inside import mean_trace, trace_of
 from attnlab.optimum import Dependence, dependence, token_marginals, true_influence
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.figures import figure, is_known
-from attnlab.ui.core.session import session
+from attnlab.ui.core.session import kept_result
 from attnlab.ui.train.inside.panel import draw_head_choice, layer_key
 from attnlab.ui.train.inside.shown import Choice
 
@@ -50,12 +49,13 @@ def sequence_comparison(
     The last result is cached under `key`.
     """
     days = tuple(tokens.tolist())
-    truth = _kept(
+    truth = kept_result(
         f"{key}_truth",
+        None,
         (experiment.generator, days),
         lambda: true_influence(experiment.generator, tokens[None], marginals),
     )
-    return kept_of_model(
+    return kept_result(
         key, model, days, lambda: compare(experiment, model, tokens[None], truth, marginals)
     )
 
@@ -68,7 +68,7 @@ def mean_comparison(
     marginals: Marginals,
 ) -> Comparison:
     """Return what a model attends to and depends on, and the true dependence, over sequences."""
-    return kept_of_model(
+    return kept_result(
         "mean_comparison",
         model,
         len(sequences),
@@ -80,23 +80,7 @@ def mean_patterns(
     model: AbstractModel, sequences: Int[np.ndarray, "size length"], *, key: str = "mean_patterns"
 ) -> Trace:
     """Return a model's trace averaged over sequences; the last one is cached under `key`."""
-    return kept_of_model(key, model, sequences.tobytes(), lambda: mean_trace(model, sequences))
-
-
-def kept_of_model(key: str, model: AbstractModel, rest: Any, make: Callable[[], Any]) -> Any:
-    """Return the result of `make`, cached under `key` for the last model and arguments `rest`."""
-    # Keep the model, not its id: Python may reuse the id of a deleted object.
-    kept = session().kept.get(key)
-    if kept is None or kept[0] is not model or kept[1] != rest:
-        session().kept[key] = kept = (model, rest, make())
-    return kept[2]
-
-
-def _kept(key: str, question: Any, make: Callable[[], Any]) -> Any:
-    kept = session().kept.get(key)
-    if kept is None or kept[0] != question:
-        session().kept[key] = kept = (question, make())
-    return kept[1]
+    return kept_result(key, model, sequences.tobytes(), lambda: mean_trace(model, sequences))
 
 
 def as_shares(values: Float[np.ndarray, "row day"]) -> Float[np.ndarray, "row day"]:

@@ -144,7 +144,7 @@ def _transformer(settings: Settings) -> TransformerOptions:
 def _draw_buttons(name: str, plan: object, make: Callable[[], Iterator[CostProgress]]) -> None:
     """Draw Measure and Stop; the measurement remembers `plan`, the settings it was started with."""
     start = partial(start_job, name, make, of=plan)
-    draw_job_buttons(name, "Measure", start=f"{name}_start", stop=f"{name}_stop", on_start=start)
+    draw_job_buttons(name, "Measure", start)
 
 
 def _draw_measured(

@@ -26,7 +26,7 @@ from attnlab.ui.controls.address_controls import linked
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, forget_job, job_of, start_job
 from attnlab.ui.lessons.kit import control_row, draw_figure
 
-_WORK = "metric"
+_WORK = "metric_training"
 _STEPS, _LEARNING_RATE = 400, 0.1
 # Pause after each step, so that users can watch the training.
 _REST_SECONDS = 0.08
@@ -63,13 +63,7 @@ def draw_metric() -> None:
         if (job := job_of(_WORK)) and job.of != plan:
             # Drop results of other settings.
             forget_job(_WORK)
-        draw_job_buttons(
-            _WORK,
-            "Train W_Q and W_K",
-            start="metric_train",
-            stop="metric_stop",
-            on_start=partial(_start, task.sample, plan),
-        )
+        draw_job_buttons(_WORK, "Train W_Q and W_K", partial(_start, task.sample, plan))
     st.caption(
         f"{PLANES[name].summary} {len(task.sample.y)} points, noise {task.noise:g}; "
         f"{_STEPS} steps of Adam, learning rate {_LEARNING_RATE:g}."
@@ -106,7 +100,7 @@ def _progress(latest: MetricProgress | None) -> tuple[float, str]:
 
 def _draw_learned(state: JobState | None, *, task: _Task, start: float) -> None:
     if state is None:
-        with st.container(key="metric_status"):
+        with st.container(key="metric_training_status"):
             st.progress(0.0, f"ready · {_progress(None)[1]}")
     progress = (state and state.latest) or MetricProgress(0, isotropic(2, start), np.zeros(0))
     _draw_figures(progress, task)

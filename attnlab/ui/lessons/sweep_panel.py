@@ -46,13 +46,7 @@ def draw_sweep() -> None:
         seeds = linked(st.slider, "seeds", 2, 6, 3, 1, key="sweep_seeds", width=160)
         sweep = _sweep(process, steps, seeds)
         refusal = _refusal(sweep)
-        state = draw_job_buttons(
-            _WORK,
-            "Train all",
-            start="sweep_start",
-            stop="sweep_stop",
-            on_start=partial(_start, sweep),
-        )
+        state = draw_job_buttons(_WORK, "Train all", partial(_start, sweep))
     if refusal:
         draw_error(refusal)
     if state is None:

@@ -14,7 +14,7 @@ from attnlab.runs.differences import label_of_change
 from attnlab.runs.library import ArchiveError, Entry, Library, LibraryError, Query, TakenIn
 from attnlab.runs.result import result_of
 from attnlab.runs.storage import RunFileError, from_bytes, is_run_file
-from attnlab.ui.controls.uploads import Told, draw_upload, take_upload
+from attnlab.ui.controls.uploads import Message, draw_upload, take_upload
 from attnlab.ui.core.outside import as_message, as_text, draw_error, draw_toast
 from attnlab.ui.core.server import hosted
 from attnlab.ui.core.session import open_sessions, session
@@ -258,7 +258,7 @@ def _numbers(library: Library, query: Query) -> Iterator[int]:
         yield from (e.number for e in library.entries(query, first=first, most=_AT_ONCE))
 
 
-def _take_in(library: Library, file: UploadedFile | None) -> Told:
+def _take_in(library: Library, file: UploadedFile | None) -> Message:
     if file is None:
         return None
     try:

@@ -23,7 +23,7 @@ _MOST = 5
 class Hand(NamedTuple):
     """A row of the table: a source, the target written so far (`laid`), and the correct target.
 
-    `attention` is the last written token's attention to each source token, or None. `told` is the
+    `attention` is the last written token's attention to each source token, or None. `text` is the
     row as text, for screen readers.
     """
 
@@ -31,7 +31,7 @@ class Hand(NamedTuple):
     laid: Sequence[str]
     right: Sequence[str]
     attention: Float[np.ndarray, " source"] | None
-    told: str
+    text: str
 
 
 def table_html(hands: Sequence[Hand], *, chosen: int, dark: bool, large: bool) -> str:
@@ -50,7 +50,7 @@ def _hand(hand: Hand, place: int, is_chosen: bool) -> str:
         verdict = f"{wrong} wrong"
     else:
         verdict = "✓ right" if len(hand.laid) == len(hand.right) else ""
-    words = html.escape(f"{place + 1}: {hand.told}. {verdict}", quote=True)
+    words = html.escape(f"{place + 1}: {hand.text}. {verdict}", quote=True)
     return (
         f'<div class="hand{" chosen" if is_chosen else ""}" role="img" aria-label="{words}">'
         f'<div class="number">{place + 1}</div>'

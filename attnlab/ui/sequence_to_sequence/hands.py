@@ -1,6 +1,8 @@
 """The sources on the table: the run's probe sequences, unless the user has replaced them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 import jax
 import jax.random as jr
@@ -11,6 +13,7 @@ from attnlab.configuration.options import MOST_CHARACTERS, OptionError
 from attnlab.generators import AbstractTask, is_task, read_source, write_source
 from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.controls.link_bar import OwnParameters
+from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.outside import as_text, draw_error
 
 MOST_HANDS = 5
@@ -52,11 +55,6 @@ def heed_changes() -> None:
         st.rerun()
 
 
-def has_own(task: AbstractTask) -> bool:
-    """Return whether the user has replaced any source on the table."""
-    return bool(_own(task))
-
-
 def _put(task: AbstractTask, place: int, tokens: np.ndarray) -> None:
     st.session_state[_OWN] = task, {**_own(task), place: tuple(int(token) for token in tokens)}
 
@@ -90,51 +88,37 @@ def _fill(query: Mapping[str, str]) -> tuple[str, ...]:
     return ()
 
 
-def _clear() -> None:
-    st.session_state.pop(_OWN, None)
-
-
-PARAMETERS = OwnParameters(lambda key: key == _PARAMETER, _read_own, _fill, _clear)
+PARAMETERS = OwnParameters(
+    lambda key: key == _PARAMETER, _read_own, _fill, lambda: st.session_state.pop(_OWN, None)
+)
 
 
 def draw_hand_editor(task: AbstractTask, hand: np.ndarray, place: int, seed: int) -> None:
     """Draw the controls that replace, restore, type or edit the source in row `place`."""
     thing = task.token_name
     with st.container(horizontal=True, vertical_alignment="bottom", key="hand_editor"):
-        st.button(
+        draw_button(
             "Deal" if task.source_name == "hand" else "Draw",
-            key="hands_deal",
-            icon=":material/shuffle:",
-            on_click=deal,
-            args=(task, seed),
+            "hands_deal",
+            "shuffle",
+            deal,
+            task,
+            seed,
             help="Draws new sources in all places; all are equally likely.",
         )
-        st.button(
+        draw_button(
             f"Original {task.source_name}s",
-            key="hands_back",
-            icon=":material/undo:",
-            disabled=not has_own(task),
-            on_click=put_back,
-            args=(task,),
+            "hands_back",
+            "undo",
+            put_back,
+            task,
+            disabled=not _own(task),
             help="Shows the run's own probe sequences again.",
         )
-    typed, problem = f"hand_text_{place}", f"hand_problem_{place}"
-    text = write_source(task, hand)
-    # Reset the text when the source has changed, or after Streamlit has dropped it because another
-    # source or page was open. So a rejected text stays until then.
-    if typed not in st.session_state or st.session_state.get(f"{typed}_of") != (task, text):
-        st.session_state[typed], st.session_state[f"{typed}_of"] = text, (task, text)
-        st.session_state.pop(problem, None)
-    st.text_input(
-        f"{task.source_name} {place + 1}",
-        key=typed,
-        max_chars=MOST_CHARACTERS,
-        on_change=_type,
-        args=(task, place, typed, problem),
-        help=f"{task.spelling}.",
+    label, take = f"{task.source_name} {place + 1}", partial(change_hand, task, place)
+    draw_source_field(
+        label, task, hand, key=f"hand_text_{place}", take=take, help=f"{task.spelling}."
     )
-    if words := st.session_state.get(problem):
-        draw_error(words)
     key = f"hand_place_{place}_{task.given()}"
     symbols = task.vocabulary.symbols
     chosen = st.pills(
@@ -159,13 +143,34 @@ def draw_hand_editor(task: AbstractTask, hand: np.ndarray, place: int, seed: int
     )
 
 
-def _type(task: AbstractTask, place: int, key: str, problem: str) -> None:
-    try:
-        change_hand(task, place, read_source(task, st.session_state[key]))
-    except OptionError as error:
-        st.session_state[problem] = str(error)
-    else:
+def draw_source_field(
+    label: str,
+    task: AbstractTask,
+    source: np.ndarray,
+    *,
+    key: str,
+    take: Callable[[np.ndarray], None],
+    **options: Any,
+) -> None:
+    """Draw a source as text to edit; `take` gets the new source, or the error is shown."""
+    problem, shown, text = f"{key}_problem", f"{key}_of", write_source(task, source)
+    # Reset the text when the source has changed, or after Streamlit has dropped it because another
+    # source or page was open. So a rejected text stays until then.
+    if key not in st.session_state or st.session_state.get(shown) != (task, text):
+        st.session_state[key], st.session_state[shown] = text, (task, text)
         st.session_state.pop(problem, None)
+
+    def read() -> None:
+        try:
+            take(read_source(task, st.session_state[key]))
+        except OptionError as error:
+            st.session_state[problem] = str(error)
+        else:
+            st.session_state.pop(problem, None)
+
+    st.text_input(label, key=key, max_chars=MOST_CHARACTERS, on_change=read, **options)
+    if words := st.session_state.get(problem):
+        draw_error(words)
 
 
 def _pick(

@@ -1,5 +1,7 @@
 """The table of sources, with the targets that the model writes, one token at a time."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -15,15 +17,15 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.core.display import has_large_type, on_dark
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import as_text
+from attnlab.ui.core.session import kept_result
 from attnlab.ui.sequence_to_sequence.cards import Hand, draw_next, table_html
 from attnlab.ui.sequence_to_sequence.hands import draw_hand_editor, hands_of, heed_changes
 from attnlab.ui.train.bench import Bench
-from attnlab.ui.train.cursor import shown_moment, with_starting_point
+from attnlab.ui.train.cursor import draw_play_button, shown_moment, with_starting_point
 
 # While the animation plays, `_PLAYED` has the number of tokens, and the slider follows it: the
 # browser reports a moving slider's position too late.
 _LAID, _PLAYED = "table_laid", "table_played"
-_KEPT = "table_written"
 # Seconds between two tokens of the animation.
 _SECONDS = 0.7
 _WIDTH = 5
@@ -52,21 +54,13 @@ def draw_player(count: int) -> int:
         # One rerun later than the last token, when the browser has reported the slider's end.
         if played > count:
             del st.session_state[_PLAYED]
-    # With a single button, a click that arrives twice would start and stop the animation.
-    with st.container(key="table_play", width="content"), st.empty():
-        if is_playing():
-            st.button(
-                "Stop", key="table_stop", icon=":material/pause:", on_click=stop_playing, width=100
-            )
-        else:
-            st.button(
-                "Play",
-                key="table_begin",
-                icon=":material/play_arrow:",
-                on_click=_begin,
-                args=(key, count),
-                width=100,
-            )
+    draw_play_button(
+        "Play",
+        key="table",
+        playing=is_playing(),
+        begin=partial(_begin, key, count),
+        stop=stop_playing,
+    )
     return st.slider(
         "written so far",
         0,
@@ -90,15 +84,11 @@ def draw_table(bench: Bench) -> None:
     """Draw the table and its controls; redraw them during training and during the animation."""
     st.header("The table", anchor=False, divider="gray")
     draw_while(
-        lambda: _changes(bench.run.snapshot()),
+        lambda: bench.run.snapshot().active or is_playing(),
         lambda: _draw(with_starting_point(bench.run.snapshot())),
         key="table",
         seconds=_SECONDS,
     )
-
-
-def _changes(snapshot: Snapshot) -> bool:
-    return snapshot.active or is_playing()
 
 
 def _draw(snapshot: Snapshot) -> None:
@@ -228,20 +218,18 @@ def _written(
 
     The last result is cached, since nothing changes during the animation.
     """
-    asked = (hands.tobytes(), count, way, temperature, unused, seed)
-    kept = st.session_state.get(_KEPT)
-    # Keep the model, not its id: Python may reuse the id of a deleted object.
-    if kept is not None and kept[0] is model and kept[1] == asked:
-        return kept[2]
-    how = {"way": way, "unused": unused, "count": count}
-    if way == DRAWN:
-        how |= {"temperature": temperature, "key": jr.key(seed)}
-    beams = write_all(model, jnp.asarray(hands), width=_WIDTH, **how)
-    targets = beams.continuations[:, 0]
-    found = written(model, jnp.asarray(hands), targets, unused=unused)
-    made = np.asarray(targets), jax.tree.map(np.asarray, beams), jax.tree.map(np.asarray, found)
-    st.session_state[_KEPT] = model, asked, made
-    return made
+
+    def make() -> tuple[np.ndarray, Beam, Written]:
+        how = {"way": way, "unused": unused, "count": count}
+        if way == DRAWN:
+            how |= {"temperature": temperature, "key": jr.key(seed)}
+        beams = write_all(model, jnp.asarray(hands), width=_WIDTH, **how)
+        targets = beams.continuations[:, 0]
+        found = written(model, jnp.asarray(hands), targets, unused=unused)
+        return np.asarray(targets), *(jax.tree.map(np.asarray, each) for each in (beams, found))
+
+    given = (hands.tobytes(), count, way, temperature, unused, seed)
+    return kept_result("table_written", model, given, make)
 
 
 def _draw_caption(

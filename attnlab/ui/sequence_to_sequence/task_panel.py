@@ -17,6 +17,7 @@ from attnlab.models import AbstractModel
 from attnlab.training.presets import PRESETS
 from attnlab.training.shares import share_in_training
 from attnlab.ui.controls.form_state import fill_form, read_form
+from attnlab.ui.core.display import draw_metric
 from attnlab.ui.core.jobs import draw_job, job_of, start_job
 from attnlab.ui.core.outside import as_text
 from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
@@ -97,21 +98,16 @@ def draw_task_figures(bench: Bench) -> None:
 
 def _draw_figures(found: TargetTest, *, task: AbstractTask, tested: int, step: int) -> None:
     with st.container(horizontal=True, gap="medium", key="task_figures"):
-        st.metric(
+        draw_metric(
             f"exact match (%), step {step:,}",
             show_measured(100 * found.exact_match, 100 * found.exact_match_stderr, most_places=2),
-            width="content",
-            help=f"Share of {tested:,} test sources whose whole target is correct, decoded "
-            f"greedily; {OVER_TEST_SEQUENCES}; {OF_OTHER_SEEDS}.",
+            f"Share of {tested:,} test sources whose whole target is correct, decoded greedily; "
+            f"{OVER_TEST_SEQUENCES}; {OF_OTHER_SEEDS}.",
         )
-        last = len(found.tokens.positions) - 1
-        for name, place in (("first", 0), ("last", last)):
-            st.metric(
+        nll, stderr = found.tokens.nll, found.tokens.nll_stderr
+        for name, place in (("first", 0), ("last", -1)):
+            draw_metric(
                 f"loss of the {name} {task.token_name} (nats)",
-                show_measured(
-                    float(found.tokens.nll[place]), float(found.tokens.nll_stderr[place])
-                ),
-                width="content",
-                help=f"Given the true ones before it; {OVER_TEST_SEQUENCES}. "
-                "Inspect shows all places.",
+                show_measured(float(nll[place]), float(stderr[place])),
+                f"Given the true ones before it; {OVER_TEST_SEQUENCES}. Inspect shows all places.",
             )

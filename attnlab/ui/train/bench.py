@@ -19,8 +19,7 @@ from attnlab.runs.script import to_script
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.form import draw_form, draw_form_problem
-from attnlab.ui.controls.link_bar import draw_notices
-from attnlab.ui.controls.link_panel import draw_link_panel
+from attnlab.ui.controls.link_bar import draw_link_panel, draw_notices
 from attnlab.ui.core.display import INSIDE_HEIGHT, LOSS_HEIGHT, on_dark
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.fragments import draw_in_code, draw_while

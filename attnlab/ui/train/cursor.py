@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import gc
 import logging
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from attnlab.training.limits import feasibility
 from attnlab.training.loop import NO_TESTS, Look, evaluation_plan, look_at
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.training.steps import AMENDABLE, Training
+from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.figures import compute_figures
 from attnlab.ui.core.server import environment_problem
 from attnlab.ui.core.session import session
@@ -73,25 +75,40 @@ def draw_scrubber(snapshot: Snapshot) -> None:
 
 
 def draw_replay(snapshot: Snapshot) -> None:
-    """Draw the button that replays the run or, during a replay, the button that stops it.
+    """Draw the button that replays the run or, during a replay, the button that stops it."""
+    draw_play_button(
+        "Replay",
+        key="replay",
+        playing=is_replaying(),
+        begin=functools.partial(_begin_replay, snapshot),
+        stop=_stop_replay,
+        disabled=snapshot.active or len(snapshot.history.checkpoints) < 2,
+    )
 
-    With a single button, a click that the browser sends twice would start and stop the replay.
+
+def draw_play_button(
+    label: str,
+    *,
+    key: str,
+    playing: bool,
+    begin: Callable[[], None],
+    stop: Callable[[], None],
+    disabled: bool = False,
+) -> None:
+    """Draw the button that starts an animation or, while it is `playing`, one that stops it.
+
+    With a single button, a click that the browser sends twice would start and stop it.
     """
-    with st.container(key="run_replay", width="content"), st.empty():
-        if is_replaying():
-            st.button(
-                "Stop", key="replay_stop", icon=":material/pause:", on_click=_stop_replay, width=112
-            )
-        else:
-            st.button(
-                "Replay",
-                key="replay_begin",
-                icon=":material/play_arrow:",
-                disabled=snapshot.active or len(snapshot.history.checkpoints) < 2,
-                on_click=_begin_replay,
-                args=(snapshot,),
-                width=112,
-            )
+    label, icon, call = ("Stop", "pause", stop) if playing else (label, "play_arrow", begin)
+    with st.container(key=f"{key}_play", width="content"), st.empty():
+        draw_button(
+            label,
+            f"{key}_{'stop' if playing else 'begin'}",
+            icon,
+            call,
+            disabled=disabled and not playing,
+            width=112,
+        )
 
 
 def is_replaying() -> bool:

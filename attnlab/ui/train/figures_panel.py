@@ -14,15 +14,17 @@ from attnlab.generators import continue_sequence
 from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel
 from attnlab.models.generation import beam_search, generate
-from attnlab.optimum import ladder, optimum
+from attnlab.optimum import Best, ladder, optimum
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import Verdict, feasibility
 from attnlab.training.shares import learned_share
+from attnlab.ui.core.display import draw_metric
 from attnlab.ui.core.figures import accuracy_and_loss_text, accuracy_text, figure
+from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_text, draw_warning
-from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES
+from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES, known_text
 
 # A run diverges if its loss is this many times both the initial loss and a uniform guess's.
 _DIVERGED = 1.5
@@ -68,63 +70,45 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
     # A run that a script saved may have no evaluation at step 0.
     training, first = experiment.training, dict(snapshot.history.tests).get(0)
     vocab = experiment.generator.vocabulary.size
-    asked = f"{training.test_size:,} test sequences"
+    tested = f"{training.test_size:,} test sequences"
     if experiment.generator.asks_several():
-        asked = f"the predicted tokens of {asked}"
+        tested = f"the predicted tokens of {tested}"
     best = figure(optimum, experiment.generator, experiment.length)
-    rungs = figure(ladder, experiment.generator, experiment.length)
+    baselines = figure(ladder, experiment.generator, experiment.length)
+    word = experiment.generator.position_word
     with st.container(horizontal=True, gap="medium", key="figures"):
-        st.metric(
+        draw_metric(
             "test accuracy",
             show_measured(test.accuracy, test.accuracy_stderr),
-            width="content",
-            help=(
-                f"Share of {asked} for which the model's most probable token is the true one; "
-                f"{OVER_TEST_SEQUENCES}."
-            ),
+            f"Share of {tested} for which the model's most probable token is the true one; "
+            f"{OVER_TEST_SEQUENCES}.",
         )
         if best is not None:
-            final = best.final
-            estimate = show_measured(final.accuracy, final.accuracy_stderr)
-            st.metric(
+            draw_metric(
                 "ceiling",
-                f"{final.accuracy:.3f}" if final.exact else estimate,
-                width="content",
-                help="Bayes accuracy, that of the best possible prediction from the visible "
-                f"{snapshot.experiment.generator.position_word}s: "
-                + ("exact." if final.exact else "estimated, ± one standard error."),
+                known_text(best.final, "accuracy"),
+                f"Bayes accuracy, that of the best possible prediction from the visible {word}s: "
+                + _source(best.final),
             )
-        if rungs is not None:
-            unigram = next(rung for rung in rungs if rung.name == "unigram").best
-            st.metric(
+        if baselines is not None:
+            unigram = next(each.best for each in baselines if each.name == "unigram")
+            draw_metric(
                 "majority class",
-                f"{unigram.accuracy:.3f}"
-                if unigram.exact
-                else show_measured(unigram.accuracy, unigram.accuracy_stderr),
-                width="content",
-                help="Accuracy of always predicting the most common token: "
-                + ("exact." if unigram.exact else "estimated, ± one standard error."),
+                known_text(unigram, "accuracy"),
+                f"Accuracy of always predicting the most common token: {_source(unigram)}",
             )
-        st.metric(
+        draw_metric(
             "test loss (nats)",
             show_measured(test.nll, test.nll_stderr),
-            width="content",
-            help=f"Mean of -log p(observed next "
-            f"{snapshot.experiment.generator.position_word}); {OVER_TEST_SEQUENCES}.",
+            f"Mean of -log p(observed next {word}); {OVER_TEST_SEQUENCES}.",
         )
         if first is not None:
-            st.metric(
+            draw_metric(
                 "test loss at step 0",
                 show_measured(first.nll, first.nll_stderr),
-                width="content",
-                help="The same seed always gives the same initial weights, and so this loss.",
+                "The same seed always gives the same initial weights, and so this loss.",
             )
-        st.metric(
-            "parameters",
-            f"{snapshot.parameters:,}",
-            width="content",
-            help="Number of trained parameters.",
-        )
+        draw_metric("parameters", f"{snapshot.parameters:,}", "Number of trained parameters.")
     st.caption(f"{OVER_TEST_SEQUENCES}; {OF_OTHER_SEEDS}.")
     # Predictions that are tested but not trained may have a large loss without any divergence.
     trained = not experiment.tests_more_than_trained
@@ -134,6 +118,10 @@ def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:
             f"which is {training.learning_rate:g}, and reset.",
             icon=":material/trending_up:",
         )
+
+
+def _source(best: Best) -> str:
+    return "exact." if best.exact else "estimated, ± one standard error."
 
 
 # All names are on one line.
@@ -206,50 +194,43 @@ def draw_sequences(run: LiveRun) -> None:
 
     Draw nothing for a task: its sequence ends with the target, which Inspect shows.
     """
-    if run.snapshot().experiment.generator.given():
+    if not run.snapshot().experiment.generator.given():
+        _draw_sequences(run)
+
+
+@panel("Samples from the model, beside the process", key="sequences", icon="view_week")
+def _draw_sequences(run: LiveRun) -> None:
+    stored, snapshot = run.stored(), run.snapshot()
+    if stored is None or snapshot.probes is None:
+        st.info("Start a run first: there is no model yet.", icon=":material/play_circle:")
         return
-    panel = st.expander(
-        "Samples from the model, beside the process",
-        key="sequences",
-        on_change="rerun",
-        icon=":material/view_week:",
+    temperature = st.slider(
+        "temperature",
+        0.0,
+        2.0,
+        1.0,
+        0.1,
+        key="temperature_of_days",
+        help=(
+            "1 draws from the model's own probabilities; 0 always takes the most probable token."
+        ),
     )
-    if not panel.open:
-        return
-    with panel:
-        stored, snapshot = run.stored(), run.snapshot()
-        if stored is None or snapshot.probes is None:
-            st.info("Start a run first: there is no model yet.", icon=":material/play_circle:")
-            return
-        temperature = st.slider(
-            "temperature",
-            0.0,
-            2.0,
-            1.0,
-            0.1,
-            key="temperature_of_days",
-            help=(
-                "1 draws from the model's own probabilities; 0 always takes the most probable "
-                "token."
-            ),
-        )
-        model = stored.state.model
-        st.markdown(_side_by_side(snapshot.experiment, model, snapshot.probes, temperature))
-        st.caption(
-            "Each row starts from the same visible "
-            f"{snapshot.experiment.generator.position_word}s and continues for {_DAYS} more. "
-            "These are samples of the process and of the model at step "
-            f"{int(stored.state.step):,}."
-        )
-        _draw_likeliest(snapshot.experiment, model, snapshot.probes[0])
+    model = stored.state.model
+    st.markdown(_side_by_side(snapshot.experiment, model, snapshot.probes, temperature))
+    st.caption(
+        f"Samples of the process and of the model at step {int(stored.state.step):,}, each "
+        f"continuing the same visible {snapshot.experiment.generator.position_word}s by {_DAYS}."
+    )
+    _draw_likeliest(snapshot.experiment, model, snapshot.probes[0])
+
+
+def _render(experiment: Experiment, days: Any) -> str:
+    return as_text(experiment.generator.vocabulary.shorten(days))
 
 
 def _side_by_side(
     experiment: Experiment, model: AbstractModel, probes: np.ndarray, temperature: float
 ) -> str:
-    def render(days: Any) -> str:
-        return as_text(experiment.generator.vocabulary.shorten(days))
-
     word = experiment.generator.position_word
     lines = [
         f"| visible {word}s | continued by the process | continued by the model |",
@@ -266,14 +247,12 @@ def _side_by_side(
             temperature=temperature,
             key=model_key,
         )
-        lines.append(f"| {render(row)} | {render(truth)} | {render(learned)} |")
+        cells = (_render(experiment, each) for each in (row, truth, learned))
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def _draw_likeliest(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
-    def render(days: Any) -> str:
-        return as_text(experiment.generator.vocabulary.shorten(days))
-
     width = experiment.generator.vocabulary.size ** (_LIKELIEST_DAYS - 1)
     beam = beam_search(
         model,
@@ -282,11 +261,11 @@ def _draw_likeliest(experiment: Experiment, model: AbstractModel, tokens: np.nda
         days=_LIKELIEST_DAYS,
         width=min(width, _WIDEST_BEAM),
     )
-    lines = ["| after " + render(tokens) + " | log-probability (nats) |", "|---|---|"]
+    lines = ["| after " + _render(experiment, tokens) + " | log-probability (nats) |", "|---|---|"]
     for days, log_prob in zip(
         beam.continuations[:_LIKELIEST], beam.log_probs[:_LIKELIEST], strict=True
     ):
-        lines.append(f"| {render(days)} | {float(log_prob):.2f} |")
+        lines.append(f"| {_render(experiment, days)} | {float(log_prob):.2f} |")
     st.markdown("\n".join(lines))
     found = "" if width <= _WIDEST_BEAM else f" that a beam of {_WIDEST_BEAM:,} finds"
     st.caption(

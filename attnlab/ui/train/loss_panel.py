@@ -6,9 +6,9 @@ import streamlit as st
 
 from attnlab import charts
 from attnlab.comparisons.intervals import CurveOverSeeds
-from attnlab.configuration.number_text import show_measured
+from attnlab.configuration.number_text import show_estimate, show_measured
 from attnlab.live.live_run import LiveRun
-from attnlab.optimum import Best, ladder, optimum
+from attnlab.optimum import ladder, optimum
 from attnlab.runs.past_runs import PastRun
 from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.core.display import LOSS_HEIGHT
@@ -24,10 +24,10 @@ _LEAST_TARGET = 0.01
 
 def draw_reference_choice(snapshot: Snapshot) -> Sequence[str]:
     """Draw the choice of baselines for the loss chart; return the names of the chosen ones."""
-    rungs = figure(ladder, snapshot.experiment.generator, snapshot.experiment.length)
-    if rungs is None:
+    baselines = figure(ladder, snapshot.experiment.generator, snapshot.experiment.length)
+    if baselines is None:
         return ()
-    names = [rung.name for rung in rungs[1:-1]]
+    names = [baseline.name for baseline in baselines[1:-1]]
     word = snapshot.experiment.generator.position_word
     return st.pills(
         "baselines on the loss chart",
@@ -84,61 +84,47 @@ def draw_axis_choice() -> bool:
 
 def draw_loss(
     snapshot: Snapshot,
-    rungs: Sequence[str],
+    baselines: Sequence[str],
     cursor: int | None,
-    past: Sequence[PastRun] = (),
-    seeds: CurveOverSeeds | None = None,
+    past: Sequence[PastRun],
+    seeds: CurveOverSeeds | None,
     *,
-    logarithmic: bool = False,
+    logarithmic: bool,
 ) -> None:
     """Draw training and test loss, past runs, and reference lines from uniform guess to floor."""
     curves = [_curve(run) for run in past if not run.hidden]
+    ends = (step for curve in curves for step, _ in curve.tests)
+    last_step = max([snapshot.experiment.training.steps, *ends])
+    latest = snapshot.latest
+    table = charts.loss_table(
+        snapshot.history,
+        known=known_losses(snapshot.experiment, baselines),
+        last_step=last_step,
+        latest=None if latest is None else (latest.step, latest.evaluation),
+        cursor=cursor,
+        past=curves,
+        seeds=seeds,
+    )
+    drawing = charts.loss_chart(
+        table,
+        last_step=last_step,
+        height=LOSS_HEIGHT,
+        past=tuple((curve.name, curve.colour) for curve in curves),
+        logarithmic=logarithmic,
+        seeds=seeds is not None,
+    )
     with st.container(key="chart_loss"):
         draw_chart(
-            loss_drawing(snapshot, rungs, cursor, curves, seeds, logarithmic=logarithmic),
+            drawing,
             name="Loss",
-            alt=loss_in_words(snapshot, curves),
+            alt=_alternative(snapshot, curves),
             key=LOSS_CHART,
             on_select="rerun",
             selection_mode=charts.HOVER,
         )
 
 
-def loss_drawing(
-    snapshot: Snapshot,
-    rungs: Sequence[str] = (),
-    cursor: int | None = None,
-    past: Sequence[charts.PastCurve] = (),
-    seeds: CurveOverSeeds | None = None,
-    *,
-    logarithmic: bool = False,
-    height: int = LOSS_HEIGHT,
-) -> charts.Drawing:
-    """Return the chart of `draw_loss`."""
-    latest = snapshot.latest
-    ends = (step for curve in past for step, _ in curve.tests)
-    last_step = max([snapshot.experiment.training.steps, *ends])
-    table = charts.loss_table(
-        snapshot.history,
-        known=known_losses(snapshot.experiment, rungs),
-        last_step=last_step,
-        latest=None if latest is None else (latest.step, latest.evaluation),
-        cursor=cursor,
-        past=past,
-        seeds=seeds,
-    )
-    names = tuple((curve.name, curve.colour) for curve in past)
-    return charts.loss_chart(
-        table,
-        last_step=last_step,
-        height=height,
-        past=names,
-        logarithmic=logarithmic,
-        seeds=seeds is not None,
-    )
-
-
-def loss_in_words(snapshot: Snapshot, past: Sequence[charts.PastCurve] = ()) -> str:
+def _alternative(snapshot: Snapshot, past: Sequence[charts.PastCurve]) -> str:
     """Return the chart's text alternative, which has numbers only when the run is at rest.
 
     A changed text would redraw the chart.
@@ -151,15 +137,12 @@ def loss_in_words(snapshot: Snapshot, past: Sequence[charts.PastCurve] = ()) -> 
     test = show_measured(latest.evaluation.nll, latest.evaluation.nll_stderr)
     figures = [f"Test loss {test} nats at step {latest.step:,}."]
     if best is not None:
-        figures.append(f"The floor is {_floor_text(best.final)}.")
+        floor, estimated = best.final, "" if best.final.exact else " (estimated)"
+        figures.append(
+            f"The floor is {show_estimate(floor.nll, floor.nll_stderr)} nats{estimated}."
+        )
     figures += [f"Before: {curve.name}, {curve.tests[-1][1]:.3f} nats." for curve in past]
     return " ".join([subject, *figures])
-
-
-def _floor_text(floor: Best) -> str:
-    if floor.exact:
-        return f"{floor.nll:.3f} nats"
-    return f"{show_measured(floor.nll, floor.nll_stderr)} nats (estimated)"
 
 
 def _curve(run: PastRun) -> charts.PastCurve:

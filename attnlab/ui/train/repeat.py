@@ -15,6 +15,7 @@ from attnlab.runs.differences import identity_of
 from attnlab.runs.library import Library, Query
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_work
+from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.jobs import forget_job, job_of, start_job
 from attnlab.ui.core.outside import draw_toast
 from attnlab.ui.core.server import limits
@@ -52,14 +53,14 @@ def draw_repeat(form: Experiment | OptionError, shown: Experiment) -> None:
         return
     if row := row_over_seeds(shown):
         st.caption(_in_words(row), width="content", help=_help(row))
-    st.button(
+    draw_button(
         f"Repeat with {SEEDS} seeds",
-        key="run_repeat",
+        "run_repeat",
+        "repeat",
+        _start,
+        form,
         type="tertiary",
-        icon=":material/repeat:",
         disabled=isinstance(form, OptionError),
-        on_click=_start,
-        args=(form,),
     )
 
 

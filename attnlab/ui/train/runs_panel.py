@@ -1,8 +1,6 @@
 """The past runs of the session, and the files of the current run."""
 
 import functools
-from collections.abc import Callable
-from typing import NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -29,8 +27,9 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.runs.storage import RunFileError, from_bytes, to_bytes
 from attnlab.training.limits import check_limits
 from attnlab.ui.controls.form_state import fill_form
-from attnlab.ui.controls.uploads import Told, draw_upload, take_upload
-from attnlab.ui.core.fragments import draw_while
+from attnlab.ui.controls.uploads import Message, draw_upload, take_upload
+from attnlab.ui.core.display import draw_button, draw_download
+from attnlab.ui.core.fragments import draw_while, panel
 from attnlab.ui.core.outside import draw_error, draw_toast
 from attnlab.ui.core.server import limits
 from attnlab.ui.core.session import session
@@ -44,15 +43,10 @@ _CURRENT = "(current run)"
 def draw_runs(run: LiveRun) -> None:
     """Draw a table of the past runs and the current run, with actions on a selected past run."""
     past = session().past_runs
-    panel = st.expander(
-        f"Runs so far: {len(past) + 1}" if past else "Runs so far",
-        key="runs",
-        on_change="rerun",
-        icon=":material/stacked_line_chart:",
-    )
-    if not panel.open:
-        return
-    with panel:
+    title = f"Runs so far: {len(past) + 1}" if past else "Runs so far"
+
+    @panel(title, key="runs", icon="stacked_line_chart")
+    def draw() -> None:
         if not past:
             st.info(
                 "Change a setting and train again: earlier runs stay here for comparison.",
@@ -69,22 +63,25 @@ def draw_runs(run: LiveRun) -> None:
             alt=f"Runs so far, {len(table)}; the newest last.",
         )
         st.caption(
-            "Loss and accuracy on the test set, ± one standard error. `to target`: steps until "
-            f"the test loss was within {TARGET - 1:.0%} of the floor. `over seeds`: mean loss of "
-            "runs with these settings, with its 95 % confidence interval and their number. The "
-            "first pinned run is the baseline of the differences. If both settings were run with "
-            "the same seeds, their difference is a mean over these seeds, with its interval. Other "
-            "differences have the standard error for independent test sets, usually an "
-            "overestimate. Select a row with its checkbox."
+            "± one standard error. `to target`: steps until the test loss was within "
+            f"{TARGET - 1:.0%} of the floor. `over seeds`: mean loss of runs with these settings, "
+            "with its 95 % confidence interval. Differences are from the first pinned run: a mean "
+            "over common seeds, with its interval, or else with the standard error for independent "
+            "test sets. Select a row with its checkbox."
         )
         rows = chosen["selection"]["rows"]
         if rows and rows[0] < len(past):
             _draw_actions(run, past[rows[0]])
 
+    draw()
+
 
 def _table(past: tuple[PastRun, ...], current: Snapshot) -> pd.DataFrame:
     """Return one row per run: name, changed settings, results, and all settings that differ."""
-    entries = [(_marked(run), run.label, run.snapshot) for run in past]
+    entries = [
+        ("📌 " * run.pinned + "🚫 " * run.hidden + run.name, run.label, run.snapshot)
+        for run in past
+    ]
     label = label_of_change(past[-1].stored.experiment, current.experiment)
     entries.append((_CURRENT, label, current))
     differing = differing_settings([snapshot.experiment for _, _, snapshot in entries])
@@ -98,35 +95,28 @@ def _table(past: tuple[PastRun, ...], current: Snapshot) -> pd.DataFrame:
         }
         for place, (name, label, snapshot) in enumerate(entries)
     ]
-    return pd.DataFrame(rows)
-
-
-def _marked(run: PastRun) -> str:
-    return ("📌 " if run.pinned else "") + ("🚫 " if run.hidden else "") + run.name
+    # A run that has not started has no results.
+    return pd.DataFrame(rows).fillna("–")
 
 
 def _figures(snapshot: Snapshot, baseline: PastRun | None) -> dict[str, str]:
-    names = ["loss (nats)", "accuracy", "over seeds", "steps", "to target", "parameters", "seconds"]
-    against = [] if baseline is None else [f"loss − {baseline.name}"]
     if snapshot.latest is None:
-        return dict.fromkeys([*names[:1], *against, *names[1:]], "–")
+        return {}
     test, target = snapshot.latest.evaluation, target_of(snapshot)
     reached = None if target is None else steps_to(snapshot, target)
     row = row_over_seeds(snapshot.experiment)
     over_seeds = None if row is None else row.nll
-    texts = [
-        show_measured(test.nll, test.nll_stderr),
-        show_measured(test.accuracy, test.accuracy_stderr),
-        "–" if over_seeds is None else f"{_interval(over_seeds)}, n = {over_seeds.n}",
-        f"{snapshot.step:,}",
-        "–" if reached is None else f"{reached:,}",
-        f"{snapshot.parameters:,}",
-        f"{snapshot.seconds:.1f}" if snapshot.seconds else "–",
-    ]
-    figures = dict(zip(names, texts, strict=True))
-    if baseline is None:
-        return figures
-    return {names[0]: texts[0], against[0]: _difference(snapshot, baseline), **figures}
+    figures = {"loss (nats)": show_measured(test.nll, test.nll_stderr)}
+    if baseline is not None:
+        figures[f"loss − {baseline.name}"] = _difference(snapshot, baseline)
+    return figures | {
+        "accuracy": show_measured(test.accuracy, test.accuracy_stderr),
+        "over seeds": "–" if over_seeds is None else f"{_interval(over_seeds)}, n = {over_seeds.n}",
+        "steps": f"{snapshot.step:,}",
+        "to target": "–" if reached is None else f"{reached:,}",
+        "parameters": f"{snapshot.parameters:,}",
+        "seconds": f"{snapshot.seconds:.1f}" if snapshot.seconds else "–",
+    }
 
 
 def _difference(snapshot: Snapshot, baseline: PastRun) -> str:
@@ -157,44 +147,28 @@ def _draw_actions(run: LiveRun, chosen: PastRun) -> None:
             on_change=_rename,
             args=(number,),
         )
-        st.button(
+        draw_button(
             "Show" if chosen.hidden else "Hide",
-            key="run_hide",
-            icon=":material/visibility:" if chosen.hidden else ":material/visibility_off:",
-            on_click=_change,
-            args=(number,),
+            "run_hide",
+            "visibility" if chosen.hidden else "visibility_off",
+            _change,
+            number,
             kwargs={"hidden": not chosen.hidden},
         )
-        st.button(
+        draw_button(
             "Unpin" if chosen.pinned else "Pin",
-            key="run_keep",
-            icon=":material/keep_off:" if chosen.pinned else ":material/keep:",
+            "run_keep",
+            "keep_off" if chosen.pinned else "keep",
+            _change,
+            number,
             disabled=not chosen.pinned and not may_be_pinned(session().past_runs),
-            on_click=_change,
-            args=(number,),
             kwargs={"pinned": not chosen.pinned},
         )
-        st.button(
-            "Load its settings",
-            key="run_settings",
-            icon=":material/tune:",
-            on_click=fill_form,
-            args=(chosen.stored.experiment,),
+        draw_button(
+            "Load its settings", "run_settings", "tune", fill_form, chosen.stored.experiment
         )
-        st.button(
-            "Restore",
-            key="run_return",
-            icon=":material/restore:",
-            on_click=_return_to,
-            args=(run, chosen),
-        )
-        st.button(
-            "Delete",
-            key="run_delete",
-            icon=":material/delete:",
-            on_click=_delete,
-            args=(number,),
-        )
+        draw_button("Restore", "run_return", "restore", _return_to, run, chosen)
+        draw_button("Delete", "run_delete", "delete", _delete, number)
 
 
 def _rename(number: int) -> None:
@@ -229,35 +203,20 @@ def follow_run_file(run: LiveRun) -> None:
     take_upload(_UPLOAD, functools.partial(_load, run))
 
 
+@panel("Save, load, export", key="files", icon="save")
 def draw_files(run: LiveRun) -> None:
     """Draw downloads of the current run, and an upload field for a run that replaces it."""
-    panel = st.expander(
-        "Save, load, export", key="files", on_change="rerun", icon=":material/save:"
+    # Redraw the downloads when the first results arrive; nothing else does.
+    draw_while(lambda: run.snapshot().preparing, lambda: _draw_downloads(run), key="take_away")
+    draw_upload(
+        "Load a run",
+        key=_UPLOAD,
+        help="A file that attnlab saved. It replaces the current run.",
     )
-    if not panel.open:
-        return
-    with panel:
-        # Redraw the downloads when the first results arrive; nothing else does.
-        draw_while(lambda: run.snapshot().preparing, lambda: _draw_downloads(run), key="take_away")
-        draw_upload(
-            "Load a run",
-            key=_UPLOAD,
-            help="A file that attnlab saved. It replaces the current run.",
-        )
-
-
-class _Download(NamedTuple):
-    """A file to download: its button, its file name's ending, and a function that creates it."""
-
-    key: str
-    label: str
-    ending: str
-    mime: str
-    make: Callable[[], str | bytes]
 
 
 def _draw_downloads(run: LiveRun) -> None:
-    """Draw a button for each file; the file is created when the button is pressed."""
+    """Draw a button for each file."""
     if run.snapshot().latest is None:
         st.caption("Start a run first: there is nothing to export yet.")
         return
@@ -265,34 +224,34 @@ def _draw_downloads(run: LiveRun) -> None:
     parts = experiment.generator.name, experiment.model.name, f"seed{experiment.seed}"
     name = "-".join(("attnlab", *parts))
     with st.container(horizontal=True, gap="small"):
-        for download in _downloads(run):
-            st.download_button(
-                download.label,
-                data=download.make,
-                file_name=f"{name}{download.ending}",
-                mime=download.mime,
-                key=download.key,
-                on_click="ignore",
-                icon=":material/download:",
-            )
+        draw_download(
+            "Run",
+            f"{name}.run",
+            "application/octet-stream",
+            lambda: to_bytes(present(run.stored())),
+            key="run_save",
+        )
+        draw_download(
+            "Losses, CSV",
+            f"{name}-loss.csv",
+            "text/csv",
+            lambda: to_csv(run.snapshot().history),
+            key="take_csv",
+        )
+        draw_download(
+            "Script, Python",
+            f"{name}.py",
+            "text/x-python",
+            lambda: to_script(run.experiment, run.snapshot().history.changes),
+            key="take_script",
+        )
     st.caption(
         "The run file contains everything and can be loaded again. The script repeats the run "
         "with attnlab alone and prints its results. The CSV has one row per measured step."
     )
 
 
-def _downloads(run: LiveRun) -> tuple[_Download, ...]:
-    return (
-        _Download("run_save", "Run", ".run", "application/octet-stream",
-                  lambda: to_bytes(present(run.stored()))),
-        _Download("take_csv", "Losses, CSV", "-loss.csv", "text/csv",
-                  lambda: to_csv(run.snapshot().history)),
-        _Download("take_script", "Script, Python", ".py", "text/x-python",
-                  lambda: to_script(run.experiment, run.snapshot().history.changes)),
-    )  # fmt: skip
-
-
-def _load(run: LiveRun, file: UploadedFile | None) -> Told:
+def _load(run: LiveRun, file: UploadedFile | None) -> Message:
     if file is None:
         return None
     try:

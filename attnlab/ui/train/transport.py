@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from attnlab.configuration.number_text import show_duration
 from attnlab.configuration.options import OptionError
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import changes_between
@@ -13,6 +14,7 @@ from attnlab.runs.snapshot import STATES, Snapshot
 from attnlab.training.changes import rescheduled
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import AMENDABLE
+from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.outside import as_text, draw_toast
 from attnlab.ui.core.session import session
 from attnlab.ui.core.session_library import shelve_run
@@ -104,7 +106,7 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
         _button(
             _start_label(form, snapshot)
             if differs and isinstance(form, Experiment)
-            else start_word(state),
+            else ("Continue" if state == "paused" else "Start"),
             "start",
             "play_arrow",
             "s",
@@ -122,14 +124,7 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
             disabled=broken,
             type="primary" if ended and not differs else "secondary",
         )
-        st.button(
-            "New seed",
-            key="run_new_seed",
-            icon=":material/casino:",
-            shortcut="d",
-            disabled=broken,
-            on_click=_draw_seed,
-        )
+        draw_button("New seed", "run_new_seed", "casino", _draw_seed, shortcut="d", disabled=broken)
         st.selectbox(
             "speed",
             list(_SPEEDS),
@@ -141,21 +136,8 @@ def draw_transport(run: LiveRun, form: Experiment | OptionError, snapshot: Snaps
         )
 
 
-def start_word(state: str) -> str:
-    """Return the label of the button that starts a run or continues a paused one."""
-    return "Continue" if state == "paused" else "Start"
-
-
 def _button(label: str, name: str, icon: str, shortcut: str, **more: Any) -> None:
-    st.button(
-        label,
-        key=f"run_{name}",
-        icon=f":material/{icon}:",
-        shortcut=shortcut,
-        on_click=_queue,
-        args=(name,),
-        **more,
-    )
+    draw_button(label, f"run_{name}", icon, _queue, name, shortcut=shortcut, **more)
 
 
 def _start_label(form: Experiment, snapshot: Snapshot) -> str:
@@ -189,13 +171,7 @@ def draw_amend(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
         return False
     if snapshot.state not in ("running", "paused", "done"):
         return False
-    if st.button(
-        "Apply and continue",
-        key="run_amend",
-        icon=":material/edit:",
-        on_click=_queue,
-        args=("amend",),
-    ):
+    if draw_button("Apply and continue", "run_amend", "edit", _queue, "amend"):
         # Commands are only run with the whole page, and this button is in a fragment.
         st.rerun()
     return True
@@ -226,13 +202,14 @@ def draw_status(snapshot: Snapshot, shown_step: int | None = None) -> None:
         step, word = shown_step, "showing step"
     # A run in the queue is not compiling yet.
     named = "waiting" if snapshot.in_queue else snapshot.state
+    colour, icon = _BADGES[snapshot.state]
     parts = [
-        f":{_COLOURS[snapshot.state]}-badge[{_ICONS[snapshot.state]} {named}]",
+        f":{colour}-badge[:material/{icon}: {named}]",
         f"`{word} {step:07,}` of {total:,}",
     ]
     if snapshot.state == "running" and snapshot.seconds_left is not None:
         parts.append(f"{_two_digits(snapshot.steps_per_second)} a second")
-        parts.append(f"{_duration(snapshot.seconds_left)} left")
+        parts.append(f"{show_duration(snapshot.seconds_left)} left")
     elif snapshot.state == "compiling":
         parts.append(snapshot.message or STATES["compiling"])
     elif snapshot.state == "idle":
@@ -243,31 +220,17 @@ def draw_status(snapshot: Snapshot, shown_step: int | None = None) -> None:
         st.markdown(" · ".join(parts))
 
 
-_ICONS = {
-    "idle": ":material/radio_button_unchecked:",
-    "compiling": ":material/hourglass_top:",
-    "running": ":material/play_circle:",
-    "paused": ":material/pause_circle:",
-    "done": ":material/check_circle:",
-    "failed": ":material/error:",
-}
-_COLOURS = {
-    "idle": "gray",
-    "compiling": "orange",
-    "running": "violet",
-    "paused": "blue",
-    "done": "green",
-    "failed": "red",
+# Colour and icon of every state.
+_BADGES = {
+    "idle": ("gray", "radio_button_unchecked"),
+    "compiling": ("orange", "hourglass_top"),
+    "running": ("violet", "play_circle"),
+    "paused": ("blue", "pause_circle"),
+    "done": ("green", "check_circle"),
+    "failed": ("red", "error"),
 }
 
 
 def _two_digits(value: float) -> str:
     """Return a speed with two significant digits."""
     return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = seconds / 60
-    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"

@@ -52,18 +52,14 @@ def _maps(
     )
 
 
-def _heads_shown(shown: Shown) -> tuple[int, ...]:
-    found, _ = shown.choice.of(shown.trace)
-    return tuple(head for head in shown.choice.heads if head < len(found.pattern)) or (0,)
-
-
 def _lines(shown: Shown) -> list[list[tuple[int, int]]]:
     """Return the heads to draw, line by line, as (index of the map, index of the head)."""
     if shown.choice.view == ALL_HEADS:
         places = range(len(shown.trace.attention))
         return [[head for head in heads_of(shown.trace) if head[0] == place] for place in places]
     place = min(shown.choice.place, len(shown.trace.attention) - 1)
-    heads = [(place, head) for head in _heads_shown(shown)]
+    count = len(shown.trace.attention[place].pattern)
+    heads = [(place, head) for head in shown.choice.heads if head < count] or [(place, 0)]
     return [heads[first : first + _MOST_COLUMNS] for first in range(0, len(heads), _MOST_COLUMNS)]
 
 
@@ -123,22 +119,15 @@ def _attention_title(shown: Shown) -> str:
     return f"Attention pattern of layer {map_name(found)}, head {first + 1}"
 
 
-def _attention_alternative(shown: Shown) -> str:
-    alternative = f"{_attention_title(shown)}, {shown.length} {shown.word}s."
-    if shown.at_rest:
-        found, _ = shown.choice.of(shown.trace)
-        several = len(shown.choice.heads) > 1
-        for head in shown.choice.heads:
-            row = found.pattern[min(head, len(found.pattern) - 1), shown.read]
-            strongest = int(row.argmax())
-            alternative += (
-                f" In head {head + 1} {shown.word}" if several else f" {shown.word.capitalize()}"
-            )
-            alternative += (
-                f" {shown.read + 1}, the predicting query, gives {show_percent(row[strongest])} of "
-            )
-            alternative += f"its attention to {shown.word} {strongest + 1}."
-    return alternative
+def _attention_numbers(shown: Shown) -> str:
+    patterns = shown.choice.of(shown.trace)[0].pattern[:, shown.read]
+    rows = {head: patterns[min(head, len(patterns) - 1)] for head in shown.choice.heads}
+    return " ".join(
+        f"{shown.word.capitalize()} {shown.read + 1}, the predicting query, gives "
+        f"{show_percent(row.max())} of its attention to {shown.word} {row.argmax() + 1}"
+        + (f" in head {head + 1}." if len(rows) > 1 else ".")
+        for head, row in rows.items()
+    )
 
 
 def _attention_how(shown: Shown) -> str:
@@ -146,10 +135,7 @@ def _attention_how(shown: Shown) -> str:
     if _as_pictures(shown):
         how = "One pixel per cell, or for the largest of a few cells. Rows are queries, from "
         how += f"{shown.word} 1 at the top; columns are keys."
-        if shown.length**2 > _MOST_ALONE:
-            return how + names
-        how += " A single head has names and numbers"
-        return how + (f": choose it under **attention**.{names}" if names else f".{_CHIPS}")
+        return how + (names or _CHIPS)
     how = "Rows are queries, columns are keys; each row sums to 100 %. The framed row "
     how += shown.framed
     if shown.is_untrained:
@@ -159,11 +145,9 @@ def _attention_how(shown: Shown) -> str:
     return how + (names or (_CHIPS if several else ""))
 
 
-def _all_heads_alternative(shown: Shown) -> str:
+def _all_heads_title(shown: Shown) -> str:
     layers, heads = len(shown.trace.attention), len(heads_of(shown.trace))
-    return (
-        f"Attention patterns of all {heads} heads of {layers} layers, {shown.length} {shown.word}s."
-    )
+    return f"Attention patterns of all {heads} heads of {layers} layers"
 
 
 def _influence_drawing(shown: Shown, **look: Any) -> charts.Drawing:
@@ -179,17 +163,10 @@ def _influence_drawing(shown: Shown, **look: Any) -> charts.Drawing:
     return _maps(shown, full, mask, words, heads=(0,), trained=trained, **look)
 
 
-def _influence_alternative(shown: Shown) -> str:
-    alternative = f"Influence of each {shown.word} on the prediction, {shown.length} {shown.word}s."
-    if shown.at_rest:
-        found = shown.influence.mean
-        row = found[shown.read] if len(found) == shown.length else found[-1]
-        strongest = int(row.argmax())
-        alternative += (
-            f" {shown.word.capitalize()} {strongest + 1} moves the prediction most, by "
-            f"{show_percent(row[strongest])}."
-        )
-    return alternative
+def _influence_numbers(shown: Shown) -> str:
+    row = shown.influence_row[0]
+    strongest = f"{shown.word.capitalize()} {row.argmax() + 1}"
+    return f"{strongest} moves the prediction most, by {show_percent(row.max())}."
 
 
 def _influence_how(shown: Shown) -> str:
@@ -229,28 +206,26 @@ MAP_VIEWS = MappingProxyType(
             lambda inside: bool(inside.trace.attention),
             _attention_title,
             _attention_drawing,
-            _attention_alternative,
             _attention_how,
+            _attention_numbers,
         ),
         ALL_HEADS: InsideView(
             lambda inside: len(inside.trace.attention) > 1,
-            lambda shown: "All heads",
+            _all_heads_title,
             _attention_drawing,
-            _all_heads_alternative,
             _attention_how,
         ),
         "influence": InsideView(
             lambda inside: inside.influence is not None,
-            lambda shown: "Influence",
+            lambda shown: f"Influence of each {shown.word} on the prediction",
             _influence_drawing,
-            _influence_alternative,
             _influence_how,
+            _influence_numbers,
         ),
         "kernels": InsideView(
             lambda inside: KERNELS in inside.trace.values,
-            lambda shown: "Kernels",
+            lambda shown: "Kernels by distance",
             _kernels_drawing,
-            lambda shown: f"Kernels by distance, {shown.length} {shown.word}s.",
             _kernels_how,
         ),
     }

@@ -1,14 +1,91 @@
-"""Views other than query × key maps: weights, hidden states, time scales, influence by lag."""
+"""Views that are not maps of query against key: alignment, weights, states, influence by lag."""
 
 from types import MappingProxyType
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from attnlab import charts
 from attnlab.configuration.number_text import show_percent
-from attnlab.models import HIDDEN_STATES, TIME_SCALES, WEIGHTS_BY_POSITION
-from attnlab.ui.train.inside.shown import InsideView, Shown
+from attnlab.configuration.options import present
+from attnlab.generators import AbstractTask, as_task
+from attnlab.inspection.targets import alignment_shares
+from attnlab.models import HIDDEN_STATES, TIME_SCALES, WEIGHTS_BY_POSITION, AttentionMap, Trace
+from attnlab.models.inside import head_name
+from attnlab.ui.train.inside.shown import MEAN, InsideView, Shown
+
+_TRUTH = "true alignment"
+_SHARE = "share of attention"
+
+
+def cross_maps(trace: Trace) -> tuple[AttentionMap, ...]:
+    """Return the cross-attention maps of a trace, first layer first."""
+    return tuple(found for found in trace.attention if found.kind == "cross")
+
+
+def _chosen_map(shown: Shown) -> AttentionMap:
+    maps = cross_maps(shown.trace)
+    return maps[min(shown.choice.place, len(maps) - 1)]
+
+
+def _task_and_sources(shown: Shown) -> tuple[AbstractTask, np.ndarray]:
+    task, probes = as_task(shown.snapshot.experiment.generator), present(shown.snapshot.probes)
+    if shown.choice.sequence != MEAN:
+        probes = probes[[int(shown.choice.sequence)]]
+    return task, probes[:, : task.given()]
+
+
+def _alignment_drawing(shown: Shown, **look: Any) -> charts.Drawing:
+    found, (task, sources) = _chosen_map(shown), _task_and_sources(shown)
+    count = task.given()
+    heads = len(found.pattern)
+    several = len(cross_maps(shown.trace)) > 1
+    # The last source position predicts the first target token.
+    learned = found.pattern[:, count - 1 :, :count]
+    names = tuple(
+        head_name(found, head) if several else f"head {head + 1}" for head in range(heads)
+    )
+    rows: dict[str, Any] = {"names": (*(names if heads > 1 else ("cross-attention",)), _TRUTH)}
+    rows |= {"source": None, "target": None}
+    if shown.choice.sequence != MEAN:
+        symbols = task.vocabulary.symbols
+        rows["source"] = tuple(symbols[token] for token in sources[0])
+        rows["target"] = tuple(
+            symbols[token] for token in task.target_of(jnp.asarray(sources[0])).tolist()
+        )
+    truth = alignment_shares(task, sources)
+    return charts.alignment_chart(learned, truth, cell=_SHARE, **rows, **look)
+
+
+def _on_truth_in_words(shown: Shown) -> str:
+    if shown.inside.on_truth is None:
+        return ""
+    shares = shown.inside.on_truth[min(shown.choice.place, len(cross_maps(shown.trace)) - 1)]
+    if len(shares) == 1:
+        return f"On the true alignment: {show_percent(shares[0])} of the attention."
+    best = int(shares.argmax())
+    share = show_percent(shares[best])
+    return f"Head {best + 1} puts most on the true alignment: {share} of its attention."
+
+
+def _alignment_how(shown: Shown) -> str:
+    many = len(present(shown.snapshot.probes)) if shown.choice.sequence == MEAN else 1
+    over = f"means over {many} sequences" if many > 1 else "those of this sequence"
+    return (
+        "Rows are target tokens, columns are source tokens; each row sums to 100 %. Grey: the "
+        f"source tokens that the target token comes from. {_on_truth_in_words(shown)} Shares are "
+        f"{over}."
+    )
+
+
+ALIGNMENT_VIEW = InsideView(
+    lambda inside: bool(cross_maps(inside.trace)),
+    lambda shown: f"Alignment of {_task_and_sources(shown)[0].given()} target tokens",
+    _alignment_drawing,
+    _alignment_how,
+    _on_truth_in_words,
+)
 
 
 def _weights_drawing(shown: Shown, **look: Any) -> charts.Drawing:
@@ -19,15 +96,14 @@ def _weights_drawing(shown: Shown, **look: Any) -> charts.Drawing:
     )
 
 
-def _weights_alternative(shown: Shown) -> str:
-    alternative = f"Weights of the linear model, {shown.length} {shown.word}s."
-    if shown.at_rest:
-        vocabulary = shown.snapshot.experiment.generator.vocabulary
-        table = charts.weight_table(shown.trace.values[WEIGHTS_BY_POSITION], vocabulary)
-        largest = table.loc[table["weight"].abs().idxmax()]
-        alternative += f" The largest, {largest['weight']:+.2f} nats, belongs to {largest['seen']} "
-        alternative += f"on {shown.word} {largest['day']} for {largest['outcome']}."
-    return alternative
+def _weights_numbers(shown: Shown) -> str:
+    vocabulary = shown.snapshot.experiment.generator.vocabulary
+    table = charts.weight_table(shown.trace.values[WEIGHTS_BY_POSITION], vocabulary)
+    largest = table.loc[table["weight"].abs().idxmax()]
+    return (
+        f"The largest, {largest['weight']:+.2f} nats, belongs to {largest['seen']} on {shown.word} "
+        f"{largest['day']} for {largest['outcome']}."
+    )
 
 
 def _weights_how(shown: Shown) -> str:
@@ -59,12 +135,9 @@ def _scales_drawing(shown: Shown, **look: Any) -> charts.Drawing:
     return charts.time_scale_chart(scales, length=shown.length, word=shown.word, **look)
 
 
-def _scales_alternative(shown: Shown) -> str:
-    alternative = "Time scales of the components of the state."
-    if shown.at_rest:
-        scales = shown.trace.values[TIME_SCALES]
-        alternative += f" From {scales.min():.2g} to {scales.max():.2g} {shown.word}s."
-    return alternative
+def _scales_numbers(shown: Shown) -> str:
+    scales = shown.trace.values[TIME_SCALES]
+    return f"From {scales.min():.2g} to {scales.max():.2g} {shown.word}s."
 
 
 def _scales_how(shown: Shown) -> str:
@@ -76,30 +149,14 @@ def _scales_how(shown: Shown) -> str:
 
 
 def _lags_drawing(shown: Shown, **look: Any) -> charts.Drawing:
-    return charts.by_lag_chart(*_up_to_the_query(shown), word=shown.word, **look)
+    rows = [row[: shown.read + 1] for row in shown.influence_row]
+    return charts.by_lag_chart(*rows, word=shown.word, **look)
 
 
-def _up_to_the_query(shown: Shown) -> list[np.ndarray]:
-    """Return mean and standard error of each position's influence on the tested prediction."""
-    found = shown.influence[:2]
-    return [
-        (rows[shown.read] if len(rows) == shown.length else rows[-1])[: shown.read + 1]
-        for rows in found
-    ]
-
-
-def _lags_alternative(shown: Shown) -> str:
-    alternative = (
-        f"By lag: influence of a {shown.word} on the prediction, by the number of {shown.word}s "
-        "between them."
-    )
-    if shown.at_rest:
-        influence, _ = _up_to_the_query(shown)
-        alternative += (
-            f" The last {shown.word} changes it by {show_percent(influence[-1])}, the first by "
-        )
-        alternative += f"{show_percent(influence[0])}."
-    return alternative
+def _lags_numbers(shown: Shown) -> str:
+    influence = shown.influence_row[0]
+    last, first = show_percent(influence[shown.read]), show_percent(influence[0])
+    return f"The last {shown.word} changes it by {last}, the first by {first}."
 
 
 def _lags_how(shown: Shown) -> str:
@@ -114,31 +171,30 @@ VALUE_VIEWS = MappingProxyType(
     {
         "weights": InsideView(
             lambda inside: WEIGHTS_BY_POSITION in inside.trace.values,
-            lambda shown: "Weights",
+            lambda shown: "Weights of the linear model",
             _weights_drawing,
-            _weights_alternative,
             _weights_how,
+            _weights_numbers,
         ),
         "hidden states": InsideView(
             lambda inside: HIDDEN_STATES in inside.trace.values,
             lambda shown: "Hidden states",
             _states_drawing,
-            lambda shown: f"Hidden states, {shown.length} {shown.word}s.",
             _states_how,
         ),
         "time scales": InsideView(
             lambda inside: TIME_SCALES in inside.trace.values,
-            lambda shown: "Time scales",
+            lambda shown: "Time scales of the components of the state",
             _scales_drawing,
-            _scales_alternative,
             _scales_how,
+            _scales_numbers,
         ),
         "by lag": InsideView(
             lambda inside: bool(inside.influence) and HIDDEN_STATES in inside.trace.values,
-            lambda shown: "Influence by lag",
+            lambda shown: f"By lag: influence of each {shown.word} on the prediction",
             _lags_drawing,
-            _lags_alternative,
             _lags_how,
+            _lags_numbers,
         ),
     }
 )

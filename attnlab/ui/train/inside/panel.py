@@ -16,9 +16,8 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.ui.core.display import INSIDE_HEIGHT
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.train.inside.alignment import ALIGNMENT_VIEWS, cross_maps
 from attnlab.ui.train.inside.maps import MAP_VIEWS
-from attnlab.ui.train.inside.other_views import VALUE_VIEWS
+from attnlab.ui.train.inside.other_views import ALIGNMENT_VIEW, VALUE_VIEWS, cross_maps
 from attnlab.ui.train.inside.shown import (
     ALIGNMENT,
     MEAN,
@@ -28,7 +27,7 @@ from attnlab.ui.train.inside.shown import (
 )
 
 # In the order of the menu.
-VIEWS = MappingProxyType({**ALIGNMENT_VIEWS, **MAP_VIEWS, **VALUE_VIEWS})
+VIEWS = MappingProxyType({ALIGNMENT: ALIGNMENT_VIEW, **MAP_VIEWS, **VALUE_VIEWS})
 
 # With more heads, a chip only has room for a name such as "H1".
 _NAMED_IN_FULL = 4

@@ -74,6 +74,13 @@ class Shown(NamedTuple):
         return present(self.inside.influence)
 
     @property
+    def influence_row(self) -> tuple[np.ndarray, np.ndarray]:
+        """Influence of each position on the tested prediction: mean and standard error."""
+        mean, stderr, _ = self.influence
+        at = self.read if len(mean) == self.length else -1
+        return mean[at], stderr[at]
+
+    @property
     def word(self) -> str:
         """What the process calls a position."""
         return self.snapshot.experiment.generator.position_word
@@ -117,10 +124,15 @@ class Shown(NamedTuple):
 
 
 class InsideView(NamedTuple):
-    """A view: whether it applies, its title, chart and text alternative, and how to read it."""
+    """A view: whether it applies, its title and chart, how to read it, and its main numbers."""
 
     holds: Callable[[Inside], bool]
     title: Callable[[Shown], str]
     drawing: Callable[..., Drawing]
-    alternative: Callable[[Shown], str]
     how: Callable[[Shown], str]
+    numbers: Callable[[Shown], str] = lambda shown: ""
+
+    def alternative(self, shown: Shown) -> str:
+        """Return the chart's text alternative, with numbers only if nothing is changing."""
+        numbers = self.numbers(shown) if shown.at_rest else ""
+        return f"{self.title(shown)}, {shown.length} {shown.word}s. {numbers}".rstrip()
