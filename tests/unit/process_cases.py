@@ -25,14 +25,14 @@ class Case(NamedTuple):
     joint: Callable[[int], np.ndarray]
 
 
-def _markov(start=oracles.START, following=oracles.NEXT):
+def markov(start=oracles.START, following=oracles.NEXT):
     return Case(
         Markov(initial=start, transition=following),
         functools.cache(functools.partial(oracles.markov_joint, start, following)),
     )
 
 
-def _recall(days, independent, **options):
+def recall(days, independent, **options):
     generator = Recall(days=days, **options)
     row = generator.table.reshape((3,) * (len(days) + 1)).__getitem__
     law = functools.partial(oracles.recall_joint, days, independent, row, generator.horizon + 1)
@@ -43,25 +43,26 @@ def _recall(days, independent, **options):
     )
 
 
-def _ndays(n):
+def ndays(n):
     law = functools.partial(oracles.stream_joint, oracles.ndays_rule(n))
     return Case(NDays(n=n), functools.cache(law))
 
 
-def _dotmod(n, noise, variant, values):
+def dotmod(n, noise, variant="described"):
+    values = {"described": (0, 1, 2), "published": (1, 2, 3)}[variant]
     law = functools.partial(oracles.stream_joint, oracles.dotmod_rule(n, noise, values))
     return Case(DotMod(n=n, noise=noise, variant=variant), functools.cache(law))
 
 
-def _hmm(start, moving, showing):
+def hmm(start, moving, showing):
     law = functools.partial(oracles.hidden_joint, start, moving, showing)
     generator = HiddenMarkov(initial=start, moving=moving, showing=showing)
     return Case(generator, functools.cache(law))
 
 
-def _custom(order, table):
+def custom(order, table, symbols="a b c"):
     law = functools.partial(oracles.table_joint, table, order)
-    return Case(Custom(symbols="a b c", order=order, table=table), functools.cache(law))
+    return Case(Custom(symbols=symbols, order=order, table=table), functools.cache(law))
 
 
 PAIRS = tuple(
@@ -71,31 +72,31 @@ PAIRS = tuple(
 )
 
 CASES = {
-    "markov": _markov(),
-    "markov-forbidding": _markov(
+    "markov": markov(),
+    "markov-forbidding": markov(
         (0.5, 0.5, 0.0), ((0.0, 1.0, 0.0), (0.25, 0.25, 0.5), (1.0, 0.0, 0.0))
     ),
-    "recall": _recall((1, 3), {1, 3}, horizon=4),
-    "recall-late": _recall((2, 4), {1, 2, 4}, horizon=4, table_seed=5),
-    "recall-and-after": _recall((1, 2), {1, 2}, horizon=3),
-    "recall-published": _recall((1, 3), {1, 4}, horizon=4, variant="published"),
-    "recall-hidden": _recall((1, 3), {1, 3}, horizon=4, hidden=2),
-    "recall-hidden-published": _recall((1, 2), {1, 3}, horizon=3, hidden=1, variant="published"),
-    "hmm": _hmm((0.5, 0.5), ((0.9, 0.1), (0.2, 0.8)), ((0.7, 0.2, 0.1), (0.1, 0.3, 0.6))),
-    "hmm-forbidding": _hmm(
+    "recall": recall((1, 3), {1, 3}, horizon=4),
+    "recall-late": recall((2, 4), {1, 2, 4}, horizon=4, table_seed=5),
+    "recall-and-after": recall((1, 2), {1, 2}, horizon=3),
+    "recall-published": recall((1, 3), {1, 4}, horizon=4, variant="published"),
+    "recall-hidden": recall((1, 3), {1, 3}, horizon=4, hidden=2),
+    "recall-hidden-published": recall((1, 2), {1, 3}, horizon=3, hidden=1, variant="published"),
+    "hmm": hmm((0.5, 0.5), ((0.9, 0.1), (0.2, 0.8)), ((0.7, 0.2, 0.1), (0.1, 0.3, 0.6))),
+    "hmm-forbidding": hmm(
         (1.0, 0.0, 0.0),
         ((0.5, 0.5, 0.0), (0.0, 0.5, 0.5), (0.5, 0.0, 0.5)),
         ((1.0, 0.0, 0.0), (0.0, 0.6, 0.4), (0.3, 0.0, 0.7)),
     ),
-    "custom": _custom(1, ((0.1, 0.8, 0.1), (0.1, 0.1, 0.8), (0.8, 0.1, 0.1))),
-    "custom-cycle": _custom(1, ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0))),
-    "custom-pairs": _custom(2, PAIRS),
-    "ndays-1": _ndays(1),
-    "ndays-2": _ndays(2),
-    "ndays-4": _ndays(4),
-    "dotmod-1": _dotmod(1, 0.3, "described", (0, 1, 2)),
-    "dotmod-2": _dotmod(2, 0.04, "described", (0, 1, 2)),
-    "dotmod-4": _dotmod(4, 0.1, "described", (0, 1, 2)),
-    "dotmod-published-2": _dotmod(2, 0.2, "published", (1, 2, 3)),
-    "dotmod-published-4": _dotmod(4, 0.04, "published", (1, 2, 3)),
+    "custom": custom(1, ((0.1, 0.8, 0.1), (0.1, 0.1, 0.8), (0.8, 0.1, 0.1))),
+    "custom-cycle": custom(1, ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0))),
+    "custom-pairs": custom(2, PAIRS),
+    "ndays-1": ndays(1),
+    "ndays-2": ndays(2),
+    "ndays-4": ndays(4),
+    "dotmod-1": dotmod(1, 0.3),
+    "dotmod-2": dotmod(2, 0.04),
+    "dotmod-4": dotmod(4, 0.1),
+    "dotmod-published-2": dotmod(2, 0.2, "published"),
+    "dotmod-published-4": dotmod(4, 0.04, "published"),
 }
