@@ -8,6 +8,7 @@ else:
     # The server imports this file once, and also runs it at every rerun of a page (above).
     import asyncio
     import os
+    import sys
     import threading
     from collections.abc import AsyncIterator
     from contextlib import asynccontextmanager
@@ -19,6 +20,7 @@ else:
     import streamlit as st
     from starlette.middleware import Middleware
 
+    from attnlab.training.registering import import_file
     from attnlab.ui.core.fragments import keep_loop
     from attnlab.ui.core.server import hosted, prepare_server
     from attnlab.ui.core.web import KnownHostsOnly, OwnServerOnly, shorten_log, show_error
@@ -28,8 +30,10 @@ else:
 
     try:
         hosted()
+        if module := os.environ.get("ATTNLAB_MODULE"):
+            import_file(module)
     except ValueError as error:
-        # `ATTNLAB_HOSTED` must be valid before the first request.
+        # Before the first request.
         raise SystemExit(f"attnlab: {error}") from None
 
     @asynccontextmanager
@@ -39,6 +43,9 @@ else:
         prepare_server()
         threading.Thread(target=warm_up, name="attnlab-warm-up", daemon=True).start()
         yield
+        sys.stdout.flush()
+        # Python would end threads inside compiled code, and the process would abort.
+        os._exit(0)
 
     # Also for scripts that serve the app in another way, such as the benchmarks.
     SERVING = {

@@ -1,4 +1,4 @@
-"""attnlab: a laboratory bench for attention. See README.md; `streamlit run app.py` starts it."""
+"""attnlab: a laboratory bench for attention. See README.md; `attnlab app` starts the app."""
 
 from attnlab import optimum
 from attnlab.attention import attend

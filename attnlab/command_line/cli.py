@@ -13,14 +13,17 @@ reason and exits with status 1. The last two also hold for standard error.
 import argparse
 import errno
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 from attnlab.command_line.many_runs import add_compare, add_reproduce, run_compare, run_reproduce
-from attnlab.command_line.parser import CommandProgress, Parser
+from attnlab.command_line.parser import CommandProgress, Parser, whole_number
 from attnlab.command_line.process_commands import (
     add_optimum,
     add_sample,
@@ -29,8 +32,10 @@ from attnlab.command_line.process_commands import (
 )
 from attnlab.command_line.runs_command import add_runs, run_runs
 from attnlab.command_line.train_command import add_train, run_train
-from attnlab.configuration.environment import check_devices
+from attnlab.configuration.environment import app_folder, check_devices
 from attnlab.configuration.numerics import fix_numerics
+from attnlab.configuration.options import OptionError
+from attnlab.runs.history import ATTNLAB_VERSION
 from attnlab.runs.library import library_folder
 
 
@@ -41,8 +46,44 @@ class _Command(NamedTuple):
     run: Callable[[dict[str, Any], CommandProgress], int]
 
 
+def _add_app(commands: argparse._SubParsersAction) -> None:
+    """Add the command `app`."""
+    opening = commands.add_parser("app", help="open the app in the browser")
+    opening.add_argument(
+        "module", nargs="?", metavar="FILE", help="a Python file that registers your own classes"
+    )
+    opening.add_argument("--port", help="port of the server (default 8501)")
+    opening.add_argument("--no-browser", action="store_true", help="open no browser")
+
+
+# Packages of the extra `app`.
+_NEEDED = ("streamlit", "vl_convert", "markdown_it")
+
+
+def _run_app(parsed: dict[str, Any], progress: CommandProgress) -> int:
+    """Start the app, on POSIX in place of this process, and return its exit status."""
+    if any(find_spec(package) is None for package in _NEEDED):
+        raise ValueError('The app is not installed. Run `pip install "attnlab[app]"`.')
+    command = [sys.executable, "-m", "streamlit", "run", str(app_folder() / "app.py")]
+    if "port" in parsed:
+        port = whole_number("port", parsed["port"], 1, 65_535)
+        command += ["--server.port", str(port)]
+    if parsed["no_browser"]:
+        command += ["--server.headless", "true"]
+    environment = dict(os.environ)
+    if "module" in parsed:
+        file = Path(parsed["module"]).absolute()
+        if not file.is_file():
+            raise OptionError("module", parsed["module"], "no such file", "Name a Python file")
+        environment["ATTNLAB_MODULE"] = str(file)
+    if os.name == "posix":
+        os.execve(sys.executable, command, environment)
+    return subprocess.call(command, env=environment)
+
+
 _COMMANDS = MappingProxyType(
     {
+        "app": _Command(_add_app, _run_app),
         "sample": _Command(add_sample, run_sample),
         "optimum": _Command(add_optimum, run_optimum),
         "train": _Command(add_train, run_train),
@@ -64,7 +105,7 @@ def main(arguments: Sequence[str] | None = None, progress: CommandProgress | Non
     try:
         # Check the library before computing anything, so that finished runs can be saved.
         library_folder(os.environ)
-        if name != "runs":
+        if name not in ("app", "runs"):
             check_devices()
         return _COMMANDS[name].run(parsed, progress or CommandProgress())
     except ValueError as error:
@@ -79,6 +120,7 @@ def _parser() -> Parser:
             "Train small attention models on processes whose best possible prediction is known."
         ),
     )
+    parser.add_argument("--version", action="version", version=f"attnlab {ATTNLAB_VERSION}")
     commands = parser.add_subparsers(dest="command", required=True)
     for command in _COMMANDS.values():
         command.add(commands)

@@ -14,6 +14,7 @@ _CONTAINER_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
+_PACKAGE = Path(__file__).resolve().parents[1]
 _YES = ("on", "true", "yes", "1")
 _NO = ("off", "false", "no", "0")
 
@@ -51,6 +52,16 @@ def read_count(name: str, environment: Mapping[str, str] = os.environ) -> int | 
     if not text.isdecimal() or not int(text[:9]) >= 1 or len(text) > 9:
         raise OptionError(name, text, "not a whole number from 1", "Set it to one")
     return int(text)
+
+
+def app_folder() -> Path:
+    """Return the folder of `app.py` and `pages/`: inside the package of a wheel, beside a clone's.
+
+    >>> (app_folder() / "pages" / "train.py").exists()
+    True
+    """
+    inside = _PACKAGE / "_app"
+    return inside if inside.exists() else _PACKAGE.parent
 
 
 def bytes_of_machine() -> float:

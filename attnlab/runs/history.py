@@ -16,9 +16,9 @@ from attnlab.training.changes import Change
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.loop import Event, Progress
 
-# The package's own version, which pyproject.toml reads. Raise it whenever the same experiment and
-# seed give other numbers than before.
-ATTNLAB_VERSION = "0.1.0"
+# The version of the package. Raise it for a release, and whenever the same experiment and seed give
+# other numbers than before.
+ATTNLAB_VERSION = "0.2.0"
 
 _MOST_CHARACTERS = 50
 

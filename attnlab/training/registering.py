@@ -2,7 +2,10 @@
 
 import importlib
 import re
+import sys
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from attnlab.configuration.options import OptionError, fields, quoted
@@ -69,6 +72,29 @@ def register(kind: type) -> type:
         raise OptionError("summary", None, f"{kind.__name__} has none", "Add one sentence")
     registry.add(kind)
     return kind
+
+
+def import_file(file: str) -> None:
+    """Import a Python file, which registers its classes. Worker processes can import it too.
+
+    Raises:
+        OptionError: If the file does not exist, has the name of another module, or fails.
+    """
+    path = Path(file).resolve()
+    if path.suffix != ".py" or not path.is_file():
+        raise OptionError("module", file, "no such Python file", "Name a file that ends in .py")
+    # At the end, so that files beside it hide no other modules. Workers get the same path.
+    sys.path.append(str(path.parent))
+    try:
+        module = importlib.import_module(path.stem)
+    # User code can raise any exception.
+    except Exception as error:
+        calls = traceback.extract_tb(error.__traceback__)
+        lines = [f"line {call.lineno}: " for call in calls if call.filename == str(path)]
+        problem = f"{''.join(lines[-1:])}{type(error).__name__}: {error}".rstrip(".")
+        raise OptionError("module", file, problem, "Correct the file") from error
+    if getattr(module, "__file__", None) != str(path):
+        raise OptionError("module", file, "another module has this name", "Rename the file")
 
 
 def unregister(kind: type) -> None:

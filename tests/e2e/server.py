@@ -2,13 +2,14 @@
 
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,8 +39,8 @@ _STOP_SECONDS = 10
 class AppServer:
     """A server of this app on a free port of this machine, and what it logs.
 
-    `environment` is added to the user's, without what that says about hosting; `script` is what
-    is served.
+    `environment` is added to the user's, without what that says about hosting. Python runs
+    `command`, by default Streamlit with `script`, in `folder`.
     """
 
     def __init__(
@@ -47,12 +48,15 @@ class AppServer:
         log: Path,
         environment: Mapping[str, str] | None = None,
         script: Path = ROOT / "app.py",
+        command: Sequence[str] = (),
+        folder: Path = ROOT,
     ):
         self._log = log
         # Streamlit asks the internet whether an unknown origin is this machine.
         nowhere = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
         self._environment = {**plain_environment(), **nowhere, **(environment or {})}
-        self._script = script
+        self._command = command or ("-m", "streamlit", "run", str(script))
+        self._folder = folder
         self._process: subprocess.Popen | None = None
         self.url = ""
 
@@ -60,12 +64,15 @@ class AppServer:
         """Start it and wait until it answers."""
         port = _free_port()
         self.url = f"http://127.0.0.1:{port}"
-        command = [sys.executable, "-m", "streamlit", "run", str(self._script)]
-        command += ["--server.headless", "true"]
-        command += ["--server.address", "127.0.0.1", "--server.port", str(port)]
+        server = {"HEADLESS": "true", "ADDRESS": "127.0.0.1", "PORT": str(port)}
+        environment = {f"STREAMLIT_SERVER_{name}": value for name, value in server.items()}
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                command, cwd=ROOT, env=self._environment, stdout=log, stderr=subprocess.STDOUT
+                [sys.executable, *self._command],
+                cwd=self._folder,
+                env=self._environment | environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
             )
         deadline = time.monotonic() + _START_SECONDS
         while not self._answers():
@@ -85,6 +92,11 @@ class AppServer:
             self._process.kill()
             self._process.wait()
         self._process = None
+
+    def interrupt(self) -> int:
+        """End it as Ctrl-C does; its exit status."""
+        self._process.send_signal(signal.SIGINT)
+        return self._process.wait(_STOP_SECONDS)
 
     def kill(self) -> None:
         """End it at once, whatever it is doing."""

@@ -53,7 +53,8 @@ RESERVED = {
     "threading": {"comparisons.processes", "live", "runs.library", "ui"},
     "time": {"comparisons", "live", "lessons.costs", "command_line", "ui"},
     **dict.fromkeys(("pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"), frozenset()),
-    **dict.fromkeys(("socket", "subprocess"), frozenset()),
+    "subprocess": {"command_line.cli"},
+    "socket": frozenset(),
 }
 # Functions that only some parts may call.
 CALLED_IN = {

@@ -17,7 +17,7 @@ from attnlab.runs.links import from_query, to_query
 from attnlab.runs.storage import from_bytes, to_bytes
 from attnlab.training.experiment import from_json, prepare, to_json
 from attnlab.training.optimisers import AbstractSchedule
-from attnlab.training.registering import unregister
+from attnlab.training.registering import import_file, unregister
 from tests.unit.small_experiments import SMALL
 
 MODULE = '''
@@ -172,3 +172,41 @@ def test_what_is_no_frozen_dataclass_of_a_kind_is_refused():
 def test_options_without_a_summary_are_refused():
     with pytest.raises(OptionError, match="`summary`"):
         register(schedule("half", summary=None))
+
+
+@pytest.fixture
+def imports(monkeypatch):
+    """Leaves neither a folder on the path nor a module behind."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield
+    sys.modules.pop("a_file_of_models", None)
+
+
+@pytest.mark.usefixtures("imports")
+def test_a_file_registers_its_classes(tmp_path):
+    file = tmp_path / "a_file_of_models.py"
+    file.write_text(MODULE, encoding="utf-8")
+    import_file(str(file))
+    kind = attnlab.MODELS["by-distance"]
+    try:
+        # As a worker finds it.
+        assert importlib.import_module("a_file_of_models").ByDistance is kind
+    finally:
+        unregister(kind)
+
+
+@pytest.mark.usefixtures("imports")
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("an_error.py", "x = 1\n\nundefined\n", r"line 3: NameError: .*undefined"),
+        ("no_python.py", "def\n", r"SyntaxError: .*no_python.py, line 1"),
+        ("random.py", "", "another module has this name"),
+        ("models.txt", "", "no such Python file"),
+    ],
+)
+def test_a_file_that_cannot_be_imported_is_refused(tmp_path, name, text, said):
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(OptionError, match=f"(?s)`module` is .*{said}"):
+        import_file(str(file))

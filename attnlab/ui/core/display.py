@@ -4,12 +4,13 @@ Charts take the theme's colours at the next rerun: Streamlit runs no script when
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-PAGES = Path(__file__).parents[3] / "pages"
+from attnlab.configuration.environment import app_folder
+
+PAGES = app_folder() / "pages"
 TRAIN_PAGE, INSPECT_PAGE = PAGES / "train.py", PAGES / "inspect.py"
 
 CHART_HEIGHT = 350

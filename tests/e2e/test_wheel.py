@@ -1,0 +1,78 @@
+"""The wheel, installed in a folder of its own, opens the whole app from an empty folder."""
+
+import subprocess
+import sys
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.server import ROOT, AppServer
+from tests.e2e.train_page import QUICK, TrainPage
+from tests.pages import PAGES, title_of
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+OWN = '''
+import dataclasses
+
+import attnlab
+from attnlab.training.optimisers import AbstractSchedule
+
+
+@attnlab.register
+@dataclasses.dataclass(frozen=True)
+class Half(AbstractSchedule):
+    """Half the learning rate."""
+
+    name = "half"
+    summary = "Half the learning rate, in every step."
+
+    def share(self, done):
+        return 0.5
+'''
+
+
+def pip(*arguments):
+    command = [sys.executable, "-m", "pip", *map(str, arguments), "--no-deps", "--no-index"]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """The folder with what the wheel holds; its libraries are those of the tests."""
+    pip("wheel", ROOT, "--no-build-isolation", "--wheel-dir", tmp_path)
+    (wheel,) = tmp_path.glob("*.whl")
+    pip("install", wheel, "--target", tmp_path / "installed")
+    return tmp_path / "installed"
+
+
+def test_it_opens_all_pages_with_their_settings_and_trains_with_a_class_of_a_users_own(
+    installed, tmp_path, new_page
+):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (tmp_path / "my_module.py").write_text(OWN, encoding="utf-8")
+    server = AppServer(
+        tmp_path / "log",
+        {"PYTHONPATH": str(installed), "ATTNLAB_LIBRARY": "off"},
+        command=("-m", "attnlab", "app", "../my_module.py", "--no-browser"),
+        folder=empty,
+    )
+    server.start()
+    try:
+        train = TrainPage(new_page())
+        train.page.goto(f"{server.url}{QUICK}&schedule=half")
+        train.wait_for("idle")
+        # The colour of the settings of this app, not of Streamlit.
+        expect(train.button("start")).to_have_css("background-color", "rgb(80, 72, 200)")
+        train.press("start")
+        train.wait_for("done")
+        assert "schedule=half" in train.page.url
+        for page in PAGES:
+            train.page.goto(f"{server.url}/{page}")
+            expect(train.page.locator("h1").first).to_have_text(title_of(page))
+        assert server.interrupt() == 0
+    finally:
+        server.stop()
+    assert "Traceback" not in server.log()
+    assert list(empty.iterdir()) == []
