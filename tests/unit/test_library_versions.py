@@ -60,7 +60,8 @@ PRAGMA user_version = 1;
 
 def test_a_library_of_an_older_attnlab_is_read_and_goes_on(tmp_path):
     script = VERSION_1.replace("EMPTY", zlib.compress(b"").hex())
-    script = script.replace("0.10.1", current_versions().jax)
+    versions = current_versions()
+    script = script.replace("0.10.1", versions.jax).replace("0.1.0", versions.attnlab)
     connection = sqlite3.connect(tmp_path / "library.sqlite")
     connection.executescript(script.replace("CURVE", zlib.compress(bytes(16)).hex()))
     connection.close()
