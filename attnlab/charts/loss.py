@@ -35,6 +35,8 @@ _SEEDS, _EACH = "mean over seeds", "each seed"
 # With more seeds, their lines would hide the mean and are not drawn.
 _MOST_SEEDS = 10
 _PAST_OPACITY = 0.4
+# The share of the steps whose losses may be cut off by the axis.
+_BEGINNING = 0.02
 # Widths in pixels in the legend: of a line symbol with margins, and of a character.
 _LEGEND_LINE, _LEGEND_LETTER = 30, 7
 # Dash patterns of earlier runs, which thus differ in more than colour.
@@ -119,11 +121,24 @@ def loss_table(
         }
     )
     table = pd.concat([pd.DataFrame(part) for part in parts if len(part["step"])])
+    table["top"] = _top(table, last_step)
     texts = [_TEST, _TRAIN, *map(_text_column, range(len(past)))]
     band = [] if seeds is None else ["low", "high"]
-    numbers = ["step", "nats", *band]
+    numbers = ["step", "nats", "top", *band]
     table = table.reindex(columns=["series", *numbers, "label", *texts])
     return table.reset_index(drop=True).astype(dict.fromkeys(numbers, float))
+
+
+def _top(table: pd.DataFrame, last_step: int) -> float:
+    """Return the largest loss that the axis shows, in nats.
+
+    Most runs begin far above all their later losses. Once there is a later test, the first steps
+    do not count, and their losses may be cut off.
+    """
+    later = table[(table["step"] > _BEGINNING * last_step) | (table["series"] == _TRUTH)]
+    nats = (later if (later["series"] == _TEST).any() else table)["nats"]
+    # Room for the label of the highest line.
+    return nats.max() + 0.1 * (nats.max() - nats.min())
 
 
 def _text_column(place: int) -> str:
@@ -144,6 +159,7 @@ def _text_at(points: Sequence[tuple[int, float]], step: int) -> str | None:
     return f"{nats:.4f}" if at == step else f"{nats:.4f} (step {at:,})"
 
 
+_TOP = "extent(pluck(data('table'), 'top'))[1]"
 # With a single known loss, Vega would show all its digits as an axis label.
 _NATS = "length(datum.label) > 6 ? format(datum.value, '.4r') : datum.label"
 
@@ -210,7 +226,7 @@ def loss_chart(
     y = partial(
         alt.Y,
         title="loss (nats)",
-        scale=alt.Scale(zero=False, nice=True),
+        scale=alt.Scale(zero=False, nice=True, domainMax=alt.ExprRef(_TOP)),
         axis=alt.Axis(labelExpr=_NATS),
     )
     nats, upright = y("nats:Q"), alt.Chart(table).encode(x=step)
@@ -246,7 +262,7 @@ def loss_chart(
     change = [tip("label:N", "changed"), tip("step:Q")]
     return alt.layer(
         *over_seeds,
-        lines.mark_line(),
+        lines.mark_line(clip=True),
         # Labels on opposite sides of their lines, so that both are readable where the lines meet.
         labels(f"!{is_floor}", baseline="bottom", dy=-3),
         labels(is_floor, baseline="top", dy=3),

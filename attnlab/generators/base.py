@@ -112,6 +112,13 @@ class AbstractGenerator(Options, abc.ABC):
         """
         return None
 
+    def rule_in_words(self, length: int) -> str:
+        """Return one plain sentence that says what decides the token after `length` visible ones.
+
+        Positions are counted from the first visible token. By default it is `summary`.
+        """
+        return self.summary
+
     def findings(self, length: int) -> Iterator[Finding]:
         """Yield findings about tokens that matter but are not visible; by default none."""
         return iter(())

@@ -74,6 +74,10 @@ class Cards(AbstractTask):
             rf"y_1 < \dots < y_{{{self.hand}}}, \quad \{{y_j\}} = \{{x_i\}}",
         )
 
+    def rule_in_words(self, length: int) -> str:
+        first = "suit by suit" if self.order == "suit then rank" else "the lowest rank first"
+        return f"Write the {self.hand} cards of the hand in order, {first}."
+
     @property
     def spelling(self) -> str:
         suits = ", ".join(f"{suit} or {name[0].upper()}" for suit, name in SUITS[: self.suits])

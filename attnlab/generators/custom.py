@@ -81,6 +81,10 @@ class Custom(AbstractGenerator):
         values = {"symbols": self.symbols, "order": self.order}
         return (RuleTable("table", self.outline("table", values), self.table),)
 
+    def rule_in_words(self, length: int) -> str:
+        before = "one before" if self.order == 1 else "two before"
+        return f"Each symbol depends only on the {before}."
+
     def is_stationary(self) -> bool:
         return True
 

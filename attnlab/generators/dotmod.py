@@ -67,6 +67,13 @@ class DotMod(AbstractGenerator):
             rf"\text{{each other }} {other:g}",
         )
 
+    def rule_in_words(self, length: int) -> str:
+        counting = "cloudy" if self.variant == "described" else "rainy"
+        return (
+            f"Each {counting} day of the last {self.n} adds its weight (0–3); the sum, modulo 3, "
+            "decides the next day."
+        )
+
     def findings(self, length: int) -> Iterator[Finding]:
         # A weight that is a multiple of 3 adds nothing to the sum.
         weights = np.resize(_WEIGHTS, self.n) % self.vocabulary.size

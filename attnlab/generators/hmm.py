@@ -95,6 +95,9 @@ class HiddenMarkov(AbstractGenerator):
             for name in ("moving", "showing")
         )
 
+    def rule_in_words(self, length: int) -> str:
+        return "A hidden state decides each day's mood; all past moods together hint at the next."
+
     def is_stationary(self) -> bool:
         return is_stationary_chain(*map(np.array, (self.initial, self.moving, self.showing)))
 

@@ -65,6 +65,9 @@ class Copy(AbstractLetters):
     summary: ClassVar[str] = "Task: letters, then the same letters again."
     formula: ClassVar[str] = "y_j = x_j"
 
+    def rule_in_words(self, length: int) -> str:
+        return f"Write the {self.source_length} letters again, in the same order."
+
     def target_of(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
         return source
 
@@ -82,6 +85,9 @@ class Reverse(AbstractLetters):
     @property
     def formula(self) -> str:
         return rf"y_j = x_{{{self.source_length + 1} - j}}"
+
+    def rule_in_words(self, length: int) -> str:
+        return f"Write the {self.source_length} letters backwards."
 
     def target_of(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
         return source[::-1]
@@ -115,6 +121,10 @@ class Shift(AbstractLetters):
             rf"y_j = x_{{j - {self.places}}}", rf"x_{{i}} = x_{{i + {self.source_length}}}"
         )
 
+    def rule_in_words(self, length: int) -> str:
+        last = "the last one comes" if self.places == 1 else f"the last {self.places} come"
+        return f"Write the {self.source_length} letters again, but {last} first."
+
     def target_of(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
         return jnp.roll(source, self.places)
 
@@ -135,6 +145,9 @@ class Sort(AbstractLetters):
 
     def targets(self) -> int:
         return math.comb(self.letters + self.source_length - 1, self.source_length)
+
+    def rule_in_words(self, length: int) -> str:
+        return f"Write the {self.source_length} letters in alphabetical order."
 
     def target_of(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
         return jnp.sort(source)
@@ -180,6 +193,9 @@ class Translate(AbstractLetters):
         second = self.letters - first
         pairs = self.letters**2 - first * second
         return pairs ** (self.source_length // 2) * self.letters ** (self.source_length % 2)
+
+    def rule_in_words(self, length: int) -> str:
+        return "Replace each letter by its translation, and swap the two letters of some pairs."
 
     def target_of(self, source: Int[Array, " source"]) -> Int[Array, " target"]:
         table = jnp.asarray(_table(self.letters, self.table_seed))

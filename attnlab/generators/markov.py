@@ -72,6 +72,9 @@ class Markov(AbstractGenerator):
     def tables(self) -> tuple[RuleTable, ...]:
         return (RuleTable("transition", self.outline("transition", {}), self.transition),)
 
+    def rule_in_words(self, length: int) -> str:
+        return f"Day {length + 1} depends only on the day before."
+
     def is_stationary(self) -> bool:
         initial, transition = np.array(self.initial), np.array(self.transition)
         return is_stationary_chain(initial, transition, np.eye(len(initial)))

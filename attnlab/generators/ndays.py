@@ -54,6 +54,12 @@ class NDays(AbstractGenerator):
             rf"c(w) = \text{{count of }} w \text{{ in the last {self.n} days}}",
         )
 
+    def rule_in_words(self, length: int) -> str:
+        return (
+            f"The more often a weather occurred in the last {self.n} days, the less likely it is "
+            "next."
+        )
+
     def findings(self, length: int) -> Iterator[Finding]:
         return hidden_past(range(1, self.n + 1), length)
 

@@ -123,6 +123,18 @@ class Recall(AbstractGenerator):
             f"of {self.horizon} shows all days.",
         )
 
+    def rule_in_words(self, length: int) -> str:
+        hidden = max(length, *self.days) - length
+        parts = [str(day - hidden) for day in self.days if day > hidden]
+        *others, last = parts or ("",)
+        sources = []
+        if parts:
+            sources.append(f"days {', '.join(others)} and {last}" if others else f"day {last}")
+        if many := len(self.days) - len(parts):
+            earlier = "a day" if many == 1 else f"{many} days"
+            sources.append(f"{earlier} before the visible ones")
+        return f"Day {length + 1} depends on {' and on '.join(sources)}."
+
     @property
     def formula(self) -> str:
         recalled = r",\ ".join(rf"x_{{{day}}}" for day in self.days)

@@ -35,7 +35,7 @@ def test_every_head_of_a_transformer_is_shown(new_page, server):
     page.goto(f"{server.url}/?{_TRANSFORMER}")
     train.wait_for("idle")
     # A family of which no bound is known has none claimed.
-    expect(train.part("verdict")).to_contain_text("Best possible from 6 days")
+    expect(train.part("verdict")).to_contain_text("Best possible accuracy")
     expect(train.part("verdict")).not_to_contain_text("cannot beat")
     train.press("start")
     train.wait_for("done")

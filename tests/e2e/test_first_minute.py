@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from attnlab.runs.links import to_query
 from attnlab.training.presets import FIRST_PRESET, PRESETS
-from tests.e2e.train_page import QUICK, TrainPage
+from tests.e2e.train_page import QUICK, TrainPage, go_to
 
 pytestmark = pytest.mark.e2e
 
@@ -55,10 +55,8 @@ def test_it_opens_on_the_first_preset_and_shows_its_own_untrained_model(new_page
     expect(train.field("preset")).to_have_value(FIRST_PRESET)
     expect(train.field("generator")).to_have_value("recall")
     assert train.status().steps == 2_000
-    loss = train.part("chart_loss")
-    for known in ("uniform guess 1.099", "floor 0.934"):
-        expect(loss).to_contain_text(known, timeout=_PATIENCE)
-    expect(train.part("verdict")).to_contain_text("accuracy 0.548 (exact)", timeout=_PATIENCE)
+    expect(train.part("task")).to_contain_text("Day 11 depends on days 1, 4 and 8.")
+    expect(train.part("verdict")).to_contain_text("accuracy 0.548", timeout=_PATIENCE)
     expect(train.part("what_happened")).to_contain_text("untrained model at step 0")
     for head in ("head 1", "head 2", "head 3"):
         expect(train.part("chart_attention")).to_contain_text(head)
@@ -71,10 +69,27 @@ def test_it_opens_on_the_first_preset_and_shows_its_own_untrained_model(new_page
     train.press("step")
     train.wait_for_step(1)
     train.wait_for("paused")
+    for known in ("uniform guess 1.099", "floor 0.934"):
+        expect(train.part("chart_loss")).to_contain_text(known, timeout=_PATIENCE)
     assert _pattern(train) != before
     train.slide("shown_step", "Home")
     expect(train.metric("test loss (nats)")).to_have_text(at_start)
     assert _pattern(train) == before
+
+
+def test_a_new_visitor_starts_a_run_with_one_click_and_sees_the_task(new_page, server):
+    train = _open(new_page(), server)
+    train.part("welcome").get_by_role("button", name="Sort a hand of cards").click()
+    train.page.get_by_role("heading", name="Sequence to sequence", level=1).wait_for()
+    train.wait_for("running")
+    picture = train.part("task").get_by_role("img")
+    expect(picture).to_have_attribute("aria-label", re.compile("model .* true 100 %"))
+    expect(train.part("task")).to_contain_text("Write the 5 cards of the hand in order")
+    train.press("pause")
+    # With a run, the visitor is no longer new: the cards have made room for the loss.
+    go_to(train.page, "Laboratory", "Train")
+    expect(train.part("chart_loss")).to_be_visible()
+    expect(train.part("welcome")).to_have_count(0)
 
 
 def _pattern(train: TrainPage) -> list[str]:

@@ -186,5 +186,5 @@ def test_a_process_is_typed_refused_put_right_and_trained(new_page, server):
     train.click()
     page.get_by_role("heading", name="Train", exact=True).wait_for()
     expect(TrainPage(page).field("loss")).to_have_value("next")
-    expect(page.get_by_text("Best possible from 19 tokens")).to_be_visible()
+    expect(page.get_by_text("Best possible accuracy")).to_be_visible()
     expect(page.get_by_test_id("stAlert")).to_have_count(0)

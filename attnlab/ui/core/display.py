@@ -14,9 +14,8 @@ PAGES = app_folder() / "pages"
 TRAIN_PAGE, INSPECT_PAGE = PAGES / "train.py", PAGES / "inspect.py"
 
 CHART_HEIGHT = 350
-# With these heights the Train page fits a screen of 1280 × 720, with cells of 24 pixels for three
-# heads on ten days.
-LOSS_HEIGHT, INSIDE_HEIGHT = 128, 330
+# Of exported charts; on the Train page they are as high as `style.css` lets them be.
+LOSS_HEIGHT, INSIDE_HEIGHT = 220, 330
 
 
 def on_dark() -> bool:

@@ -29,6 +29,7 @@ def draw_chart(
     name: str,
     alt: str,
     key: str | None = None,
+    fills: bool = False,
     on_select: str | Callable[..., None] = "ignore",
     selection_mode: str | None = None,
 ) -> Any:
@@ -39,6 +40,7 @@ def draw_chart(
         name: The chart's name in the export list; unique on a page.
         alt: The chart's text alternative.
         key: As in `st.vega_lite_chart`.
+        fills: Whether the chart is as high as its container, which must have a height.
         on_select: As in `st.vega_lite_chart`.
         selection_mode: As in `st.vega_lite_chart`.
 
@@ -51,6 +53,7 @@ def draw_chart(
     return draw(
         spec=drawing.specification(dark=on_dark(), large=has_large_type()),
         width="stretch",
+        height="stretch" if fills else "content",
         alt=alt,
         key=key,
         on_select=on_select,

@@ -20,7 +20,7 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.form import draw_form, draw_form_problem
 from attnlab.ui.controls.link_bar import draw_link_panel, draw_notices
-from attnlab.ui.core.display import INSIDE_HEIGHT, LOSS_HEIGHT, on_dark
+from attnlab.ui.core.display import on_dark
 from attnlab.ui.core.figures import figure
 from attnlab.ui.core.fragments import draw_in_code, draw_while
 from attnlab.ui.core.outside import as_message, draw_error
@@ -56,6 +56,7 @@ from attnlab.ui.train.loss_panel import (
 )
 from attnlab.ui.train.repeat import draw_curve_choice, draw_repeat, repeat_progress
 from attnlab.ui.train.runs_panel import draw_files, draw_runs
+from attnlab.ui.train.task import draw_task, picture_of, true_probs
 from attnlab.ui.train.transport import (
     apply_commands,
     draw_amend,
@@ -63,6 +64,7 @@ from attnlab.ui.train.transport import (
     draw_transport,
     whose_figures,
 )
+from attnlab.ui.train.welcome import draw_welcome
 
 
 def draw_live(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
@@ -99,39 +101,13 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
     informative = _informative(snapshot.experiment)
     own, chosen = whose_figures(form, snapshot)
     with st.container(gap="xxsmall"):
-        with st.container(
-            horizontal=True,
-            horizontal_alignment="distribute",
-            vertical_alignment="center",
-            gap="xsmall",
-            key="state",
-        ):
-            draw_status(snapshot, None if moment is None or moment.is_now else moment.step)
-            if snapshot.state == "idle":
-                draw_continue_offer(run)
-            elif moment is not None:
-                draw_headline(seen, moment.evaluation, own)
-        with st.container(key="prospect"):
-            if not draw_amend(form, snapshot):
-                with st.container(
-                    horizontal=True,
-                    horizontal_alignment="distribute",
-                    vertical_alignment="center",
-                    gap="small",
-                    key="best_and_seeds",
-                ):
-                    draw_prospect(form, chosen)
-                    with st.container(
-                        horizontal=True,
-                        vertical_alignment="center",
-                        gap="small",
-                        key="seeds",
-                        width="content",
-                    ):
-                        draw_repeat(form, snapshot.experiment)
-        # Containers first: the charts are above the controls, but depend on their values.
-        curve = st.container(key="curve", height=LOSS_HEIGHT, border=False)
-        inside = st.container(key="inside", height=INSIDE_HEIGHT, border=False)
+        # Containers first: what they hold depends on the controls below.
+        with st.container(horizontal=True, gap="medium", key="top"):
+            with st.container(gap="xxsmall", key="words"):
+                task = st.container(gap="xxsmall", key="task")
+                _draw_state(run, form, snapshot, seen, moment, own, chosen)
+            curve = st.container(key="curve", border=False)
+        inside = st.container(key="inside", border=False)
         controls = st.container(
             horizontal=True, vertical_alignment="center", gap="xsmall", key="moment"
         )
@@ -162,25 +138,59 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
             rungs = draw_reference_choice(seen)
             over_seeds = draw_curve_choice(seen.experiment)
             draw_target(run, seen)
+    days = () if informative is None else np.flatnonzero(informative) + 1
+    with task:
+        _draw_task(seen, moment, choice, tuple(map(int, days)))
     cursor = None if moment is None or moment.is_now else moment.step
     with curve:
-        draw_loss(
-            seen,
-            rungs,
-            cursor,
-            session().past_runs,
-            over_seeds,
-            logarithmic=logarithmic,
-        )
+        if not draw_welcome():
+            past = session().past_runs
+            draw_loss(seen, rungs, cursor, past, over_seeds, logarithmic=logarithmic)
     with inside:
         if within is None:
             st.caption(":material/hourglass_top: Preparing the run …")
             return
         at_rest = present(moment).is_now and not snapshot.active
-        days = () if informative is None else np.flatnonzero(informative) + 1
         how = draw_inside(Shown(seen, within, choice, tuple(map(int, days)), at_rest, on_dark()))
     with reading:
         st.caption(how)
+
+
+def _draw_state(
+    run: LiveRun,
+    form: Experiment | OptionError,
+    snapshot: Snapshot,
+    seen: Snapshot,
+    moment: Moment | None,
+    own: str,
+    chosen: str,
+) -> None:
+    """Draw the run's state and result, and below it what the settings of the controls allow."""
+    line = {"horizontal": True, "vertical_alignment": "center", "gap": "small"}
+    with st.container(**line, key="state"):
+        draw_status(snapshot, None if moment is None or moment.is_now else moment.step)
+        if snapshot.state == "idle":
+            draw_continue_offer(run)
+    with st.container(key="prospect"):
+        if not draw_amend(form, snapshot):
+            with st.container(**line, key="best_and_seeds"):
+                if moment is not None and snapshot.state not in ("idle", "compiling"):
+                    draw_headline(seen, moment.evaluation, own)
+                draw_prospect(form, chosen, is_started=snapshot.state != "idle" and not chosen)
+                with st.container(**line, key="seeds", width="content"):
+                    draw_repeat(form, snapshot.experiment)
+
+
+def _draw_task(
+    seen: Snapshot, moment: Moment | None, choice: Choice, informative: tuple[int, ...]
+) -> None:
+    picture = None
+    if seen.probes is not None:
+        tokens = seen.probes[0 if choice.sequence == MEAN else int(choice.sequence)]
+        model = None if moment is None else moment.model
+        true = figure(true_probs, seen.experiment.generator, tuple(map(int, tokens)))
+        picture = picture_of(seen.experiment, tokens, informative, model, true)
+    draw_task(seen.experiment, picture)
 
 
 def _informative(experiment: Experiment) -> np.ndarray | None:

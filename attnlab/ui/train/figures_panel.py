@@ -34,11 +34,13 @@ _HOPELESS = -1.0
 
 
 def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
-    """Draw the share learned at one evaluation. `whose` is a label of the run, or ""."""
+    """Draw the share learned at one evaluation, once it is known what can be learned.
+
+    `whose` is a label of the run, or "".
+    """
     experiment = snapshot.experiment
     best = figure(optimum, experiment.generator, experiment.length)
     if best is None:
-        st.markdown(":material/hourglass_top: computing what can be learned …", width="content")
         return
     vocab = experiment.generator.vocabulary.size
     learned = learned_share(test, best.final, vocab)
@@ -128,10 +130,13 @@ def _source(best: Best) -> str:
 _MOST_NAMED = 3
 
 
-def draw_prospect(form: Experiment | OptionError, whose: str) -> None:
+def draw_prospect(form: Experiment | OptionError, whose: str, *, is_started: bool) -> None:
     """Draw, on one line, the best possible accuracy and the settings that prevent it.
 
-    `whose` is a label of the settings if they differ from those of the run, or "".
+    Args:
+        form: The experiment that the controls describe.
+        whose: A label of the settings if they differ from those of the run, or "".
+        is_started: Whether this experiment was started; before that, its duration is shown, too.
     """
     if isinstance(form, OptionError):
         return
@@ -140,11 +145,10 @@ def draw_prospect(form: Experiment | OptionError, whose: str) -> None:
         if verdict is None:
             st.caption(":material/hourglass_top: Computing what can be learned …")
             return
-        days = f"{form.length} {form.generator.position_word}s"
-        best = f"Best possible from {days}: {accuracy_text(verdict.best)}"
+        best = f"Best possible {accuracy_text(verdict.best).removesuffix(' (exact)')}"
         parts = [f":orange-badge[{whose}]"] if whose else []
         # Badges in a caption are too pale to read.
-        prospect = figure(show_prospect, form)
+        prospect = "" if is_started else figure(show_prospect, form)
         parts.append(f":small[:gray[{best}{f'. {prospect}' if prospect else ''}]]")
         if controls := dict.fromkeys(_control(form, finding) for finding in _findings(verdict)):
             named = ", ".join(list(controls)[:_MOST_NAMED]) + " …" * (len(controls) > _MOST_NAMED)

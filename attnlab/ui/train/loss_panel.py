@@ -119,6 +119,7 @@ def draw_loss(
             name="Loss",
             alt=_alternative(snapshot, curves),
             key=LOSS_CHART,
+            fills=True,
             on_select="rerun",
             selection_mode=charts.HOVER,
         )

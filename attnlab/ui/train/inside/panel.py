@@ -161,5 +161,5 @@ def draw_inside(shown: Shown) -> str:
             return ""
         view = VIEWS[shown.choice.view]
         drawing = view.drawing(shown, height=INSIDE_HEIGHT)
-        draw_chart(drawing, name=view.title(shown), alt=view.alternative(shown))
+        draw_chart(drawing, name=view.title(shown), alt=view.alternative(shown), fills=True)
         return view.how(shown)
