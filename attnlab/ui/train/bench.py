@@ -171,14 +171,15 @@ def _draw_state(
         draw_status(snapshot, None if moment is None or moment.is_now else moment.step)
         if snapshot.state == "idle":
             draw_continue_offer(run)
+        with st.container(**line, key="seeds", width="content"):
+            draw_repeat(form, snapshot)
     with st.container(key="prospect"):
         if not draw_amend(form, snapshot):
-            with st.container(**line, key="best_and_seeds"):
+            with st.container(**line, key="best"):
                 if moment is not None and snapshot.state not in ("idle", "compiling"):
                     draw_headline(seen, moment.evaluation, own)
-                draw_prospect(form, chosen, is_started=snapshot.state != "idle" and not chosen)
-                with st.container(**line, key="seeds", width="content"):
-                    draw_repeat(form, snapshot.experiment)
+                is_started = snapshot.state != "idle" and not chosen
+                draw_prospect(form, chosen, is_started=is_started)
 
 
 def _draw_task(

@@ -13,6 +13,7 @@ from attnlab.configuration.options import OptionError, options_of, present
 from attnlab.optimum import FEW_BELIEFS
 from attnlab.runs.differences import identity_of
 from attnlab.runs.library import Library, Query
+from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_work
 from attnlab.ui.core.display import draw_button
@@ -45,13 +46,15 @@ def repeat_progress() -> str:
     return f"{state.latest or 0} of {SEEDS} seeds"
 
 
-def draw_repeat(form: Experiment | OptionError, shown: Experiment) -> None:
-    """Draw the repeat button or its progress, and results of the `shown` settings over seeds."""
+def draw_repeat(form: Experiment | OptionError, snapshot: Snapshot) -> None:
+    """Draw the progress of repeated runs; or their results and the button, unless a run trains."""
     if progress := repeat_progress():
         st.caption(f":material/repeat: {progress}", width="content")
         st.button("Stop", key="repeat_stop", type="tertiary", on_click=forget_job, args=(_WORK,))
         return
-    if row := row_over_seeds(shown):
+    if snapshot.active:
+        return
+    if row := row_over_seeds(snapshot.experiment):
         st.caption(_in_words(row), width="content", help=_help(row))
     draw_button(
         f"Repeat with {SEEDS} seeds",
