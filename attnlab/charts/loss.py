@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
@@ -135,10 +136,14 @@ def _top(table: pd.DataFrame, last_step: int) -> float:
     Most runs begin far above all their later losses. Once there is a later test, the first steps
     do not count, and their losses may be cut off.
     """
-    later = table[(table["step"] > _BEGINNING * last_step) | (table["series"] == _TRUTH)]
-    nats = (later if (later["series"] == _TEST).any() else table)["nats"]
+    is_test = (table["series"] == _TEST).to_numpy()
+    is_known = (table["series"] == _TRUTH).to_numpy()
+    is_late = (table["step"] > _BEGINNING * last_step).to_numpy()
+    nats = table["nats"].to_numpy(float)
+    if (is_test & is_late).any():
+        nats = nats[is_late | is_known]
     # Room for the label of the highest line.
-    return nats.max() + 0.1 * (nats.max() - nats.min())
+    return float(np.nanmax(nats) + 0.1 * (np.nanmax(nats) - np.nanmin(nats)))
 
 
 def _text_column(place: int) -> str:
