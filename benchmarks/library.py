@@ -11,7 +11,7 @@ import numpy as np
 from attnlab import GENERATORS, MODELS, Evaluation, Experiment, Run
 from attnlab.runs.history import Curve, empty_history
 from attnlab.runs.library import Library, Query
-from attnlab.runs.result import Result, result_of
+from attnlab.runs.run_summary import RunSummary, summary_of
 from attnlab.training.experiment import starting_state
 from benchmarks.timing import Figure, in_turns, seconds_of, spread
 
@@ -22,14 +22,14 @@ _CURVE, _TESTS = 250, 25
 _BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def _results(count: int) -> Iterator[Result]:
+def _results(count: int) -> Iterator[RunSummary]:
     """Of all processes and models in turn, with curves that can hardly be compressed."""
     random = np.random.default_rng(0)
     pairs = itertools.cycle(itertools.product(GENERATORS.values(), MODELS.values()))
     for seed, (generator, model) in zip(range(count), pairs, strict=False):
         nll, accuracy = random.uniform(0.5, 1.1), random.uniform(0.3, 0.9)
         evaluation = Evaluation(nll, 0.005, accuracy, 0.005)
-        yield Result(
+        yield RunSummary(
             Experiment(generator=generator(), length=_DAYS, model=model(), seed=seed),
             "done",
             evaluation=evaluation,
@@ -60,7 +60,7 @@ def _actions(folder: Path) -> dict[str, Callable[[], object]]:
     library = Library(folder)
     wanted = Experiment(length=_DAYS)
     start = Run(wanted, starting_state(wanted), empty_history())
-    trained = result_of(start, "interrupted", None, 1.0)
+    trained = summary_of(start, "interrupted", None, 1.0)
     filtered = Query(text="run", model="transformer", tag="tag 3", sort="loss", descending=False)
     return {
         "opening": lambda: Library(folder).close(),
@@ -70,7 +70,7 @@ def _actions(folder: Path) -> dict[str, Callable[[], object]]:
         "count of all": library.count,
         "count of a filter": lambda: library.count(filtered),
         "finding one by its settings": lambda: library.find(wanted),
-        "keeping one": lambda: library.keep(Result(wanted, "done")),
+        "keeping one": lambda: library.keep(RunSummary(wanted, "done")),
         "keeping one with its model": lambda: library.keep(trained),
     }
 

@@ -27,7 +27,7 @@ from attnlab.lessons.small_models import DIGITS, SmallModel, all_small, share_al
 from attnlab.models import AbstractModel
 from attnlab.models.seq2seq import AbstractSourceModel, alignment_of
 from attnlab.runs.library import Library, library_folder
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import prepare, to_json
 from tools.published import made
 
@@ -64,7 +64,7 @@ def _write_models(library: Library) -> None:
     _FOLDER.joinpath(small_models.FILE).write_text(models_text(models), encoding="utf-8")
 
 
-def _small(result: Result, library: Library) -> SmallModel:
+def _small(result: RunSummary, library: Library) -> SmallModel:
     experiment, task = result.experiment, result.experiment.generator
     model, test = _rounded(_model(result, library)), prepare(experiment).test
     found = check_targets(task, model, test)
@@ -77,7 +77,7 @@ def _small(result: Result, library: Library) -> SmallModel:
     return SmallModel(experiment, model, found.exact_match, found.exact_match_stderr, aligned)
 
 
-def _figures(results: Iterable[Result]) -> SettingFigures:
+def _figures(results: Iterable[RunSummary]) -> SettingFigures:
     ordered = sorted(results, key=lambda result: result.experiment.seed)
     return SettingFigures(
         dataclasses.replace(ordered[0].experiment, seed=0),
@@ -87,7 +87,7 @@ def _figures(results: Iterable[Result]) -> SettingFigures:
     )
 
 
-def _model(result: Result, library: Library) -> AbstractModel:
+def _model(result: RunSummary, library: Library) -> AbstractModel:
     run = result.run or library.run_of(library.find(result.experiment).number)
     return run.state.model
 

@@ -27,7 +27,7 @@ from attnlab.comparisons.published import FIGURES, PARTS, Made, Shipped, runs_of
 from attnlab.comparisons.summary import references_of
 from attnlab.runs.history import ATTNLAB_VERSION
 from attnlab.runs.library import Library, library_folder
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import Experiment, to_json
 
 _DIGITS = 6
@@ -67,7 +67,7 @@ def made(cores: str) -> Made:
 def to_text(shipped: Shipped) -> str:
     """Return the text of the file: a line for every setting of the parts."""
     order = {setting.experiment: None for part in PARTS.values() for setting in part.settings}
-    grouped: dict[Experiment, list[Result]] = {experiment: [] for experiment in order}
+    grouped: dict[Experiment, list[RunSummary]] = {experiment: [] for experiment in order}
     for result in shipped.results:
         grouped[dataclasses.replace(result.experiment, seed=0)].append(result)
     settings = [_record(experiment, runs) for experiment, runs in grouped.items() if runs]
@@ -81,7 +81,7 @@ def to_text(shipped: Shipped) -> str:
     return "{" + ",\n".join([*parts, f'"settings": [\n{lines}\n]']) + "}\n"
 
 
-def _record(experiment: Experiment, runs: Iterable[Result]) -> dict[str, Any]:
+def _record(experiment: Experiment, runs: Iterable[RunSummary]) -> dict[str, Any]:
     ordered = sorted(runs, key=lambda run: run.experiment.seed)
     done = [run for run in ordered if run.state == "done" and run.evaluation is not None]
     return {

@@ -40,7 +40,7 @@ from attnlab.configuration.number_text import show_range
 from attnlab.configuration.options import OptionError, present
 from attnlab.runs.library import LibraryError
 from attnlab.runs.option_texts import experiment_parts
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import Experiment
 
 FIGURE_NAMES = MappingProxyType({"accuracy": "accuracy", "exact_match": "exact match"})
@@ -72,7 +72,7 @@ def carry_out(
     *,
     what: str,
     **reuse: Any,
-) -> list[Result]:
+) -> list[RunSummary]:
     """Return the results of all runs, training those that the user's library cannot provide.
 
     Progress goes to `progress` and to standard error. `what` is the text after the number of runs,

@@ -16,14 +16,13 @@ from attnlab.runs.differences import label_of_change
 from attnlab.runs.library import (
     MOST_ARCHIVE_BYTES,
     SORTS,
-    Entry,
     Library,
     LibraryError,
     Query,
     is_archive,
     library_folder,
 )
-from attnlab.runs.result import STATES, Result
+from attnlab.runs.run_summary import STATES, RunSummary
 from attnlab.runs.whole_file import read_bytes, save_bytes
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import to_json
@@ -43,7 +42,7 @@ def open_library() -> Library | None:
         return None
 
 
-def keep(result: Result) -> None:
+def keep(result: RunSummary) -> None:
     """Save a result in the user's library, or print why this failed."""
     library = open_library()
     if library is None:
@@ -128,39 +127,38 @@ def _list(library: Library, parsed: dict[str, Any]) -> int:
     return 0
 
 
-def _line(entry: Entry) -> str:
-    result = entry.result
-    figures = result.reason or result.state
-    if result.evaluation is not None:
-        test = result.evaluation
+def _line(entry: RunSummary) -> str:
+    figures = entry.reason or entry.state
+    if entry.evaluation is not None:
+        test = entry.evaluation
         figures = (
             f"accuracy {show_measured(test.accuracy, test.accuracy_stderr)}  "
             f"loss {show_measured(test.nll, test.nll_stderr)} nats"
         )
-    about = f"{label_of_change(None, result.experiment)}, seed {result.experiment.seed}"
+    about = f"{label_of_change(None, entry.experiment)}, seed {entry.experiment.seed}"
     words = " ".join((entry.name, *(f"#{tag}" for tag in entry.tags))).strip()
     return f"{entry.number:>6}  {entry.kept_at()}  {about:<36} {figures}  {words}".rstrip()
 
 
-def _record(entry: Entry) -> dict[str, Any]:
-    result, versions = entry.result, present(entry.result.versions)
+def _record(entry: RunSummary) -> dict[str, Any]:
+    versions = present(entry.versions)
     return {
         "number": entry.number,
         "date": entry.date.isoformat(),
         "name": entry.name,
         "tags": entry.tags,
         "note": entry.note,
-        "state": result.state,
-        "reason": result.reason,
-        "steps": result.steps,
-        "seconds": result.seconds,
-        "parameters": result.parameters,
-        "test": None if result.evaluation is None else _finite(result.evaluation),
+        "state": entry.state,
+        "reason": entry.reason,
+        "steps": entry.steps,
+        "seconds": entry.seconds,
+        "parameters": entry.parameters,
+        "test": None if entry.evaluation is None else _finite(entry.evaluation),
         "attnlab_version": versions.attnlab,
         "jax_version": versions.jax,
         "jaxlib_version": versions.jaxlib,
         "platform": versions.platform,
-        "experiment": json.loads(to_json(result.experiment)),
+        "experiment": json.loads(to_json(entry.experiment)),
     }
 
 

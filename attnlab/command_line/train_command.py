@@ -21,7 +21,7 @@ from attnlab.inspection.targets import check_targets
 from attnlab.models import parameter_count
 from attnlab.runs.history import History, empty_history
 from attnlab.runs.option_texts import experiment_parts, read_experiment, usual_experiment
-from attnlab.runs.result import result_of
+from attnlab.runs.run_summary import summary_of
 from attnlab.runs.storage import Run, load_run, save_run
 from attnlab.runs.whole_file import target_of
 from attnlab.training.changes import change_between, rescheduled
@@ -77,7 +77,7 @@ def run_train(parsed: dict[str, Any], progress: CommandProgress) -> int:
     finally:
         # Save the finished run even if writing its file or the test of targets fails.
         exact = targets.get("exact_match")
-        keep(result_of(ended, "done", figures, seconds, exact_match=exact))
+        keep(summary_of(ended, "done", figures, seconds, exact_match=exact))
     made = int(ended.state.step) - begun.step
     _print_report(ended, targets, figures, seconds, made, as_json=as_json)
     return 0

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from attnlab.configuration.options import OptionError, present
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from attnlab.training.evaluation import safe_variance
 
 LEVEL = 0.95
@@ -238,7 +238,7 @@ class CurveOverSeeds(NamedTuple):
     each: dict[int, tuple[float, ...]]
 
 
-def curve_over_seeds(results: Sequence[Result], figure: str = "nll") -> CurveOverSeeds:
+def curve_over_seeds(results: Sequence[RunSummary], figure: str = "nll") -> CurveOverSeeds:
     """Return the mean curve of runs, at the steps of the run with the fewest tests.
 
     Runs of the same settings may have been tested at different steps. Within the range of steps
@@ -271,7 +271,7 @@ def curve_over_seeds(results: Sequence[Result], figure: str = "nll") -> CurveOve
     return CurveOverSeeds(tuple(map(int, at)), intervals, each)
 
 
-def _tests(result: Result, figure: str) -> np.ndarray:
+def _tests(result: RunSummary, figure: str) -> np.ndarray:
     """Return rows of steps, values and their standard errors."""
     if figure in result.metrics:
         return np.array([(step, value, 0.0) for step, value in result.metrics[figure]]).T

@@ -32,8 +32,8 @@ from attnlab.configuration.records import check_registered
 from attnlab.generators.interruption import Stopped, check_in
 from attnlab.inspection.targets import exact_match_of
 from attnlab.runs.history import empty_history
-from attnlab.runs.library import Entry, Library, LibraryError
-from attnlab.runs.result import Result, result_of
+from attnlab.runs.library import Library, LibraryError
+from attnlab.runs.run_summary import RunSummary, summary_of
 from attnlab.runs.storage import Run, RunFileError, from_bytes, to_bytes
 from attnlab.training.experiment import Experiment, from_json, prepare, to_json
 from attnlab.training.limits import OPEN, Limits, check_limits, steps_at_once
@@ -42,7 +42,7 @@ from attnlab.training.registering import added_classes, register_by_path
 from attnlab.training.steps import Training
 
 
-def carry_out(experiment: Experiment, recording: Recording = NOTHING) -> Result:
+def carry_out(experiment: Experiment, recording: Recording = NOTHING) -> RunSummary:
     """Train to the last step, with the tests and metrics of the recording.
 
     The result of a run that diverges has the state "failed" and a reason; if a number is not
@@ -78,14 +78,14 @@ def carry_out(experiment: Experiment, recording: Recording = NOTHING) -> Result:
         look = look_at(state, setup, experiment.training, plan)
         evaluation = look.evaluation if math.isfinite(look.evaluation.nll) else None
         kept = Run(experiment, state, history)
-        return result_of(kept, "failed", evaluation, seconds, reason=str(error), metrics=metrics)
+        return summary_of(kept, "failed", evaluation, seconds, reason=str(error), metrics=metrics)
     seconds = time.perf_counter() - began
     check_in()
     kept, metrics = Run(experiment, state, history), series_of(measured)
     if reason := divergence(experiment, setup, state, present(evaluation)):
-        return result_of(kept, "failed", evaluation, seconds, reason=reason, metrics=metrics)
+        return summary_of(kept, "failed", evaluation, seconds, reason=reason, metrics=metrics)
     exact = exact_match_of(experiment.generator, state.model, setup.test)
-    return result_of(kept, "done", evaluation, seconds, exact_match=exact, metrics=metrics)
+    return summary_of(kept, "done", evaluation, seconds, exact_match=exact, metrics=metrics)
 
 
 def shared_program(experiment: Experiment) -> Experiment:
@@ -127,10 +127,10 @@ def carry_out_text(
     return to_bytes(present(result.run)), {name: getattr(result, name) for name in _SENT}
 
 
-def result_from(answer: Answer) -> Result:
+def result_from(answer: Answer) -> RunSummary:
     """Return the result that a worker sent."""
     run, rest = answer
-    return result_of(from_bytes(run), **rest)
+    return summary_of(from_bytes(run), **rest)
 
 
 # For an executor with an unknown number of workers: enough for a cluster, few enough to keep its
@@ -150,7 +150,7 @@ def run_all(
     limits: Limits = OPEN,
     metrics: Mapping[str, Metric] = MappingProxyType({}),
     checkpoints: Sequence[int] | None = None,
-) -> Iterator[Result]:
+) -> Iterator[RunSummary]:
     """Yield the result of every experiment when it is ready, one result for equal experiments.
 
     A finished run in `library` is returned from there if the same versions of attnlab and JAX made
@@ -197,7 +197,7 @@ def run_all(
         for experiment in unique:
             check_registered(experiment)
 
-    def find(experiment: Experiment) -> Entry | None:
+    def find(experiment: Experiment) -> RunSummary | None:
         if library is None or again:
             return None
         return library.find(experiment, any_version=any_version, diverged=True)
@@ -207,16 +207,16 @@ def run_all(
 
 def _run_all(
     experiments: Iterable[Experiment],
-    find: Callable[[Experiment], Entry | None],
+    find: Callable[[Experiment], RunSummary | None],
     executor: Executor | None,
     library: Library | None,
     limits: Limits,
     recording: Recording,
-) -> Iterator[Result]:
+) -> Iterator[RunSummary]:
     missing = []
     for experiment in experiments:
-        entry = find(experiment)
-        kept = None if entry is None else _kept(entry, present(library), recording)
+        found = find(experiment)
+        kept = None if found is None else _kept(found, present(library), recording)
         if (result := kept or _refused(experiment, limits)) is not None:
             yield result
         else:
@@ -238,9 +238,9 @@ def _run_all(
         raise problem
 
 
-def _kept(entry: Entry, library: Library, recording: Recording) -> Result | None:
-    """Return the result of an entry with its missing metrics, or None if models are missing."""
-    result, experiment = entry.result, entry.result.experiment
+def _kept(result: RunSummary, library: Library, recording: Recording) -> RunSummary | None:
+    """Return a run of the library with its missing metrics, or None if models are missing."""
+    experiment = result.experiment
     lacks_match = result.exact_match is None and experiment.generator.writes_target
     several = experiment.training.loss == "next" or experiment.generator.asks_several()
     if result.state != "done" or (recording == NOTHING and not (lacks_match or several)):
@@ -248,7 +248,7 @@ def _kept(entry: Entry, library: Library, recording: Recording) -> Result | None
     run = None
     # A file that is missing or damaged is reported when the run is opened.
     with suppress(RunFileError):
-        run = library.run_of(entry.number)
+        run = library.run_of(result.number)
     if run is None:
         return result if recording == NOTHING else None
     if several and result.steps in (tests := dict(run.history.tests)):
@@ -269,19 +269,19 @@ def _kept(entry: Entry, library: Library, recording: Recording) -> Result | None
     try:
         measured = {step: measure(recording.metrics, models[step], setup, step) for step in steps}
     except AttnlabError as error:
-        return Result(experiment, "failed", reason=str(error))
+        return RunSummary(experiment, "failed", reason=str(error))
     return dataclasses.replace(result, run=run, metrics=series_of(measured))
 
 
-def _refused(experiment: Experiment, limits: Limits) -> Result | None:
+def _refused(experiment: Experiment, limits: Limits) -> RunSummary | None:
     try:
         check_limits(experiment, limits)
     except OptionError as error:
-        return Result(experiment, "refused", reason=str(error))
+        return RunSummary(experiment, "refused", reason=str(error))
     return None
 
 
-def _here(experiments: Sequence[Experiment], recording: Recording) -> Iterator[Result]:
+def _here(experiments: Sequence[Experiment], recording: Recording) -> Iterator[RunSummary]:
     for experiment in experiments:
         try:
             result = carry_out(experiment, recording)
@@ -290,13 +290,13 @@ def _here(experiments: Sequence[Experiment], recording: Recording) -> Iterator[R
         # For example, not enough memory; any error becomes a row with its reason.
         except Exception as error:
             state, reason = _why_lost(error, None)
-            result = Result(experiment, state, reason=reason)
+            result = RunSummary(experiment, state, reason=reason)
         yield result
 
 
 def _elsewhere(
     experiments: Sequence[Experiment], executor: Executor, recording: Recording
-) -> Iterator[Result]:
+) -> Iterator[RunSummary]:
     most = executor.workers if isinstance(executor, Processes) else _MOST_SUBMITTED
     waiting = collections.deque(experiments)
     # Lost together with a worker. Running each alone shows which one killed it.
@@ -321,7 +321,7 @@ def _elsewhere(
                     suspects.append(experiment)
                 else:
                     state, reason = _why_lost(error, executor)
-                    yield Result(experiment, state, reason=reason)
+                    yield RunSummary(experiment, state, reason=reason)
     finally:
         for future in running:
             future.cancel()

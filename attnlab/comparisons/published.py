@@ -15,7 +15,7 @@ from attnlab.comparisons.summary import References
 from attnlab.configuration.options import OptionError, present
 from attnlab.models import MODELS
 from attnlab.optimum import Best
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, from_json
 from attnlab.training.presets import PRESETS, switches_of
@@ -195,7 +195,7 @@ class Shipped:
 
     made: Made
     seeds: Mapping[str, int]
-    results: tuple[Result, ...]
+    results: tuple[RunSummary, ...]
     references: Mapping[str, References]
 
     def references_of(self, experiment: Experiment) -> References | None:
@@ -226,7 +226,7 @@ def from_text(text: str) -> Shipped:
     return Shipped(Made(**record["made"]), record["seeds"], tuple(results), references)
 
 
-def shipped_results(part: Part) -> tuple[Result, ...]:
+def shipped_results(part: Part) -> tuple[RunSummary, ...]:
     """Return the shipped results of a part."""
     seeds, experiments = shipped().seeds[part.name], {s.experiment for s in part.settings}
     return tuple(
@@ -237,11 +237,11 @@ def shipped_results(part: Part) -> tuple[Result, ...]:
     )
 
 
-def _results(record: Mapping[str, Any]) -> Iterable[Result]:
+def _results(record: Mapping[str, Any]) -> Iterable[RunSummary]:
     experiment = from_json(json.dumps(record["experiment"]))
     columns = [record[name] for name in ("seeds", "seconds", *FIGURES)]
     for seed, seconds, *figures in zip(*columns, strict=True):
-        yield Result(
+        yield RunSummary(
             dataclasses.replace(experiment, seed=seed),
             "done",
             Evaluation(*figures),
@@ -250,4 +250,4 @@ def _results(record: Mapping[str, Any]) -> Iterable[Result]:
             parameters=record["parameters"],
         )
     for seed, state, reason in record["unfinished"]:
-        yield Result(dataclasses.replace(experiment, seed=seed), state, reason=reason)
+        yield RunSummary(dataclasses.replace(experiment, seed=seed), state, reason=reason)

@@ -12,7 +12,7 @@ from attnlab.configuration.options import AttnlabError, OptionError, quoted
 from attnlab.generators.interruption import Stopped
 from attnlab.models import AbstractModel, parameter_count
 from attnlab.runs.history import MOST_CHECKPOINTS, MOST_NUMBERS
-from attnlab.runs.result import FIGURES
+from attnlab.runs.run_summary import FIGURES
 from attnlab.training.experiment import Setup
 from attnlab.training.loop import EvaluationPlan
 from attnlab.training.registering import at_path, path_of

@@ -18,7 +18,7 @@ from attnlab.configuration.options import OptionError, default_of, present
 from attnlab.generators import AbstractGenerator
 from attnlab.optimum import Best, ladder, optimum
 from attnlab.runs.differences import differing_settings
-from attnlab.runs.result import FIGURES, Result
+from attnlab.runs.run_summary import FIGURES, RunSummary
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
 from attnlab.training.shares import LearnedShare, learned_share
@@ -116,7 +116,7 @@ class Row:
     """
 
     setting: Setting
-    results: tuple[Result, ...] = ()
+    results: tuple[RunSummary, ...] = ()
     references: References | None = None
     accuracy: Interval | None = None
     nll: Interval | None = None
@@ -135,7 +135,7 @@ class Row:
         return present(self.setting.experiment)
 
     @property
-    def finished(self) -> tuple[Result, ...]:
+    def finished(self) -> tuple[RunSummary, ...]:
         """Return the runs that have results."""
         return tuple(result for result in self.results if _is_finished(result))
 
@@ -152,7 +152,7 @@ class Row:
 
 
 def summarise(
-    results: Iterable[Result],
+    results: Iterable[RunSummary],
     settings: Sequence[Setting] = (),
     *,
     level: float = LEVEL,
@@ -169,7 +169,7 @@ def summarise(
     the references of an experiment, or None if they are not known yet. Intervals have the level
     `level`; `target` is that of `StepsToTarget`.
     """
-    grouped: dict[Hashable, dict[int, Result]] = {}
+    grouped: dict[Hashable, dict[int, RunSummary]] = {}
     for result in results:
         runs = grouped.setdefault(_all_but_seed(result.experiment), {})
         before = runs.get(result.experiment.seed)
@@ -288,7 +288,7 @@ def _metrics_of(row: Row) -> list[str]:
 
 def _row(
     setting: Setting,
-    results: tuple[Result, ...],
+    results: tuple[RunSummary, ...],
     references: References | None,
     level: float,
     target: float,
@@ -352,7 +352,7 @@ def _share(test: Evaluation | None, row: Row) -> LearnedShare | None:
     return learned_share(present(test), present(row.references).best, vocab)
 
 
-def _is_finished(result: Result) -> bool:
+def _is_finished(result: RunSummary) -> bool:
     test = result.evaluation
     return result.state == "done" and test is not None and bool(np.isfinite(test.nll))
 

@@ -14,7 +14,7 @@ from attnlab.comparisons.published import PUBLISHED, Part, Published, standard_e
 from attnlab.comparisons.summary import References, Row, figures_of, summarise
 from attnlab.configuration.number_text import show_percent, show_range
 from attnlab.configuration.options import present
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import Experiment
 
 _Key = TypeVar("_Key")
@@ -46,7 +46,7 @@ class PublishedRow:
 
 def rows_of(
     part: Part,
-    results: Iterable[Result],
+    results: Iterable[RunSummary],
     *,
     seeds: int | None = None,
     references: Callable[[Experiment], References | None] | None = None,

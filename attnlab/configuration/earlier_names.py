@@ -1,4 +1,4 @@
-"""Deprecated names of modules, for scripts that import them."""
+"""Deprecated names of modules and classes, for scripts that import them."""
 
 import sys
 from importlib import import_module
@@ -31,6 +31,9 @@ EARLIER_NAMES = MappingProxyType(
         "options": "configuration.options",
         "positions.base": "positions",
         "regression_data": "lessons.regression_data",
+        "runs.library.Entry": "runs.run_summary.RunSummary",
+        "runs.result": "runs.run_summary",
+        "runs.result.Result": "runs.run_summary.RunSummary",
         "saturation": "lessons.saturation",
         "scores": "attention",
         "stages": "lessons.stages",
@@ -42,4 +45,10 @@ EARLIER_NAMES = MappingProxyType(
 )
 
 for _earlier, _now in EARLIER_NAMES.items():
-    sys.modules[f"attnlab.{_earlier}"] = import_module(f"attnlab.{_now}")
+    _place, _, _name = _now.rpartition(".")
+    if _name[0].isupper():
+        _module, _, _former = _earlier.rpartition(".")
+        _kind = getattr(import_module(f"attnlab.{_place}"), _name)
+        setattr(import_module(f"attnlab.{_module}"), _former, _kind)
+    else:
+        sys.modules[f"attnlab.{_earlier}"] = import_module(f"attnlab.{_now}")

@@ -14,7 +14,7 @@ from attnlab.generators.interruption import Stopped
 from attnlab.live.jobs import Job, WorkQueue
 from attnlab.live.progress import Autosave, Pace, RunProgress, Save
 from attnlab.models import parameter_count
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.snapshot import Snapshot
 from attnlab.runs.storage import Run
 from attnlab.training.experiment import Experiment, prepare, source_of, starting_form
@@ -297,7 +297,7 @@ class LiveRun:
             self._autosave(progress)
 
     def _autosave(self, progress: RunProgress, error: str = "") -> None:
-        def result() -> Result | None:
+        def result() -> RunSummary | None:
             with self._lock:
                 return progress.result(error)
 

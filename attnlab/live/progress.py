@@ -11,7 +11,7 @@ from typing import Any
 
 from attnlab.configuration.options import OptionError, present
 from attnlab.runs.history import History, empty_history
-from attnlab.runs.result import Result, result_of
+from attnlab.runs.run_summary import RunSummary, summary_of
 from attnlab.runs.storage import Run
 from attnlab.training.changes import REFUSAL, change_between
 from attnlab.training.experiment import Experiment, Setup
@@ -104,7 +104,7 @@ class Pace:
 
 
 # Saves a result; the second argument is its last return value for the same run, None at first.
-Save = Callable[[Result, Any], Any]
+Save = Callable[[RunSummary, Any], Any]
 
 
 class Autosave:
@@ -139,7 +139,7 @@ class Autosave:
         """Skip saving until the run has more steps or more changes of settings than this."""
         self._before = steps, changes, ""
 
-    def take(self, make: Callable[[], Result | None]) -> None:
+    def take(self, make: Callable[[], RunSummary | None]) -> None:
         """Save the result that `make` returns, if it is new. Thread-safe."""
         if self._save is None:
             return
@@ -249,10 +249,10 @@ class RunProgress:
         """Return the run as it can be saved, or None before anything was computed."""
         return None if self.state is None else Run(self.experiment, self.state, self.history)
 
-    def result(self, error: str) -> Result | None:
+    def result(self, error: str) -> RunSummary | None:
         """Return the result at the latest evaluation, None before the first step."""
         if self.tested is None or self.latest is None or self.latest.step == 0:
             return None
         reason = self.failure or error
         state = "failed" if reason else "done" if self.at_end else "interrupted"
-        return result_of(self.tested, state, self.latest.evaluation, self.seconds, reason=reason)
+        return summary_of(self.tested, state, self.latest.evaluation, self.seconds, reason=reason)

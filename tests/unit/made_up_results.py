@@ -6,7 +6,7 @@ from attnlab.comparisons.grid import Setting
 from attnlab.comparisons.summary import summarise
 from attnlab.generators import Markov
 from attnlab.models import AttentionOptions
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
@@ -25,7 +25,7 @@ def evaluation(nll, accuracy=0.5, stderr=0.005):
 def finished(experiment, nll, *, seed=0, accuracy=0.5, stderr=0.005, **rest):
     run = dataclasses.replace(experiment, seed=seed)
     steps = experiment.training.steps
-    return Result(run, "done", evaluation(nll, accuracy, stderr), steps=steps, **rest)
+    return RunSummary(run, "done", evaluation(nll, accuracy, stderr), steps=steps, **rest)
 
 
 def all_finished(experiment, losses, *, accuracies=None, stderr=0.005):

@@ -8,7 +8,7 @@ import pytest
 from attnlab.charts import loss_chart, loss_table
 from attnlab.comparisons.intervals import curve_over_seeds
 from attnlab.runs.history import empty_history
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from attnlab.training.evaluation import Evaluation
 from tests.unit.chart_drawing import drawn
 from tests.unit.small_experiments import SMALL
@@ -19,7 +19,7 @@ LOSSES = {0: (1.0, 1.2, 1.4), 5: (0.9, 1.1, 0.7), 20: (0.5, 0.5, 0.5)}
 def result(seed, steps):
     tests = [(step, Evaluation(LOSSES[step][seed], 0.01, 0.4, 0.01)) for step in steps]
     experiment = dataclasses.replace(SMALL, seed=seed)
-    return Result(experiment, "done", tests[-1][1], steps=20, tests=tuple(tests))
+    return RunSummary(experiment, "done", tests[-1][1], steps=20, tests=tuple(tests))
 
 
 def test_the_mean_is_of_the_same_runs_at_every_step():
@@ -41,7 +41,7 @@ def falling(seed, steps):
         for step in steps
     )
     experiment = dataclasses.replace(SMALL, seed=seed)
-    return Result(experiment, "done", tests[-1][1], steps=tests[-1][0], tests=tests)
+    return RunSummary(experiment, "done", tests[-1][1], steps=tests[-1][0], tests=tests)
 
 
 def test_runs_with_few_tested_steps_in_common_have_the_curve_that_each_of_them_has():

@@ -13,7 +13,7 @@ from attnlab.generators import Reverse
 from attnlab.models import AttentionOptions, LinearOptions
 from attnlab.optimum import Best
 from attnlab.positions import NoPosition
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from tests.unit import optimum_oracles as oracles
 from tests.unit.made_up_results import SHORT, row_of, with_training
 from tests.unit.optimum_cases import case
@@ -212,6 +212,6 @@ def test_a_sampled_linear_predictor_is_within_reach_but_not_the_best(monkeypatch
 
 
 def test_a_setting_without_a_finished_run_has_no_gap():
-    (row,) = summarise([Result(SHORT, "failed", reason="diverged")], baselines=False)
+    (row,) = summarise([RunSummary(SHORT, "failed", reason="diverged")], baselines=False)
     with pytest.raises(OptionError, match="no run of the setting is finished"):
         gap_of(row)

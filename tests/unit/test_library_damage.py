@@ -1,6 +1,5 @@
 """The library beside damage, and beside files that are not its own."""
 
-import dataclasses
 import json
 import os
 import sqlite3
@@ -80,7 +79,8 @@ def test_a_damaged_index_is_made_again_with_all_that_users_wrote(library, tmp_pa
     again = Library(tmp_path / "library")
     for one, other in zip(before, entries_of(again), strict=True):
         assert_same(one.result, other.result)
-        assert dataclasses.replace(one, result=other.result) == other
+        for field in ("number", "name", "tags", "note", "date", "changes", "has_model", "deleted"):
+            assert getattr(one, field) == getattr(other, field), field
     assert [entry.number for entry in again.entries(Query(tag="a b", text="NÄME lines"))] == [2]
     assert again.find(result_of(seed=1).experiment).number == 2
     assert to_bytes(again.run_of(2)) == to_bytes(run_of(seed=1))

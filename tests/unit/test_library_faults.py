@@ -29,7 +29,7 @@ import os, signal, sys
 from pathlib import Path
 import attnlab.runs.library.table as table
 from attnlab.runs.library import Library
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.storage import load_run
 
 folder, moment, most = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -44,7 +44,7 @@ for i in range(most or 1_000_000):
         setattr(os, moment, die)
     if i == 5 and moment == "row":
         table.put = die
-    number = library.keep(Result(run.experiment, "done", steps=i, run=run), name=moment)
+    number = library.keep(RunSummary(run.experiment, "done", steps=i, run=run), name=moment)
     print(number, flush=True)
 """
 
@@ -199,7 +199,7 @@ READS = """
 import encodings.cp437, os, sys
 from pathlib import Path
 from attnlab.runs.library import Library, LibraryError
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 
 if os.getuid() == 0:
     os.setgid(65534)

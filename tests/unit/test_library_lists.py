@@ -7,7 +7,7 @@ import pytest
 from attnlab.configuration.options import OptionError
 from attnlab.runs.differences import identity_of
 from attnlab.runs.library import SORTS, Library, Query
-from attnlab.runs.result import STATES
+from attnlab.runs.run_summary import STATES
 from attnlab.training.evaluation import Evaluation
 from tests.unit.kept_results import Clock, result_of
 from tests.unit.small_experiments import SMALL, SMALL_LINEAR

@@ -18,7 +18,7 @@ import pytest
 from attnlab.comparisons.many import run_all
 from attnlab.runs.history import Versions, current_versions
 from attnlab.runs.library import Library, LibraryError, Query
-from attnlab.runs.result import result_of as run_result
+from attnlab.runs.run_summary import summary_of as run_result
 from attnlab.runs.storage import from_bytes, to_bytes
 from tests.unit.kept_results import Clock, result_of, run_of
 from tests.unit.run_file_edits import in_version, joined, parts_of

@@ -38,7 +38,7 @@ from attnlab.comparisons.verdicts import (
 from attnlab.models import LinearOptions
 from attnlab.optimum import Best
 from attnlab.runs.differences import identity_of
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from attnlab.training.presets import PRESETS
 from attnlab.ui.compare.published import families_in_words
 from tests.unit.made_up_results import SHORT, all_finished, finished
@@ -192,7 +192,7 @@ def test_one_seed_says_nothing_of_agreement():
 
 
 def test_runs_without_figures_are_told():
-    failed = Result(dataclasses.replace(SHORT, seed=9), "failed", reason="It diverged.")
+    failed = RunSummary(dataclasses.replace(SHORT, seed=9), "failed", reason="It diverged.")
     row = row_with(around(0.5))
     (some,) = summarise([*row.results, failed], [row.setting], references=known)
     assert verdict_of(some).endswith("1 of 4 runs have no result.")
@@ -266,7 +266,7 @@ def test_the_linear_model_is_paired_with_attention_by_process():
 
 def test_what_is_shipped_is_read_back():
     part = part_named("table", ["markov"])
-    failed = Result(
+    failed = RunSummary(
         dataclasses.replace(part.settings[0].experiment, seed=7), "failed", reason="It diverged."
     )
     results = (*results_of(part, lambda place, seed: 0.5 + 0.01 * place * seed), failed)

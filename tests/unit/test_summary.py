@@ -24,7 +24,7 @@ from attnlab.generators import Custom
 from attnlab.models import LinearOptions
 from attnlab.optimum import Best
 from attnlab.runs.option_texts import experiment_parts
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from tests.unit import optimum_oracles as oracles
 from tests.unit.made_up_results import (
     SHORT,
@@ -73,8 +73,10 @@ def test_rows_stand_in_the_order_of_the_settings_and_results_of_none_behind_them
 
 def test_runs_without_figures_keep_their_reasons_and_are_in_no_mean():
     gone = [
-        Result(dataclasses.replace(SHORT, seed=4), "failed", reason="diverged at step 3"),
-        Result(dataclasses.replace(SHORT, seed=5), "interrupted", evaluation(9.0), reason="by you"),
+        RunSummary(dataclasses.replace(SHORT, seed=4), "failed", reason="diverged at step 3"),
+        RunSummary(
+            dataclasses.replace(SHORT, seed=5), "interrupted", evaluation(9.0), reason="by you"
+        ),
         finished(SHORT, np.inf, seed=6),
     ]
     (row,) = summarise([*gone, *all_finished(SHORT, [0.9, 1.0])], baselines=False)
@@ -102,7 +104,7 @@ def test_a_refused_setting_is_a_row_that_says_why():
 
 def test_a_run_counts_once():
     """The last finished one: one that is gone on with comes after that which was interrupted."""
-    interrupted = Result(SHORT, "interrupted", evaluation(5.0))
+    interrupted = RunSummary(SHORT, "interrupted", evaluation(5.0))
     for results in (
         [interrupted, finished(SHORT, 2.0), finished(SHORT, 1.0), interrupted],
         [finished(SHORT, 1.0), interrupted],
@@ -249,7 +251,7 @@ def rows_of_grid():
     ]
     failed = experiments_of(linear, GRID)[1]
     results += [finished(linear.experiment, 1.05, seconds=1.0, parameters=15)]
-    results += [Result(failed, "failed", reason="the disk, which is full")]
+    results += [RunSummary(failed, "failed", reason="the disk, which is full")]
     return summarise(results, settings)
 
 

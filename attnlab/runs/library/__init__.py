@@ -5,7 +5,6 @@ from attnlab.runs.library.archive import TakenIn, is_archive
 from attnlab.runs.library.database import LibraryError
 from attnlab.runs.library.earlier import ArchiveError
 from attnlab.runs.library.library import BIN_DAYS, Library, Problem, default_library, library_folder
-from attnlab.runs.library.summary import Entry
 from attnlab.runs.library.table import SORTS, Choices, Query
 
 __all__ = [
@@ -14,7 +13,6 @@ __all__ = [
     "SORTS",
     "ArchiveError",
     "Choices",
-    "Entry",
     "Library",
     "LibraryError",
     "Problem",

@@ -16,25 +16,18 @@ from attnlab.runs.library import earlier
 from attnlab.runs.library.earlier import MOST_RUNS, ArchiveError
 from attnlab.runs.library.summary import (
     MOST_SUMMARY_BYTES,
-    Entry,
-    entry_of,
     from_summary,
     header_of_model,
+    summary_in,
     to_summary,
 )
 from attnlab.runs.run_file_header import RunFileError
+from attnlab.runs.run_summary import RunSummary
 
 MOST_BYTES = 8_000_000_000
 _BEGINS = b"PK"
 _HEADER_BYTES = 30
 _NAME = re.compile(r"([1-9][0-9]{0,15})\.(json|run)")
-
-
-class ArchivedRun(NamedTuple):
-    """A run read from a file: its entry, with the number 0, and the bytes of its model."""
-
-    entry: Entry
-    model: bytes | None
 
 
 class TakenIn(NamedTuple):
@@ -75,8 +68,8 @@ def archive_of(runs: Iterable[tuple[Mapping[str, Any], bytes | None]]) -> bytes:
     return data.getvalue()
 
 
-def read_archive(data: bytes) -> Iterator[ArchivedRun | str]:
-    """Yield the runs of such a file one at a time, or why a run is rejected.
+def read_archive(data: bytes) -> Iterator[tuple[RunSummary, bytes | None] | str]:
+    """Yield each run of such a file, with the bytes of its model, or why it is rejected.
 
     Raises `ArchiveError` for a file that is of another kind, damaged or cut off, or has more than
     `MOST_RUNS` runs.
@@ -87,18 +80,18 @@ def read_archive(data: bytes) -> Iterator[ArchivedRun | str]:
     runs = _runs_of_zip(data) if is_zip else earlier.runs_of_archive(data)
     for place, (text, model) in enumerate(runs, start=1):
         try:
-            entry = entry_of(from_summary(text) | {"deleted": None, "file": None}, 0)
+            run = summary_in(from_summary(text) | {"deleted": None, "file": None}, 0)
         except ValueError as error:
             yield f"Run {place} of this file was left out. {error}"
             continue
         if model is not None:
             try:
-                changes = len(header_of_model(entry.result, model).changes)
-                entry = dataclasses.replace(entry, changes=max(entry.changes, changes))
+                changes = len(header_of_model(run, model).changes)
+                run = dataclasses.replace(run, changes=max(run.changes, changes))
             except RunFileError as error:
                 model = None
                 yield f"The model of run {place} of this file was left out. {error.problem}"
-        yield ArchivedRun(entry, model)
+        yield run, model
 
 
 def _runs_of_zip(data: bytes) -> Iterator[tuple[bytes, bytes | None]]:

@@ -14,20 +14,18 @@ from attnlab.configuration.options import present
 from attnlab.configuration.records import check_registered
 from attnlab.runs.history import current_versions
 from attnlab.runs.library import table
-from attnlab.runs.library.archive import ArchivedRun, TakenIn, archive_of, read_archive
+from attnlab.runs.library.archive import TakenIn, archive_of, read_archive
 from attnlab.runs.library.store import Store
 from attnlab.runs.library.summary import (
-    Description,
-    Entry,
     check_model,
     check_size,
-    description_of,
     header_of_model,
     moment,
     record_of,
+    texts_in,
 )
 from attnlab.runs.library.table import Query
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.storage import Run, RunFileError, from_bytes, to_bytes
 from attnlab.training.experiment import Experiment
 
@@ -57,9 +55,10 @@ class Library:
 
     >>> from attnlab import Experiment
     >>> library = Library(None)
-    >>> library.keep(Result(Experiment(seed=1), "refused", reason="too large"), tags=("first",))
+    >>> refused = RunSummary(Experiment(seed=1), "refused", reason="too large")
+    >>> library.keep(refused, tags=("first",))
     1
-    >>> [(entry.number, entry.result.reason) for entry in library.entries(Query(tag="first"))]
+    >>> [(entry.number, entry.reason) for entry in library.entries(Query(tag="first"))]
     [(1, 'too large')]
     """
 
@@ -86,7 +85,7 @@ class Library:
 
     def keep(
         self,
-        result: Result,
+        result: RunSummary,
         *,
         name: str = "",
         tags: Iterable[str] = (),
@@ -105,7 +104,8 @@ class Library:
         """
         check_registered(result.experiment)
         check_size(result)
-        words, model, changes = Description(name, tuple(tags)), None, None
+        texts: dict[str, Any] = {"name": name, "tags": tuple(tags), "note": ""}
+        model = changes = None
         if result.run is not None:
             check_model(result, result.run.experiment)
             model, changes = to_bytes(result.run), len(result.run.history.changes)
@@ -114,27 +114,18 @@ class Library:
             if number is None or old is None:
                 old, number = {}, change.new_number()
             else:
-                words = description_of(old)
-            entry = Entry(
-                number=number,
-                result=result,
-                name=words.name,
-                tags=words.tags,
-                note=words.note,
-                date=self._clock(),
-                changes=old.get("changes", 0) if changes is None else changes,
-                has_model=model is not None or old.get("file") is not None,
-                deleted=None,
-            )
+                texts = texts_in(old)
+            changes = old.get("changes", 0) if changes is None else changes
+            run = dataclasses.replace(result, **texts, date=self._clock(), changes=changes)
             kept = {part: old.get(part) for part in ("file", "deleted")}
-            new = change.put(number, record_of(entry) | kept, model, entry)
+            new = change.put(number, record_of(run) | kept, model, run)
         if kept["file"] != new["file"]:
             self._store.files.delete(kept["file"])
         return number
 
     def find(
         self, experiment: Experiment, *, any_version: bool = False, diverged: bool = False
-    ) -> Entry | None:
+    ) -> RunSummary | None:
         """Return the newest run of this experiment that is done, with unchanged settings, or None.
 
         Runs whose settings changed on the way do not count. Nor do runs of other versions of
@@ -146,24 +137,24 @@ class Library:
             numbers = table.numbers_like(connection, experiment)
         # A class that is not registered may have the name of a registered one.
         entries = map(self.entry, numbers)
-        found = (e for e in entries if e and e.result.experiment == experiment)
-        found = (e for e in found if e.result.state == "done" or (diverged and e.result.diverged))
+        found = (e for e in entries if e and e.experiment == experiment)
+        found = (e for e in found if e.state == "done" or (diverged and e.diverged))
         wanted = current_versions()
         return next(
-            (e for e in found if any_version or present(e.result.versions).agree_with(wanted)), None
+            (e for e in found if any_version or present(e.versions).agree_with(wanted)), None
         )
 
-    def entry(self, number: int) -> Entry | None:
+    def entry(self, number: int) -> RunSummary | None:
         """Return the run of this number, in the bin or not; None if missing or damaged."""
         return self._store.entry(number)
 
-    def age_of(self, entry: Entry) -> timedelta:
+    def age_of(self, entry: RunSummary) -> timedelta:
         """Return how long ago a run was kept."""
         return self._clock() - entry.date
 
     def entries(
         self, query: Query = Query(), *, first: int = 0, most: int = 50
-    ) -> tuple[Entry, ...]:
+    ) -> tuple[RunSummary, ...]:
         """Return at most `most` matching runs in order, starting at number `first` (from 0).
 
         Runs that cannot be read are left out and added to the `problems`.
@@ -198,9 +189,11 @@ class Library:
         given = {"name": name, "tags": None if tags is None else tuple(tags), "note": note}
         changed = {part: value for part, value in given.items() if value is not None}
         with self._store.changing() as change:
-            if (record := self._store.record(number)) is not None:
-                words = dataclasses.replace(description_of(record), **changed)
-                texts = {"name": words.name, "tags": "\n".join(words.tags), "note": words.note}
+            record = self._store.record(number)
+            run = None if record is None else self._store.entry(number, record)
+            if record is not None and run is not None:
+                run = dataclasses.replace(run, **changed)
+                texts = {"name": run.name, "tags": "\n".join(run.tags), "note": run.note}
                 change.put(number, record | texts)
 
     def delete(self, numbers: Iterable[int]) -> None:
@@ -265,7 +258,7 @@ class Library:
             if models and entry.has_model:
                 try:
                     model = self._store.model_of(record)
-                    header_of_model(entry.result, model)
+                    header_of_model(entry, model)
                 except RunFileError as error:
                     model = None
                     self._store.problems[number] = (
@@ -281,7 +274,7 @@ class Library:
         `LibraryError` as `keep` does. Nothing has changed then.
         """
         found = list(read_archive(data))
-        runs = [run for run in found if isinstance(run, ArchivedRun)]
+        runs = [run for run in found if not isinstance(run, str)]
         added, written = [], {}
         with self._store.changing(durable=False, limited=True) as change:
             known = table.numbers_by_marks(change.connection)

@@ -16,8 +16,9 @@ from attnlab.runs.library import table
 from attnlab.runs.library.database import Database, LibraryError
 from attnlab.runs.library.earlier import rows_to_convert
 from attnlab.runs.library.files import FileChanges, Files
-from attnlab.runs.library.summary import Entry, entry_of, from_summary, moment, to_summary
+from attnlab.runs.library.summary import from_summary, moment, summary_in, to_summary
 from attnlab.runs.run_file_header import RunFileError
+from attnlab.runs.run_summary import RunSummary
 
 _INDEX, _EARLIER = "index.sqlite", "library.sqlite"
 # Far longer than writing a file and putting it into its place takes.
@@ -124,13 +125,13 @@ class Store:
         except (OSError, ValueError) as error:
             return self._has_problem(number, error)
 
-    def entry(self, number: int, record: Mapping[str, Any] | None = None) -> Entry | None:
+    def entry(self, number: int, record: Mapping[str, Any] | None = None) -> RunSummary | None:
         """Return a run, by default from its file; None if it is missing or damaged."""
         record = self.record(number) if record is None else record
         if record is None:
             return None
         try:
-            entry = entry_of(record, number)
+            entry = summary_in(record, number)
         except ValueError as error:
             return self._has_problem(number, error)
         self.problems.pop(number, None)
@@ -223,7 +224,7 @@ class Change:
         number: int,
         record: Mapping[str, Any],
         model: bytes | None = None,
-        entry: Entry | None = None,
+        entry: RunSummary | None = None,
     ) -> Mapping[str, Any]:
         """Write a run, with its model if there is a new one; return its record."""
         if model is not None:

@@ -1,4 +1,4 @@
-"""The data of a library about a run, and the JSON of its summary.
+"""The summary of a run in a library, as JSON.
 
 The tables in a summary are compressed and in base 64, and its experiment is JSON in a text.
 """
@@ -9,86 +9,20 @@ import json
 import math
 import zlib
 from collections.abc import Mapping
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from attnlab.configuration.options import OptionError, check_visible, quoted
-from attnlab.configuration.visible_text import normal, visible
+from attnlab.configuration.options import OptionError, quoted
+from attnlab.configuration.visible_text import visible
 from attnlab.runs.history import MOST_TESTS, Curve, Versions, current_versions, versions_of
-from attnlab.runs.result import Result
 from attnlab.runs.run_file_header import Header, RunFileError
+from attnlab.runs.run_summary import NOTE_LAYOUT, RunSummary
 from attnlab.runs.storage import header_of
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment, from_json, to_json
-
-MOST_NAME, MOST_NOTE, MOST_TAG, MOST_TAGS = 200, 10_000, 50, 20
-# Lines and tabs belong in a note.
-NOTE_LAYOUT = "\n\r\t"
-
-
-@dataclasses.dataclass(frozen=True)
-class Description:
-    """Name, tags and note of a run. Surrounding spaces and repeated tags are dropped.
-
-    Text is converted to Unicode's normal form C. Raises `OptionError` for texts that are too long
-    or have invisible characters, and for empty or too many tags.
-
-    >>> Description(" first ", ("b", "a", "b")).tags
-    ('a', 'b')
-    """
-
-    name: str = ""
-    tags: tuple[str, ...] = ()
-    note: str = ""
-
-    def __post_init__(self):
-        name, note = normal(self.name.strip()), normal(self.note.strip())
-        tags = tuple(sorted({normal(tag.strip()) for tag in self.tags}))
-        _check("name", name, MOST_NAME)
-        _check("note", note.translate(dict.fromkeys(map(ord, NOTE_LAYOUT))), MOST_NOTE)
-        for tag in tags:
-            _check("tags", tag, MOST_TAG)
-            if not tag:
-                raise OptionError("tags", self.tags, "one is empty", "Leave it out")
-        if len(tags) > MOST_TAGS:
-            raise OptionError("tags", tags, f"more than {MOST_TAGS}", "Leave some out")
-        for field, value in (("name", name), ("tags", tags), ("note", note)):
-            object.__setattr__(self, field, value)
-
-
-def _check(option: str, text: str, most: int) -> None:
-    if len(text) > most:
-        raise OptionError(option, text, f"more than {most:,} letters", "Shorten it")
-    check_visible(option, text)
-
-
-@dataclasses.dataclass(frozen=True)
-class Entry:
-    """The library's data about a run; `Library.run_of` returns its model, if it `has_model`.
-
-    `number` is the run's own within its library, and `result` has no `run`. `name`, `tags` and
-    `note` are the user's texts. `date` is when it was last kept, in UTC. `changes` is how often its
-    settings changed; those of `result` are the last. `deleted` is when it was put into the bin, or
-    None.
-    """
-
-    number: int
-    result: Result
-    name: str
-    tags: tuple[str, ...]
-    note: str
-    date: datetime
-    changes: int
-    has_model: bool
-    deleted: datetime | None
-
-    def kept_at(self, zone: tzinfo | None = None) -> str:
-        """Return the date with its offset from UTC, by default in this machine's time zone."""
-        return self.date.astimezone(zone).isoformat(" ", "minutes")
-
 
 # What a summary has, beside the `file` of its model and when it was `deleted`.
 COLUMNS = (
@@ -117,59 +51,58 @@ class RowError(ValueError):
     """A summary that is not that of a run, with the reason."""
 
 
-def check_model(result: Result, experiment: Experiment) -> None:
-    """Raise `ValueError` if the model and the result belong to different experiments.
+def check_model(run: RunSummary, experiment: Experiment) -> None:
+    """Raise `ValueError` if the model and the run belong to different experiments.
 
     Their training may differ: the last model of a continued run may be an earlier one.
     """
-    if dataclasses.replace(experiment, training=result.experiment.training) != result.experiment:
+    if dataclasses.replace(experiment, training=run.experiment.training) != run.experiment:
         raise ValueError("Its model is of another experiment. Keep each with its own.")
 
 
-def header_of_model(result: Result, data: bytes) -> Header:
-    """Return the header of a result's run file; its arrays are checked when it is opened.
+def header_of_model(run: RunSummary, data: bytes) -> Header:
+    """Return the header of a run's run file; its arrays are checked when it is opened.
 
     Raises `RunFileError` for an incomplete run file, and for one of another experiment.
     """
     header = header_of(data)
     try:
-        check_model(result, header.experiment)
+        check_model(run, header.experiment)
     except ValueError as error:
         raise RunFileError(str(error)) from None
     return header
 
 
-def check_size(result: Result) -> None:
+def check_size(run: RunSummary) -> None:
     """Raise `ValueError` for too many tests or points."""
-    if len(result.tests) > MOST_TESTS or result.curve.steps.size > MOST_CURVE_POINTS:
+    if len(run.tests) > MOST_TESTS or run.curve.steps.size > MOST_CURVE_POINTS:
         raise ValueError(
-            f"A result is kept with at most {MOST_TESTS:,} tests and {MOST_CURVE_POINTS:,} points "
+            f"A run is kept with at most {MOST_TESTS:,} tests and {MOST_CURVE_POINTS:,} points "
             "of its curve. Leave some out."
         )
 
 
-def record_of(entry: Entry) -> dict[str, Any]:
-    """Return a run's summary without the name of its model's file."""
-    result, curve = entry.result, entry.result.curve
-    figures: Any = result.evaluation or (None,) * len(_FIGURES)
+def record_of(run: RunSummary) -> dict[str, Any]:
+    """Return a run's record without the name of its model's file."""
+    figures: Any = run.evaluation or (None,) * len(_FIGURES)
     return {
-        "experiment": to_json(result.experiment),
-        "state": result.state,
-        "reason": visible(" ".join(result.reason[:_MOST_REASON].split("\n")))[:_MOST_REASON],
-        "steps": int(result.steps),
-        "seconds": float(result.seconds),
-        "parameters": int(result.parameters),
+        "experiment": to_json(run.experiment),
+        "state": run.state,
+        "reason": visible(" ".join(run.reason[:_MOST_REASON].split("\n")))[:_MOST_REASON],
+        "steps": int(run.steps),
+        "seconds": float(run.seconds),
+        "parameters": int(run.parameters),
         **{name: _real(figure) for name, figure in zip(_FIGURES, figures, strict=False)},
-        "exact_match": _real(result.exact_match),
-        "changes": entry.changes,
-        **(result.versions or current_versions())._asdict(),
-        "date": moment(entry.date),
-        "name": entry.name,
-        "tags": "\n".join(entry.tags),
-        "note": entry.note,
-        "tests": _packed([[step, *test[:4]] for step, test in result.tests], columns=5),
-        "curve": _packed(np.column_stack([curve.steps, curve.values]), columns=2),
-        "deleted": None if entry.deleted is None else moment(entry.deleted),
+        "exact_match": _real(run.exact_match),
+        "changes": run.changes,
+        **(run.versions or current_versions())._asdict(),
+        "date": moment(run.date),
+        "name": run.name,
+        "tags": "\n".join(run.tags),
+        "note": run.note,
+        "tests": _packed([[step, *test[:4]] for step, test in run.tests], columns=5),
+        "curve": _packed(np.column_stack([run.curve.steps, run.curve.values]), columns=2),
+        "deleted": None if run.deleted is None else moment(run.deleted),
         "file": None,
     }
 
@@ -180,7 +113,7 @@ def to_summary(record: Mapping[str, Any]) -> bytes:
 
 
 def from_summary(data: bytes) -> dict[str, Any]:
-    """Return the record in JSON, whose values `entry_of` checks. Raises `RowError`."""
+    """Return the record in JSON, whose values `summary_in` checks. Raises `RowError`."""
     try:
         record = json.loads(data)
     except (ValueError, RecursionError):
@@ -200,8 +133,8 @@ def _real(figure: float | None) -> float | None:
     return None if figure is None or not math.isfinite(figure) else float(figure)
 
 
-def entry_of(record: Mapping[str, Any], number: int) -> Entry:
-    """Return the entry of a summary.
+def summary_in(record: Mapping[str, Any], number: int) -> RunSummary:
+    """Return the run of a record.
 
     Raises `ValueError`, with the reason, for values of the wrong type, experiments that this
     program does not know, and damaged or missing parts.
@@ -210,17 +143,32 @@ def entry_of(record: Mapping[str, Any], number: int) -> Entry:
         raise RowError(f"It lacks a part, `{missing[0]}`.")
     row = {**LATER, "file": None, "deleted": None, **record}
     try:
-        words = description_of(row)
-        return Entry(
+        tests = _unpacked(_text(row, "tests"), columns=5, most=MOST_TESTS)
+        curve = _unpacked(_text(row, "curve"), columns=2, most=MOST_CURVE_POINTS)
+        # NaN is not less than anything: a run that diverged may have it.
+        if (tests < 0).any() or (tests[:, 3] > 1).any() or (curve < 0).any():
+            raise RowError("One of its tables has numbers that no test has.")
+        return RunSummary(
             number=number,
-            result=_result(row),
-            name=words.name,
-            tags=words.tags,
-            note=words.note,
+            experiment=from_json(_text(row, "experiment")),
+            state=_text(row, "state"),
+            evaluation=_evaluation(row),
+            steps=_whole(row, "steps"),
+            seconds=_number(row, "seconds"),
+            parameters=_whole(row, "parameters"),
+            tests=tuple(
+                (step, Evaluation(*figures))
+                for step, figures in zip(_steps(tests).tolist(), tests[:, 1:].tolist(), strict=True)
+            ),
+            curve=Curve(_steps(curve), curve[:, 1].copy()),
+            reason=visible(_text(row, "reason", most=_MOST_REASON)),
+            exact_match=None if row["exact_match"] is None else _share(row, "exact_match"),
+            versions=_versions(row),
             date=_date(row, "date"),
             changes=_whole(row, "changes"),
             has_model=row["file"] is not None,
             deleted=None if row["deleted"] is None else _date(row, "deleted"),
+            **texts_in(row),
         )
     except (OptionError, RowError):
         raise
@@ -238,30 +186,6 @@ def entry_of(record: Mapping[str, Any], number: int) -> Entry:
         raise RowError("Its values are not those of a run.") from error
 
 
-def _result(row: Mapping[str, Any]) -> Result:
-    tests = _unpacked(_text(row, "tests"), columns=5, most=MOST_TESTS)
-    curve = _unpacked(_text(row, "curve"), columns=2, most=MOST_CURVE_POINTS)
-    # NaN is not less than anything: a run that diverged may have it.
-    if (tests < 0).any() or (tests[:, 3] > 1).any() or (curve < 0).any():
-        raise RowError("One of its tables has numbers that no test has.")
-    return Result(
-        experiment=from_json(_text(row, "experiment")),
-        state=_text(row, "state"),
-        evaluation=_evaluation(row),
-        steps=_whole(row, "steps"),
-        seconds=_number(row, "seconds"),
-        parameters=_whole(row, "parameters"),
-        tests=tuple(
-            (step, Evaluation(*figures))
-            for step, figures in zip(_steps(tests).tolist(), tests[:, 1:].tolist(), strict=True)
-        ),
-        curve=Curve(_steps(curve), curve[:, 1].copy()),
-        reason=visible(_text(row, "reason", most=_MOST_REASON)),
-        exact_match=None if row["exact_match"] is None else _share(row, "exact_match"),
-        versions=_versions(row),
-    )
-
-
 def _versions(row: Mapping[str, Any]) -> Versions:
     try:
         return versions_of([row[name] for name in Versions._fields])
@@ -269,17 +193,17 @@ def _versions(row: Mapping[str, Any]) -> Versions:
         raise RowError(str(error)) from None
 
 
-def description_of(row: Mapping[str, Any]) -> Description:
+def texts_in(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the user's texts about the run, with question marks for invisible characters.
 
     Older versions of attnlab accepted them, and other programs may write them.
     """
     tags = _text(row, "tags").split("\n") if row["tags"] else ()
-    return Description(
-        visible(_text(row, "name")),
-        tuple(map(visible, tags)),
-        visible(_text(row, "note"), keep=NOTE_LAYOUT),
-    )
+    return {
+        "name": visible(_text(row, "name")),
+        "tags": tuple(map(visible, tags)),
+        "note": visible(_text(row, "note"), keep=NOTE_LAYOUT),
+    }
 
 
 def _evaluation(row: Mapping[str, Any]) -> Evaluation | None:

@@ -17,8 +17,8 @@ from attnlab.configuration.options import (
 )
 from attnlab.configuration.visible_text import normal
 from attnlab.runs.differences import identity_of
-from attnlab.runs.library.summary import Entry, moment
-from attnlab.runs.result import STATES
+from attnlab.runs.library.summary import moment
+from attnlab.runs.run_summary import STATES, RunSummary
 from attnlab.training.experiment import Experiment
 
 # Raise it when the tables change.
@@ -201,11 +201,10 @@ def choices_of(connection: sqlite3.Connection) -> Choices:
 _MARKS = ("date", "seed", "state", "steps", "seconds")
 
 
-def marks_of(entry: Entry) -> tuple[Any, ...]:
+def marks_of(run: RunSummary) -> tuple[Any, ...]:
     """Return the values that are equal for two imports of the same run."""
-    result = entry.result
-    seed, seconds = result.experiment.seed, float(result.seconds)
-    return moment(entry.date), seed, result.state, int(result.steps), seconds
+    seed, seconds = run.experiment.seed, float(run.seconds)
+    return moment(run.date), seed, run.state, int(run.steps), seconds
 
 
 def numbers_by_marks(connection: sqlite3.Connection) -> dict[tuple[Any, ...], int]:
@@ -225,16 +224,16 @@ def put(
     number: int,
     stamp: str,
     record: Mapping[str, Any],
-    entry: Entry | None,
+    run: RunSummary | None,
 ) -> None:
-    """Add or replace a run, or one that cannot be read, whose entry is None."""
-    values = {"number": number, "stamp": stamp if entry else f"?{stamp}"}
+    """Add or replace a run, or one that cannot be read, whose summary is None."""
+    values = {"number": number, "stamp": stamp if run else f"?{stamp}"}
     values |= {name: record[name] for name in ("file", "deleted")
                if isinstance(record.get(name), str)}  # fmt: skip
-    if entry is not None:
-        result, experiment, test = entry.result, entry.result.experiment, entry.result.evaluation
+    if run is not None:
+        experiment, test = run.experiment, run.evaluation
         names = (experiment.generator.name, experiment.model.name)
-        words = (entry.name, entry.note, *entry.tags, *names, result.reason)
+        words = (run.name, run.note, *run.tags, *names, run.reason)
         settings, seed = identity_of(experiment)
         values |= {
             "settings": settings,
@@ -242,22 +241,22 @@ def put(
             "generator": names[0],
             "model": names[1],
             "length": experiment.length,
-            "state": result.state,
-            "steps": int(result.steps),
-            "seconds": float(result.seconds),
-            "parameters": int(result.parameters),
+            "state": run.state,
+            "steps": int(run.steps),
+            "seconds": float(run.seconds),
+            "parameters": int(run.parameters),
             "nll": None if test is None else float(test.nll),
             "accuracy": None if test is None else float(test.accuracy),
-            "changes": entry.changes,
-            "date": moment(entry.date),
-            "name": entry.name,
+            "changes": run.changes,
+            "date": moment(run.date),
+            "name": run.name,
             "words": "\n".join(words).casefold(),
         }
     places = ", ".join("?" * len(values))
     statement = f"INSERT OR REPLACE INTO runs ({', '.join(values)}) VALUES ({places})"
     connection.execute(statement, list(values.values()))
     connection.execute("DELETE FROM tags WHERE number = ?", (number,))
-    tags = () if entry is None else entry.tags
+    tags = () if run is None else run.tags
     connection.executemany("INSERT INTO tags VALUES (?, ?)", [(tag, number) for tag in tags])
 
 

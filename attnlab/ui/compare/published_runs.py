@@ -11,7 +11,7 @@ from attnlab.comparisons.verdicts import PublishedRow, rows_of
 from attnlab.configuration.number_text import show_duration
 from attnlab.configuration.options import OptionError, present
 from attnlab.runs.library import LibraryError
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from attnlab.training.limits import check_comparison
 from attnlab.ui.compare.work import ComparisonProgress, Plan, draw_runs, start_comparison
 from attnlab.ui.core.display import draw_button
@@ -82,7 +82,7 @@ def draw_live(part: Part, draw: Callable[[tuple[PublishedRow, ...]], None]) -> N
     draw_runs(name, draw_rows)
 
 
-def _results(part: Part, progress: ComparisonProgress | None) -> tuple[tuple[Result, ...], str]:
+def _results(part: Part, progress: ComparisonProgress | None) -> tuple[tuple[RunSummary, ...], str]:
     """Return a part's results, and their source as text: computed here, library, or shipped."""
     known = shipped()
     if progress is not None:
@@ -97,7 +97,7 @@ def _results(part: Part, progress: ComparisonProgress | None) -> tuple[tuple[Res
     )
 
 
-def _look_up(part: Part) -> tuple[Result, ...] | None:
+def _look_up(part: Part) -> tuple[RunSummary, ...] | None:
     """Return a part's results from the library, or None if some are missing there."""
     results = []
     try:
@@ -105,7 +105,7 @@ def _look_up(part: Part) -> tuple[Result, ...] | None:
         for experiment in runs_of(part, part.seeds):
             if (entry := library.find(experiment)) is None:
                 return None
-            results.append(entry.result)
+            results.append(entry)
     except LibraryError:
         return None
     return tuple(results)

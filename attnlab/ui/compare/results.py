@@ -10,9 +10,9 @@ from attnlab.comparisons.grid import Grid, to_parameters
 from attnlab.comparisons.records import differing_options, to_csv
 from attnlab.comparisons.summary import TARGET, Row, figures_of
 from attnlab.configuration.options import present
-from attnlab.runs.library import Entry, LibraryError
+from attnlab.runs.library import LibraryError
 from attnlab.runs.links import to_query
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from attnlab.ui.compare.choice import option_label, setting_labels
 from attnlab.ui.compare.curves import draw_curves, draw_dots
 from attnlab.ui.compare.work import WORK, ComparisonProgress, Plan, draw_runs, rows_of
@@ -36,7 +36,7 @@ from attnlab.ui.library.actions import open_run
 _OPENED = "compare_opened"
 
 
-def open_result(result: Result) -> None:
+def open_result(result: RunSummary) -> None:
     """Callback: make this run the current run, if the library has its model."""
     entry = _entry_of(result)
     opened = False
@@ -47,7 +47,7 @@ def open_result(result: Result) -> None:
     st.session_state[_OPENED] = opened
 
 
-def _entry_of(result: Result) -> Entry | None:
+def _entry_of(result: RunSummary) -> RunSummary | None:
     try:
         return session_library().library.find(result.experiment)
     except LibraryError:
@@ -136,7 +136,7 @@ def _steps(row: Row) -> str:
 
 
 def _draw_opening(row: Row, label: str) -> None:
-    results: dict[int, Result] = {run.experiment.seed: run for run in row.results}
+    results: dict[int, RunSummary] = {run.experiment.seed: run for run in row.results}
     with st.container(horizontal=True, vertical_alignment="bottom", key="compare_opening"):
         if not results:
             st.caption(as_message(f"{label}: no finished run yet."))

@@ -19,7 +19,7 @@ from attnlab.live.jobs import JobState
 from attnlab.optimum import FEW_BELIEFS
 from attnlab.runs.differences import Identity, identity_of
 from attnlab.runs.library import Library, LibraryError
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import Limits, check_comparison
 from attnlab.ui.compare.choice import choose
@@ -77,7 +77,7 @@ def _references(generator: AbstractGenerator, length: int) -> References:
     return references_of(generator, length, most=FEW_BELIEFS)
 
 
-def rows_of(plan: Plan, results: tuple[Result, ...]) -> tuple[Row, ...]:
+def rows_of(plan: Plan, results: tuple[RunSummary, ...]) -> tuple[Row, ...]:
     """Return one row per setting of the plan, with the results so far.
 
     A row has no references while they are computed.
@@ -100,7 +100,7 @@ class ComparisonProgress(NamedTuple):
     time, None at first. `problem` says why results are not saved in the library, or is "".
     """
 
-    results: tuple[Result, ...] = ()
+    results: tuple[RunSummary, ...] = ()
     known: int = 0
     share: float = 0.0
     slower: float | None = None
@@ -108,7 +108,7 @@ class ComparisonProgress(NamedTuple):
 
 
 def compare(
-    plan: Plan, library: Library, limits: Limits, held: dict[Identity, Result]
+    plan: Plan, library: Library, limits: Limits, held: dict[Identity, RunSummary]
 ) -> Iterator[ComparisonProgress]:
     """Train the plan's runs that neither `library` nor `held` has; yield progress after each.
 
@@ -143,16 +143,15 @@ def compare(
         yield progress
 
 
-def _found(experiment: Experiment, library: Library) -> Result | None:
+def _found(experiment: Experiment, library: Library) -> RunSummary | None:
     try:
-        entry = library.find(experiment, diverged=True)
+        return library.find(experiment, diverged=True)
     except LibraryError:
         # Results that cannot be read are computed again; an error of writing is reported then.
         return None
-    return None if entry is None else entry.result
 
 
-def _kept(result: Result, library: Library) -> tuple[Result, str]:
+def _kept(result: RunSummary, library: Library) -> tuple[RunSummary, str]:
     """Save a result in the library; return it without its model, and why saving failed, or ""."""
     problem = ""
     try:

@@ -10,9 +10,9 @@ import streamlit as st
 
 from attnlab.configuration.options import OptionError
 from attnlab.live.live_run import LiveRun
-from attnlab.runs.library import Entry, Library, LibraryError, Query, library_folder
+from attnlab.runs.library import Library, LibraryError, Query, library_folder
 from attnlab.runs.past_runs import PastRun, with_run, without_run
-from attnlab.runs.result import Result
+from attnlab.runs.run_summary import RunSummary
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.core.server import hosted, work_queue
 from attnlab.ui.core.session import session
@@ -92,7 +92,7 @@ class Kept(NamedTuple):
     date: datetime
 
 
-def kept_as(library: Library, entry: Entry) -> Kept:
+def kept_as(library: Library, entry: RunSummary) -> Kept:
     """Return the library's row of a run, so that a resumed run overwrites this row."""
     return Kept(library, entry.number, entry.date)
 
@@ -109,7 +109,7 @@ class RunKeeper:
         self.problem = ""
         self._only_ended = only_ended
 
-    def __call__(self, result: Result, before: Kept | None) -> Kept | None:
+    def __call__(self, result: RunSummary, before: Kept | None) -> Kept | None:
         """Save a result over the row `before`, if given; return the row for the next result."""
         if self._only_ended and result.state == "interrupted":
             return before

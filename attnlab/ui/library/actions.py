@@ -11,8 +11,9 @@ from attnlab.configuration.options import OptionError, present
 from attnlab.live.live_run import LiveRun
 from attnlab.live.progress import Autosave
 from attnlab.runs.differences import differing_settings
-from attnlab.runs.library import BIN_DAYS, Entry, Library, LibraryError, Query
+from attnlab.runs.library import BIN_DAYS, Library, LibraryError, Query
 from attnlab.runs.run_file_header import RunFileError
+from attnlab.runs.run_summary import RunSummary
 from attnlab.training.limits import check_limits
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.link_bar import go_to
@@ -46,7 +47,7 @@ def open_run(run: LiveRun, library: Library, number: int) -> bool:
         return False
     shelve_run(run)
     autosave = Autosave(session_keeper(), kept=kept_as(library, entry))
-    run.resume(stored, autosave=autosave, seconds=entry.result.seconds)
+    run.resume(stored, autosave=autosave, seconds=entry.seconds)
     fill_form(stored.experiment)
     return True
 
@@ -57,9 +58,9 @@ def is_present(run: LiveRun, library: Library, number: int) -> bool:
     return isinstance(kept, Kept) and kept.library is library and kept.number == number
 
 
-def load_settings(entry: Entry) -> bool:
+def load_settings(entry: RunSummary) -> bool:
     """Callback: set the controls to a run's settings, or show why not; return whether it worked."""
-    experiment = entry.result.experiment
+    experiment = entry.experiment
     try:
         check_limits(experiment, limits())
     except OptionError as error:
@@ -79,7 +80,7 @@ def follow_opening() -> None:
         go_to(page)
 
 
-def draw_actions(run: LiveRun, library: Library, chosen: tuple[Entry, ...]) -> None:
+def draw_actions(run: LiveRun, library: Library, chosen: tuple[RunSummary, ...]) -> None:
     """Draw buttons for the selected runs."""
     one = chosen[0] if len(chosen) == 1 else None
     with st.container(horizontal=True, vertical_alignment="center", key="library_actions"):
@@ -137,7 +138,7 @@ def draw_undo(library: Library) -> None:
         )
 
 
-def draw_bin_actions(library: Library, chosen: tuple[Entry, ...]) -> None:
+def draw_bin_actions(library: Library, chosen: tuple[RunSummary, ...]) -> None:
     """Draw the buttons of the bin: restore the selected runs, and delete everything in it."""
     count = library.count(Query(deleted=True))
     with st.container(horizontal=True, vertical_alignment="center", key="library_bin_actions"):
@@ -176,7 +177,7 @@ def attempt(change: Callable[..., None], *arguments: object) -> Any:
     return True
 
 
-def _told(chosen: tuple[Entry, ...]) -> str:
+def _told(chosen: tuple[RunSummary, ...]) -> str:
     first, *others = chosen
     return f"**{len(chosen)} selected**" if others else f"**{as_text(name_of(first))}**"
 
@@ -186,7 +187,7 @@ def _open(run: LiveRun, library: Library, number: int, page: object) -> None:
         st.session_state[_GO_TO] = page
 
 
-def _load_settings(entry: Entry) -> None:
+def _load_settings(entry: RunSummary) -> None:
     if load_settings(entry):
         st.session_state[_GO_TO] = TRAIN_PAGE
 
@@ -213,7 +214,7 @@ def _restore(library: Library, numbers: tuple[int, ...]) -> None:
 _MOST_NAME, _MOST_NOTE, _MOST_TAGS = 200, 10_000, 20
 
 
-def draw_details(library: Library, entry: Entry) -> None:
+def draw_details(library: Library, entry: RunSummary) -> None:
     """Draw fields for name, tags and note of one run, with the run's origin below."""
     # A field keeps its text under its key, so new texts need a new key.
     part = f"{entry.number}_{hash((entry.name, entry.tags, entry.note))}"
@@ -235,7 +236,7 @@ def draw_details(library: Library, entry: Entry) -> None:
     st.caption(_origin(entry))
 
 
-def _field(control, library: Library, entry: Entry, name: str, part: str, **options) -> None:
+def _field(control, library: Library, entry: RunSummary, name: str, part: str, **options) -> None:
     key = f"library_{name}_{part}"
     control(
         name,
@@ -252,16 +253,15 @@ def _describe(library: Library, number: int, name: str, key: str) -> None:
     attempt(lambda: library.describe(number, **{name: value}))
 
 
-def _origin(entry: Entry) -> str:
-    result = entry.result
-    parts = [f"run {entry.number}", f"{result.parameters:,} parameters"]
+def _origin(entry: RunSummary) -> str:
+    parts = [f"run {entry.number}", f"{entry.parameters:,} parameters"]
     if entry.changes:
         times = "once" if entry.changes == 1 else f"{entry.changes:,} times"
         parts.append(f"its settings were changed {times}; the last ones are shown above")
-    versions = zip(("attnlab", "JAX", "jaxlib", "on"), present(result.versions), strict=True)
+    versions = zip(("attnlab", "JAX", "jaxlib", "on"), present(entry.versions), strict=True)
     parts += [f"{name} {as_text(version)}" for name, version in versions if version]
-    if result.reason:
-        parts.append(f"{result.state}: {as_text(result.reason)}")
+    if entry.reason:
+        parts.append(f"{entry.state}: {as_text(entry.reason)}")
     return " · ".join(parts)
 
 
@@ -269,18 +269,18 @@ def _origin(entry: Entry) -> str:
 _MOST_CURVES = 7
 
 
-def draw_comparison(entries: tuple[Entry, ...]) -> None:
+def draw_comparison(entries: tuple[RunSummary, ...]) -> None:
     """Draw a table of results and differing settings of the runs, and their test-loss curves."""
     names = _names(entries)
-    differing = differing_settings([entry.result.experiment for entry in entries])
+    differing = differing_settings([entry.experiment for entry in entries])
     st.dataframe(
         pd.DataFrame(
             {
                 "run": name,
                 **figures_of(entry),
-                "steps made": f"{entry.result.steps:,}",
-                "parameters": f"{entry.result.parameters:,}",
-                "seconds": f"{entry.result.seconds:.1f}" if entry.result.seconds else "–",
+                "steps made": f"{entry.steps:,}",
+                "parameters": f"{entry.parameters:,}",
+                "seconds": f"{entry.seconds:.1f}" if entry.seconds else "–",
                 **{setting: texts[place] for setting, texts in differing.items()},
             }
             for place, (name, entry) in enumerate(zip(names, entries, strict=True))
@@ -292,9 +292,9 @@ def draw_comparison(entries: tuple[Entry, ...]) -> None:
     _draw_curves(dict(zip(names, entries, strict=True)))
 
 
-def _draw_curves(entries: dict[str, Entry]) -> None:
-    tested = {name: entry for name, entry in entries.items() if entry.result.tests}
-    shown = {name: tested[name].result for name in list(tested)[:_MOST_CURVES]}
+def _draw_curves(entries: dict[str, RunSummary]) -> None:
+    tested = {name: entry for name, entry in entries.items() if entry.tests}
+    shown = {name: tested[name] for name in list(tested)[:_MOST_CURVES]}
     if not shown:
         return
     experiments = [result.experiment for result in shown.values()]
@@ -319,7 +319,7 @@ def _draw_curves(entries: dict[str, Entry]) -> None:
     st.caption(told)
 
 
-def _names(entries: tuple[Entry, ...]) -> list[str]:
+def _names(entries: tuple[RunSummary, ...]) -> list[str]:
     """Return the name of every entry; if names are equal, the run's number is added to them."""
     plain = [name_of(entry) for entry in entries]
     return [

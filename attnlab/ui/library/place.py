@@ -11,8 +11,8 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from attnlab.configuration.options import quoted
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import label_of_change
-from attnlab.runs.library import ArchiveError, Entry, Library, LibraryError, Query, TakenIn
-from attnlab.runs.result import result_of
+from attnlab.runs.library import ArchiveError, Library, LibraryError, Query, TakenIn
+from attnlab.runs.run_summary import RunSummary, summary_of
 from attnlab.runs.storage import RunFileError, from_bytes, is_run_file
 from attnlab.ui.controls.uploads import Message, draw_upload, take_upload
 from attnlab.ui.core.outside import as_message, as_text, draw_error, draw_toast
@@ -44,8 +44,7 @@ def draw_continue_offer(run: LiveRun) -> None:
         return
     if entry is None:
         return
-    result = entry.result
-    what = entry.name or label_of_change(None, result.experiment)
+    what = entry.name or label_of_change(None, entry.experiment)
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", width="content", key="continue"
     ):
@@ -58,7 +57,7 @@ def draw_continue_offer(run: LiveRun) -> None:
             args=(run, place.library, entry.number),
         )
         st.caption(
-            f"{as_text(what)}, step {result.steps:,} of {result.experiment.training.steps:,} "
+            f"{as_text(what)}, step {entry.steps:,} of {entry.experiment.training.steps:,} "
             f"({ago(place.library.age_of(entry))})",
             width="content",
         )
@@ -85,7 +84,7 @@ def show_save_problem() -> None:
     kept["library_problem"] = problem
 
 
-def _newest(library: Library) -> Entry | None:
+def _newest(library: Library) -> RunSummary | None:
     at_work = {
         kept.number
         for kept in (each.autosave.kept for each in open_sessions().runs())
@@ -199,7 +198,7 @@ def follow_upload(library: Library) -> None:
     take_upload(_UPLOAD, functools.partial(_take_in, library))
 
 
-def draw_travel(library: Library, query: Query, chosen: tuple[Entry, ...]) -> None:
+def draw_travel(library: Library, query: Query, chosen: tuple[RunSummary, ...]) -> None:
     """Draw buttons that export the selected runs or all matching runs, and an import field."""
     panel = st.expander(
         "Export and import", key="library_travel", on_change="rerun", icon=":material/sync_alt:"
@@ -280,7 +279,7 @@ def _taken_in(library: Library, data: bytes) -> TakenIn:
     tests = dict(run.history.tests)
     step = int(run.state.step)
     state = "done" if step == run.experiment.training.steps else "interrupted"
-    result = result_of(run, state, tests.get(step), 0.0)
+    result = summary_of(run, state, tests.get(step), 0.0)
     return TakenIn((library.keep(result),), 0, ())
 
 

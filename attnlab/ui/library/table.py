@@ -13,8 +13,8 @@ import streamlit as st
 from attnlab.configuration.number_text import show_measured
 from attnlab.optimum import Best, optimum
 from attnlab.runs.differences import changes_between
-from attnlab.runs.library import SORTS, Choices, Entry, Library, Query
-from attnlab.runs.result import STATES
+from attnlab.runs.library import SORTS, Choices, Library, Query
+from attnlab.runs.run_summary import STATES, RunSummary
 from attnlab.training.experiment import Experiment
 from attnlab.training.shares import learned_share
 from attnlab.ui.core.figures import figure
@@ -50,7 +50,7 @@ def _put(numbers: Iterable[int]) -> None:
     st.session_state[_TICKED] = tuple(dict.fromkeys(numbers))[:MOST_SELECTED]
 
 
-def selected_entries(library: Library, *, in_bin: bool) -> tuple[Entry, ...]:
+def selected_entries(library: Library, *, in_bin: bool) -> tuple[RunSummary, ...]:
     """Return the selected runs, without those that were deleted or restored meanwhile."""
     found = (library.entry(number) for number in selected_runs())
     return tuple(each for each in found if each and (each.deleted is not None) == in_bin)
@@ -70,7 +70,7 @@ def best_of(experiment: Experiment) -> Best | None:
     return None if known is None else known.final
 
 
-def name_of(entry: Entry) -> str:
+def name_of(entry: RunSummary) -> str:
     """Return the user's name for the run, or its number."""
     return entry.name or f"run {entry.number}"
 
@@ -92,9 +92,9 @@ def own_settings(experiment: Experiment) -> str:
     )
 
 
-def figures_of(entry: Entry) -> dict[str, str]:
+def figures_of(entry: RunSummary) -> dict[str, str]:
     """Return a run's test results with standard errors, as text by column name."""
-    test, experiment = entry.result.evaluation, entry.result.experiment
+    test, experiment = entry.evaluation, entry.experiment
     if test is None or not math.isfinite(test.nll):
         return dict.fromkeys(("loss (nats)", "accuracy", "learned"), NOTHING)
     best = best_of(experiment)
@@ -108,12 +108,12 @@ def figures_of(entry: Entry) -> dict[str, str]:
     }
 
 
-def thumbnail_of(entry: Entry) -> list[float] | None:
+def thumbnail_of(entry: RunSummary) -> list[float] | None:
     """Return points of the test-loss curve, evenly spaced, from 1 (uniform guess) to 0 (floor).
 
     Return None with fewer than two tests, or if the floor is unknown or nothing can be learned.
     """
-    experiment, tests = entry.result.experiment, entry.result.tests
+    experiment, tests = entry.experiment, entry.tests
     best, uniform = best_of(experiment), np.log(experiment.generator.vocabulary.size)
     tests = [(step, test) for step, test in tests if math.isfinite(test.nll)]
     if best is None or len(tests) < 2 or learned_share(best, best, _vocab(experiment)) is None:
@@ -250,7 +250,7 @@ def _other_view() -> None:
 ROWS_ON_PAGE = 25
 
 
-def draw_table(entries: tuple[Entry, ...], *, first: int, count: int) -> None:
+def draw_table(entries: tuple[RunSummary, ...], *, first: int, count: int) -> None:
     """Draw one page of the table of `count` runs; `first` is the index of its first run."""
     numbers = tuple(entry.number for entry in entries)
     # The key names the runs, since a row number means another run in another table.
@@ -285,18 +285,18 @@ def draw_table(entries: tuple[Entry, ...], *, first: int, count: int) -> None:
     )
 
 
-def _row(entry: Entry) -> dict[str, object]:
-    result, experiment = entry.result, entry.result.experiment
+def _row(entry: RunSummary) -> dict[str, object]:
+    experiment = entry.experiment
     return {
         "name": name_of(entry),
         "process": experiment.generator.name,
         "model": experiment.model.name,
         "length": experiment.length,
-        "state": result.state,
+        "state": entry.state,
         "loss curve": thumbnail_of(entry),
         **figures_of(entry),
-        "steps": result.steps,
-        "seconds": result.seconds or None,
+        "steps": entry.steps,
+        "seconds": entry.seconds or None,
         "seed": experiment.seed,
         "other settings": own_settings(experiment),
         "tags": ", ".join(entry.tags),

@@ -81,7 +81,7 @@ def row_over_seeds(experiment: Experiment) -> Row | None:
 def _row(library: Library, query: Query) -> Row | None:
     entries = library.entries(query, most=_MOST_RUNS)
     # Leave out runs whose settings were changed during training: they started with others.
-    results = [entry.result for entry in entries if not entry.changes]
+    results = [entry for entry in entries if not entry.changes]
     if len({result.experiment.seed for result in results}) < 2:
         return None
     (row,) = summarise(results, baselines=False, most=FEW_BELIEFS)
