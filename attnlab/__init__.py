@@ -65,6 +65,7 @@ from attnlab.positions import (
 from attnlab.runs.history import ATTNLAB_VERSION as __version__
 from attnlab.runs.history import History, empty_history
 from attnlab.runs.library import Library, LibraryError
+from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.storage import Run, RunFileError, load_run, save_run
 from attnlab.training.evaluation import Evaluation, evaluate, evaluate_by_position
 from attnlab.training.experiment import Experiment, Setup, from_json, prepare, to_json
@@ -140,6 +141,7 @@ __all__ = [
     "Rotary",
     "Run",
     "RunFileError",
+    "RunSummary",
     "SSMOptions",
     "Scalar",
     "Setup",

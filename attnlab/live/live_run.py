@@ -194,6 +194,11 @@ class LiveRun:
                 in_queue=place.number if place else 0,
             )
 
+    def summary(self) -> RunSummary | None:
+        """Return the run in numbers, with its model, or None before its first evaluation."""
+        with self._lock:
+            return self._progress.summary(self._progress.stored(), self._job.state().error)
+
     def stored(self) -> Run | None:
         """Return the run as it can be saved, or None before anything was computed."""
         with self._lock:
@@ -297,11 +302,12 @@ class LiveRun:
             self._autosave(progress)
 
     def _autosave(self, progress: RunProgress, error: str = "") -> None:
-        def result() -> RunSummary | None:
+        def tested() -> RunSummary | None:
             with self._lock:
-                return progress.result(error)
+                summary = progress.summary(progress.tested, error)
+                return summary if summary is not None and summary.steps else None
 
-        progress.autosave.take(result)
+        progress.autosave.take(tested)
 
 
 def _compile_steps_aside(experiment: Experiment) -> Future:

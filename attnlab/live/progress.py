@@ -249,10 +249,10 @@ class RunProgress:
         """Return the run as it can be saved, or None before anything was computed."""
         return None if self.state is None else Run(self.experiment, self.state, self.history)
 
-    def result(self, error: str) -> RunSummary | None:
-        """Return the result at the latest evaluation, None before the first step."""
-        if self.tested is None or self.latest is None or self.latest.step == 0:
+    def summary(self, run: Run | None, error: str) -> RunSummary | None:
+        """Return `run` in numbers, with the latest evaluation; None before the first."""
+        if run is None or self.latest is None:
             return None
         reason = self.failure or error
         state = "failed" if reason else "done" if self.at_end else "interrupted"
-        return summary_of(self.tested, state, self.latest.evaluation, self.seconds, reason=reason)
+        return summary_of(run, state, self.latest.evaluation, self.seconds, reason=reason)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from attnlab.runs.history import empty_history
-from attnlab.runs.past_runs import with_run
 from attnlab.runs.storage import Run
 from attnlab.training.experiment import prepare
 from tests.unit.live_runs import trained
@@ -149,14 +148,14 @@ def test_other_settings_than_those_of_the_run_are_offered_and_the_run_is_kept(pa
     run = page.session_state["session"].run
     assert run.wait(_PATIENCE)
     assert run.experiment.training.steps == 2
-    assert [past.stored.experiment for past in page.session_state["session"].past_runs] == [SMALL]
+    assert [past.experiment for past in page.session_state["session"].past_runs] == [SMALL]
 
 
 def _compare_with(app, stored, other):
     _resume(app, other)
-    past = with_run((), app.session_state["session"].run.snapshot(), other, number=1)
+    past = app.session_state["session"].run.summary()
     _resume(app, stored)
-    app.session_state["session"].past_runs = past
+    app.session_state["session"].past_runs = (past,)
     app.session_state["two_runs"] = True
     return _open(app)
 

@@ -10,6 +10,7 @@ import pytest
 
 from attnlab.generators import sample
 from attnlab.optimum import optimum
+from attnlab.runs.run_summary import RunSummary
 
 _FOLDER = Path(__file__).with_name("frozen_scripts")
 # Loss, accuracy and their standard errors, as that version gave them on a CPU. The error of the
@@ -74,6 +75,12 @@ def test_a_frozen_generator_works():
 def test_a_module_by_its_earlier_name_is_the_same_module(earlier):
     module = importlib.import_module(EARLIER_NAMES[earlier])
     assert importlib.import_module(f"attnlab.{earlier}") is module
+
+
+@pytest.mark.parametrize("earlier", ["runs.library.Entry", "runs.result.Result"])
+def test_a_class_by_its_earlier_name_is_the_same_class(earlier):
+    module, _, name = earlier.rpartition(".")
+    assert getattr(importlib.import_module(f"attnlab.{module}"), name) is RunSummary
 
 
 @pytest.mark.parametrize(

@@ -8,21 +8,8 @@ from attnlab.generators import DotMod, NDays
 from attnlab.models import AttentionOptions, LinearOptions, TransformerOptions
 from attnlab.positions import Scalar
 from attnlab.runs.differences import changes_between, differing_settings, label_of_change
-from attnlab.runs.history import empty_history
-from attnlab.runs.past_runs import (
-    MOST_PINNED,
-    MOST_RECENT,
-    baseline_of,
-    changed_run,
-    gap_between,
-    may_be_pinned,
-    run_name,
-    steps_to,
-    with_run,
-    without_run,
-)
-from attnlab.runs.snapshot import Snapshot
-from attnlab.runs.storage import Run
+from attnlab.runs.past_runs import MOST_RECENT, gap_between, steps_to, with_run
+from attnlab.runs.run_summary import RunSummary
 from attnlab.training.evaluation import Evaluation
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import Training
@@ -75,18 +62,9 @@ def test_only_what_differs_is_a_column():
     assert differing_settings([_FIRST]) == {}
 
 
-def _snapshot(**rest) -> Snapshot:
-    blank = dict.fromkeys(field.name for field in dataclasses.fields(Snapshot))
-    numbers = {"step": 0, "parameters": 0, "steps_per_second": 0.0, "seconds": 0.0, "in_queue": 0}
-    named = {"experiment": _FIRST, "state": "done", "history": empty_history(), "message": ""}
-    return Snapshot(**(blank | numbers | named | rest))
-
-
-def _more(past, *numbers: int):
+def _more(past, *numbers: int, pinned=()):
     for number in numbers:
-        experiment = dataclasses.replace(_FIRST, seed=number)
-        stored = Run(experiment, None, empty_history())
-        past = with_run(past, _snapshot(), stored, number=number)
+        past = with_run(past, RunSummary(_FIRST, "done", number=number), pinned)
     return past
 
 
@@ -96,25 +74,8 @@ def test_the_last_five_stay():
 
 
 def test_a_pinned_run_stays():
-    past = changed_run(_more((), *range(1, 6)), 2, pinned=True)
-    past = _more(past, *range(6, 12))
+    past = _more(_more((), *range(1, 6)), *range(6, 12), pinned={2})
     assert [run.number for run in past] == [2, 7, 8, 9, 10, 11]
-
-
-def test_no_more_are_pinned_than_memory_allows():
-    past = ()
-    for number in range(MOST_PINNED):
-        assert may_be_pinned(past)
-        past = changed_run(_more(past, number), number, pinned=True)
-    assert not may_be_pinned(past)
-
-
-def test_the_first_pinned_run_is_the_baseline():
-    past = _more((), 1, 2, 3)
-    assert baseline_of(past) is None
-    for number in (3, 2):
-        past = changed_run(past, number, pinned=True)
-    assert baseline_of(past).number == 2
 
 
 def test_the_errors_of_two_test_losses_add_in_squares():
@@ -122,17 +83,10 @@ def test_the_errors_of_two_test_losses_add_in_squares():
     assert (gap.nll, gap.stderr) == pytest.approx((0.1, 0.05))
 
 
-def test_runs_are_renamed_hidden_and_deleted_one_at_a_time():
-    past = changed_run(_more((), 1, 2, 3), 2, name="the good one", hidden=True)
-    assert [run.name for run in past] == [run_name(1), "the good one", run_name(3)]
-    assert [run.hidden for run in past] == [False, True, False]
-    assert [run.number for run in without_run(past, 2)] == [1, 3]
-
-
 def test_steps_to_a_target():
     tests = tuple(
         (step, Evaluation(nll, 0.0, 0.0, 0.0)) for step, nll in ((0, 2.0), (5, 1.0), (9, 1.0))
     )
-    snapshot = _snapshot(history=dataclasses.replace(empty_history(), tests=tests))
-    assert steps_to(snapshot, 1.0) == 5
-    assert steps_to(snapshot, 0.5) is None
+    run = RunSummary(_FIRST, "done", tests=tests)
+    assert steps_to(run, 1.0) == 5
+    assert steps_to(run, 0.5) is None

@@ -13,7 +13,7 @@ from attnlab.live.jobs import Job
 from attnlab.live.live_run import LiveRun
 from attnlab.live.progress import Autosave
 from attnlab.runs.library import Library
-from attnlab.runs.past_runs import PastRun
+from attnlab.runs.run_summary import RunSummary
 from attnlab.ui.core.server import hosted, memory
 
 if TYPE_CHECKING:
@@ -35,8 +35,11 @@ class Session:
         run: The current run.
         keeper: Saves the runs of this session in its library.
         library: The session's own library in memory, if it does not use the user's library.
-        past_runs: The runs before the current one, oldest first.
+        past_runs: The runs before the current one, oldest first, numbered from 1.
         runs_shelved: Number of runs that became past runs.
+        hidden_runs: Numbers of past runs that are not on the chart.
+        pinned_runs: Numbers of past runs that stay when newer runs come; the first of these runs is
+            the baseline of all others.
         autosaves: Autosaves of past runs, by run number.
         commands: Buttons pressed since the last rerun of the Train page.
         replayed_step: The step that a replay shows, or None.
@@ -54,8 +57,10 @@ class Session:
     run: LiveRun | None = None
     keeper: "RunKeeper | None" = None
     library: Library | None = None
-    past_runs: tuple[PastRun, ...] = ()
+    past_runs: tuple[RunSummary, ...] = ()
     runs_shelved: int = 0
+    hidden_runs: set[int] = dataclasses.field(default_factory=set)
+    pinned_runs: set[int] = dataclasses.field(default_factory=set)
     autosaves: dict[int, Autosave] = dataclasses.field(default_factory=dict)
     commands: list[str] = dataclasses.field(default_factory=list)
     replayed_step: int | str | None = None

@@ -1,17 +1,17 @@
 """The library of a browser session, and the autosave of its runs."""
 
+import dataclasses
 import os
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 import streamlit as st
 
-from attnlab.configuration.options import OptionError
+from attnlab.configuration.options import OptionError, present
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.library import Library, LibraryError, Query, library_folder
-from attnlab.runs.past_runs import PastRun, with_run, without_run
+from attnlab.runs.past_runs import run_name, with_run
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.core.server import hosted, work_queue
@@ -84,19 +84,6 @@ def _move_own_runs(library: Library) -> None:
         session().library = None
 
 
-class Kept(NamedTuple):
-    """A saved run: library, row number, and the row's date, which changes whenever it is saved."""
-
-    library: Library
-    number: int
-    date: datetime
-
-
-def kept_as(library: Library, entry: RunSummary) -> Kept:
-    """Return the library's row of a run, so that a resumed run overwrites this row."""
-    return Kept(library, entry.number, entry.date)
-
-
 class RunKeeper:
     """Saves the results of a run in one row of a library, unless another program changed that row.
 
@@ -109,29 +96,22 @@ class RunKeeper:
         self.problem = ""
         self._only_ended = only_ended
 
-    def __call__(self, result: RunSummary, before: Kept | None) -> Kept | None:
-        """Save a result over the row `before`, if given; return the row for the next result."""
-        if self._only_ended and result.state == "interrupted":
+    def __call__(self, run: RunSummary, before: RunSummary | None) -> RunSummary | None:
+        """Save a run over `before`, if given; return it as the library has it."""
+        if self._only_ended and run.state == "interrupted":
             return before
-        library = self.library
         try:
-            number = library.keep(result, number=self._row(library, before))
-            entry = library.entry(number)
+            there = None if before is None else self.library.entry(before.number)
+            if there is None or before is None or there.date != before.date:
+                # The run was deleted, or another tab or program has continued it differently.
+                there = None
+            number = self.library.keep(run, number=None if there is None else there.number)
+            kept = self.library.entry(number)
         except (LibraryError, ValueError) as error:
             self.problem = str(error)
             return before
         self.problem = ""
-        return before if entry is None else kept_as(library, entry)
-
-    @staticmethod
-    def _row(library: Library, before: Kept | None) -> int | None:
-        """Return the number of the row to overwrite, or None for a new row."""
-        if before is None or before.library is not library:
-            return None
-        entry = library.entry(before.number)
-        # Another tab or program may have continued the run in a different way.
-        is_own = entry is not None and entry.date == before.date
-        return before.number if is_own else None
+        return kept or before
 
 
 def session_run() -> LiveRun:
@@ -159,21 +139,28 @@ def shelve_run(run: LiveRun) -> None:
     A run that has made no step is dropped.
     """
     run.pause()
-    snapshot, stored, current = run.snapshot(), run.stored(), session()
-    if stored is None or snapshot.step == 0 or snapshot.latest is None:
+    summary, current = run.summary(), session()
+    if summary is None or summary.steps == 0:
         return
     current.runs_shelved += 1
     number = current.runs_shelved
-    current.past_runs = with_run(current.past_runs, snapshot, stored, number=number)
+    named = dataclasses.replace(summary, number=number, name=run_name(number))
+    current.past_runs = with_run(current.past_runs, named, current.pinned_runs)
     current.autosaves[number] = run.autosave
     there = {past.number for past in current.past_runs}
     current.autosaves = {past: current.autosaves[past] for past in there & set(current.autosaves)}
 
 
-def return_to(run: LiveRun, chosen: PastRun) -> None:
+def remove_run(number: int) -> None:
+    """Callback: remove a past run."""
+    current = session()
+    current.past_runs = tuple(run for run in current.past_runs if run.number != number)
+    current.pinned_runs.discard(number)
+
+
+def return_to(run: LiveRun, chosen: RunSummary) -> None:
     """Shelve the current run and resume a past run, which is saved in the same row as before."""
     shelve_run(run)
-    current = session()
-    autosave = current.autosaves.get(chosen.number)
-    current.past_runs = without_run(current.past_runs, chosen.number)
-    run.resume(chosen.stored, autosave=autosave, seconds=chosen.snapshot.seconds)
+    autosave = session().autosaves.get(chosen.number)
+    remove_run(chosen.number)
+    run.resume(present(chosen.run), autosave=autosave, seconds=chosen.seconds)

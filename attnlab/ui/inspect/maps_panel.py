@@ -13,6 +13,7 @@ from attnlab.configuration.options import OptionError, quoted
 from attnlab.inspection import Comparison
 from attnlab.models import AbstractModel, Trace
 from attnlab.optimum import Dependence
+from attnlab.runs.differences import label_of_change
 from attnlab.runs.storage import Run, RunFileError, from_bytes
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_limits
@@ -251,7 +252,7 @@ def _draw_how_to_read(found: Comparison, experiment: Experiment, true: Dependenc
 @panel("Compare with another run", key="two_runs", icon="compare")
 def draw_two_runs(experiment: Experiment, model: AbstractModel, tokens: np.ndarray) -> None:
     """Draw the same map of the current run and of another run, and their difference."""
-    other = _draw_run_choice()
+    other = _draw_run_choice(experiment)
     known = known_truth(experiment)
     if other is None or known is None:
         return
@@ -265,7 +266,7 @@ def draw_two_runs(experiment: Experiment, model: AbstractModel, tokens: np.ndarr
     _draw_comparison({"this": (experiment, mine), "other": (other.experiment, its)})
 
 
-def _draw_run_choice() -> Run | None:
+def _draw_run_choice(experiment: Experiment) -> Run | None:
     past = {run.number: run for run in session().past_runs}
     choice = st.selectbox(
         "other run",
@@ -274,12 +275,13 @@ def _draw_run_choice() -> Run | None:
         format_func=lambda number: (
             number
             if number == _FILE
-            else f"{past[number].name}: {past[number].label}, step {past[number].snapshot.step:,}"
+            else f"{past[number].name}: {label_of_change(experiment, past[number].experiment)}, "
+            f"step {past[number].steps:,}"
         ),
         help="An earlier run of this session, or a run file.",
     )
     if choice != _FILE:
-        return past[int(choice)].stored
+        return past[int(choice)].run
     take_upload(_UPLOAD, _load)
     draw_upload(
         "Run file to compare with",

@@ -13,7 +13,7 @@ from attnlab.live.progress import Autosave
 from attnlab.runs.differences import differing_settings
 from attnlab.runs.library import BIN_DAYS, Library, LibraryError, Query
 from attnlab.runs.run_file_header import RunFileError
-from attnlab.runs.run_summary import RunSummary
+from attnlab.runs.run_summary import MOST_NAME, MOST_NOTE, MOST_TAGS, RunSummary
 from attnlab.training.limits import check_limits
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.link_bar import go_to
@@ -22,7 +22,7 @@ from attnlab.ui.core.figures import known_losses
 from attnlab.ui.core.outside import as_text, draw_toast
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
-from attnlab.ui.core.session_library import Kept, kept_as, session_keeper, shelve_run
+from attnlab.ui.core.session_library import session_keeper, shelve_run
 from attnlab.ui.library.table import figures_of, name_of, select_runs, selected_runs
 
 
@@ -32,11 +32,11 @@ def open_run(run: LiveRun, library: Library, number: int) -> bool:
     Return whether this worked. The previous run is shelved. If the run is already the current one,
     only the controls are set to its settings.
     """
-    if is_present(run, library, number):
+    entry, kept = library.entry(number), run.autosave.kept
+    if entry and kept and (kept.number, kept.date) == (number, entry.date):
         fill_form(run.experiment)
         return True
     try:
-        entry = library.entry(number)
         stored = None if entry is None else library.run_of(number)
         if entry is None or stored is None:
             draw_toast("This run was deleted, or saved without its model.")
@@ -46,27 +46,8 @@ def open_run(run: LiveRun, library: Library, number: int) -> bool:
         draw_toast(f"{error} Your current run is kept.")
         return False
     shelve_run(run)
-    autosave = Autosave(session_keeper(), kept=kept_as(library, entry))
-    run.resume(stored, autosave=autosave, seconds=entry.seconds)
+    run.resume(stored, autosave=Autosave(session_keeper(), kept=entry), seconds=entry.seconds)
     fill_form(stored.experiment)
-    return True
-
-
-def is_present(run: LiveRun, library: Library, number: int) -> bool:
-    """Return whether the session's current run is run `number` of the library."""
-    kept = run.autosave.kept
-    return isinstance(kept, Kept) and kept.library is library and kept.number == number
-
-
-def load_settings(entry: RunSummary) -> bool:
-    """Callback: set the controls to a run's settings, or show why not; return whether it worked."""
-    experiment = entry.experiment
-    try:
-        check_limits(experiment, limits())
-    except OptionError as error:
-        draw_toast(str(error))
-        return False
-    fill_form(experiment)
     return True
 
 
@@ -188,8 +169,14 @@ def _open(run: LiveRun, library: Library, number: int, page: object) -> None:
 
 
 def _load_settings(entry: RunSummary) -> None:
-    if load_settings(entry):
-        st.session_state[_GO_TO] = TRAIN_PAGE
+    """Callback: set the controls to a run's settings and go to Train, or show why not."""
+    try:
+        check_limits(entry.experiment, limits())
+    except OptionError as error:
+        draw_toast(str(error))
+        return
+    fill_form(entry.experiment)
+    st.session_state[_GO_TO] = TRAIN_PAGE
 
 
 def _delete(library: Library, numbers: tuple[int, ...]) -> None:
@@ -210,29 +197,25 @@ def _restore(library: Library, numbers: tuple[int, ...]) -> None:
     select_runs(())
 
 
-# A library rejects longer texts and more tags.
-_MOST_NAME, _MOST_NOTE, _MOST_TAGS = 200, 10_000, 20
-
-
 def draw_details(library: Library, entry: RunSummary) -> None:
     """Draw fields for name, tags and note of one run, with the run's origin below."""
     # A field keeps its text under its key, so new texts need a new key.
     part = f"{entry.number}_{hash((entry.name, entry.tags, entry.note))}"
     with st.container(horizontal=True, vertical_alignment="top", key="library_details"):
-        _field(st.text_input, library, entry, "name", part, max_chars=_MOST_NAME, width=260)
+        _field(st.text_input, library, entry, "name", part, max_chars=MOST_NAME, width=260)
         st.multiselect(
             "tags",
             sorted({*library.choices().tags, *entry.tags}),
             entry.tags,
             key=(key := f"library_tags_{part}"),
             accept_new_options=True,
-            max_selections=_MOST_TAGS,
+            max_selections=MOST_TAGS,
             placeholder="choose, or type a new one",
             width=320,
             on_change=_describe,
             args=(library, entry.number, "tags", key),
         )
-        _field(st.text_area, library, entry, "note", part, max_chars=_MOST_NOTE, height=68)
+        _field(st.text_area, library, entry, "note", part, max_chars=MOST_NOTE, height=68)
     st.caption(_origin(entry))
 
 

@@ -19,7 +19,6 @@ from attnlab.ui.core.outside import as_message, as_text, draw_error, draw_toast
 from attnlab.ui.core.server import hosted
 from attnlab.ui.core.session import open_sessions, session
 from attnlab.ui.core.session_library import (
-    Kept,
     SessionLibrary,
     session_keeper,
     session_library,
@@ -85,14 +84,10 @@ def show_save_problem() -> None:
 
 
 def _newest(library: Library) -> RunSummary | None:
-    at_work = {
-        kept.number
-        for kept in (each.autosave.kept for each in open_sessions().runs())
-        if isinstance(kept, Kept) and kept.library is library
-    }
+    saved = (run.autosave.kept for run in open_sessions().runs())
+    left_out = _dismissed() | {(kept.number, kept.date) for kept in saved if kept is not None}
     for entry in library.entries(Query(state="interrupted"), most=_MOST_LOOKED_AT):
-        is_wanted = (entry.number, entry.date) not in _dismissed()
-        if is_wanted and entry.has_model and entry.number not in at_work:
+        if entry.has_model and (entry.number, entry.date) not in left_out:
             return entry
     return None
 

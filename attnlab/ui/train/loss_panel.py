@@ -9,11 +9,14 @@ from attnlab.comparisons.intervals import CurveOverSeeds
 from attnlab.configuration.number_text import show_estimate, show_measured
 from attnlab.live.live_run import LiveRun
 from attnlab.optimum import ladder, optimum
-from attnlab.runs.past_runs import PastRun
+from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.snapshot import Snapshot
+from attnlab.training.evaluation import Evaluation
+from attnlab.training.experiment import Experiment
 from attnlab.ui.core.display import LOSS_HEIGHT
 from attnlab.ui.core.figures import figure, known_losses
 from attnlab.ui.core.page_charts import draw_chart
+from attnlab.ui.core.session import session
 from attnlab.ui.train.cursor import LOSS_CHART
 
 # A run near the floor is stopped when its loss is at most this many times the floor.
@@ -43,17 +46,16 @@ def draw_reference_choice(snapshot: Snapshot) -> Sequence[str]:
     )
 
 
-def target_of(snapshot: Snapshot) -> float | None:
+def target_of(experiment: Experiment, test: Evaluation | None) -> float | None:
     """Return the test loss at which to stop, in nats, or None while the floor is not known.
 
     The floor here is the loss of the exact predictions on the same test sequences, so that sampling
     noise cancels.
     """
-    known = figure(optimum, snapshot.experiment.generator, snapshot.experiment.length)
+    known = figure(optimum, experiment.generator, experiment.length)
     if known is None:
         return None
     floor = of_test = known.final.nll
-    test = None if snapshot.latest is None else snapshot.latest.evaluation
     if test is not None and test.excess is not None:
         # Rounded, so that the value is the same at every evaluation.
         of_test = round(test.nll - test.excess, 9)
@@ -69,7 +71,8 @@ def draw_target(run: LiveRun, snapshot: Snapshot) -> None:
         help="Pauses the run when its test loss is at most 1 % above the loss of the exact "
         "predictions. A floor below 0.01 nats counts as 0.01 nats.",
     )
-    run.stop_at(target_of(snapshot) if wanted else None)
+    test = None if snapshot.latest is None else snapshot.latest.evaluation
+    run.stop_at(target_of(snapshot.experiment, test) if wanted else None)
 
 
 def draw_axis_choice() -> bool:
@@ -86,13 +89,13 @@ def draw_loss(
     snapshot: Snapshot,
     baselines: Sequence[str],
     cursor: int | None,
-    past: Sequence[PastRun],
+    past: Sequence[RunSummary],
     seeds: CurveOverSeeds | None,
     *,
     logarithmic: bool,
 ) -> None:
     """Draw training and test loss, past runs, and reference lines from uniform guess to floor."""
-    curves = [_curve(run) for run in past if not run.hidden]
+    curves = [_curve(run) for run in past if run.number not in session().hidden_runs]
     ends = (step for curve in curves for step, _ in curve.tests)
     last_step = max([snapshot.experiment.training.steps, *ends])
     latest = snapshot.latest
@@ -146,6 +149,6 @@ def _alternative(snapshot: Snapshot, past: Sequence[charts.PastCurve]) -> str:
     return " ".join([subject, *figures])
 
 
-def _curve(run: PastRun) -> charts.PastCurve:
-    tests = tuple((step, test.nll) for step, test in run.snapshot.history.tests)
+def _curve(run: RunSummary) -> charts.PastCurve:
+    tests = tuple((step, test.nll) for step, test in run.tests)
     return charts.PastCurve(run.name, charts.past_hue(run.number), tests)

@@ -1,5 +1,6 @@
 """The past runs of the session, and the files of the current run."""
 
+import dataclasses
 import functools
 
 import pandas as pd
@@ -13,17 +14,9 @@ from attnlab.configuration.options import OptionError, present, quoted
 from attnlab.live.live_run import LiveRun
 from attnlab.runs.differences import differing_settings, label_of_change
 from attnlab.runs.history import to_csv
-from attnlab.runs.past_runs import (
-    PastRun,
-    baseline_of,
-    changed_run,
-    gap_between,
-    may_be_pinned,
-    steps_to,
-    without_run,
-)
+from attnlab.runs.past_runs import MOST_PINNED, gap_between, steps_to
+from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.script import to_script
-from attnlab.runs.snapshot import Snapshot
 from attnlab.runs.storage import RunFileError, from_bytes, to_bytes
 from attnlab.training.limits import check_limits
 from attnlab.ui.controls.form_state import fill_form
@@ -33,7 +26,7 @@ from attnlab.ui.core.fragments import draw_while, panel
 from attnlab.ui.core.outside import draw_error, draw_toast
 from attnlab.ui.core.server import limits
 from attnlab.ui.core.session import session
-from attnlab.ui.core.session_library import return_to, shelve_run
+from attnlab.ui.core.session_library import remove_run, return_to, shelve_run
 from attnlab.ui.train.loss_panel import TARGET, target_of
 from attnlab.ui.train.repeat import row_over_seeds
 
@@ -53,7 +46,7 @@ def draw_runs(run: LiveRun) -> None:
                 icon=":material/stacked_line_chart:",
             )
             return
-        table = _table(past, run.snapshot())
+        table = _table(past, run)
         chosen = st.dataframe(
             table,
             key="runs_table",
@@ -76,58 +69,65 @@ def draw_runs(run: LiveRun) -> None:
     draw()
 
 
-def _table(past: tuple[PastRun, ...], current: Snapshot) -> pd.DataFrame:
+def _table(past: tuple[RunSummary, ...], current: LiveRun) -> pd.DataFrame:
     """Return one row per run: name, changed settings, results, and all settings that differ."""
-    entries = [
-        ("📌 " * run.pinned + "🚫 " * run.hidden + run.name, run.label, run.snapshot)
-        for run in past
+    pinned, hidden = session().pinned_runs, session().hidden_runs
+    names = [
+        *(
+            "📌 " * (run.number in pinned) + "🚫 " * (run.number in hidden) + run.name
+            for run in past
+        ),
+        _CURRENT,
     ]
-    label = label_of_change(past[-1].stored.experiment, current.experiment)
-    entries.append((_CURRENT, label, current))
-    differing = differing_settings([snapshot.experiment for _, _, snapshot in entries])
-    baseline = baseline_of(past)
+    runs = (*past, current.summary())
+    experiments = [*(run.experiment for run in past), current.experiment]
+    differing = differing_settings(experiments)
+    baseline = next((run for run in past if run.number in pinned), None)
     rows = [
         {
             "run": name,
-            "change": label,
-            **_figures(snapshot, baseline),
+            "change": label_of_change(before, experiment),
+            **_figures(run, baseline),
             **{setting: texts[place] for setting, texts in differing.items()},
         }
-        for place, (name, label, snapshot) in enumerate(entries)
+        for place, (name, run, before, experiment) in enumerate(
+            zip(names, runs, [None, *experiments[:-1]], experiments, strict=True)
+        )
     ]
     # A run that has not started has no results.
     return pd.DataFrame(rows).fillna("–")
 
 
-def _figures(snapshot: Snapshot, baseline: PastRun | None) -> dict[str, str]:
-    if snapshot.latest is None:
+def _figures(run: RunSummary | None, baseline: RunSummary | None) -> dict[str, str]:
+    if run is None:
         return {}
-    test, target = snapshot.latest.evaluation, target_of(snapshot)
-    reached = None if target is None else steps_to(snapshot, target)
-    row = row_over_seeds(snapshot.experiment)
+    test = present(run.evaluation)
+    target = target_of(run.experiment, test)
+    reached = None if target is None else steps_to(run, target)
+    row = row_over_seeds(run.experiment)
     over_seeds = None if row is None else row.nll
     figures = {"loss (nats)": show_measured(test.nll, test.nll_stderr)}
     if baseline is not None:
-        figures[f"loss − {baseline.name}"] = _difference(snapshot, baseline)
+        figures[f"loss − {baseline.name}"] = _difference(run, baseline)
     return figures | {
         "accuracy": show_measured(test.accuracy, test.accuracy_stderr),
         "over seeds": "–" if over_seeds is None else f"{_interval(over_seeds)}, n = {over_seeds.n}",
-        "steps": f"{snapshot.step:,}",
+        "steps": f"{run.steps:,}",
         "to target": "–" if reached is None else f"{reached:,}",
-        "parameters": f"{snapshot.parameters:,}",
-        "seconds": f"{snapshot.seconds:.1f}" if snapshot.seconds else "–",
+        "parameters": f"{run.parameters:,}",
+        "seconds": f"{run.seconds:.1f}" if run.seconds else "–",
     }
 
 
-def _difference(snapshot: Snapshot, baseline: PastRun) -> str:
+def _difference(run: RunSummary, baseline: RunSummary) -> str:
     """Return the run's loss minus the baseline's loss, as text with interval or standard error."""
-    if snapshot is baseline.snapshot:
+    if run is baseline:
         return "baseline"
-    first, second = (row_over_seeds(each.experiment) for each in (baseline.snapshot, snapshot))
+    first, second = (row_over_seeds(each.experiment) for each in (baseline, run))
     if first and second and first is not second and len(common_seeds(first, second)) > 1:
         difference = compare(first, second).difference
         return f"{_interval(difference)}, n = {difference.n}"
-    gap = gap_between(*(present(of.latest).evaluation for of in (snapshot, baseline.snapshot)))
+    gap = gap_between(*(present(of.evaluation) for of in (run, baseline)))
     return show_measured(gap.nll, gap.stderr)
 
 
@@ -135,8 +135,9 @@ def _interval(interval: Interval) -> str:
     return f"{interval.mean:.3f} ({show_range(*interval.ends)})"
 
 
-def _draw_actions(run: LiveRun, chosen: PastRun) -> None:
-    number = chosen.number
+def _draw_actions(run: LiveRun, chosen: RunSummary) -> None:
+    number, pinned, hidden = chosen.number, session().pinned_runs, session().hidden_runs
+    is_hidden, is_pinned = number in hidden, number in pinned
     with st.container(horizontal=True, vertical_alignment="bottom", key="run_actions"):
         st.text_input(
             "name",
@@ -148,51 +149,42 @@ def _draw_actions(run: LiveRun, chosen: PastRun) -> None:
             args=(number,),
         )
         draw_button(
-            "Show" if chosen.hidden else "Hide",
+            "Show" if is_hidden else "Hide",
             "run_hide",
-            "visibility" if chosen.hidden else "visibility_off",
-            _change,
-            number,
-            kwargs={"hidden": not chosen.hidden},
+            "visibility" if is_hidden else "visibility_off",
+            hidden.symmetric_difference_update,
+            {number},
         )
         draw_button(
-            "Unpin" if chosen.pinned else "Pin",
+            "Unpin" if is_pinned else "Pin",
             "run_keep",
-            "keep_off" if chosen.pinned else "keep",
-            _change,
-            number,
-            disabled=not chosen.pinned and not may_be_pinned(session().past_runs),
-            kwargs={"pinned": not chosen.pinned},
+            "keep_off" if is_pinned else "keep",
+            pinned.symmetric_difference_update,
+            {number},
+            disabled=not is_pinned and len(pinned) >= MOST_PINNED,
         )
-        draw_button(
-            "Load its settings", "run_settings", "tune", fill_form, chosen.stored.experiment
-        )
+        draw_button("Load its settings", "run_settings", "tune", fill_form, chosen.experiment)
         draw_button("Restore", "run_return", "restore", _return_to, run, chosen)
-        draw_button("Delete", "run_delete", "delete", _delete, number)
+        draw_button("Delete", "run_delete", "delete", remove_run, number)
 
 
 def _rename(number: int) -> None:
-    name = st.session_state[f"run_name_{number}"].strip()
-    taken = {run.name for run in session().past_runs if run.number != number}
-    if name and name not in taken:
-        _change(number, name=name)
-    else:
+    name, current = st.session_state[f"run_name_{number}"].strip(), session()
+    if not name or name in {run.name for run in current.past_runs if run.number != number}:
         draw_toast(f"`name` is {quoted(name)}: empty or taken. Choose another.")
+        return
+    try:
+        current.past_runs = tuple(
+            dataclasses.replace(run, name=name) if run.number == number else run
+            for run in current.past_runs
+        )
+    except OptionError as error:
+        draw_toast(str(error))
 
 
-def _change(number: int, **changes: object) -> None:
-    current = session()
-    current.past_runs = changed_run(current.past_runs, number, **changes)
-
-
-def _delete(number: int) -> None:
-    current = session()
-    current.past_runs = without_run(current.past_runs, number)
-
-
-def _return_to(run: LiveRun, chosen: PastRun) -> None:
+def _return_to(run: LiveRun, chosen: RunSummary) -> None:
     return_to(run, chosen)
-    fill_form(chosen.stored.experiment)
+    fill_form(chosen.experiment)
 
 
 _UPLOAD = "run_file"
