@@ -25,7 +25,7 @@ from attnlab.models import (
 from attnlab.positions import POSITIONS, Alibi
 from tests.unit.position_oracles import SCORES
 
-VOCAB, LENGTH = 3, 5
+VOCAB, LENGTH, SOURCE = 3, 5, 3
 TOKENS = (2, 0, 1, 1, 0)
 
 SMALL_TRANSFORMER = TransformerOptions(
@@ -99,6 +99,19 @@ MODELS_IN_ALL_SETTINGS = {
 
 def build(options, *, length=LENGTH, seed=0):
     return options.build(vocab=VOCAB, length=length, key=jr.key(seed))
+
+
+def drawn(options, vocab=VOCAB):
+    """A model all of whose parameters are drawn, biases among them."""
+    source = {"source": SOURCE} if options.reads_source else {}
+    model = options.build(vocab=vocab, length=LENGTH, key=jr.key(0), **source)
+    parameters, rest = eqx.partition(model, eqx.is_array)
+    leaves, form = jax.tree.flatten(parameters)
+    keys = jr.split(jr.key(1), len(leaves))
+    moved = [
+        leaf + 0.5 * jr.normal(key, leaf.shape) for leaf, key in zip(leaves, keys, strict=True)
+    ]
+    return eqx.combine(jax.tree.unflatten(form, moved), rest)
 
 
 @functools.cache

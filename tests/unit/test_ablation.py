@@ -58,6 +58,7 @@ def test_a_pattern_in_its_own_place_changes_nothing(name):
     np.testing.assert_allclose(logits_of(edited(model, *edits)), logits_of(model), atol=1e-5)
 
 
+@pytest.mark.slow
 @every_family
 def test_an_edit_is_seen_in_its_head_and_in_no_other_of_its_layer(name):
     model = build(FAMILIES[name])

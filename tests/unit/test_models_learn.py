@@ -29,6 +29,7 @@ CORNERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corner", CORNERS)
 def test_gradients_are_finite_at_the_corners_of_the_options(corner):
     model = build(CORNERS[corner])
@@ -45,6 +46,7 @@ def test_gradients_are_finite_at_the_corners_of_the_options(corner):
     assert any((np.asarray(leaf) != 0).any() for leaf in leaves)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_every_family_learns_eight_sequences_by_heart(name):
     """Sequences without a rule, told apart by their days alone; the test of overfitting."""

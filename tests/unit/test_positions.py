@@ -1,23 +1,17 @@
 """Every positional encoding: shapes, formulas, and a score encoding made from outside."""
 
-import dataclasses
-from typing import ClassVar
-
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
 
-from attnlab import register, unregister
 from attnlab.configuration.options import OptionError, default_of, options_of
-from attnlab.models import AttentionOptions
 from attnlab.positions import (
     POSITIONS,
     AbstractInputPosition,
     AbstractScorePosition,
     position_table,
 )
-from tests.unit.model_oracles import attention_forward
 from tests.unit.position_oracles import SCORES, TABLES, alibi, rotary
 
 LENGTH, WIDTH = 9, 6
@@ -145,39 +139,3 @@ def test_some_positions_are_those_of_all(name):
     np.testing.assert_allclose(position.turn(rows[some], some), whole[some], atol=1e-6)
     whole = position.bias(jnp.arange(7), jnp.arange(7))
     np.testing.assert_allclose(position.bias(some, jnp.arange(7)), whole[some], atol=1e-6)
-
-
-@dataclasses.dataclass(frozen=True)
-class Distance(AbstractScorePosition):
-    """A score encoding: far keys count for less, and every second day is turned around."""
-
-    name: ClassVar[str] = "distance"
-    summary: ClassVar[str] = "For this test."
-
-    def turn(self, vectors, positions):
-        return vectors * jnp.where(positions % 2 == 0, 1.0, -1.0)[:, None]
-
-    def bias(self, queries, keys):
-        return -0.5 * jnp.abs(queries[:, None] - keys[None, :]).astype(jnp.float32)
-
-
-@pytest.fixture
-def distance_registered():
-    yield register(Distance)
-    unregister(Distance)
-
-
-@pytest.mark.slow
-def test_a_score_encoding_works_without_a_change_to_the_model(distance_registered):
-    options = AttentionOptions(d_attn=2, position=Distance(), mask="causal")
-    model = options.build(vocab=3, length=5, key=jr.key(1))
-    tokens = np.array([0, 2, 1, 1, 0])
-    logits, trace = model(jnp.asarray(tokens), jnp.arange(5))
-    signs = np.where(np.arange(5) % 2 == 0, 1.0, -1.0)[:, None]
-    bias = -0.5 * np.abs(np.arange(5)[:, None] - np.arange(5))
-    expected, pattern = attention_forward(
-        model, tokens, positions=np.zeros((5, 0)), mask="causal", scale=2**-0.5,
-        turn=lambda rows: rows * signs, bias=bias,
-    )  # fmt: skip
-    np.testing.assert_allclose(trace.attention[0].pattern[0], pattern, atol=1e-6)
-    np.testing.assert_allclose(logits, expected, atol=1e-5)

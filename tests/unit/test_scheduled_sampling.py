@@ -48,6 +48,7 @@ def mix(model, sequences, share, key=0):
     )
 
 
+@pytest.mark.slow
 def test_with_probability_1_all_target_tokens_are_the_models_own(told):
     model, sequences, own = told
     found = mix(model, sequences, 1.0)
@@ -56,6 +57,7 @@ def test_with_probability_1_all_target_tokens_are_the_models_own(told):
     assert (own != np.asarray(sequences)[:, GIVEN:LENGTH]).mean() > 0.3
 
 
+@pytest.mark.slow
 def test_with_another_probability_so_many_are(told):
     model, sequences, own = told
     true = np.asarray(sequences)[:, GIVEN:LENGTH]

@@ -26,11 +26,13 @@ from attnlab.training.experiment import Experiment, prepare
 from attnlab.training.loop import train
 from attnlab.training.steps import Training
 from tests.unit.model_oracles import as_float64, attention_of, gelu, normalised
+from tests.unit.model_settings import LENGTH, SOURCE, VOCAB, drawn
 from tests.unit.small_experiments import SMALL_MODELS
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
-VOCAB, LENGTH, SOURCE = 3, 5, 3
+# Op by op each part of a model would compile alone.
+build = functools.cache(eqx.filter_jit(drawn))
 TARGET = LENGTH - SOURCE + 1
 TOKENS, OTHERS = np.array([2, 0, 1, 1, 0]), np.array([0, 2, 2, 0, 1])
 TRANSFORMER = TransformerOptions(layers=2, heads=2, d_attn=2, d_model=4, mlp_width=5)
@@ -61,19 +63,6 @@ SHAPES = {
 }
 
 
-@functools.cache
-def build(options):
-    """A model whose biases are not 0, as they are at the start."""
-    # Op by op each would compile alone.
-    return eqx.filter_jit(_built)(options)
-
-
-def _built(options):
-    source = {"source": SOURCE} if options.reads_source else {}
-    model = options.build(vocab=VOCAB, length=LENGTH, key=jr.key(0), **source)
-    return jax.tree.map(lambda leaf: leaf + 0.1 if eqx.is_array(leaf) else leaf, model)
-
-
 @eqx.filter_jit
 def logits_of(model, tokens):
     return model(jnp.asarray(tokens), jnp.arange(LENGTH))[0]
@@ -82,7 +71,7 @@ def logits_of(model, tokens):
 @pytest.mark.parametrize("name", ALL_MODELS)
 def test_every_family_gives_the_sites_that_it_names_at_every_position(name):
     # Shapes alone, which need no weights.
-    model = eqx.filter_eval_shape(_built, SMALL_MODELS[name].model)
+    model = eqx.filter_eval_shape(drawn, SMALL_MODELS[name].model)
     assert model.sites == tuple(SHAPES[name])
 
     def read(model, capture):
@@ -123,6 +112,7 @@ def transformer_sites(model, tokens):
     return found | {"final": normalised(rows, model.normalisation, "LayerNorm")}
 
 
+@pytest.mark.slow
 def test_captured_activations_are_those_of_a_forward_pass_by_hand():
     model = build(TRANSFORMER)
     found = trace_of(model, TOKENS, capture=model.sites).residual

@@ -21,11 +21,8 @@ from attnlab.models import (
     TrueAlignment,
     edited,
 )
-from attnlab.models.inside import removed, trace_of
+from attnlab.models.inside import trace_of
 from attnlab.training.evaluation import evaluate
-from attnlab.training.experiment import Experiment, prepare
-from attnlab.training.loop import train
-from attnlab.training.steps import Training
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -49,6 +46,7 @@ def target_logits(model):
     return np.asarray(read(model, jnp.array(TOKENS)))
 
 
+@pytest.mark.slow
 @every_family
 def test_a_pattern_in_its_own_place_changes_nothing_and_another_one_does(name):
     model = build(name)
@@ -73,6 +71,7 @@ def test_a_pattern_in_its_own_place_changes_nothing_and_another_one_does(name):
         assert all(heads[other].any() for other in range(len(own)) if other != number)
 
 
+@pytest.mark.slow
 def test_without_cross_attention_a_target_knows_nothing_of_its_source():
     model = build("encoder-decoder")
     nothing = jnp.zeros((LENGTH, LENGTH))
@@ -120,6 +119,7 @@ def test_the_true_alignment_is_that_of_every_sequence():
     )
 
 
+@pytest.mark.slow
 @every_family
 def test_the_arithmetic_of_a_cell_leads_to_its_share(name):
     model = build(name)
@@ -176,25 +176,3 @@ def test_every_head_is_replaced_over_all_target_tokens():
     assert effect.accuracy_change == pytest.approx(after.accuracy - before.accuracy, abs=1e-6)
     again = effect_of(model, edit, test=np.asarray(test), readout="last", given=SOURCE)
     assert again == pytest.approx(effect, abs=1e-6)
-
-
-@pytest.mark.slow
-def test_reversing_lives_by_its_alignment():
-    task = Reverse(source_length=4, letters=4)
-    training = Training(loss="next", data="fresh", batch=64, steps=400, test_size=150)
-    options = RNNAttentionOptions(hidden_size=24, d_attn=16)
-    experiment = Experiment(generator=task, model=options, training=training)
-    setup = prepare(experiment)
-    *_, last = train(experiment, setup)
-    model = last.state.model
-    mask = trace_of(model, np.asarray(setup.test)[0, :-1]).attention[0].mask
-    before, oracle, without = (
-        evaluate(each, setup.test, readout="last", given=4).nll
-        for each in (
-            model,
-            edited(model, Edit(0, 0, TrueAlignment(task, mask), "cross")),
-            edited(model, Edit(0, 0, removed(mask), "cross")),
-        )
-    )
-    assert oracle < before + 0.01
-    assert without > before + 0.2

@@ -31,6 +31,7 @@ def sequences_of(task, size):
     return np.asarray(sample(task, key=jr.key(2), size=size, length=2 * task.source_length))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "task",
     [Cards(hand=3, suits=2, ranks=4), Sort(source_length=4, letters=3, noise=0.3), Reverse(4, 3)],

@@ -175,6 +175,7 @@ def test_refused(changes, word):
         dataclasses.replace(SWEEP, **changes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gain", [1.0, 3.0])
 def test_a_padded_head_is_the_head_with_larger_queries_and_keys(gain):
     model = build_model(SMALL)

@@ -60,6 +60,7 @@ def joint(length):
     return law
 
 
+@pytest.mark.slow
 def test_a_right_process_passes():
     check_process(Independent(), length=3, joint=joint, draws=5_000)
     check_process(Cards(hand=2, suits=1, ranks=3), draws=5_000)
@@ -152,6 +153,7 @@ class Reader(AbstractModel):
         return logits, Trace((AttentionMap(pattern[None], mask, 0),), residual=inner.kept)
 
 
+@pytest.mark.slow
 def test_a_right_model_passes():
     def forward(model, tokens):
         first, second = np.asarray(model.rows, np.float64)

@@ -31,6 +31,7 @@ pytestmark = pytest.mark.usefixtures("quickly_compiled")
 every_setting = pytest.mark.parametrize("setting", MODELS_IN_ALL_SETTINGS)
 
 
+@pytest.mark.slow
 def test_heads_are_those_of_equinox():
     options = TransformerOptions(
         layers=1, heads=3, d_attn=4, d_value=5, d_model=7, mlp_width=0, residual="without",
@@ -80,6 +81,7 @@ def test_attention_in_chunks_has_the_gradients_of_all_at_once(setting):
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
+@pytest.mark.slow
 @every_setting
 def test_contributions_sum_to_the_logits_where_they_are_a_sum(setting):
     options = MODELS_IN_ALL_SETTINGS[setting]
