@@ -8,13 +8,15 @@ from jaxtyping import Bool, Float
 
 from attnlab.configuration.number_text import show_percent
 from attnlab.configuration.numerics import fixed_numerics
-from attnlab.models import AbstractModelOptions, AttentionOptions, TransformerOptions
+from attnlab.generators import asked_count
+from attnlab.models import AbstractModelOptions, AttentionOptions, Trace, TransformerOptions
 from attnlab.optimum import Baseline, Best
 from attnlab.training.evaluation import Evaluation
+from attnlab.training.experiment import Experiment
 from attnlab.training.shares import above_floor, is_at_floor, learned_share
 
 # Shares above which a model has found the positions that matter, and has learned the process.
-_FOUND, _LEARNED = 0.8, 0.95
+_FOUND, LEARNED = 0.8, 0.95
 # Two losses differ if they are this many standard errors apart.
 _ERRORS = 2.0
 # A model that learns less than this share more than the best linear predictor counts as linear.
@@ -128,6 +130,36 @@ def what_happened(
         attended=None if row is None else round(float(row.mean(axis=0)[positions].sum()), 5),
         own=None if row is None else tuple(float(share) for share in row[:, positions].max(axis=0)),
         layer=layer,
+    )
+
+
+def happened_in(
+    experiment: Experiment,
+    tests: Sequence[tuple[int, Evaluation]],
+    baselines: Sequence[Baseline],
+    *,
+    informative: Bool[np.ndarray, " position"],
+    trace: Trace,
+    losses: Sequence[float] | Float[np.ndarray, " steps"],
+) -> WhatHappened:
+    """Describe a run of an experiment, as `what_happened` does.
+
+    `trace` is that of the current model, on one sequence or the mean over several; its last map of
+    attention counts.
+    """
+    process, training = experiment.generator, experiment.training
+    # With several predicting queries there is no single row.
+    has_row = bool(trace.attention) and not process.asks_several()
+    return what_happened(
+        tests,
+        baselines,
+        vocab=process.vocabulary.size,
+        informative=informative,
+        row=trace.attention[-1].pattern[:, experiment.read_position] if has_row else None,
+        layer=trace.attention[-1].layer + 1 if len(trace.attention) > 1 else None,
+        tokens=training.test_size * asked_count(process, experiment.length),
+        losses=losses,
+        last_step=training.steps,
     )
 
 
@@ -264,11 +296,11 @@ def _missing(
             "The training loss is below the floor: the model memorises its training sequences. "
             "More or fresh data would help."
         )
-    elif learned >= _LEARNED:
+    elif learned >= LEARNED:
         return
     elif happened.problem == STILL_FALLING:
         yield "The loss was still falling at the end: try more `steps`."
-    elif linear is not None and _adds_up(model) and learned < linear + _LIKE_LINEAR < _LEARNED:
+    elif linear is not None and adds_up(model) and is_like_linear(happened):
         yield (
             f"The best linear predictor learns {show_percent(linear)}. To learn more, a model "
             f"must combine {word}s, for example in an MLP, which this one lacks."
@@ -282,7 +314,18 @@ def _missing(
         yield f"Missing: only {share} of the attention is on these {word}s."
 
 
-def _adds_up(model: AbstractModelOptions) -> bool:
+def is_like_linear(happened: WhatHappened) -> bool:
+    """Return whether the run learned little more than the best linear predictor, which falls short.
+
+    A run that learned less than that predictor counts, too.
+    """
+    learned, linear = happened.learned, happened.linear
+    if learned is None or linear is None:
+        return False
+    return learned < linear + _LIKE_LINEAR < LEARNED
+
+
+def adds_up(model: AbstractModelOptions) -> bool:
     """Return whether the model only adds up the values of a single layer of heads."""
     if isinstance(model, TransformerOptions):
         return model.layers == 1 and model.mlp_width == 0

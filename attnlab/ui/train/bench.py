@@ -9,8 +9,9 @@ import numpy as np
 import streamlit as st
 
 from attnlab.configuration.options import OptionError, present
-from attnlab.generators import asked_count
-from attnlab.inspection import in_words, what_happened
+from attnlab.inspection import WhatHappened, in_words
+from attnlab.inspection.advice import Advice, advice_for
+from attnlab.inspection.what_happened import happened_in
 from attnlab.live.live_run import LiveRun
 from attnlab.models import Trace
 from attnlab.models.inside import mean_trace
@@ -19,6 +20,7 @@ from attnlab.runs.script import to_script
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.form import draw_form, draw_form_problem
+from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.link_bar import draw_link_panel, draw_notices
 from attnlab.ui.core.display import on_dark
 from attnlab.ui.core.figures import figure
@@ -211,49 +213,52 @@ def _draw_words(
         draw_error(snapshot.message)
     elif snapshot.latest is None or snapshot.state == "idle":
         st.markdown(_instructions(snapshot))
-    elif moment is not None and (words := _happened(seen, moment, informative, mean)):
-        st.markdown(f":material/history_edu: {words}")
+    elif moment is not None and (happened := _happened(seen, moment, informative, mean)):
+        experiment = seen.experiment
+        words = in_words(
+            happened,
+            experiment.model,
+            learning_rate=experiment.training.learning_rate,
+            word=experiment.generator.position_word,
+        )
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f":material/history_edu: {as_message(words)}", width="stretch")
+            if advice := advice_for(experiment, happened):
+                _draw_advice(advice)
 
 
 def _happened(
     seen: Snapshot, moment: Moment, informative: np.ndarray | None, mean: Trace | None
-) -> str:
+) -> WhatHappened | None:
     experiment = seen.experiment
     rungs = figure(ladder, experiment.generator, experiment.length)
     if rungs is None or informative is None:
-        return ""
+        return None
     tests = [test for test in seen.history.tests if test[0] < moment.step]
-    training = experiment.training
-    trace = mean or mean_trace(moment.model, present(seen.probes))
-    happened = what_happened(
+    return happened_in(
+        experiment,
         [*tests, (moment.step, moment.evaluation)],
         rungs,
-        vocab=experiment.generator.vocabulary.size,
         informative=informative,
-        row=_row(trace, experiment),
-        layer=trace.attention[-1].layer + 1 if len(trace.attention) > 1 else None,
-        tokens=training.test_size * asked_count(experiment.generator, experiment.length),
+        trace=mean or mean_trace(moment.model, present(seen.probes)),
         losses=seen.history.losses,
-        last_step=training.steps,
-    )
-    return as_message(
-        in_words(
-            happened,
-            experiment.model,
-            learning_rate=training.learning_rate,
-            word=experiment.generator.position_word,
-        )
     )
 
 
-def _row(trace: Trace, experiment: Experiment) -> np.ndarray | None:
-    """Return the predicting query's row per head of the last layer, `(heads, key)`.
+def _draw_advice(advice: Advice) -> None:
+    def follow() -> None:
+        fill_form(advice.experiment)
+        session().commands.append("start")
 
-    Return None without attention, or if several queries predict.
-    """
-    if not trace.attention or experiment.generator.asks_several():
-        return None
-    return trace.attention[-1].pattern[:, experiment.read_position]
+    if st.button(
+        advice.action,
+        key="advice",
+        icon=":material/lightbulb:",
+        help=advice.reason,
+        on_click=follow,
+    ):
+        # The whole page starts the run, and this button is in a fragment.
+        st.rerun()
 
 
 def _instructions(snapshot: Snapshot) -> str:

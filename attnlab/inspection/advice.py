@@ -1,0 +1,144 @@
+"""The next change to try after a run that fell short of what can be learned."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from attnlab.configuration.options import options_of
+from attnlab.inspection.what_happened import (
+    DIVERGES,
+    LEARNED,
+    OVERFITS,
+    STILL_FALLING,
+    WhatHappened,
+    adds_up,
+    is_like_linear,
+)
+from attnlab.models import AbstractModelOptions, LinearOptions, TransformerOptions
+from attnlab.positions import Learned, Scalar
+from attnlab.training.experiment import Experiment
+from attnlab.training.optimisers import WarmUpCosine
+
+# Times as many steps, a fraction of the learning rate, and the settings for fresh sequences.
+_LONGER, _SLOWER = 4, 0.1
+_BATCH, _STEPS = 256, 2_000
+# A share of attention below which more heads may help, and the most heads that are proposed.
+_SCATTERED, _MOST_HEADS = 0.8, 8
+
+
+class Advice(NamedTuple):
+    """A change of settings: what to do, the reason, and the experiment with the change."""
+
+    action: str
+    reason: str
+    experiment: Experiment
+
+
+def advice_for(experiment: Experiment, happened: WhatHappened) -> Advice | None:
+    """Return the next change to try, or None if the run is not at its end or learned enough.
+
+    Without a diagnosis there is no advice. A diagnosis comes from the settings, the losses and the
+    attention of the run, in the order of how much it usually costs.
+
+    Args:
+        experiment: The settings of the run.
+        happened: The results of the run at its last step.
+    """
+    learned, steps = happened.learned, experiment.training.steps
+    if learned is None or learned >= LEARNED or happened.at_floor or happened.step < steps:
+        return None
+    return next(_diagnoses(experiment, happened), None)
+
+
+def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advice]:
+    training, model = experiment.training, experiment.model
+    options = options_of(model)
+    if not experiment.generator.asks_several() and _trains_something_else(experiment):
+        mask = {"mask": "causal"} if "mask" in options else {}
+        yield Advice(
+            "Train what is tested",
+            "The test asks for the last token. Mask, loss and readout should do so, too: a causal "
+            "mask, and `last` for both others.",
+            _changed(experiment, mask, loss="last", readout="last"),
+        )
+    if happened.problem == DIVERGES:
+        rate = max(
+            _SLOWER * training.learning_rate, options_of(training)["learning_rate"].bounds[0]
+        )
+        yield Advice(
+            f"Train with learning rate {rate:.2g}",
+            "Training made the loss worse: its steps are too large.",
+            _changed(experiment, learning_rate=float(f"{rate:.2g}")),
+        )
+    start = {}
+    if getattr(model, "initialisation", "") == "published":
+        start["initialisation"] = "scaled"
+    if isinstance(getattr(model, "position", None), Scalar):
+        start["position"] = Learned()
+    if start:
+        yield Advice(
+            "Learn the positions, start small",
+            "Large initial weights hold the attention where it is, and a single number for the "
+            "position hardly separates neighbours.",
+            _changed(experiment, start),
+        )
+    if training.data == "fixed" and (happened.problem == OVERFITS or training.batch_mode == "full"):
+        yield Advice(
+            "Train on fresh sequences",
+            "With the same sequences at every step a model memorises them. Fresh ones, in "
+            f"minibatches of {_BATCH}, show the rule.",
+            _changed(
+                experiment,
+                data="fresh",
+                split="independent",
+                batch_mode="minibatch",
+                batch=max(_BATCH, training.batch),
+                steps=max(_STEPS, training.steps),
+                schedule=WarmUpCosine(),
+            ),
+        )
+    only_adds = adds_up(model) or isinstance(model, LinearOptions)
+    if happened.problem == STILL_FALLING and not (only_adds and is_like_linear(happened)):
+        most = int(options_of(training)["steps"].bounds[1])
+        steps = min(_LONGER * training.steps, most)
+        yield Advice(
+            f"Train for {steps:,} steps",
+            "The loss was still falling at the end.",
+            _changed(experiment, steps=steps),
+        )
+    if only_adds:
+        yield Advice(
+            "Use a transformer with an MLP",
+            "This model adds up what each token says. An MLP can combine several tokens.",
+            dataclasses.replace(
+                experiment, model=TransformerOptions(heads=getattr(model, "heads", 1))
+            ),
+        )
+    wanted = len(happened.informative)
+    scattered = happened.attended is not None and happened.attended < _SCATTERED
+    if isinstance(model, TransformerOptions) and scattered and model.heads < wanted <= _MOST_HEADS:
+        yield Advice(
+            f"Use {wanted} heads",
+            f"The prediction depends on {wanted} tokens, and each head finds one most easily.",
+            _changed(experiment, {"heads": wanted}),
+        )
+
+
+def _trains_something_else(experiment: Experiment) -> bool:
+    """Return whether the model is trained to predict other tokens than the tested one."""
+    training = experiment.training
+    return (
+        training.loss == "published"
+        or training.readout == "first"
+        or getattr(experiment.model, "mask", "") == "published"
+    )
+
+
+def _changed(
+    experiment: Experiment, model: dict[str, Any] | None = None, **training: Any
+) -> Experiment:
+    """Return the experiment with changed options of its model and of its training."""
+    changed: AbstractModelOptions = dataclasses.replace(experiment.model, **(model or {}))
+    return dataclasses.replace(
+        experiment, model=changed, training=dataclasses.replace(experiment.training, **training)
+    )
