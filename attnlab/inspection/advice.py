@@ -14,7 +14,7 @@ from attnlab.inspection.what_happened import (
     adds_up,
     is_like_linear,
 )
-from attnlab.models import AbstractModelOptions, LinearOptions, TransformerOptions
+from attnlab.models import LinearOptions, TransformerOptions
 from attnlab.positions import Learned, Scalar
 from attnlab.training.experiment import Experiment
 from attnlab.training.optimisers import WarmUpCosine
@@ -57,8 +57,8 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
         mask = {"mask": "causal"} if "mask" in options else {}
         yield Advice(
             "Train what is tested",
-            "The test asks for the last token. Mask, loss and readout should do so, too: a causal "
-            "mask, and `last` for both others.",
+            "The test asks for the last token, but the model is trained on other ones: set mask, "
+            "loss and readout to fit.",
             _changed(experiment, mask, loss="last", readout="last"),
         )
     if happened.problem == DIVERGES:
@@ -138,7 +138,9 @@ def _changed(
     experiment: Experiment, model: dict[str, Any] | None = None, **training: Any
 ) -> Experiment:
     """Return the experiment with changed options of its model and of its training."""
-    changed: AbstractModelOptions = dataclasses.replace(experiment.model, **(model or {}))
+    options: Any = experiment.model
     return dataclasses.replace(
-        experiment, model=changed, training=dataclasses.replace(experiment.training, **training)
+        experiment,
+        model=dataclasses.replace(options, **(model or {})),
+        training=dataclasses.replace(experiment.training, **training),
     )

@@ -218,6 +218,7 @@ def in_words(
     *,
     learning_rate: float | None = None,
     word: str = "day",
+    remedy: str = "",
 ) -> str:
     """Describe a run in a few sentences.
 
@@ -226,9 +227,13 @@ def in_words(
         model: The options of its model.
         learning_rate: Named in the advice to lower it, if known.
         word: The process's noun for a position.
+        remedy: Advice that replaces the sentences about attention and about what is missing.
     """
+    passed = _passed(happened, word)
+    if remedy:
+        return " ".join([*passed, remedy])
     missing = _missing(happened, model, learning_rate, word)
-    return " ".join([*_passed(happened, word), *_attended(happened, word), *missing])
+    return " ".join([*passed, *_attended(happened, word), *missing])
 
 
 def _passed(happened: WhatHappened, word: str) -> Iterator[str]:

@@ -215,15 +215,19 @@ def _draw_words(
         st.markdown(_instructions(snapshot))
     elif moment is not None and (happened := _happened(seen, moment, informative, mean)):
         experiment = seen.experiment
+        advice = advice_for(experiment, happened)
         words = in_words(
             happened,
             experiment.model,
             learning_rate=experiment.training.learning_rate,
             word=experiment.generator.position_word,
+            remedy=advice.reason if advice else "",
         )
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f":material/history_edu: {as_message(words)}", width="stretch")
-            if advice := advice_for(experiment, happened):
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="small", key="words_and_advice"
+        ):
+            st.markdown(f":material/history_edu: {as_message(words)}")
+            if advice:
                 _draw_advice(advice)
 
 
@@ -254,7 +258,6 @@ def _draw_advice(advice: Advice) -> None:
         advice.action,
         key="advice",
         icon=":material/lightbulb:",
-        help=advice.reason,
         on_click=follow,
     ):
         # The whole page starts the run, and this button is in a fragment.
