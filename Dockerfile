@@ -1,4 +1,4 @@
-# attnlab on a server that strangers share. The README says how to build and run it.
+# attnlab on a server for others. docs/hosting.md says how to build and run it.
 FROM python:3.13-slim
 
 # The browser draws with the fonts of its own machine; these are for pictures made on the server.

@@ -1,4 +1,4 @@
-"""attnlab: a laboratory bench for attention. See README.md; `attnlab app` starts the app."""
+"""attnlab: a laboratory bench for attention. `attnlab app` starts the app."""
 
 from attnlab import optimum
 from attnlab.attention import attend

@@ -36,7 +36,7 @@ from tests.e2e.server import AppServer
 from tests.e2e.train_page import go_to
 
 _HOSTED = {"ATTNLAB_HOSTED": "1"}
-# As the container of 2 GB that the README names.
+# As the container of 2 GB in docs/hosting.md.
 _CONTAINER = _HOSTED | {"ATTNLAB_TRAININGS": "1", "ATTNLAB_MEMORY": "2000", "MALLOC_ARENA_MAX": "2"}
 _TURN_SECONDS, _FORGOTTEN_SECONDS = 125.0, 160.0
 _MEGA = 1e6

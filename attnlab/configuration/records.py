@@ -42,8 +42,7 @@ def check_registered(configuration: Any) -> None:
         if registry is not None and registry.get(field.value.name) is not kind:
             problem = "only registered classes can be kept in a library or sent to other processes"
             remedy = (
-                "Register it under a name of its own, as CONTRIBUTING.md says; `save_run` needs "
-                "that name too"
+                "Give it a unique `name`, as `save_run` needs, and put `@attnlab.register` above"
             )
             raise OptionError(field.name, kind.__name__, problem, remedy)
 
@@ -52,7 +51,7 @@ def check_own_name(option_name: str, value: Any, registry: Mapping[str, type]) -
     """Raise `OptionError` if the name of `value` belongs to another class in `registry`."""
     if registry.get(value.name, type(value)) is not type(value):
         problem = f"its name '{value.name}' is that of a registered class"
-        remedy = "Give the class a `name` of its own, and register it as CONTRIBUTING.md says"
+        remedy = "Give the class a unique `name`, and put `@attnlab.register` above it"
         raise OptionError(option_name, type(value).__name__, problem, remedy)
 
 

@@ -159,7 +159,7 @@ def _described() -> Iterator[None]:
         raise RunFileError(
             f"This run file needs the {error.name} {quoted(error.value)}, which is not registered "
             "here.",
-            "Register its class, as CONTRIBUTING.md says, or choose another file.",
+            "Put `@attnlab.register` above its class, or choose another file.",
         ) from error
     except OptionError as error:
         raise RunFileError(f"The experiment in this run file does not fit. {error}") from error

@@ -9,7 +9,7 @@ import pytest
 from attnlab.generators import Custom, DotMod, HiddenMarkov, Markov, NDays, Recall
 from attnlab.generators.chain import long_run_distribution
 from attnlab.optimum import frequencies, next_token
-from tests.unit.documents import ROOT, run_code
+from tests.unit.documents import guide_classes
 from tests.unit.optimum_oracles import NEXT
 
 TINY = Fraction(1, 10**9)
@@ -151,7 +151,7 @@ def test_the_days_of_a_chain_that_hardly_moves():
             ),
             False,
         ),
-        (run_code(ROOT / "CONTRIBUTING.md")["Turns"](), None),
+        (guide_classes()["Turns"](), None),
     ],
 )
 def test_whether_a_process_is_stationary(generator, expected):

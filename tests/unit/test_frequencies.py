@@ -6,7 +6,7 @@ import pytest
 from attnlab.generators import Custom, HiddenMarkov, Markov
 from attnlab.optimum import Frequencies, agreement, count_frequencies, counted, frequencies
 from attnlab.ui.generators.sample_panel import days_in_words
-from tests.unit.documents import ROOT, run_code
+from tests.unit.documents import guide_classes
 from tests.unit.optimum_oracles import NEXT, START
 from tests.unit.process_cases import CASES
 
@@ -125,7 +125,7 @@ def test_it_changes_only_where_the_process_is_not_stationary(exact):
     settled, settling = HiddenMarkov(initial=(2 / 3, 1 / 3)), HiddenMarkov()
     assert "is **stationary**" in days_in_words(settled, of_days(exact=exact))
     assert "is **not stationary**: day 1" in days_in_words(settling, of_days(exact=exact))
-    unknown = days_in_words(run_code(ROOT / "CONTRIBUTING.md")["Turns"](), of_days(exact=exact))
+    unknown = days_in_words(guide_classes()["Turns"](), of_days(exact=exact))
     assert "stationary" not in unknown
     assert "day 1" in unknown
 

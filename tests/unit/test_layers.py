@@ -23,11 +23,11 @@ from tests import WrongTypeWarning
 
 ROOT = Path(attnlab.__file__).parent
 
-# The table of the README, lowest first: a package may import those before it and nothing behind it.
+# The table in the documentation, lowest first: a package imports only itself and those before it.
 LAYERS = tuple(
     re.findall(
         r"^\| `attnlab/([a-z_]+)(?:/|\.py)` \|",
-        (ROOT.parent / "README.md").read_text(encoding="utf-8"),
+        (ROOT.parent / "docs/dev/layers.md").read_text(encoding="utf-8"),
         re.MULTILINE,
     )
 )
@@ -114,7 +114,7 @@ def assert_nothing(wrong, files=FILES):
     assert not told, "\n".join(told)
 
 
-def test_every_part_has_its_place_in_the_table_of_the_readme():
+def test_every_part_has_its_place_in_the_table():
     assert {layer_of(path) for path in FILES} == {*LAYERS, *ENTRANCES}
 
 

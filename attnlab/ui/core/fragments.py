@@ -2,8 +2,8 @@
 
 Streamlit drops messages that are still queued when the next rerun starts. A rerun of the whole page
 sends them again, but a rerun of a fragment would leave gaps. So scripts end only when the event
-loop has taken their messages. This is streamlit/streamlit#9188; docs/streamlit.md says how to test
-whether this is still needed.
+loop has taken their messages. This is streamlit/streamlit#9188; docs/dev/streamlit.md says how to
+test whether this is still needed.
 """
 
 import asyncio

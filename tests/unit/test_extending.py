@@ -1,4 +1,4 @@
-"""What the guide for contributors shows works, once it is registered as the guide says."""
+"""The classes that the guide to extending defines work once they are registered."""
 
 import dataclasses
 
@@ -14,7 +14,7 @@ from attnlab.training.experiment import Experiment, from_json, prepare, to_json
 from attnlab.training.limits import feasibility
 from attnlab.training.loop import train
 from attnlab.training.steps import Training
-from tests.unit.documents import ROOT, run_code
+from tests.unit.documents import guide_classes
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ SHORT = Training(steps=5, test_size=100, train_size=100)
 @pytest.fixture(scope="module")
 def guide():
     """The classes that the guide defines, by name."""
-    return run_code(ROOT / "CONTRIBUTING.md")
+    return guide_classes()
 
 
 @pytest.fixture
