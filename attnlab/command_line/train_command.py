@@ -60,7 +60,7 @@ def run_train(parsed: dict[str, Any], progress: CommandProgress) -> int:
     as_json = parsed.pop("json")
     if parsed.pop("list_presets"):
         for name, preset in PRESETS.items():
-            print(f"{name}  {preset.description}")
+            print(f"{name}  {preset.label}. {preset.description}")
         return 0
     file, save = parsed.pop("load", None), parsed.pop("save", None)
     begun = _from_file(file, parsed) if file else _from_options(parsed)

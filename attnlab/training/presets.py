@@ -32,18 +32,41 @@ from attnlab.training.steps import Training
 
 @dataclasses.dataclass(frozen=True)
 class Preset:
-    """An experiment and one line on what it shows."""
+    """An experiment with its name in menus and one line on what it shows.
 
+    Attributes:
+        group: Presets of a group follow one another in `PRESETS`.
+        title: Its plain name.
+        description: What it shows.
+        experiment: The experiment.
+        of_post: Whether the page A published question has its results.
+    """
+
+    group: str
+    title: str
     description: str
     experiment: Experiment
+    of_post: bool = False
+
+    @property
+    def label(self) -> str:
+        """Group and title, which no other preset has."""
+        return f"{self.group} · {self.title}"
+
+    def matches(self, settings: object) -> bool:
+        """Return whether the settings are the preset's experiment, with any seed."""
+        return isinstance(settings, Experiment) and self.experiment == dataclasses.replace(
+            settings, seed=self.experiment.seed
+        )
 
 
 FIRST_PRESET = "three-heads"
 # Learns what can be learned in some ten seconds. Among six seeds, the first separates its heads
 # best: each of the three has most of its attention on a different position.
 _FIRST = Preset(
-    "A transformer with three heads on recall: each head finds one of the days that determine "
-    "the next.",
+    "Start here",
+    "Heads find the days that matter",
+    "A transformer with three heads: each finds one of the days that determine the next.",
     Experiment(
         generator=Recall(),
         model=TransformerOptions(layers=1, heads=3, d_model=24),
@@ -59,10 +82,15 @@ _PUBLISHED_PROCESSES = {
     "ndays15": (NDays(n=15), 5_000),
     "dotmod": (DotMod(variant="published"), 5_000),
 }
-_PUBLISHED_ATTENTION = AttentionOptions(
-    position=Scalar(), mask="published", initialisation="published"
-)
-_PUBLISHED_LINEAR = LinearOptions(initialisation="published", day_feature="with")
+# Model options, loss and readout.
+_PUBLISHED_MODELS = {
+    "attention": (
+        AttentionOptions(position=Scalar(), mask="published", initialisation="published"),
+        "published",
+        "first",
+    ),
+    "linear": (LinearOptions(initialisation="published", day_feature="with"), "last", "last"),
+}
 
 _CORRECTED = {
     "markov": Experiment(generator=Markov()),
@@ -97,8 +125,11 @@ _SOLVED = {
 
 
 _WRITING = Training(loss="next", steps=2_000, data="fresh", batch=256, schedule="warm-up-cosine")
+_SEQUENCES = "Sequence to sequence"
 _TASKS = {
     "cards-encoder-decoder": Preset(
+        _SEQUENCES,
+        "Sort a hand: encoder-decoder",
         "A transformer reads a hand of five cards, and another writes them in order.",
         Experiment(
             generator=Cards(),
@@ -107,18 +138,23 @@ _TASKS = {
         ),
     ),
     "cards-rnn-attention": Preset(
-        "Five cards in order, by a recurrent network that attends to all states of another.",
+        _SEQUENCES,
+        "Sort a hand: RNN with attention",
+        "A recurrent network writes five cards in order. It attends to all states of another.",
         Experiment(generator=Cards(), model=RNNAttentionOptions(hidden_size=64), training=_WRITING),
     ),
     "cards-bottleneck": Preset(
-        "Like `cards-rnn-attention`, with the same width and steps, but only the last state.",
+        _SEQUENCES,
+        "Sort a hand: RNN, last state only",
+        "The same width and steps as with attention, but only the last state is passed on.",
         Experiment(
             generator=Cards(), model=RNNBottleneckOptions(hidden_size=64), training=_WRITING
         ),
     ),
     "reverse-rnn-attention": Preset(
-        "Ten letters backwards, by a recurrent network with attention: its alignment is a "
-        "diagonal.",
+        _SEQUENCES,
+        "Reverse letters: RNN with attention",
+        "A recurrent network writes ten letters backwards. Its alignment is a diagonal.",
         Experiment(generator=Reverse(), model=RNNAttentionOptions(), training=_WRITING),
     ),
 }
@@ -140,9 +176,9 @@ class _Switch(NamedTuple):
 # Accuracies are means over the seeds of the shipped result, on 10,000 test sequences: `python -m
 # attnlab reproduce --shipped --part ladder`.
 _SWITCHES = (
-    _Switch("mask", "the mask is causal", (0.415, 0.404), model={"mask": "causal"}),
-    _Switch("readout", "the last day predicts", (0.414, 0.457), training={"readout": "last"}),
-    _Switch("loss", "only the last day is trained", (0.398, 0.504), training={"loss": "last"}),
+    _Switch("mask", "causal mask", (0.415, 0.404), model={"mask": "causal"}),
+    _Switch("readout", "predict at the last day", (0.414, 0.457), training={"readout": "last"}),
+    _Switch("loss", "train the last day only", (0.398, 0.504), training={"loss": "last"}),
     _Switch(
         "minibatch",
         "256 sequences a step",
@@ -151,17 +187,20 @@ _SWITCHES = (
     ),
     _Switch(
         "sequences",
-        "fresh ones at every step, 2,000 steps, a learning rate that falls",
+        "2,000 fresh batches, LR decay",
         (0.405, 0.511),
         training={"data": "fresh", "steps": 2_000, "schedule": WarmUpCosine()},
     ),
     _Switch(
-        "initialisation", "weights begin small", (0.415, 0.556), model={"initialisation": "scaled"}
+        "initialisation",
+        "small initial weights",
+        (0.415, 0.556),
+        model={"initialisation": "scaled"},
     ),
     _Switch("positions", "learned positions", (0.465, 0.733), model={"position": Learned()}),
     _Switch(
         "mlp",
-        "a transformer of one head, with residual connections and an MLP",
+        "transformer: residuals and MLP",
         (0.516, 0.955),
         model={"family": TransformerOptions(heads=1)},
     ),
@@ -191,8 +230,7 @@ def switches_of(process: str) -> tuple[Thrown, ...]:
 
 def _switched(process: str) -> Iterator[tuple[_Switch, Experiment]]:
     """Yield each switch with the experiment after it: the published head and all changes so far."""
-    generator, size = _PUBLISHED_PROCESSES[process]
-    experiment = _published(generator, size, _PUBLISHED_ATTENTION, "published", "first")
+    experiment = _published(*_PUBLISHED_PROCESSES[process], *_PUBLISHED_MODELS["attention"])
     for switch in _SWITCHES:
         changes = dict(switch.model)
         model = changes.pop("family", experiment.model)
@@ -220,44 +258,44 @@ def _published(
 
 def _all_presets() -> dict[str, Preset]:
     presets = {FIRST_PRESET: _FIRST}
-    presets |= {
-        f"corrected-{name}": Preset(
-            f"{name}: causal mask, last-day loss and readout, minibatches, learned positions.",
-            experiment,
-        )
-        for name, experiment in _CORRECTED.items()
-    }
-    presets |= {
-        f"solved-{name}": Preset(
-            f"{name}, learned as well as possible by a transformer of one layer on fresh "
-            "sequences; it would memorise 5,000 fixed ones.",
-            experiment,
-        )
-        for name, experiment in _SOLVED.items()
-    }
-    presets |= _TASKS
+    for name, (generator, size) in _PUBLISHED_PROCESSES.items():
+        for model, settings in _PUBLISHED_MODELS.items():
+            presets[f"published-{name}-{model}"] = Preset(
+                "Published",
+                f"{name}: {model}",
+                "As in the code of the blog post “Understanding what self-attention is doing”.",
+                _published(generator, size, *settings),
+                of_post=True,
+            )
     for place, (process, before) in enumerate(_SWITCHED.items()):
         for number, (switch, experiment) in enumerate(_switched(process), 1):
             accuracy = switch.accuracy[place]
             presets[f"{process}-{number}-{switch.name}"] = Preset(
-                f"From the published head to one that learns {process}, switch {number} of "
-                f"{len(_SWITCHES)}: {switch.says}. Accuracy {before:.3f} before, "
-                f"{accuracy:.3f} after, means over seeds.",
+                "Switches",
+                f"{process} {number}: {switch.says}",
+                f"Switch {number} of {len(_SWITCHES)} on the way from published to solved. "
+                f"Accuracy {before:.3f} before, {accuracy:.3f} after (means over seeds).",
                 experiment,
+                of_post=True,
             )
             before = accuracy
-    for name, (generator, size) in _PUBLISHED_PROCESSES.items():
-        presets[f"published-{name}-attention"] = Preset(
-            f"{name} with attention, exactly as in the code of the blog post “Understanding "
-            "what self-attention is doing”.",
-            _published(generator, size, _PUBLISHED_ATTENTION, "published", "first"),
+    for name, experiment in _CORRECTED.items():
+        presets[f"corrected-{name}"] = Preset(
+            "Corrected",
+            f"{name}: one head",
+            "The post's head with causal mask, last-day loss, minibatches and learned positions. "
+            "It learns only part of recall and dotmod.",
+            experiment,
         )
-        presets[f"published-{name}-linear"] = Preset(
-            f"{name} with the linear model, exactly as in the code of the blog post "
-            "“Understanding what self-attention is doing”.",
-            _published(generator, size, _PUBLISHED_LINEAR, "last", "last"),
+    for name, experiment in _SOLVED.items():
+        presets[f"solved-{name}"] = Preset(
+            "Solved",
+            f"{name.replace('-', '')}: transformer",
+            "A transformer of one layer learns as well as possible from fresh sequences. It would "
+            "memorise 5,000 fixed ones.",
+            experiment,
         )
-    return presets
+    return presets | _TASKS
 
 
 PRESETS = MappingProxyType(_all_presets())

@@ -11,7 +11,13 @@ import streamlit as st
 from attnlab.ui.compare import choice as compared
 from attnlab.ui.controls.form_state import keep_form
 from attnlab.ui.controls.link_bar import complete_address, draw_lesson, follow_address
-from attnlab.ui.core.display import INSPECT_PAGE, PAGES, TRAIN_PAGE, draw_type_switch
+from attnlab.ui.core.display import (
+    INSPECT_PAGE,
+    PAGES,
+    QUESTION_PAGE,
+    TRAIN_PAGE,
+    draw_type_switch,
+)
 from attnlab.ui.core.figures import begin_figures, end_figures
 from attnlab.ui.core.fragments import delivered
 from attnlab.ui.core.outside import draw_error
@@ -122,7 +128,7 @@ _GROUPS = MappingProxyType(
             ("what_attention_costs.py", "What attention costs", "timer"),
             ("words.py", "Glossary", "menu_book"),
         ),
-        "Results": (("a_published_question.py", "A published question", "help_center"),),
+        "Results": ((QUESTION_PAGE, "A published question", "help_center"),),
     }
 )
 

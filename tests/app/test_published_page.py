@@ -57,7 +57,7 @@ def test_the_ladder_and_the_zoo_are_of_the_chosen_process(page):
     page.segmented_control(key="published_process").set_value("recall").run()
     page.segmented_control(key="published_zoo_process").set_value("markov").run()
     assert not page.exception
-    assert list(table(page, 1).index)[:2] == ["0  the published head", "1  the mask is causal"]
+    assert list(table(page, 1).index)[:2] == ["0  the published head", "1  causal mask"]
     assert set(table(page, 1)["ceiling"]) == {"0.545"}
     assert set(table(page, 2)["ceiling"]) == {"0.506"}
 

@@ -32,8 +32,8 @@ def test_the_page_opens_on_the_first_preset():
     assert _experiment_of(first) == PRESETS[FIRST_PRESET].experiment
 
 
-def test_a_link_without_settings_opens_those_of_its_version(app):
-    assert app.selectbox(key="preset").value == OWN_SETTINGS
+def test_a_link_without_settings_opens_those_of_its_version_and_names_their_preset(app):
+    assert app.selectbox(key="preset").value == "corrected-markov"
     assert _experiment_of(app) == Experiment()
 
 

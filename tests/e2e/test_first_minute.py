@@ -52,7 +52,7 @@ def _open(page: Page, server, path: str = "") -> TrainPage:
 
 def test_it_opens_on_the_first_preset_and_shows_its_own_untrained_model(new_page, server):
     train = _open(new_page(), server)
-    expect(train.field("preset")).to_have_value(FIRST_PRESET)
+    expect(train.field("preset")).to_have_value(PRESETS[FIRST_PRESET].label)
     expect(train.field("generator")).to_have_value("recall")
     assert train.status().steps == 2_000
     expect(train.part("task")).to_contain_text("Day 11 depends on days 1, 4 and 8.")

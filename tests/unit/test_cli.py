@@ -84,7 +84,7 @@ def test_presets_are_listed(run):
     status, out, _ = run("train", "--list-presets")
     assert status == 0
     for line, (name, preset) in zip(out.splitlines(), PRESETS.items(), strict=True):
-        assert line == f"{name}  {preset.description}"
+        assert line == f"{name}  {preset.label}. {preset.description}"
 
 
 @pytest.mark.parametrize("name", ["markov", "recall"])

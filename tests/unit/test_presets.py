@@ -16,6 +16,16 @@ from attnlab.training.presets import PRESETS
 SWITCHED = ("recall", "dotmod")
 
 
+def test_every_preset_has_a_name_that_fits_a_menu_and_groups_are_together():
+    titles = [preset.title for preset in PRESETS.values()]
+    assert all(titles)
+    assert max(map(len, titles)) <= 40
+    assert len({preset.label for preset in PRESETS.values()}) == len(set(titles)) == len(PRESETS)
+    runs = [group for group, _ in itertools.groupby(p.group for p in PRESETS.values())]
+    assert all(runs)
+    assert len(set(runs)) == len(runs)
+
+
 def _tested(name):
     experiment = PRESETS[name].experiment
     setup = prepare(experiment)

@@ -1,6 +1,5 @@
 """The sidebar: controls for all options of an experiment, generated from the registries."""
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -33,6 +32,7 @@ from attnlab.ui.controls.form_state import (
     read_option,
     read_part,
 )
+from attnlab.ui.core.display import QUESTION_PAGE
 from attnlab.ui.core.outside import draw_error
 
 # Options with more values are number fields: a slider cannot hit one of thousands.
@@ -191,30 +191,28 @@ def _lesson() -> Lesson:
 
 def _draw_preset() -> None:
     chosen = PRESETS.get(st.session_state["preset"])
-    if chosen is not None and not _is_but_for_the_seed(chosen.experiment, read_form()):
+    if chosen is not None and not chosen.matches(read_form()):
         # Reset the menu, so that choosing the same preset again restores its settings.
         st.session_state["preset"], chosen = OWN_SETTINGS, None
-    about = f" Chosen: {chosen.description}" if chosen else ""
     st.selectbox(
         "preset",
         [OWN_SETTINGS, *PRESETS],
+        format_func=lambda name: PRESETS[name].label if name in PRESETS else name,
         key="preset",
         on_change=_apply_preset,
         persist_state="session",
-        help=f"A named experiment. Choosing one sets every control below.{about}",
+        help="A named experiment. Choosing one sets every control below.",
     )
-
-
-def _is_but_for_the_seed(experiment: Experiment, form: Experiment | OptionError) -> bool:
-    return isinstance(form, Experiment) and dataclasses.replace(form, seed=experiment.seed) == (
-        experiment
-    )
+    if chosen is not None:
+        st.caption(chosen.description)
+        if chosen.of_post:
+            st.page_link(QUESTION_PAGE, label="A published question", icon=":material/help_center:")
 
 
 def _apply_preset() -> None:
     name = st.session_state["preset"]
     if name in PRESETS:
-        fill_form(PRESETS[name].experiment, preset=name)
+        fill_form(PRESETS[name].experiment)
 
 
 def _draw_kind(owner: type, name: str) -> None:

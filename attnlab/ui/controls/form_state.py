@@ -29,10 +29,11 @@ _FILLING = "form_filling"
 _RECEIPT, _COUNT = "receipt", "receipts_asked"
 
 
-def fill_form(experiment: Experiment, *, preset: str = OWN_SETTINGS) -> None:
+def fill_form(experiment: Experiment) -> None:
     """Set every control to the experiment. Call it in a callback, or before controls are drawn.
 
-    Controls of parts that the experiment does not use get their defaults.
+    Controls of parts that the experiment does not use get their defaults. The menu of presets shows
+    the preset that the experiment is, with any seed.
     """
     values = {
         control_key(field.owner, field.name): field.plain_value
@@ -42,7 +43,10 @@ def fill_form(experiment: Experiment, *, preset: str = OWN_SETTINGS) -> None:
     after = {k: show_numbers(v) if isinstance(v, tuple) else v for k, v in values.items()}
     before = {key: st.session_state.get(key) for key in after}
     st.session_state.update(after)
-    st.session_state["preset"] = preset
+    st.session_state["preset"] = next(
+        (name for name, preset in PRESETS.items() if preset.matches(experiment)),
+        OWN_SETTINGS,
+    )
     st.session_state[_FILLING] = before, after, ask_for_receipt()
 
 
@@ -54,7 +58,7 @@ def begin_form() -> None:
     Then the controls are set to the preset's values again.
     """
     if "generator" not in st.session_state:
-        fill_form(PRESETS[FIRST_PRESET].experiment, preset=FIRST_PRESET)
+        fill_form(PRESETS[FIRST_PRESET].experiment)
     before, after, count = st.session_state[_FILLING]
     if is_behind(count):
         for key in after:

@@ -83,7 +83,7 @@ def follow_address(
     link = from_query(query) if is_link(query) else None
     if link is None and first_preset != FIRST_PRESET and _is_untouched():
         experiment = PRESETS[first_preset].experiment
-        fill_form(experiment, preset=first_preset)
+        fill_form(experiment)
         # Treated as written, so that pressing Back once leaves a page opened from the menu.
         st.session_state[_WRITTEN] = to_query(experiment)
     written: dict[str, str] = st.session_state.get(_WRITTEN, {})

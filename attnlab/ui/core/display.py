@@ -12,6 +12,7 @@ from attnlab.configuration.environment import app_folder
 
 PAGES = app_folder() / "pages"
 TRAIN_PAGE, INSPECT_PAGE = PAGES / "train.py", PAGES / "inspect.py"
+QUESTION_PAGE = PAGES / "a_published_question.py"
 
 CHART_HEIGHT = 350
 # Of exported charts; on the Train page they are as high as `style.css` lets them be.

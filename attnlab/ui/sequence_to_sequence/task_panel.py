@@ -41,11 +41,10 @@ def draw_task_choice() -> None:
         for name, preset in named.items():
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.button(
-                    name,
+                    preset.title,
                     key=f"task_{name}",
                     on_click=fill_form,
                     args=(preset.experiment,),
-                    kwargs={"preset": name},
                 )
                 st.caption(as_text(preset.description), width="stretch")
 

@@ -76,6 +76,6 @@ def _is_new_visitor() -> bool:
 
 
 def _choose(card: _Card) -> None:
-    fill_form(PRESETS[card.preset].experiment, preset=card.preset)
+    fill_form(PRESETS[card.preset].experiment)
     session().commands.append("start")
     session().kept[_CHOSEN] = card
