@@ -125,7 +125,7 @@ _SOLVED = {
 
 
 _WRITING = Training(loss="next", steps=2_000, data="fresh", batch=256, schedule="warm-up-cosine")
-_SEQUENCES = "Sequence to sequence"
+_SEQUENCES = "Sequences"
 _TASKS = {
     "cards-encoder-decoder": Preset(
         _SEQUENCES,

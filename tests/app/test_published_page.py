@@ -63,6 +63,18 @@ def test_the_ladder_and_the_zoo_are_of_the_chosen_process(page):
 
 
 @pytest.mark.slow
+def test_a_row_opens_in_train_which_links_back(page):
+    page.menu_button(key="published_ladder_train").click("7 learned positions").run()
+    assert not page.exception
+    # Without a browser, pages do not change by themselves.
+    page.switch_page("pages/train.py").run()
+    assert not page.exception
+    assert page.selectbox(key="preset").value == "dotmod-7-positions"
+    (back,) = page.sidebar.get("page_link")
+    assert back.proto.label == "A published question"
+
+
+@pytest.mark.slow
 def test_before_the_start_the_page_says_how_much_it_is(page):
     assert "**10 settings × 8 seeds = 80 runs** · about " in words(page)
     page.number_input(key="published_table_seeds").set_value(3).run()

@@ -16,6 +16,7 @@ from attnlab.configuration.number_text import show_measured, show_percent, show_
 from attnlab.configuration.options import present
 from attnlab.training.presets import switches_of
 from attnlab.ui.compare.published_runs import draw_live, draw_start
+from attnlab.ui.controls.link_bar import draw_train_menu
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.uncertainty import (
     OF_SEEDS,
@@ -102,7 +103,7 @@ def _draw_table(rows: Rows) -> None:
             alt="Test accuracy of each row: our runs, the post's results, the ceiling. " + words,
         )
     st.caption(f"How to read it: {_DOTS} Open marks are the post's results, one run each.")
-    _draw_verdicts(rows, labels, published=True)
+    _draw_verdicts("table", rows, labels, published=True)
     found = differences(rows)
     said = []
     for process, each in found.items():
@@ -145,7 +146,7 @@ def _draw_ladder(rows: Rows, process: str) -> None:
             f"**All switches together** add {change.mean:.3f} "
             f"({show_range(*change.ends)}) to the accuracy on {process}."
         )
-    _draw_verdicts(rows, tuple(map(_label, rows)))
+    _draw_verdicts("ladder", rows, tuple(map(_label, rows)))
 
 
 def _draw_zoo(every_row: Rows, process: str) -> None:
@@ -178,12 +179,16 @@ def _draw_zoo(every_row: Rows, process: str) -> None:
     )
     if words := families_in_words(every_row):
         st.markdown(words)
-    _draw_verdicts(rows, labels)
+    _draw_verdicts("zoo", rows, labels)
 
 
-def _draw_verdicts(rows: Rows, labels: Sequence[str], *, published: bool = False) -> None:
+def _draw_verdicts(
+    part: str, rows: Rows, labels: Sequence[str], *, published: bool = False
+) -> None:
     """Draw verdicts as a list, and results as a table, with the post's results if `published`."""
     pairs = list(zip(rows, labels, strict=True))
+    settings = {label: present(row.row.setting.experiment) for row, label in pairs}
+    draw_train_menu(settings, f"published_{part}_train")
     st.markdown(
         "\n".join(f"- **{label}**: {row.verdict or 'no result yet.'}" for row, label in pairs)
     )

@@ -16,7 +16,7 @@ from attnlab.runs.run_summary import RunSummary
 from attnlab.ui.compare.choice import option_label, setting_labels
 from attnlab.ui.compare.curves import draw_curves, draw_dots
 from attnlab.ui.compare.work import WORK, ComparisonProgress, Plan, draw_runs, rows_of
-from attnlab.ui.controls.link_bar import draw_address, go_to
+from attnlab.ui.controls.link_bar import draw_address, draw_train_menu, go_to
 from attnlab.ui.core.display import INSPECT_PAGE, draw_button, draw_download
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.jobs import job_of
@@ -94,6 +94,8 @@ def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
         f"`steps to {TARGET:.0%}`: the median. {unseen_text(wanted)} Select a row to open one of "
         "its runs in Inspect."
     )
+    settings = {label: row.setting.experiment for row, label in zip(rows, labels, strict=True)}
+    draw_train_menu({k: each for k, each in settings.items() if each}, "compare_train")
     places = chosen["selection"]["rows"]
     if places and places[0] < len(rows):
         _draw_opening(rows[places[0]], labels[places[0]])

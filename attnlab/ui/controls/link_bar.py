@@ -29,8 +29,9 @@ from attnlab.ui.controls.form_state import (
     is_behind,
     read_form,
 )
+from attnlab.ui.core.display import TRAIN_PAGE
 from attnlab.ui.core.fragments import panel
-from attnlab.ui.core.outside import draw_lesson_words, draw_warning
+from attnlab.ui.core.outside import as_text, draw_lesson_words, draw_warning
 from attnlab.ui.core.session_library import session_run
 
 _WRITTEN, _NOTICES = "link_written", "link_notices"
@@ -171,6 +172,21 @@ def go_to(page: Path) -> None:
     if not isinstance(form, OptionError):
         st.session_state[_WRITTEN] = to_query(form, st.session_state.get("lesson"))
     st.switch_page(page)
+
+
+def draw_train_menu(experiments: Mapping[str, Experiment], key: str) -> None:
+    """Draw a menu of experiments by label; a choice opens Train with its settings."""
+    choices = {as_text(label): experiment for label, experiment in experiments.items()}
+
+    def fill() -> None:
+        if (chosen := choices.get(st.session_state[key])) is not None:
+            fill_form(chosen)
+
+    icon = ":material/model_training:"
+    if choices and st.menu_button(
+        "Open in Train", list(choices), key=key, icon=icon, on_click=fill
+    ):
+        go_to(TRAIN_PAGE)
 
 
 def draw_notices() -> None:
