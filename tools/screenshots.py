@@ -2,8 +2,8 @@
 
     python tools/screenshots.py [--out screenshots] [--readme]
 
-Each page is taken after a run, on screens of five sizes, light and dark. With --readme only
-`docs/train.png` is taken, the picture in the README.
+Each page is taken after a run, on screens of five sizes, light and dark. With --readme only the two
+pictures of the README are taken, `docs/train.png` and `docs/train-dark.png`.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def main() -> int:
     """Take the pictures that the arguments ask for; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "screenshots", help="folder for them")
-    parser.add_argument("--readme", action="store_true", help="take docs/train.png alone")
+    parser.add_argument("--readme", action="store_true", help="take only the two of the README")
     arguments = parser.parse_args()
     executable = find_browser()
     if executable is None:
@@ -77,7 +77,15 @@ def _trained(browser: Browser, url: str) -> Page:
 
 def _take_readme(browser: Browser, url: str, folder: Path) -> None:
     page = _trained(browser, url)
-    _shoot(page, folder / "train.png")
+    width, height = _SIZES["laptop"]
+    page.set_viewport_size({"width": width, "height": height})
+    # Over a chart the pointer would open its toolbar.
+    page.mouse.move(0, 0)
+    for scheme, name in (("light", "train"), ("dark", "train-dark")):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_timeout(_DRAWING_MILLISECONDS)
+        page.screenshot(path=folder / f"{name}.png")
+        print(folder / f"{name}.png")
     page.context.close()
 
 
@@ -118,7 +126,7 @@ def _shoot(page: Page, path: Path) -> None:
     print(path)
     size = page.viewport_size
     height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
-    if height > size["height"] and path.stem != "train":
+    if height > size["height"]:
         page.set_viewport_size({**size, "height": height})
         page.wait_for_timeout(_DRAWING_MILLISECONDS)
         page.screenshot(path=path.with_stem(f"{path.stem}-whole"))

@@ -34,7 +34,7 @@ class MarkovBelief(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Markov(AbstractGenerator):
-    """p(day 1) = initial; p(day t + 1 = w | day t = v) = transition[v][w].
+    """p(day 1) = initial; p(day t + 1 = w | day t = v) = transition[v, w].
 
     Raises `OptionError` for rows that are not three probabilities with sum 1.
     """

@@ -43,7 +43,7 @@ class AttentionMap(eqx.Module):
 class Trace(eqx.Module):
     """Intermediate results of a model on one sequence; each family fills in what it has.
 
-    Args:
+    Attributes:
         attention: A map for each layer and kind of heads.
         values: Other arrays by name: `WEIGHTS_BY_POSITION` (length × vocab × outcomes) of the
             linear model; `HIDDEN_STATES` (length × width) of a recurrent model; `TIME_SCALES`

@@ -27,7 +27,7 @@ class Edit(eqx.Module):
     activations of one site. Either array may be a function of the sequence's one-hot rows, as
     `TrueAlignment` is. No gradient reaches an edit.
 
-    Args:
+    Attributes:
         layer: Layer of the head, counted from 0.
         head: The head in that layer, counted from 0.
         pattern: Share of each key, query × key, as in the `AttentionMap` of the trace. Zeros

@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import pkgutil
+import re
 
 import pytest
 
@@ -44,6 +45,12 @@ def test_the_example_is_true(name):
 def test_there_is_code_in_documents():
     names = {path.name for path in DOCUMENTS}
     assert {"README.md", "extending.md", "library.md", "many-runs.md"} <= names
+
+
+def test_every_public_name_is_documented():
+    pages = [path.read_text(encoding="utf-8") for path in DOCUMENTS if path.parent.name == "api"]
+    found = re.findall(r"^::: attnlab\.(\S+)$", "\n".join(pages), re.MULTILINE)
+    assert set(attnlab.__all__) <= set(found)
 
 
 @pytest.mark.slow
