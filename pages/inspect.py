@@ -22,6 +22,7 @@ from attnlab.ui.inspect.training_panel import (
     draw_sequence_choice,
     draw_training,
     edited_days,
+    open_finished_run,
 )
 from attnlab.ui.inspect.view import draw_view
 from attnlab.ui.shell import ensure_shell
@@ -31,6 +32,9 @@ from attnlab.ui.train.runs_panel import draw_files, follow_run_file
 ensure_shell()
 run = session_run()
 follow_run_file(run)
+if open_finished_run(run, read_form()):
+    # Resuming sets controls, which must come before any is drawn.
+    st.rerun()
 snapshot = run.snapshot()
 
 with st.container(horizontal=True, vertical_alignment="center"):

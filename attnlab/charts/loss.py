@@ -30,7 +30,7 @@ from attnlab.runs.history import History, loss_curve
 from attnlab.training.evaluation import Evaluation
 
 HOVER = "hover"
-_TRAIN, _TEST, _TRUTH = "training", "test", "known"
+_TRAIN, _TEST, _TRUTH = "training", "test", "limits"
 _CURSOR, _CHANGE, _PLACE = "shown step", "change", "place"
 _SEEDS, _EACH = "mean over seeds", "each seed"
 # With more seeds, their lines would hide the mean and are not drawn.
@@ -39,7 +39,7 @@ _PAST_OPACITY = 0.4
 # The share of the steps whose losses may be cut off by the axis.
 _BEGINNING = 0.02
 # Widths in pixels in the legend: of a line symbol with margins, and of a character.
-_LEGEND_LINE, _LEGEND_LETTER = 30, 7
+_LEGEND_LINE, _LEGEND_LETTER = 30, 6.5
 # Dash patterns of earlier runs, which thus differ in more than colour.
 _PAST_DASHES = ([9, 2], [2, 2], [9, 2, 2, 2], [2, 5], [14, 3])
 

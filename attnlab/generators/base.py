@@ -43,9 +43,9 @@ class AbstractGenerator(Options, abc.ABC):
     `target_of`, with a `true_alignment` of target tokens to prompt tokens; models are scored by
     exact match. See `AbstractTask`.
 
-    Optional, for display: `position_word` is the noun for a position, `formula` is the rule in
-    LaTeX with the numbers of the options, `tables` are its probabilities, and `outline` names the
-    rows and columns of an option that is such a table.
+    Optional, for display: `position_word` is the noun for a position, `rule_in_words` and `formula`
+    are the rule in words and in LaTeX with the numbers of the options, `tables` are its
+    probabilities, and `outline` names the rows and columns of an option that is such a table.
     """
 
     name: ClassVar[str]
@@ -113,7 +113,7 @@ class AbstractGenerator(Options, abc.ABC):
         return None
 
     def rule_in_words(self, length: int) -> str:
-        """Return one plain sentence that says what decides the token after `length` visible ones.
+        """Return what decides the token after `length` visible ones, in one or two plain sentences.
 
         Positions are counted from the first visible token. By default it is `summary`.
         """

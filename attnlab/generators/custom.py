@@ -83,7 +83,7 @@ class Custom(AbstractGenerator):
 
     def rule_in_words(self, length: int) -> str:
         before = "one before" if self.order == 1 else "two before"
-        return f"Each symbol depends only on the {before}."
+        return f"Each symbol depends only on the {before}, and on chance."
 
     def is_stationary(self) -> bool:
         return True

@@ -70,8 +70,8 @@ class DotMod(AbstractGenerator):
     def rule_in_words(self, length: int) -> str:
         counting = "cloudy" if self.variant == "described" else "rainy"
         return (
-            f"Each {counting} day of the last {self.n} adds its weight (0–3); the sum, modulo 3, "
-            "decides the next day."
+            f"Each of the last {self.n} days has a fixed weight, 0 to 3. The weights of {counting} "
+            f"days, summed modulo 3, decide day {length + 1}."
         )
 
     def findings(self, length: int) -> Iterator[Finding]:

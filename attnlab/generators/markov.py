@@ -73,7 +73,7 @@ class Markov(AbstractGenerator):
         return (RuleTable("transition", self.outline("transition", {}), self.transition),)
 
     def rule_in_words(self, length: int) -> str:
-        return f"Day {length + 1} depends only on the day before."
+        return f"Day {length + 1} depends only on the day before, and on chance."
 
     def is_stationary(self) -> bool:
         initial, transition = np.array(self.initial), np.array(self.transition)

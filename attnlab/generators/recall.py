@@ -133,7 +133,7 @@ class Recall(AbstractGenerator):
         if many := len(self.days) - len(parts):
             earlier = "a day" if many == 1 else f"{many} days"
             sources.append(f"{earlier} before the visible ones")
-        return f"Day {length + 1} depends on {' and on '.join(sources)}."
+        return f"Day {length + 1} depends on {' and on '.join(sources)}, and on chance."
 
     @property
     def formula(self) -> str:

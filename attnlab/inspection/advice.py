@@ -51,14 +51,17 @@ def advice_for(experiment: Experiment, happened: WhatHappened) -> Advice | None:
 
 
 def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advice]:
-    training, model = experiment.training, experiment.model
+    training, model, word = (
+        experiment.training,
+        experiment.model,
+        experiment.generator.position_word,
+    )
     options = options_of(model)
     if not experiment.generator.asks_several() and _trains_something_else(experiment):
         mask = {"mask": "causal"} if "mask" in options else {}
         yield Advice(
-            "Train what is tested",
-            "The test asks for the last token, but the model is trained on other ones: set mask, "
-            "loss and readout to fit.",
+            f"Train the last {word} only",
+            "The test reads one position, but mask, loss or readout train others, too.",
             _changed(experiment, mask, loss="last", readout="last"),
         )
     if happened.problem == DIVERGES:
@@ -77,7 +80,7 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
         start["position"] = Learned()
     if start:
         yield Advice(
-            "Learn the positions, start small",
+            "Train with learned positions, small start",
             "Large initial weights hold the attention where it is, and a single number for the "
             "position hardly separates neighbours.",
             _changed(experiment, start),
@@ -108,7 +111,7 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
         )
     if only_adds:
         yield Advice(
-            "Use a transformer with an MLP",
+            "Train a transformer with an MLP",
             "This model adds up what each token says. An MLP can combine several tokens.",
             dataclasses.replace(
                 experiment, model=TransformerOptions(heads=getattr(model, "heads", 1))
@@ -118,7 +121,7 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
     scattered = happened.attended is not None and happened.attended < _SCATTERED
     if isinstance(model, TransformerOptions) and scattered and model.heads < wanted <= _MOST_HEADS:
         yield Advice(
-            f"Use {wanted} heads",
+            f"Train with {wanted} heads",
             f"The prediction depends on {wanted} tokens, and each head finds one most easily.",
             _changed(experiment, {"heads": wanted}),
         )

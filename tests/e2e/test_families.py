@@ -39,7 +39,9 @@ def test_every_head_of_a_transformer_is_shown(new_page, server):
     expect(train.part("verdict")).not_to_contain_text("cannot beat")
     train.press("start")
     train.wait_for("done")
-    assert "Attention patterns of layer 1, 6 days." in _said(page, "chart_attention")
+    assert "Attention patterns of layer 2, 6 days." in _said(page, "chart_attention")
+    train.choose("inside_layer_2", "layer 1")
+    _assert_drawn(page, "chart_attention", "Attention patterns of layer 1, 6 days.")
     train.choose("inside_layer_2", "layer 2")
     for chip, said in (
         ("H3", "Attention pattern of layer 2, head 3"),

@@ -55,7 +55,7 @@ def test_it_opens_on_the_first_preset_and_shows_its_own_untrained_model(new_page
     expect(train.field("preset")).to_have_value(PRESETS[FIRST_PRESET].label)
     expect(train.field("generator")).to_have_value("recall")
     assert train.status().steps == 2_000
-    expect(train.part("task")).to_contain_text("Day 11 depends on days 1, 4 and 8.")
+    expect(train.part("task")).to_contain_text("Day 11 depends on days 1, 4 and 8, and on chance.")
     expect(train.part("verdict")).to_contain_text("accuracy 0.548", timeout=_PATIENCE)
     expect(train.part("what_happened")).to_contain_text("untrained model at step 0")
     for head in ("head 1", "head 2", "head 3"):
@@ -90,6 +90,31 @@ def test_a_new_visitor_starts_a_run_with_one_click_and_sees_the_task(new_page, s
     go_to(train.page, "Laboratory", "Train")
     expect(train.part("chart_loss")).to_be_visible()
     expect(train.part("welcome")).to_have_count(0)
+
+
+def test_advice_leads_from_a_stuck_run_to_a_better_one(new_page, server):
+    train = _open(new_page(), server)
+    train.part("welcome").get_by_role("button", name="why does attention fail").click()
+    train.wait_for("done")
+    advice = train.part("advice").get_by_role("button")
+    share = _learned(train)
+    for action, field, value in (
+        ("Train the last day only", "loss", "last"),
+        ("Train with learned positions", "position", "learned"),
+    ):
+        expect(advice).to_contain_text(action)
+        advice.click()
+        expect(train.part("advice").filter(has_text=action)).to_have_count(0)
+        train.wait_for("done")
+        expect(train.field(field)).to_have_value(value)
+        before, share = share, _learned(train)
+        assert share > before
+
+
+def _learned(train: TrainPage) -> int:
+    """The share learned, in percent."""
+    expect(train.part("headline")).to_contain_text("learned", timeout=_PATIENCE)
+    return int(re.search(r"learned (\d+)", train.part("headline").inner_text()).group(1))
 
 
 def _pattern(train: TrainPage) -> list[str]:

@@ -59,20 +59,20 @@ def test_without_a_diagnosis_there_is_no_advice():
 @pytest.mark.parametrize(
     ("experiment", "happened", "action"),
     [
-        (_with(readout="first"), {}, "Train what is tested"),
-        (_with(loss="published"), {}, "Train what is tested"),
-        (_with(AttentionOptions(mask="published")), {}, "Train what is tested"),
+        (_with(readout="first"), {}, "Train the last day only"),
+        (_with(loss="published"), {}, "Train the last day only"),
+        (_with(AttentionOptions(mask="published")), {}, "Train the last day only"),
         (_with(learning_rate=1.0), {"problem": DIVERGES}, "Train with learning rate 0.1"),
         (_with(), {"problem": OVERFITS}, "Train on fresh sequences"),
         (_with(batch_mode="full"), {}, "Train on fresh sequences"),
         (
             _with(AttentionOptions(initialisation="published")), {},
-            "Learn the positions, start small",
+            "Train with learned positions, small start",
         ),
         (_with(), {"problem": STILL_FALLING}, "Train for 2,000 steps"),
-        (_with(AttentionOptions()), {}, "Use a transformer with an MLP"),
-        (_with(LinearOptions()), {"learned": 0.1}, "Use a transformer with an MLP"),
-        (_with(TransformerOptions(heads=2)), {"attended": 0.5}, "Use 3 heads"),
+        (_with(AttentionOptions()), {}, "Train a transformer with an MLP"),
+        (_with(LinearOptions()), {"learned": 0.1}, "Train a transformer with an MLP"),
+        (_with(TransformerOptions(heads=2)), {"attended": 0.5}, "Train with 3 heads"),
     ],
 )  # fmt: skip
 def test_a_run_with_an_illness_gets_its_remedy_and_one_that_learned_gets_none(

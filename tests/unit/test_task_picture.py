@@ -32,11 +32,14 @@ _MOST_WORDS = 22
 
 @pytest.mark.parametrize("name", PROCESSES)
 @pytest.mark.parametrize("length", [1, 7, 10])
-def test_the_rule_of_every_process_is_one_short_sentence(name, length):
+def test_the_rule_of_every_process_is_one_or_two_short_sentences(name, length):
     words = PROCESSES[name]().rule_in_words(length)
-    assert words[0].isupper()
-    assert re.fullmatch(r"[^.]+\.", words)
-    assert len(words.split()) <= _MOST_WORDS
+    assert words.endswith(".")
+    sentences = words[:-1].split(". ")
+    assert len(sentences) <= 2
+    for sentence in sentences:
+        assert sentence[0].isupper()
+        assert len(sentence.split()) <= _MOST_WORDS
 
 
 @pytest.mark.parametrize("days", [(1, 4, 8), (2, 5), (3,)])
@@ -45,17 +48,17 @@ def test_the_days_that_recall_names_are_those_that_matter(days, length):
     recall = Recall(days=days)
     found = informative_positions(dependence(recall, length))
     words = recall.rule_in_words(length)
-    at, named = re.fullmatch(r"Day (\d+) depends on days? (.+)\.", words).groups()
+    at, named = re.fullmatch(r"Day (\d+) depends on days? (.+), and on chance\.", words).groups()
     assert int(at) == length + 1
     assert [int(day) for day in re.findall(r"\d+", named)] == (np.flatnonzero(found) + 1).tolist()
 
 
 def test_recall_counts_its_days_from_the_first_visible_one():
     assert Recall().rule_in_words(5) == (
-        "Day 6 depends on days 1 and 5 and on a day before the visible ones."
+        "Day 6 depends on days 1 and 5 and on a day before the visible ones, and on chance."
     )
     assert Recall(days=(1, 2)).rule_in_words(1) == (
-        "Day 2 depends on day 1 and on a day before the visible ones."
+        "Day 2 depends on day 1 and on a day before the visible ones, and on chance."
     )
 
 

@@ -6,20 +6,42 @@ import streamlit as st
 from attnlab.configuration.options import OptionError
 from attnlab.generators.vocabulary import Vocabulary
 from attnlab.live.live_run import LiveRun
-from attnlab.runs.differences import label_of_change
+from attnlab.runs.differences import identity_of, label_of_change
+from attnlab.runs.library import LibraryError, Query
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.form import draw_form_problem
 from attnlab.ui.core.display import TRAIN_PAGE, draw_button
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import as_text, draw_error
-from attnlab.ui.core.session_library import shelve_run
+from attnlab.ui.core.session import session
+from attnlab.ui.core.session_library import session_library, shelve_run
+from attnlab.ui.library.actions import open_run
 from attnlab.ui.train.cursor import NOW
 from attnlab.ui.train.transport import draw_status
 
 _DAYS = "edited_days"
 # Maximum number of positions whose buttons are shown at the same time.
 _MOST_BUTTONS = 64
+
+
+def open_finished_run(run: LiveRun, form: Experiment | OptionError) -> bool:
+    """Open the library's finished run of the settings, if this session has no run yet.
+
+    Return whether a run was opened.
+    """
+    if run.snapshot().state != "idle" or session().runs_shelved or isinstance(form, OptionError):
+        return False
+    library, identity = session_library().library, identity_of(form)
+    try:
+        entries = library.entries(Query(settings=identity.settings, state="done"))
+    except LibraryError:
+        # The page Library shows the error.
+        return False
+    for entry in entries:
+        if entry.has_model and not entry.changes and entry.experiment.seed == identity.seed:
+            return open_run(run, library, entry.number)
+    return False
 
 
 def draw_training(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:

@@ -34,7 +34,7 @@ _HOPELESS = -1.0
 
 
 def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
-    """Draw the share learned at one evaluation, once it is known what can be learned.
+    """Draw share learned and accuracy at one evaluation, once it is known what can be learned.
 
     `whose` is a label of the run, or "".
     """
@@ -54,8 +54,9 @@ def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
         else:
             places = 1 if learned.stderr < 0.005 else 0
             share = show_measured(100 * learned.share, 100 * learned.stderr, most_places=places)
+            accuracy = show_measured(test.accuracy, test.accuracy_stderr)
             st.markdown(
-                f"learned **{share} %**",
+                f"learned **{share} %**, accuracy {accuracy}",
                 width="content",
                 help=(
                     "Share learned: (uniform − loss) / (uniform − floor). A uniform guess has "
@@ -145,7 +146,11 @@ def draw_prospect(form: Experiment | OptionError, whose: str, *, is_started: boo
         if verdict is None:
             st.caption(":material/hourglass_top: Computing what can be learned …")
             return
-        best = f"Best possible {accuracy_text(verdict.best).removesuffix(' (exact)')}"
+        accuracy = accuracy_text(verdict.best).removesuffix(" (exact)")
+        # Beside the accuracy of the run.
+        best = f"best possible {accuracy.removeprefix('accuracy ')}"
+        if not is_started:
+            best = f"Best possible {accuracy}"
         parts = [f":orange-badge[{whose}]"] if whose else []
         # Badges in a caption are too pale to read.
         prospect = "" if is_started else figure(show_prospect, form)

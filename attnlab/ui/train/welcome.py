@@ -25,7 +25,9 @@ class _Card(NamedTuple):
 
 _CARDS = (
     _Card("Watch heads find the days that matter", "visibility", FIRST_PRESET),
-    _Card("The blog's puzzle: why does attention fail?", "extension", "published-dotmod-attention"),
+    _Card(
+        "A blog post's puzzle: why does attention fail?", "extension", "published-dotmod-attention"
+    ),
     _Card(
         "Sort a hand of cards",
         "playing_cards",
@@ -51,7 +53,7 @@ def draw_welcome() -> bool:
     if not _is_new_visitor():
         return False
     with st.container(gap="xsmall", key="welcome"):
-        st.markdown("**New here? Start one of these:**")
+        st.markdown("**New here? Pick an experiment; it starts at once.**")
         for card in _CARDS:
             st.button(
                 card.words,

@@ -87,7 +87,9 @@ def draw_inside_choice(inside: Inside) -> tuple[int, tuple[int, ...], str]:
     if view != "attention":
         return 0, (0,), view
     maps = trace.attention
-    place = _choose("layer", "inside", [f"layer {map_name(found)}" for found in maps])
+    # The last layer makes the prediction.
+    names = [f"layer {map_name(found)}" for found in maps]
+    place = _choose("layer", "inside", names, first=len(maps) - 1)
     heads = len(maps[place].pattern)
     if heads < 2:
         return place, (0,), view
@@ -110,12 +112,13 @@ def _draw_chips(label: str, key: str, name: str, heads: int, **how: Any) -> Any:
     )
 
 
-def _choose(label: str, key: str, names: list[str]) -> int:
+def _choose(label: str, key: str, names: list[str], *, first: int = 0) -> int:
     if len(names) < 2:
         return 0
     return st.selectbox(
         label,
         range(len(names)),
+        index=first,
         format_func=names.__getitem__,
         key=f"{key}_{label}_{len(names)}",
         persist_state="session",
