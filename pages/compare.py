@@ -12,6 +12,7 @@ from attnlab.ui.compare.work import draw_start
 from attnlab.ui.controls.form import draw_form, draw_form_problem
 from attnlab.ui.controls.link_bar import draw_notices
 from attnlab.ui.core.fragments import draw_in_code, fragment
+from attnlab.ui.core.glossary import link_to
 from attnlab.ui.shell import ensure_shell
 
 ensure_shell()
@@ -20,7 +21,8 @@ with st.sidebar:
 
 st.title("Compare", anchor=False)
 st.markdown(
-    "Compare settings over several seeds, with confidence intervals and the best possible score. "
+    f"Compare settings over several {link_to('seed', 'seeds')}, with "
+    f"{link_to('confidence interval', 'confidence intervals')} and the best possible score. "
     "Everything you do not vary comes from the sidebar."
 )
 draw_notices()

@@ -11,13 +11,7 @@ import streamlit as st
 from attnlab.ui.compare import choice as compared
 from attnlab.ui.controls.form_state import keep_form
 from attnlab.ui.controls.link_bar import complete_address, draw_lesson, follow_address
-from attnlab.ui.core.display import (
-    INSPECT_PAGE,
-    PAGES,
-    QUESTION_PAGE,
-    TRAIN_PAGE,
-    draw_type_switch,
-)
+from attnlab.ui.core.display import INSPECT_PAGE, PAGES, QUESTION_PAGE, TRAIN_PAGE, draw_foot
 from attnlab.ui.core.figures import begin_figures, end_figures
 from attnlab.ui.core.fragments import delivered
 from attnlab.ui.core.outside import draw_error
@@ -41,6 +35,7 @@ _OF_ADDRESS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "own_parameters": hands.PARAMETERS,
             "first_preset": "cards-encoder-decoder",
         },
+        "words": {"has_anchors": True},
     }
 )
 # Below 768 pixels Streamlit draws the sidebar over the page.
@@ -76,7 +71,7 @@ def run_shell() -> None:
             _IN_SHELL.reset(token)
         end_figures(before)
         draw_export()
-        draw_type_switch()
+        draw_foot(page.url_path)
         complete_address(page.url_path)
 
 

@@ -131,3 +131,16 @@ def test_a_lesson_is_on_every_page_hides_controls_and_is_left(new_page, server):
     train.page.go_back()
     expect(train.part("lesson_strip")).to_be_visible()
     expect(train.part("d_attn")).to_have_count(0)
+
+
+def test_a_link_to_a_term_scrolls_there_and_every_page_leads_to_the_glossary(new_page, server):
+    page = new_page()
+    page.goto(f"{server.url}/words#total-variation")
+    heading = page.get_by_role("heading", level=3)
+    expect(heading.filter(has_text="total variation")).to_be_in_viewport()
+    page.get_by_test_id("stMain").get_by_role("link", name="dependence", exact=True).click()
+    expect(heading.filter(has_text="dependence")).to_be_in_viewport()
+    expect(heading.filter(has_text="total variation")).not_to_be_in_viewport()
+    go_to(page, "Lessons", "Softmax scaling")
+    page.get_by_test_id("stMain").get_by_role("link", name="Glossary").click()
+    page.get_by_role("heading", name="Glossary", exact=True, level=1).wait_for()

@@ -68,6 +68,7 @@ def follow_address(
     has_own_settings: bool,
     own_parameters: OwnParameters | None = None,
     first_preset: str = FIRST_PRESET,
+    has_anchors: bool = False,
 ) -> None:
     """Make the controls and the address agree. The shell calls it before a page is drawn.
 
@@ -78,6 +79,8 @@ def follow_address(
         has_own_settings: Whether the page has controls bound to further address parameters.
         own_parameters: Further address parameters that the page reads and writes itself.
         first_preset: Preset for untouched controls, if there is no link.
+        has_anchors: Whether the address may end in an anchor, which a new entry in the browser's
+            history would drop. Settings are then added to the entry, as in `complete_address`.
     """
     begin_form()
     query = st.query_params.to_dict()
@@ -117,7 +120,7 @@ def follow_address(
     form = read_form()
     if not isinstance(form, OptionError):
         own = st.session_state[_WRITTEN] = to_query(form, st.session_state.get("lesson"))
-        st.session_state[_BARE] = link is None and not requested and own == written
+        st.session_state[_BARE] = link is None and not requested and (own == written or has_anchors)
         st.session_state[_ALL] = own | others
         if own_parameters is not None:
             st.session_state[_OWN] = parameters

@@ -32,14 +32,17 @@ def has_large_type() -> bool:
     return st.session_state.get(_LARGE_TYPE, False)
 
 
-def draw_type_switch() -> None:
-    """Draw the switch for large type in charts, at the foot of every page."""
-    st.toggle(
-        "Large type in charts",
-        key=_LARGE_TYPE,
-        persist_state="session",
-        help="For a projector. The rest of the page grows with the browser's zoom.",
-    )
+def draw_foot(page: str) -> None:
+    """Draw the foot of a page: the switch for large type in charts, and a link to the Glossary."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.toggle(
+            "Large type in charts",
+            key=_LARGE_TYPE,
+            persist_state="session",
+            help="For a projector. The rest of the page grows with the browser's zoom.",
+        )
+        if page != "words":
+            st.page_link(PAGES / "words.py", label="Glossary", icon=":material/menu_book:")
 
 
 def draw_metric(label: str, value: str, explanation: str | None = None) -> None:

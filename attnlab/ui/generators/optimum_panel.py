@@ -12,6 +12,7 @@ from attnlab.live.jobs import JobState
 from attnlab.optimum import Baseline, Best, Dependence, Optimum, informative_positions
 from attnlab.ui.core.display import CHART_HEIGHT, draw_metric
 from attnlab.ui.core.figures import draw_gap, enumerate_exactly
+from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, forget_job, job_of, start_job
 from attnlab.ui.core.page_charts import draw_chart
 
@@ -85,7 +86,8 @@ def draw_optimum(best: Optimum | None, vocab: int, word: str = "day") -> None:
         top = float(np.log(vocab))
         _draw_days(days, floors, "floor (nats)", (0, 1.15 * top), top, below=False, word=word)
     st.caption(
-        "How to read it: the Bayes loss (floor) and Bayes accuracy (ceiling) of the best possible "
+        f"How to read it: the Bayes loss ({link_to('floor')}) and Bayes accuracy "
+        f"({link_to('ceiling')}) of the best possible "
         f"prediction of each {word} from those before. In a stationary process the floor falls "
         "only where a longer past is more informative."
     )

@@ -15,6 +15,7 @@ from attnlab.optimum import Dependence, informative_positions, next_token
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.fragments import draw_while
+from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.outside import as_text, draw_error
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.inspect.view import View, is_truth_known, known_truth, sequence_comparison
@@ -197,7 +198,8 @@ def _draw_next_day(
     parts = surprise(true, learned)
     with st.container(key="surprise"):
         st.caption(
-            f"Entropy of the true distribution {parts.unavoidable:.3f} nats, KL(true ‖ model) "
+            f"{link_to('entropy', 'Entropy')} of the true distribution {parts.unavoidable:.3f} "
+            f"{link_to('nat', 'nats')}, {link_to('KL divergence', 'KL')}(true ‖ model) "
             f"{parts.error:.3f} nats; the expected loss is their sum."
         )
 

@@ -10,6 +10,7 @@ from attnlab import charts
 from attnlab.configuration.number_text import show_percent
 from attnlab.models import KERNELS, AttentionMap
 from attnlab.models.inside import head_name, heads_of, map_name
+from attnlab.ui.core.glossary import link_to
 from attnlab.ui.train.inside.shown import (
     ALL_HEADS,
     InsideView,
@@ -136,8 +137,8 @@ def _attention_how(shown: Shown) -> str:
         how = "One pixel per cell, or for the largest of a few cells. Rows are queries, from "
         how += f"{shown.word} 1 at the top; columns are keys."
         return how + (names or _CHIPS)
-    how = "Rows are queries, columns are keys; each row sums to 100 %. The framed row "
-    how += shown.framed
+    how = f"Rows are {link_to('query', 'queries')}, columns are {link_to('key', 'keys')}; "
+    how += f"each row sums to 100 %. The framed row {shown.framed}"
     if shown.is_untrained:
         how += "; faded rows are not trained (loss `last`)"
     how += f". ▼ marks the {shown.word}s that matter."
