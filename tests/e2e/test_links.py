@@ -138,7 +138,7 @@ def test_a_link_to_a_term_scrolls_there_and_every_page_leads_to_the_glossary(new
     page.goto(f"{server.url}/words#total-variation")
     heading = page.get_by_role("heading", level=3)
     expect(heading.filter(has_text="total variation")).to_be_in_viewport()
-    page.get_by_test_id("stMain").get_by_role("link", name="dependence", exact=True).click()
+    page.get_by_test_id("stMain").get_by_role("link", name="dependence", exact=True).last.click()
     expect(heading.filter(has_text="dependence")).to_be_in_viewport()
     expect(heading.filter(has_text="total variation")).not_to_be_in_viewport()
     go_to(page, "Lessons", "Softmax scaling")
