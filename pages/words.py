@@ -64,3 +64,9 @@ with st.container(key="glossary", width=760, gap="xsmall"):
             found = True
     if not found:
         st.info("No term contains these words. Empty the field to see all terms.")
+
+# On a slow machine the browser looks for the anchor before all terms are drawn.
+st.html(
+    "<script>document.getElementById(location.hash.slice(1))?.scrollIntoView()</script>",
+    unsafe_allow_javascript=True,
+)
