@@ -47,7 +47,9 @@ def advice_for(experiment: Experiment, happened: WhatHappened) -> Advice | None:
     learned, steps = happened.learned, experiment.training.steps
     if learned is None or learned >= LEARNED or happened.at_floor or happened.step < steps:
         return None
-    return next(_diagnoses(experiment, happened), None)
+    # At the bound of an option its remedy changes nothing.
+    found = (each for each in _diagnoses(experiment, happened) if each.experiment != experiment)
+    return next(found, None)
 
 
 def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advice]:
@@ -62,7 +64,7 @@ def _diagnoses(experiment: Experiment, happened: WhatHappened) -> Iterator[Advic
         yield Advice(
             f"Train the last {word} only",
             "The test reads one position, but mask, loss or readout train others, too.",
-            _changed(experiment, mask, loss="last", readout="last"),
+            _changed(experiment, mask, loss="last", readout="last", scheduled_sampling=0.0),
         )
     if happened.problem == DIVERGES:
         rate = max(

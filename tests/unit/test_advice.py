@@ -104,6 +104,15 @@ def test_a_run_without_that_illness_gets_no_such_remedy(experiment, happened):
     assert _action(experiment, **happened) is None
 
 
+@pytest.mark.parametrize(
+    ("training", "problem"),
+    [({"steps": 100_000}, STILL_FALLING), ({"learning_rate": 1e-6}, DIVERGES)],
+)
+def test_at_the_bound_of_an_option_there_is_no_advice_to_do_the_same_again(training, problem):
+    steps = training.get("steps", 500)
+    assert _action(_with(**training), problem=problem, step=steps) is None
+
+
 def test_a_process_with_a_loss_mask_is_not_asked_to_train_its_last_token_alone():
     task = Experiment(
         generator=Reverse(source_length=8),

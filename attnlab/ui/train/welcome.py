@@ -67,14 +67,14 @@ def draw_welcome() -> bool:
 
 
 def _is_new_visitor() -> bool:
-    place = session_library()
+    is_idle = session_run().snapshot().state == "idle"
+    if not is_idle or session().runs_shelved or "lesson" in st.session_state:
+        return False
     try:
-        has_runs = bool(session().runs_shelved or place.library.count())
+        has_runs = session_library().library.count() > 0
     except LibraryError:
         has_runs = False
-    is_idle = session_run().snapshot().state == "idle"
-    first = PRESETS[FIRST_PRESET].experiment
-    return is_idle and not has_runs and "lesson" not in st.session_state and read_form() == first
+    return not has_runs and read_form() == PRESETS[FIRST_PRESET].experiment
 
 
 def _choose(card: _Card) -> None:
