@@ -129,7 +129,7 @@ def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
         # Without valid settings, the error beside the buttons says what to do.
         if isinstance(form, Experiment) or snapshot.state != "idle":
             mean = within.trace if within and choice.sequence == MEAN else None
-            _draw_words(snapshot, seen, moment, informative, mean)
+            _draw_words(form, snapshot, seen, moment, informative, mean)
     with below:
         reading = st.container()
         draw_findings(form)
@@ -202,6 +202,7 @@ def _informative(experiment: Experiment) -> np.ndarray | None:
 
 
 def _draw_words(
+    form: Experiment | OptionError,
     snapshot: Snapshot,
     seen: Snapshot,
     moment: Moment | None,
@@ -215,7 +216,8 @@ def _draw_words(
         st.markdown(_instructions(snapshot))
     elif moment is not None and (happened := _happened(seen, moment, informative, mean)):
         experiment = seen.experiment
-        advice = advice_for(experiment, happened)
+        # Advice would replace settings that the user has changed since.
+        advice = advice_for(experiment, happened) if form == experiment else None
         words = in_words(
             happened,
             experiment.model,
