@@ -6,6 +6,7 @@ from streamlit.testing.v1 import AppTest
 from attnlab.runs.links import to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
+from attnlab.ui.controls.form_state import OWN_SETTINGS
 
 
 def _page():
@@ -116,10 +117,26 @@ def test_an_address_from_before_the_browser_heard_sets_nothing(app):
     assert _address(app) == {"v": "2", "steps": "700"}
 
 
+def test_a_click_directly_after_a_change_does_not_choose_the_previous_preset_again(app):
+    preset, heard = app.selectbox(key="preset").value, _heard(app)
+    assert preset in PRESETS
+    app.number_input(key="steps").set_value(700).run()
+    assert app.selectbox(key="preset").value == OWN_SETTINGS
+    app.selectbox(key="preset").select(preset)
+    app.text_input(key="receipt").set_value(heard)
+    app.run()
+    assert app.number_input(key="steps").value == 700
+    assert app.selectbox(key="preset").value == OWN_SETTINGS
+    # Chosen by the user, it counts.
+    app.selectbox(key="preset").select(preset).run()
+    assert app.number_input(key="steps").value == 500
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("own_reruns", [0, 1])
 def test_a_click_on_the_heels_of_a_preset_leaves_it(app, own_reruns):
     before = {key: app.number_input(key=key).value for key in ("steps", "learning_rate")}
+    before_preset = app.selectbox(key="preset").value
     address, heard = _address(app), _heard(app)
     app.selectbox(key="preset").select("corrected-recall").run()
     for _ in range(own_reruns):
@@ -128,8 +145,10 @@ def test_a_click_on_the_heels_of_a_preset_leaves_it(app, own_reruns):
     for key, value in before.items():
         app.number_input(key=key).set_value(value)
     app.selectbox(key="generator").select("markov")
+    app.selectbox(key="preset").select(before_preset)
     app.text_input(key="receipt").set_value(heard)
     _go_to(app, address)
+    assert app.selectbox(key="preset").value == "corrected-recall"
     assert app.number_input(key="steps").value == preset.training.steps
     assert app.number_input(key="learning_rate").value == preset.training.learning_rate
     assert _address(app) == to_query(preset)

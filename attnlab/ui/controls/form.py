@@ -25,8 +25,8 @@ from attnlab.ui.controls.address_controls import number_field
 from attnlab.ui.controls.form_state import (
     OWN_SETTINGS,
     applies,
+    apply_preset,
     chosen_part,
-    fill_form,
     in_form,
     read_form,
     read_option,
@@ -190,29 +190,19 @@ def _lesson() -> Lesson:
 
 
 def _draw_preset() -> None:
-    chosen = PRESETS.get(st.session_state["preset"])
-    if chosen is not None and not chosen.matches(read_form()):
-        # Reset the menu, so that choosing the same preset again restores its settings.
-        st.session_state["preset"], chosen = OWN_SETTINGS, None
     st.selectbox(
         "preset",
         [OWN_SETTINGS, *PRESETS],
         format_func=lambda name: PRESETS[name].label if name in PRESETS else name,
         key="preset",
-        on_change=_apply_preset,
+        on_change=apply_preset,
         persist_state="session",
         help="A named experiment. Choosing one sets every control below.",
     )
-    if chosen is not None:
+    if (chosen := PRESETS.get(st.session_state["preset"])) is not None:
         st.caption(chosen.description)
         if chosen.of_post:
             st.page_link(QUESTION_PAGE, label="A published question", icon=":material/help_center:")
-
-
-def _apply_preset() -> None:
-    name = st.session_state["preset"]
-    if name in PRESETS:
-        fill_form(PRESETS[name].experiment)
 
 
 def _draw_kind(owner: type, name: str) -> None:

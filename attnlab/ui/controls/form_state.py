@@ -41,12 +41,10 @@ def fill_form(experiment: Experiment) -> None:
         if field.is_shown
     } | dict(control_values(experiment))
     after = {k: show_numbers(v) if isinstance(v, tuple) else v for k, v in values.items()}
+    matching = (name for name, preset in PRESETS.items() if preset.matches(experiment))
+    after["preset"] = next(matching, OWN_SETTINGS)
     before = {key: st.session_state.get(key) for key in after}
     st.session_state.update(after)
-    st.session_state["preset"] = next(
-        (name for name, preset in PRESETS.items() if preset.matches(experiment)),
-        OWN_SETTINGS,
-    )
     st.session_state[_FILLING] = before, after, ask_for_receipt()
 
 
@@ -62,8 +60,24 @@ def begin_form() -> None:
     before, after, count = st.session_state[_FILLING]
     if is_behind(count):
         for key in after:
-            if st.session_state.get(key) == before[key]:
+            if key == "preset" or st.session_state.get(key) == before[key]:
                 st.session_state[key] = after[key]
+    chosen = PRESETS.get(st.session_state["preset"])
+    if chosen is not None and not chosen.matches(read_form()):
+        # Choosing the same preset again then restores its settings.
+        st.session_state["preset"] = OWN_SETTINGS
+        ask_for_receipt()
+
+
+def apply_preset() -> None:
+    """Set every control to the preset chosen in the menu, which calls this.
+
+    A click on its way while the script changes the menu carries the previous preset, which would
+    undo what the user has just done. So a choice counts only if the browser shows the last change.
+    """
+    name = st.session_state["preset"]
+    if name in PRESETS and not is_behind():
+        fill_form(PRESETS[name].experiment)
 
 
 def keep_form() -> None:

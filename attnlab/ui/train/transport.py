@@ -14,6 +14,7 @@ from attnlab.runs.snapshot import STATES, Snapshot
 from attnlab.training.changes import rescheduled
 from attnlab.training.experiment import Experiment
 from attnlab.training.steps import AMENDABLE
+from attnlab.ui.controls.form_state import fill_form, read_form
 from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.outside import as_text, draw_toast
 from attnlab.ui.core.session import session
@@ -154,9 +155,11 @@ def _queue(command: str) -> None:
 
 
 def _draw_seed() -> None:
-    # Not reproducible by design; the run with this seed is reproducible.
-    st.session_state["seed"] = random.SystemRandom().randrange(10_000)
-    _queue("reset")
+    form = read_form()
+    if isinstance(form, Experiment):
+        # Not reproducible by design; the run with this seed is reproducible.
+        fill_form(dataclasses.replace(form, seed=random.SystemRandom().randrange(10_000)))
+        _queue("reset")
 
 
 def draw_amend(form: Experiment | OptionError, snapshot: Snapshot) -> bool:
