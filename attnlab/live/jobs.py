@@ -5,7 +5,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
 from attnlab.generators.interruption import Stopped, listening
@@ -40,27 +40,54 @@ class WorkQueue:
         self.places, self.seconds, self.patience, self.clock = places, seconds, patience, clock
         self.is_full = is_full
         self.changed = threading.Condition()
-        # Jobs in order of arrival: the running ones, then the waiting ones.
+        # Jobs in order of arrival.
         self.line: collections.deque[Place] = collections.deque()
 
-    def join(self) -> "Place":
-        """Return a place at the end of the queue."""
-        return Place(self)
+    def join(
+        self, same: Hashable = None, *, is_known: Callable[[Hashable], bool] = lambda same: False
+    ) -> "Place":
+        """Return a place at the end of the queue.
+
+        Args:
+            same: Jobs with equal values compute the same: only the first of them runs, while the
+                others wait for its result. None equals no other job.
+            is_known: Returns whether the result is known. Such a job need not wait.
+        """
+        return Place(self, same, is_known)
+
+    def admit(self) -> None:
+        """Let the jobs run whose turn has come. Call it with `changed` held."""
+        running = sum(place.is_admitted for place in self.line)
+        for place in self.line:
+            if not place.is_admitted and (
+                place.is_known() or (running < self.places and place.twin() is None)
+            ):
+                place.is_admitted = True
+                running += 1
+        self.changed.notify_all()
 
 
 class Place:
-    """The place of a job in the queue. All methods are thread-safe; only `wait` blocks."""
+    """The place of a job in the queue. All methods are thread-safe; only `wait` blocks.
 
-    def __init__(self, queue: WorkQueue):
-        self._queue = queue
+    `step` is how far the job has come, for those who wait for its result.
+    """
+
+    def __init__(self, queue: WorkQueue, same: Hashable, is_known: Callable[[Hashable], bool]):
+        self._queue, self._same, self._is_known = queue, same, is_known
         self._seen = queue.clock()
         self._began: float | None = None
+        self.is_admitted, self.step = False, 0
         with queue.changed:
             queue.line.append(self)
+            queue.admit()
 
     @property
     def number(self) -> int:
-        """Position among the waiting jobs, from 1; 0 once the job may run, or has left."""
+        """Position among the waiting jobs, from 1; 0 once the job may run, or has left.
+
+        Jobs that wait for the result of another one do not count.
+        """
         with self._queue.changed:
             return self._number()
 
@@ -77,7 +104,24 @@ class Place:
         with self._queue.changed:
             if self in self._queue.line:
                 self._queue.line.remove(self)
-                self._queue.changed.notify_all()
+                self._queue.admit()
+
+    def is_known(self) -> bool:
+        """Return whether the result of this job is known."""
+        return self._same is not None and self._is_known(self._same)
+
+    def twin(self) -> "Place | None":
+        """Return the earlier job that computes the same, if there is one in the queue."""
+        with self._queue.changed:
+            same = (place for place in self._queue.line if place._same == self._same)
+            first = self if self._same is None else next(same, self)
+            return None if first is self else first
+
+    def part(self) -> None:
+        """Stop sharing: the job neither waits for an equal job, nor do others wait for it."""
+        with self._queue.changed:
+            self._same = None
+            self._queue.admit()
 
     def watch(self) -> None:
         """Record that the job has a viewer now."""
@@ -88,6 +132,8 @@ class Place:
         number, places = self.number, self._queue.places
         if number == 0:
             return ""
+        if self.twin() is not None:
+            return "another visitor is training the same run"
         many = "1 computation" if places == 1 else f"{places} computations"
         return f"waiting: place {number:,} in the queue, {many} at a time"
 
@@ -103,9 +149,11 @@ class Place:
         return ""
 
     def _number(self) -> int:
-        if self not in self._queue.line:
+        if self.is_admitted or self not in self._queue.line:
             return 0
-        return int(max(0, self._queue.line.index(self) + 1 - self._queue.places))
+        line = list(self._queue.line)
+        waiting = (place for place in line[: line.index(self)] if not place.is_admitted)
+        return 1 + sum(place.twin() is None for place in waiting)
 
 
 class JobState(NamedTuple):
@@ -141,6 +189,7 @@ class Job:
         queue: The queue in which it waits.
         rest: Seconds to wait after each item, or a function that returns them.
         name: The name of the thread.
+        join: Returns the job's place in the queue.
         may_pause: Returns whether a pause is possible after the latest item.
         at_rest: Called with the error, or "", before the thread ends.
     """
@@ -153,13 +202,14 @@ class Job:
         queue: WorkQueue | None = None,
         rest: float | Callable[[], float] = 0.0,
         name: str = "attnlab-background",
+        join: Callable[[WorkQueue], Place] = WorkQueue.join,
         may_pause: Callable[[], bool] = lambda: True,
         at_rest: Callable[[str], None] = lambda error: None,
     ):
         self.of = of
         self._make, self._rest, self._name, self._may_pause = make, rest, name, may_pause
         self._at_rest = at_rest
-        self._queue = queue or WorkQueue()
+        self._queue, self._join = queue or WorkQueue(), join
         self._lock = threading.Lock()
         self._pausing = threading.Event()
         self._items: Iterator[Any] | None = None
@@ -218,7 +268,7 @@ class Job:
 
     def _begin(self) -> None:
         self._message = ""
-        self.place = self._queue.join()
+        self.place = self._join(self._queue)
         # A daemon, so that an open page never keeps the server from exiting.
         self._thread = threading.Thread(
             target=self._work, args=(self.place,), name=self._name, daemon=True

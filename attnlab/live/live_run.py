@@ -11,8 +11,9 @@ from jaxtyping import Int
 
 from attnlab.configuration.options import present
 from attnlab.generators.interruption import Stopped
-from attnlab.live.jobs import Job, WorkQueue
+from attnlab.live.jobs import Job, Place, WorkQueue
 from attnlab.live.progress import Autosave, Pace, RunProgress, Save
+from attnlab.live.shared_runs import SharedRuns
 from attnlab.models import parameter_count
 from attnlab.runs.run_summary import RunSummary
 from attnlab.runs.snapshot import Snapshot
@@ -34,6 +35,8 @@ class LiveRun:
         queue: The queue in which it waits for its turn.
         keep: Called in the training thread when the run pauses, ends or fails, and every ten
             seconds. Takes the result, and the last return value of `keep` for this run.
+        shared: Finished runs of the server. If it is given, an equal run that is stored there, or
+            that is training in `queue`, is not trained again.
     """
 
     def __init__(
@@ -42,10 +45,11 @@ class LiveRun:
         *,
         queue: WorkQueue | None = None,
         keep: Save | None = None,
+        shared: SharedRuns | None = None,
     ):
         self._lock = threading.Lock()
         self._queue = queue or WorkQueue()
-        self._keep = keep
+        self._keep, self._shared = keep, shared
         self._speed: float | None = None
         self._begin_with(RunProgress(experiment, Autosave(keep)))
 
@@ -67,6 +71,7 @@ class LiveRun:
             queue=self._queue,
             rest=rest,
             name="attnlab-run",
+            join=lambda queue: self._join(queue, progress),
             may_pause=lambda: (look := progress.latest) is not None and look.step == progress.step,
             at_rest=lambda error: self._autosave(progress, error),
         )
@@ -116,6 +121,9 @@ class LiveRun:
             self._speed = steps_per_second
             if self._progress.pace:
                 self._progress.pace.limit = steps_per_second
+            if steps_per_second is not None and (place := self._job.place):
+                # Others need not wait for a run that is slow to be watched.
+                place.part()
 
     def reset(self, experiment: Experiment | None = None) -> None:
         """Go back to step 0: with the same data and weights, or with another experiment."""
@@ -175,6 +183,7 @@ class LiveRun:
         """Return the current state, and count as a viewer."""
         with self._lock:
             state, place, progress = self._job.state(), self._job.place, self._progress
+            twin = place.twin() if place and place.number else None
             message = progress.failure or state.error or progress.message
             if not message and state.running:
                 message = place.message() if place else ""
@@ -192,6 +201,7 @@ class LiveRun:
                 seconds=progress.seconds,
                 message=message,
                 in_queue=place.number if place else 0,
+                twin_step=None if twin is None else twin.step,
             )
 
     def summary(self) -> RunSummary | None:
@@ -227,7 +237,30 @@ class LiveRun:
         if not self._job.state().running:
             self._progress.message, self._progress.pace = "", None
         self._allowed, self._begun = steps, True
+        if steps is not None and (place := self._job.place):
+            place.part()
         self._job.start()
+
+    def _shares(self, progress: RunProgress) -> bool:
+        """Return whether the run may be replaced by an equal one that is finished."""
+        is_new = progress.is_trained_here and progress.latest is None
+        is_whole = self._allowed is None and self._speed is None and progress.target is None
+        return self._shared is not None and is_new and is_whole
+
+    def _join(self, queue: WorkQueue, progress: RunProgress) -> Place:
+        if self._shared is None or not self._shares(progress):
+            return queue.join()
+        return queue.join(progress.experiment, is_known=self._shared.__contains__)
+
+    def _take_over(self, job: Job, progress: RunProgress) -> bool:
+        """Take over the result of an equal run; return whether there is one."""
+        shared, found = self._shared, None
+        with self._of(job):
+            if shared is not None and self._shares(progress):
+                found = shared.get(progress.experiment)
+            if found is not None:
+                progress.take_over(found)
+        return found is not None
 
     @contextmanager
     def _of(self, job: Job) -> Iterator[None]:
@@ -243,6 +276,8 @@ class LiveRun:
 
     def _train(self, progress: RunProgress, job: Job) -> Iterator[None]:
         """Train to the end of the run; yield wherever it may pause."""
+        if self._take_over(job, progress):
+            return
         experiment, setup, state = progress.experiment, progress.setup, progress.state
         compiling = None
         if progress.latest is None:
@@ -265,6 +300,9 @@ class LiveRun:
             look = look_at(error.state, present(progress.setup), experiment.training, progress.plan)
             with self._of(job):
                 progress.fail(error, look)
+        with self._of(job):
+            if self._shared is not None and progress.is_finished:
+                self._shared.put(progress)
 
     def _next_chunk(self, job: Job, compiling: Future | None) -> int:
         """Return the number of steps in the next chunk; 0 requests an evaluation."""
@@ -290,6 +328,8 @@ class LiveRun:
         with self._of(job):
             progress = self._progress
             progress.take(event)
+            if place := job.place:
+                place.step = progress.step
             if isinstance(event, Look) and progress.reached(progress.target):
                 progress.message = (
                     f"the test loss reached {progress.target:.3f} nats at step {event.step:,}"

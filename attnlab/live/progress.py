@@ -186,12 +186,27 @@ class RunProgress:
 
     def __post_init__(self):
         self.step = 0 if self.state is None else int(self.state.step)
+        # A stored run may be of a file, whose weights need not be those of its settings.
+        self.is_trained_here = self.state is None
         self.plan = evaluation_plan(self.experiment.training.steps)
 
     @property
     def at_end(self) -> bool:
         """Whether all steps are taken and evaluated."""
         return self.latest is not None and self.step == self.experiment.training.steps
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether this is the run that the experiment alone determines, to its end."""
+        is_pure = self.is_trained_here and not self.history.changes
+        return is_pure and (self.at_end or self.failure != "")
+
+    def take_over(self, other: "RunProgress") -> None:
+        """Become an equal run that is finished. The values are shared: they are immutable."""
+        self.setup, self.state, self.step = other.setup, other.state, other.step
+        self.history, self.seconds = other.history, other.seconds
+        self.latest, self.tested, self.failure = other.latest, other.tested, other.failure
+        self.message = ""
 
     def amend(self, experiment: Experiment) -> None:
         """Change settings of the training. Raises as `LiveRun.amend`, and then changes nothing."""

@@ -39,6 +39,28 @@ def hosted_app(hosted):
     assert app.session_state["session"].run.wait(120.0)
 
 
+@pytest.mark.slow
+def test_a_run_that_a_visitor_has_trained_is_there_for_the_next(hosted_app):
+    def train(app):
+        app.selectbox(key="model").select("linear").run()
+        app.number_input(key="steps").set_value(7).run()
+        app.button(key="run_start").click().run()
+        run = app.session_state["session"].run
+        assert run.wait(120.0)
+        assert not app.run().exception
+        return run
+
+    first = train(hosted_app)
+    other = AppTest.from_file(_APP, default_timeout=60).run()
+    second = train(other)
+    assert first is not second
+    # The same weights, which training again would only have equalled.
+    assert second.stored().state is first.stored().state
+    # What the second does with it is its own.
+    other.button(key="run_reset").click().run()
+    assert (first.snapshot().state, second.snapshot().state) == ("done", "idle")
+
+
 def _errors(app) -> str:
     assert not app.exception
     return "\n".join(error.value for error in app.error)

@@ -277,6 +277,15 @@ class TestHosted:
         library.keep(result_of(run=run_of()), name="mine")
         assert _names(app.run()) == ["mine"]
         assert _names(other.run()) == []
+        # Deleting concerns one's own runs alone, whatever their numbers.
+        other.session_state["session"].library.keep(result_of(run=run_of()), name="theirs")
+        _tick(other.run(), 1)
+        other.button(key="library_delete").click().run()
+        assert _names(other) == []
+        other.session_state["library_view"] = True
+        other.run().button(key="library_empty_sure").click().run()
+        assert library.count() == 1
+        assert _names(app.run()) == ["mine"]
 
     def test_it_has_a_bound(self, page):
         app = page()

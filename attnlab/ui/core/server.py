@@ -31,6 +31,7 @@ from attnlab.configuration.environment import (
 from attnlab.configuration.numerics import fix_numerics
 from attnlab.configuration.options import OptionError
 from attnlab.live.jobs import WorkQueue
+from attnlab.live.shared_runs import SharedRuns
 from attnlab.training.limits import HOSTED, OPEN, Limits
 
 # A session can return for two minutes after its tab was closed.
@@ -41,6 +42,8 @@ _SECONDS = 5.0
 _PLENTY, _FULL = 0.6, 0.85
 # Memory is freed again only when the process holds this many bytes more than after the last time.
 _GROWTH = 100_000_000
+# Memory for finished runs that visitors share: hundreds of small ones, or a few of the largest.
+_SHARED_BYTES, _SHARED = 100_000_000, 0.05
 
 
 class Memory:
@@ -161,6 +164,16 @@ def work_queue() -> WorkQueue:
         patience=limits().patience,
         is_full=(lambda: memory().is_full) if hosted() else (lambda: False),
     )
+
+
+@st.cache_resource(show_spinner=False)
+def _finished_runs() -> SharedRuns:
+    return SharedRuns(min(_SHARED_BYTES, int(_SHARED * bytes_of_machine())))
+
+
+def shared_runs() -> SharedRuns | None:
+    """Return the finished runs that visitors share on a hosted server, or None elsewhere."""
+    return _finished_runs() if hosted() else None
 
 
 def _places() -> float:

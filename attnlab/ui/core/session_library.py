@@ -14,7 +14,7 @@ from attnlab.runs.library import Library, LibraryError, Query, library_folder
 from attnlab.runs.past_runs import run_name, with_run
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.presets import FIRST_PRESET, PRESETS
-from attnlab.ui.core.server import hosted, work_queue
+from attnlab.ui.core.server import hosted, shared_runs, work_queue
 from attnlab.ui.core.session import session
 
 # Memory for the library of a session on a shared server: enough for a few runs of the largest
@@ -119,7 +119,7 @@ def session_run() -> LiveRun:
     keeper, current = session_keeper(), session()
     if current.run is None:
         first = PRESETS[FIRST_PRESET].experiment
-        current.run = LiveRun(first, queue=work_queue(), keep=keeper)
+        current.run = LiveRun(first, queue=work_queue(), keep=keeper, shared=shared_runs())
     return current.run
 
 

@@ -267,6 +267,11 @@ def _draw_advice(advice: Advice) -> None:
 
 
 def _instructions(snapshot: Snapshot) -> str:
+    if snapshot.twin_step is not None:
+        return (
+            ":material/hourglass_top: Another visitor is training the same run, now at step "
+            f"{snapshot.twin_step:,}. You will see it when it is done."
+        )
     if snapshot.in_queue:
         return (
             ":material/hourglass_top: Waiting in the queue: this server trains a limited number "
