@@ -219,6 +219,7 @@ def in_words(
     learning_rate: float | None = None,
     word: str = "day",
     remedy: str = "",
+    has_hints: bool = True,
 ) -> str:
     """Describe a run in a few sentences.
 
@@ -228,11 +229,13 @@ def in_words(
         learning_rate: Named in the advice to lower it, if known.
         word: The process's noun for a position.
         remedy: Advice that replaces the sentences about attention and about what is missing.
+        has_hints: Whether to say what is missing in a run that has not reached the floor.
     """
     passed = _passed(happened, word)
     if remedy:
         return " ".join([*passed, remedy])
-    missing = _missing(happened, model, learning_rate, word)
+    is_said = has_hints or happened.at_floor
+    missing = _missing(happened, model, learning_rate, word) if is_said else ()
     return " ".join([*passed, *_attended(happened, word), *missing])
 
 

@@ -2,7 +2,7 @@
 
 A link has each option that differs from the default of the link's version, under the key of the
 option's control. So links are short, and keep their meaning when a default changes. A link may also
-contain a lesson: a title, a text, and controls to hide.
+contain a lesson: a title, a text, controls to hide, and how the page looks.
 """
 
 import dataclasses
@@ -40,6 +40,8 @@ MOST_TEXT_CHARACTERS = 600
 _VERSION, _TITLE, _TEXT, _HIDDEN, _SHOWN = "v", "title", "text", "hide", "show"
 # The value of `hide` that hides all controls except those in `show`.
 _ALL = "all"
+# Parameters of a lesson with their only value.
+_NO_HINTS, _LARGE_TYPE = ("hints", "off"), ("type", "large")
 # More than the longest table of probabilities.
 _MOST_CHARACTERS = 10_000
 _PRESET = "preset"
@@ -90,6 +92,9 @@ def all_but(shown: tuple[str, ...]) -> tuple[str, ...]:
 class Lesson:
     """What a teacher adds to a link: a title, some text, and the keys of controls to hide.
 
+    `has_hints` is whether Train proposes what to change, `has_large_type` whether charts have large
+    type, as for a projector.
+
     For a lesson that shows only a few controls, `all_but` returns `hidden`, which includes the
     controls of other generators and models.
     """
@@ -97,6 +102,8 @@ class Lesson:
     title: str = ""
     text: str = ""
     hidden: tuple[str, ...] = ()
+    has_hints: bool = True
+    has_large_type: bool = False
 
     @property
     def shown(self) -> tuple[str, ...] | None:
@@ -130,6 +137,7 @@ def to_query(experiment: Experiment, lesson: Lesson | None = None) -> dict[str, 
     if lesson is not None:
         words = {_TITLE: lesson.title, _TEXT: lesson.text, **_hiding(lesson)}
         query |= {key: text for key, text in words.items() if text}
+        query |= dict([_NO_HINTS] * (not lesson.has_hints) + [_LARGE_TYPE] * lesson.has_large_type)
     return query
 
 
@@ -175,7 +183,8 @@ def from_query(query: Mapping[str, str]) -> Link:
 
 def _no_settings(query: Mapping[str, str]) -> tuple[str, ...]:
     """Return the keys that are no setting of any experiment."""
-    settings = {_VERSION, _TITLE, _TEXT, _HIDDEN, _SHOWN, *all_but(())}
+    lesson = {_TITLE, _TEXT, _HIDDEN, _SHOWN, _NO_HINTS[0], _LARGE_TYPE[0]}
+    settings = {_VERSION, *lesson, *all_but(())}
     return tuple(key for key in query if key not in settings)
 
 
@@ -211,7 +220,18 @@ class _Reading:
             title=self._words(_TITLE, MOST_TITLE_CHARACTERS),
             text=self._words(_TEXT, MOST_TEXT_CHARACTERS),
             hidden=hidden,
+            has_hints=not self._switch(*_NO_HINTS),
+            has_large_type=self._switch(*_LARGE_TYPE),
         )
+
+    def _switch(self, key: str, on: str) -> bool:
+        """Return whether a parameter of the lesson has its only value."""
+        self._known.add(key)
+        text = self._query.get(key, on)
+        if text != on:
+            error = OptionError(key, text, "unknown", f"Choose '{on}', or leave it out")
+            self.notices.append(str(error))
+        return key in self._query and text == on
 
     def _controls(self, key: str, controls: tuple[str, ...]) -> tuple[str, ...]:
         """Return the controls that the query names under `key`."""

@@ -10,7 +10,8 @@ import streamlit as st
 
 from attnlab.ui.compare import choice as compared
 from attnlab.ui.controls.form_state import keep_form
-from attnlab.ui.controls.link_bar import complete_address, draw_lesson, follow_address
+from attnlab.ui.controls.lesson_controls import draw_lesson
+from attnlab.ui.controls.link_bar import complete_address, follow_address
 from attnlab.ui.core.display import INSPECT_PAGE, PAGES, QUESTION_PAGE, TRAIN_PAGE, draw_foot
 from attnlab.ui.core.figures import begin_figures, end_figures
 from attnlab.ui.core.fragments import delivered

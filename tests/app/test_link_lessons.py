@@ -1,5 +1,10 @@
 """Lessons in links: on every page, changed by whoever has one, and left."""
 
+import time
+from urllib.parse import urlencode
+
+import pytest
+
 from attnlab.generators import Recall
 from attnlab.runs.links import Lesson, all_but, to_query
 from attnlab.training.experiment import Experiment
@@ -30,7 +35,10 @@ def _builder(app) -> Lesson:
     if app.radio(key="lesson_hiding").value == "hide all but":
         hidden = all_but(hidden)
     title, text = app.text_input(key="lesson_title").value, app.text_area(key="lesson_text").value
-    return Lesson(title, text, hidden)
+    no_hints, large = (
+        app.checkbox(key=f"lesson_{name}").value for name in ("no_hints", "large_type")
+    )
+    return Lesson(title, text, hidden, not no_hints, large)
 
 
 def _link(app) -> str:
@@ -86,6 +94,86 @@ def test_controls_of_another_process_leave_the_builder(app):
     app.selectbox(key="generator").select("recall").run()
     assert not app.exception
     assert app.multiselect(key="lesson_hidden").value == []
+
+
+@pytest.mark.slow
+def test_a_lesson_without_hints_proposes_no_change(app):
+    training = Training(steps=20, batch=20, train_size=200, test_size=200)
+    _open(app, Lesson("Which setting?"), Experiment(generator=Recall(), training=training))
+    app.button(key="run_start").click().run()
+    assert app.session_state["session"].run.wait(120.0)
+
+    def hints():
+        """The sentence about the run, and whether there is advice."""
+        deadline = time.monotonic() + 60
+        while not (words := [each.value for each in app.markdown if "history_edu" in each.value]):
+            assert time.monotonic() < deadline
+            app.run()
+        return words[0], "advice" in {button.key for button in app.button}
+
+    words, is_advised = hints()
+    assert "uniform guess" in words
+    assert "MLP" in words
+    assert is_advised
+    app.session_state["lesson"] = Lesson("Which setting?", has_hints=False)
+    app.run()
+    words, is_advised = hints()
+    assert "uniform guess" in words
+    assert "MLP" not in words
+    assert not is_advised
+
+
+def test_a_lesson_switches_on_large_type(app):
+    assert not app.toggle(key="large_type").value
+    _open(app, Lesson("For the last row", has_large_type=True))
+    assert app.toggle(key="large_type").value
+    # Readers can switch it off.
+    app.toggle(key="large_type").set_value(False).run()
+    assert not app.run().toggle(key="large_type").value
+    assert _builder(app).has_large_type
+
+
+def test_the_builder_makes_lessons_without_hints_and_in_large_type(app):
+    app.session_state["link_panel"] = True
+    app.run()
+    app.checkbox(key="lesson_no_hints").check().run()
+    app.checkbox(key="lesson_large_type").check().run()
+    assert "hints=off&type=large" in _link(app)
+
+
+def test_a_link_is_drawn_as_a_qr_code_unless_it_is_too_long(app):
+    app.session_state["link_panel"] = True
+    app.run()
+    app.toggle(key="qr_code_page").set_value(True).run()
+    (drawn,) = [each.proto.body for each in app.get("html") if "<svg" in each.proto.body]
+    assert "QR code" in drawn
+    app.text_area(key="lesson_text").set_value("\N{FIRE}" * 500).run()
+    app.toggle(key="qr_code_lesson").set_value(True).run()
+    assert "too long for a QR code" in "".join(each.value for each in app.info)
+
+
+@pytest.mark.slow
+def test_a_named_lesson_of_the_server_is_opened_and_listed(app, tmp_path, monkeypatch):
+    (tmp_path / "masks.txt").write_text("?" + urlencode(to_query(_EXPERIMENT, _LESSON)))
+    app.query_params.clear()
+    app.query_params["lesson"] = "masks"
+    assert "no lesson of this server" in "".join(each.value for each in app.run().warning)
+    monkeypatch.setenv("ATTNLAB_LESSONS", str(tmp_path))
+    app.query_params["lesson"] = "masks"
+    app.session_state["link_panel"] = True
+    app.run()
+    assert not app.exception
+    assert "<h2>Which <em>mask</em>?</h2>" in _strip(app)
+    assert app.number_input(key="steps").value == 70
+    # The short address stays until a control is changed.
+    assert set(app.query_params) == {"lesson"}
+    app.number_input(key="steps").set_value(80).run()
+    assert "80" in app.query_params["steps"]
+    assert "lesson" not in app.query_params
+    listed = "(?lesson=masks)"
+    assert listed not in "".join(each.value for each in app.markdown)
+    app.button(key="lesson_leave").click().run()
+    assert listed in "".join(each.value for each in app.markdown)
 
 
 def test_all_but_a_few_hides_the_controls_of_any_process(app):

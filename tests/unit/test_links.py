@@ -121,6 +121,20 @@ def test_a_lesson_travels_along():
     assert link.notices == ()
 
 
+def test_a_lesson_without_hints_and_in_large_type_travels_along():
+    lesson = Lesson("Which mask?", has_hints=False, has_large_type=True)
+    query = to_query(Experiment(), lesson)
+    assert (query["hints"], query["type"]) == ("off", "large")
+    link = from_query(query)
+    assert (link.lesson, link.notices, link.unknown) == (lesson, (), ())
+    link = from_query({**query, "hints": "perhaps", "type": ""})
+    assert link.lesson == Lesson("Which mask?")
+    assert [line.partition(":")[0] for line in link.notices] == [
+        "`hints` is 'perhaps'",
+        "`type` is ''",
+    ]
+
+
 def test_a_lesson_is_bounded():
     query = {**to_query(Experiment()), "title": "x" * 200, "text": "y" * 2_000, "hide": "mask,nose"}
     link = from_query(query)

@@ -17,7 +17,7 @@ from attnlab.configuration.options import (
     present,
 )
 from attnlab.generators import AbstractGenerator, AbstractTask
-from attnlab.runs.links import Lesson, control_key
+from attnlab.runs.links import control_key
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
 from attnlab.training.steps import Training
@@ -32,6 +32,7 @@ from attnlab.ui.controls.form_state import (
     read_option,
     read_part,
 )
+from attnlab.ui.controls.lesson_controls import open_lesson
 from attnlab.ui.core.display import QUESTION_PAGE
 from attnlab.ui.core.outside import draw_error
 
@@ -126,7 +127,7 @@ def _draw_rest() -> None:
     }
     shown = {title: _rest_of(kind) for title, kind in groups.items()}
     # The panel's name is constant: Streamlit would close a panel whose name changes.
-    has_more = any(shown.values()) and _lesson().shown is None
+    has_more = any(shown.values()) and open_lesson().shown is None
     panel = st.expander("more", key="more", icon=":material/tune:") if has_more else st.container()
     for title, kind in groups.items():
         with panel:
@@ -182,11 +183,7 @@ def probability_options(kind: type) -> tuple[str, ...]:
 
 
 def _hidden() -> tuple[str, ...]:
-    return _lesson().hidden
-
-
-def _lesson() -> Lesson:
-    return st.session_state.get("lesson", Lesson())
+    return open_lesson().hidden
 
 
 def _draw_preset() -> None:

@@ -1,4 +1,4 @@
-"""The experiment in the address bar, the link to copy, and lessons in links."""
+"""The experiment in the address bar, and the link to copy."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,17 +8,8 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 
 from attnlab.configuration.options import OptionError, quoted
-from attnlab.runs.links import (
-    MOST_TEXT_CHARACTERS,
-    MOST_TITLE_CHARACTERS,
-    Lesson,
-    Link,
-    all_but,
-    from_query,
-    is_link,
-    labels_of,
-    to_query,
-)
+from attnlab.runs.lesson_files import lesson_names, read_lesson
+from attnlab.runs.links import Lesson, Link, from_query, is_link, to_query
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import FIRST_PRESET, PRESETS
 from attnlab.ui.controls.form_state import (
@@ -29,14 +20,21 @@ from attnlab.ui.controls.form_state import (
     is_behind,
     read_form,
 )
+from attnlab.ui.controls.lesson_controls import build_lesson, open_lesson, take_lesson
 from attnlab.ui.core.display import TRAIN_PAGE
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_text, draw_lesson_words, draw_warning
+from attnlab.ui.core.server import lessons_folder
 from attnlab.ui.core.session_library import session_run
 
 _WRITTEN, _NOTICES = "link_written", "link_notices"
 _MOST_NOTICES = 10
+# The parameter that names a lesson of the server.
+_NAMED = "lesson"
 _BARE, _OWN, _ALL = "address_is_bare", "link_own", "link_all"
+# Hosts that other computers cannot reach.
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+_QR_PIXELS = 320
 # Keeps parameters that the controls of a lesson page may have added meanwhile.
 _COMPLETE = """
 if (location.pathname.endsWith('%s')) {
@@ -83,7 +81,7 @@ def follow_address(
             history would drop. Settings are then added to the entry, as in `complete_address`.
     """
     begin_form()
-    query = st.query_params.to_dict()
+    query, problem = _with_named_lesson(st.query_params.to_dict())
     link = from_query(query) if is_link(query) else None
     if link is None and first_preset != FIRST_PRESET and _is_untouched():
         experiment = PRESETS[first_preset].experiment
@@ -99,9 +97,7 @@ def follow_address(
     notices: tuple[str, ...] | None = None
     if link is not None and _asks_for_more(link, written):
         fill_form(link.experiment)
-        st.session_state["lesson"] = link.lesson
-        if link.lesson != Lesson():
-            fill_builder(link.lesson)
+        take_lesson(link.lesson)
         # Also if these settings cannot run here, else the next rerun would undo the corrections.
         st.session_state[_WRITTEN] = to_query(link.experiment, link.lesson)
         notices = link.notices
@@ -115,11 +111,13 @@ def follow_address(
         elif link is not None and not requested and st.session_state.get(_OWN) and not is_behind():
             own_parameters.clear()
         others |= (parameters := own_parameters.read())
+    if problem:
+        notices = (problem, *(notices or ()))
     if notices is not None:
         st.session_state[_NOTICES] = notices
     form = read_form()
     if not isinstance(form, OptionError):
-        own = st.session_state[_WRITTEN] = to_query(form, st.session_state.get("lesson"))
+        own = st.session_state[_WRITTEN] = to_query(form, open_lesson())
         st.session_state[_BARE] = link is None and not requested and (own == written or has_anchors)
         st.session_state[_ALL] = own | others
         if own_parameters is not None:
@@ -128,6 +126,17 @@ def follow_address(
             st.query_params.from_dict(own | others)
             ask_for_receipt()
     draw_receipt()
+
+
+def _with_named_lesson(query: dict[str, str]) -> tuple[dict[str, str], str]:
+    """Return the parameters with those of the lesson's file, and a problem with that file or ""."""
+    name = query.pop(_NAMED, None)
+    if name is None:
+        return query, ""
+    try:
+        return {**read_lesson(lessons_folder(), name), **query}, ""
+    except OptionError as error:
+        return query, str(error)
 
 
 def _is_untouched() -> bool:
@@ -173,7 +182,7 @@ def go_to(page: Path) -> None:
     """
     form = read_form()
     if not isinstance(form, OptionError):
-        st.session_state[_WRITTEN] = to_query(form, st.session_state.get("lesson"))
+        st.session_state[_WRITTEN] = to_query(form, open_lesson())
     st.switch_page(page)
 
 
@@ -205,82 +214,6 @@ def draw_notices() -> None:
         )
 
 
-def draw_lesson() -> None:
-    """Draw the title and text of a lesson, and a button to leave it, at the top of a page."""
-    lesson: Lesson = st.session_state.get("lesson", Lesson())
-    # Always drawn: an element that comes and goes would move the fragments after it.
-    place = st.container()
-    if lesson == Lesson():
-        return
-    with place.container(border=True, key="lesson_strip"):
-        # In a row, or stacked on a phone.
-        words, way_out = st.columns([4, 1.3])
-    with words:
-        if lesson.title or lesson.text:
-            draw_lesson_words(lesson.title, lesson.text, key="lesson_words")
-        else:
-            st.markdown("This link hides some controls.")
-    way_out.button(
-        "Leave the lesson",
-        key="lesson_leave",
-        width="stretch",
-        on_click=lambda: st.session_state.update(lesson=Lesson()),
-        help="Shows all controls. The settings stay as they are.",
-        icon=":material/logout:",
-    )
-
-
-_TITLE, _TEXT, _HIDING, _CONTROLS = "lesson_title", "lesson_text", "lesson_hiding", "lesson_hidden"
-_HIDE, _HIDE_ALL_BUT = "hide", "hide all but"
-
-
-def fill_builder(lesson: Lesson) -> None:
-    """Set the fields to a lesson. Call it before the fields are drawn."""
-    st.session_state[_TITLE], st.session_state[_TEXT] = lesson.title, lesson.text
-    st.session_state[_HIDING] = _HIDE if lesson.shown is None else _HIDE_ALL_BUT
-    st.session_state[_CONTROLS] = list(lesson.hidden if lesson.shown is None else lesson.shown)
-
-
-def _build_lesson(experiment: Experiment) -> Lesson:
-    """Draw the fields; return the lesson for this experiment."""
-    title = st.text_input(
-        "title", key=_TITLE, max_chars=MOST_TITLE_CHARACTERS, persist_state="session"
-    )
-    text = st.text_area(
-        "exercise",
-        key=_TEXT,
-        max_chars=MOST_TEXT_CHARACTERS,
-        height="content",
-        persist_state="session",
-        placeholder="Find the mask that makes dotmod learnable.",
-        help="Line breaks are kept. `*italic*`, `**bold**`, lists and code work as in Markdown. "
-        "Links and HTML are shown as typed.",
-    )
-    hiding = st.radio(
-        "controls of the sidebar",
-        [_HIDE, _HIDE_ALL_BUT],
-        key=_HIDING,
-        horizontal=True,
-        persist_state="session",
-    )
-    controls = labels_of(experiment)
-    # Drop controls that the current process or model does not have.
-    chosen = [key for key in st.session_state.get(_CONTROLS, []) if key in controls]
-    st.session_state[_CONTROLS] = chosen
-    named = tuple(
-        st.multiselect(
-            "which",
-            list(controls),
-            # Streamlit may still request the label of a control that no longer exists.
-            format_func=lambda key: str(controls.get(key, key)),
-            key=_CONTROLS,
-            placeholder="",
-            persist_state="session",
-        )
-    )
-    return Lesson(title, text, named if hiding == _HIDE else all_but(named))
-
-
 @panel("Link and lesson", key="link_panel", icon="link")
 def draw_link_panel(form: Experiment | OptionError) -> None:
     """Draw the link to copy, and the fields of a lesson."""
@@ -293,16 +226,51 @@ def draw_link_panel(form: Experiment | OptionError) -> None:
         "**Lesson.** Write the exercise and choose which controls students see. The link "
         "below carries both, and shows the text at the top of every page."
     )
-    lesson = _build_lesson(form)
+    lesson = build_lesson(form)
     if lesson.title or lesson.text:
         with st.container(border=True):
             draw_lesson_words(lesson.title, lesson.text, key="lesson_preview")
     if lesson != Lesson():
-        draw_address(to_query(form, lesson))
+        draw_address(to_query(form, lesson), key="lesson")
+    folder = lessons_folder()
+    if folder is not None and open_lesson() == Lesson():
+        _draw_named_lessons(folder)
 
 
-def draw_address(query: Mapping[str, str]) -> None:
-    """Draw the address of this page with other parameters, to copy."""
+def _draw_named_lessons(folder: Path) -> None:
+    """Draw a list of links to the lessons of the server."""
+    st.markdown("**Lessons of this server**")
+    names = lesson_names(folder)
+    if names:
+        st.markdown("\n".join(f"- [{name}](?{urlencode({_NAMED: name})})" for name in names))
+    else:
+        st.caption("There are none yet.")
+
+
+def draw_address(query: Mapping[str, str], *, key: str = "page") -> None:
+    """Draw the address of this page with other parameters, to copy or as a QR code."""
     here = urlsplit(st.context.url or "")
     address = here._replace(query=urlencode(query), fragment="").geturl()
     st.code(address, language=None, wrap_lines=True)
+    if here.hostname in _LOCAL:
+        st.caption(
+            ":material/warning: This link works only on this computer. To share it, use the "
+            "address of a hosted server."
+        )
+    if st.toggle("QR code", key=f"qr_code_{key}"):
+        _draw_qr_code(address)
+
+
+def _draw_qr_code(address: str) -> None:
+    # Imported here, as few visitors need it.
+    import segno
+
+    try:
+        code = segno.make_qr(address, error="l")
+    except segno.DataOverflowError:
+        st.info("The link is too long for a QR code.", icon=":material/qr_code:")
+        return
+    # On white also in the dark theme: cameras need a dark code on a light background.
+    st.html(
+        code.svg_inline(scale=_QR_PIXELS / code.symbol_size()[0], light="white", title="QR code")
+    )

@@ -32,6 +32,11 @@ def has_large_type() -> bool:
     return st.session_state.get(_LARGE_TYPE, False)
 
 
+def use_large_type() -> None:
+    """Switch on large type in charts. Call it before the page's foot is drawn."""
+    st.session_state[_LARGE_TYPE] = True
+
+
 def draw_foot(page: str) -> None:
     """Draw the foot of a page: the switch for large type in charts, and a link to the Glossary."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):

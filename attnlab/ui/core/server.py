@@ -3,6 +3,7 @@
 `ATTNLAB_HOSTED=1` sets the limits of a shared server. `ATTNLAB_TRAININGS` is how many runs train at
 once; by default a hosted server leaves one core to the pages, and other servers have no limit.
 `ATTNLAB_CACHE=off` keeps no compiled programs; other values name the folder for them.
+`ATTNLAB_LESSONS` is a folder of lessons that links can name.
 """
 
 import collections
@@ -174,6 +175,12 @@ def _finished_runs() -> SharedRuns:
 def shared_runs() -> SharedRuns | None:
     """Return the finished runs that visitors share on a hosted server, or None elsewhere."""
     return _finished_runs() if hosted() else None
+
+
+def lessons_folder() -> Path | None:
+    """Return the folder of named lessons (`ATTNLAB_LESSONS`), or None if there is none."""
+    text = os.environ.get("ATTNLAB_LESSONS", "").strip()
+    return Path(text) if text else None
 
 
 def _places() -> float:

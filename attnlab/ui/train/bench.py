@@ -21,6 +21,7 @@ from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.form import draw_form, draw_form_problem
 from attnlab.ui.controls.form_state import fill_form
+from attnlab.ui.controls.lesson_controls import open_lesson
 from attnlab.ui.controls.link_bar import draw_link_panel, draw_notices
 from attnlab.ui.core.display import on_dark
 from attnlab.ui.core.figures import figure
@@ -217,13 +218,16 @@ def _draw_words(
     elif moment is not None and (happened := _happened(seen, moment, informative, mean)):
         experiment = seen.experiment
         # Advice would replace settings that the user has changed since.
-        advice = advice_for(experiment, happened) if form == experiment else None
+        has_hints = open_lesson().has_hints
+        is_wanted = has_hints and form == experiment
+        advice = advice_for(experiment, happened) if is_wanted else None
         words = in_words(
             happened,
             experiment.model,
             learning_rate=experiment.training.learning_rate,
             word=experiment.generator.position_word,
             remedy=advice.reason if advice else "",
+            has_hints=has_hints,
         )
         with st.container(
             horizontal=True, vertical_alignment="center", gap="small", key="words_and_advice"
