@@ -60,7 +60,7 @@ class WorkQueue:
         running = sum(place.is_admitted for place in self.line)
         for place in self.line:
             if not place.is_admitted and (
-                place.is_known() or (running < self.places and place.twin() is None)
+                place.is_known() or (running < self.places and not place.has_twin())
             ):
                 place.is_admitted = True
                 running += 1
@@ -68,16 +68,13 @@ class WorkQueue:
 
 
 class Place:
-    """The place of a job in the queue. All methods are thread-safe; only `wait` blocks.
-
-    `step` is how far the job has come, for those who wait for its result.
-    """
+    """The place of a job in the queue. All methods are thread-safe; only `wait` blocks."""
 
     def __init__(self, queue: WorkQueue, same: Hashable, is_known: Callable[[Hashable], bool]):
         self._queue, self._same, self._is_known = queue, same, is_known
         self._seen = queue.clock()
         self._began: float | None = None
-        self.is_admitted, self.step = False, 0
+        self.is_admitted = False
         with queue.changed:
             queue.line.append(self)
             queue.admit()
@@ -110,12 +107,11 @@ class Place:
         """Return whether the result of this job is known."""
         return self._same is not None and self._is_known(self._same)
 
-    def twin(self) -> "Place | None":
-        """Return the earlier job that computes the same, if there is one in the queue."""
+    def has_twin(self) -> bool:
+        """Return whether an earlier job in the queue computes the same."""
         with self._queue.changed:
             same = (place for place in self._queue.line if place._same == self._same)
-            first = self if self._same is None else next(same, self)
-            return None if first is self else first
+            return self._same is not None and next(same, self) is not self
 
     def part(self) -> None:
         """Stop sharing: the job neither waits for an equal job, nor do others wait for it."""
@@ -132,7 +128,7 @@ class Place:
         number, places = self.number, self._queue.places
         if number == 0:
             return ""
-        if self.twin() is not None:
+        if self.has_twin():
             return "another visitor is training the same run"
         many = "1 computation" if places == 1 else f"{places} computations"
         return f"waiting: place {number:,} in the queue, {many} at a time"
@@ -153,7 +149,7 @@ class Place:
             return 0
         line = list(self._queue.line)
         waiting = (place for place in line[: line.index(self)] if not place.is_admitted)
-        return 1 + sum(place.twin() is None for place in waiting)
+        return 1 + sum(not place.has_twin() for place in waiting)
 
 
 class JobState(NamedTuple):

@@ -183,7 +183,6 @@ class LiveRun:
         """Return the current state, and count as a viewer."""
         with self._lock:
             state, place, progress = self._job.state(), self._job.place, self._progress
-            twin = place.twin() if place and place.number else None
             message = progress.failure or state.error or progress.message
             if not message and state.running:
                 message = place.message() if place else ""
@@ -201,7 +200,7 @@ class LiveRun:
                 seconds=progress.seconds,
                 message=message,
                 in_queue=place.number if place else 0,
-                twin_step=None if twin is None else twin.step,
+                has_twin=place is not None and place.number > 0 and place.has_twin(),
             )
 
     def summary(self) -> RunSummary | None:
@@ -328,8 +327,6 @@ class LiveRun:
         with self._of(job):
             progress = self._progress
             progress.take(event)
-            if place := job.place:
-                place.step = progress.step
             if isinstance(event, Look) and progress.reached(progress.target):
                 progress.message = (
                     f"the test loss reached {progress.target:.3f} nats at step {event.step:,}"

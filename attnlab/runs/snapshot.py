@@ -30,7 +30,7 @@ class Snapshot:
     `steps_per_second` includes all costs of a step, such as tests, and is 0 until it is known;
     `seconds` is the total training time, including these costs. `message` says what is being
     prepared, or why the run failed. `in_queue` is the run's position among the waiting runs, from
-    1, or 0 if it is not waiting. `twin_step` is the step of the equal run that it waits for.
+    1, or 0 if it is not waiting. `has_twin` is whether it waits for an equal run.
     """
 
     experiment: Experiment
@@ -44,7 +44,7 @@ class Snapshot:
     seconds: float
     message: str
     in_queue: int = 0
-    twin_step: int | None = None
+    has_twin: bool = False
 
     @property
     def active(self) -> bool:

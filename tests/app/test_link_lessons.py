@@ -1,4 +1,4 @@
-"""Lessons in links: on every page, changed by whoever has one, and left."""
+"""Lessons in links: shown on every page, edited, and left."""
 
 import time
 from urllib.parse import urlencode
@@ -184,7 +184,7 @@ def test_all_but_a_few_hides_the_controls_of_any_process(app):
     assert _keys(app) & set(all_but(())) == shown
 
 
-def test_whoever_leaves_a_lesson_keeps_the_settings_and_the_builder(app):
+def test_leaving_a_lesson_keeps_the_settings_and_the_builder(app):
     _open(app, _LESSON)
     assert not {"preset", "d_attn"} & _keys(app)
     app.number_input(key="steps").set_value(80).run()

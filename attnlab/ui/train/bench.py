@@ -80,7 +80,8 @@ def draw_live(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) 
     """
 
     def moves(now: Snapshot) -> tuple[bool, ...]:
-        return (now.active, is_replaying()) if now.active or is_replaying() else ()
+        is_active = now.active and not now.in_queue
+        return (is_active, is_replaying()) if is_active or is_replaying() else ()
 
     draw_while(
         lambda: moves(run.snapshot()),
@@ -89,8 +90,21 @@ def draw_live(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) 
         seconds=0.25,
         waited=moves(snapshot),
     )
+    # Nothing else changes while the run waits, and many pages may wait for the same run.
+    draw_while(
+        lambda: _waits(run.snapshot()),
+        lambda: None,
+        key="turn",
+        seconds=1.0,
+        waited=_waits(snapshot),
+    )
     # Rerun the whole page after each repeated run, since the table of runs shows the results too.
     draw_while(repeat_progress, lambda: None, key="repeated", waited=repeat_progress())
+
+
+def _waits(now: Snapshot) -> str:
+    """Return what the run waits for in the queue, or ""."""
+    return now.message if now.in_queue else ""
 
 
 def _draw(run: LiveRun, form: Experiment | OptionError) -> None:
@@ -271,10 +285,10 @@ def _draw_advice(advice: Advice) -> None:
 
 
 def _instructions(snapshot: Snapshot) -> str:
-    if snapshot.twin_step is not None:
+    if snapshot.has_twin:
         return (
-            ":material/hourglass_top: Another visitor is training the same run, now at step "
-            f"{snapshot.twin_step:,}. You will see it when it is done."
+            ":material/hourglass_top: Another visitor is training the same run. "
+            "You will see it when it is done."
         )
     if snapshot.in_queue:
         return (
