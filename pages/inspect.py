@@ -12,7 +12,7 @@ from attnlab.ui.core.fragments import draw_in_code
 from attnlab.ui.core.session_library import session_run
 from attnlab.ui.inspect.cell_panel import draw_cell, draw_contributions
 from attnlab.ui.inspect.edits_panel import draw_edits
-from attnlab.ui.inspect.maps_panel import draw_maps, draw_two_runs
+from attnlab.ui.inspect.maps_panel import draw_maps
 from attnlab.ui.inspect.prediction_panel import draw_final_query, follows
 from attnlab.ui.inspect.quality_panel import draw_quality
 from attnlab.ui.inspect.task_page import draw_task, is_of_task
@@ -22,9 +22,10 @@ from attnlab.ui.inspect.training_panel import (
     draw_sequence_choice,
     draw_training,
     edited_days,
-    open_finished_run,
 )
+from attnlab.ui.inspect.two_runs_panel import draw_two_runs
 from attnlab.ui.inspect.view import draw_view
+from attnlab.ui.library.actions import open_finished_run
 from attnlab.ui.shell import ensure_shell
 from attnlab.ui.train.cursor import draw_scrubber, models_before, shown_moment
 from attnlab.ui.train.runs_panel import draw_files, follow_run_file
@@ -53,7 +54,7 @@ else:
         with st.container(width="stretch"):
             draw_scrubber(snapshot)
         draw_sequence_choice(vocabulary, probes)
-    draw_days(vocabulary, tokens)
+    draw_days(vocabulary, tokens, experiment.generator.position_word)
     moment = shown_moment(snapshot)
     # The view settings are below the prediction, but are read first.
     prediction = st.container()
@@ -64,8 +65,8 @@ else:
 
     if follows(snapshot, moment):
         st.caption(
-            "All queries, single cells, comparisons and test results are not shown while the model "
-            "trains. Pause, choose an earlier step, or wait for the end of the run."
+            "More follows when the run pauses or ends: all queries, single cells, comparisons and "
+            "test results. An earlier step shows them at once."
         )
     else:
         test = np.asarray(run.test_sequences())
@@ -77,9 +78,9 @@ else:
         draw_edits(experiment, moment.model, test, models_before(snapshot, moment))
         draw_quality(experiment, moment.model, test)
     st.markdown(
-        "**Try this.** Change a day that the truth depends on, then one that it does not. Does "
-        "the model's distribution move where the true one does? Then pull the slider back to "
-        "step 0 to see what the prediction depended on before training."
+        f"**Try this.** Change a {experiment.generator.position_word} that the truth depends on, "
+        "then another one. Does the model's distribution move with the true one? Pull the slider "
+        "to step 0 to see the same before training."
     )
 draw_files(run)
 if snapshot.latest is not None and is_of_task(snapshot):

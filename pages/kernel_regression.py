@@ -10,10 +10,9 @@ from attnlab.ui.shell import ensure_shell
 ensure_shell()
 st.title("Kernel regression", anchor=False)
 st.markdown(
-    "To predict y at a new x, average the y of known points, with more weight on nearer ones. "
-    "That is Nadaraya–Watson regression (1964). Attention does the same: the new x is the query, "
-    "the known x are the keys, their y the values. In addition, attention learns what “near” "
-    "means."
+    "To predict y at a new x, average the y of known points, with more weight on nearer ones "
+    "(Nadaraya–Watson, 1964). Attention does the same: the new x is the query, the known x are "
+    "the keys, and their y are the values. It also learns what “near” means."
 )
 
 st.header("A weighted mean of near points", anchor=False, divider="gray")
@@ -35,15 +34,14 @@ draw_equalities(curve)
 
 st.header("Attention learns the kernel", anchor=False, divider="gray")
 st.markdown(
-    "With two features, one bandwidth treats both equally. Train W_Q and W_K instead, with "
-    "scores −‖x W_Q − xᵢ W_K‖²/2. The loss is the leave-one-out error: every point is predicted "
-    "from the others. The dashed line is the lowest error of any fixed bandwidth."
+    "One bandwidth treats both features equally; W_Q and W_K can learn the difference. Their "
+    "scores are −‖x W_Q − xᵢ W_K‖²/2, and the loss is the leave-one-out error."
 )
 draw_metric()
 st.markdown(
-    "**Try this**: `slanted`, where neither feature alone is irrelevant. Then `round`, where the "
-    "fixed kernel has the right shape: the learned one is better on its training points, but not "
-    "against the truth."
+    "**Try this**: choose `slanted`, where neither feature alone is irrelevant. Then choose "
+    "`round`, where the fixed kernel has the right shape. There the learned one is better only on "
+    "its training points."
 )
 
 draw_in_code(

@@ -10,10 +10,9 @@ from attnlab.ui.shell import ensure_shell
 ensure_shell()
 st.title("Positional encodings", anchor=False)
 st.markdown(
-    "Without a mask, attention sees a **set** of days: shuffled days give shuffled outputs. A "
-    "positional encoding supplies their order. Most give each position a vector of features, in "
-    "addition to the token's own. `rotary` and `alibi` change the scores of queries and keys "
-    "instead. Compare two side by side."
+    "How does attention know what came first? Without a mask it sees a **set**: shuffled inputs "
+    "give shuffled outputs. A positional encoding adds the order, mostly as a vector for each "
+    "position."
 )
 one, other, length, width = draw_encodings()
 draw_views(one, other)
@@ -21,18 +20,16 @@ draw_views(one, other)
 st.header("A shift is a rotation", anchor=False, divider="gray")
 st.latex(r"PE(t + k) = M(k)\, PE(t) \quad \text{with one matrix for all } t")
 st.markdown(
-    "For sinusoidal encodings of even d, each pair (sin, cos) turns by a fixed angle, whatever t "
-    "is. So “k days ago” is one linear map that a head can learn. With odd d the last sine has "
-    "no cosine, so it cannot turn. A scalar grows by adding, which no matrix can do. Learned "
-    "rows are free: one matrix fits them only if d is at least the number of pairs k apart."
+    "In a sinusoidal encoding each pair (sin, cos) turns by a fixed angle, whatever t is. So “k "
+    "positions ago” is one linear map, which a head can learn."
 )
 draw_shifts(one, other)
 
 st.header("In the scores instead of the input", anchor=False, divider="gray")
 st.markdown(
     "`rotary` turns queries and keys by an angle that grows with their position, so their "
-    "product depends only on the distance. `alibi` subtracts a little from every score for each "
-    "day of distance. Below, query and key are the same vector at two positions."
+    "product depends only on the distance. `alibi` lowers the score with every position of "
+    "distance. Here query and key are the same vector at two positions."
 )
 draw_scores(length, width)
 

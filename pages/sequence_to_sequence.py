@@ -1,6 +1,10 @@
 """Sequence to sequence: a model that reads a source and writes a target, beside the truth."""
 
+import streamlit as st
+
+from attnlab.ui.controls.form_state import read_form
 from attnlab.ui.core.session_library import session_run
+from attnlab.ui.library.actions import open_finished_run
 from attnlab.ui.sequence_to_sequence.table_panel import draw_table
 from attnlab.ui.sequence_to_sequence.task_panel import draw_task_choice, draw_task_figures
 from attnlab.ui.shell import ensure_shell
@@ -8,14 +12,17 @@ from attnlab.ui.train.bench import draw_bench, draw_bench_foot
 from attnlab.ui.train.runs_panel import follow_run_file
 
 ABOUT = (
-    "The model reads a source sequence and writes a target sequence. The true alignment is "
-    "known, so you can check the learned one against it."
+    "The model reads a source and writes a target, one token at a time. Watch where it looks for "
+    "each token: the right place is known."
 )
 
 ensure_shell()
-follow_run_file(session_run())
+run = session_run()
+follow_run_file(run)
+if open_finished_run(run, read_form()):
+    # Resuming sets controls, which must come before any is drawn.
+    st.rerun()
 draw_task_choice()
-bench = draw_bench("Sequence to sequence", about=ABOUT)
+bench = draw_bench("Sequence to sequence", about=ABOUT, draw_first=draw_table)
 draw_task_figures(bench)
-draw_table(bench)
 draw_bench_foot(bench)

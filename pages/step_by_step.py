@@ -11,15 +11,14 @@ from attnlab.ui.shell import ensure_shell
 ensure_shell()
 st.title("Step by step", anchor=False)
 st.markdown(
-    "Attention mixes rows of numbers, with weights that it computes itself. Start with the "
-    "simplest mixture, the mean of the past. Then check every number of a small head by hand. "
-    "The last part shows that attention without positional information sees a set, not a "
-    "sequence."
+    "How does attention decide what to look at? Each input gets a query, a key and a value. It "
+    "looks where its query matches a key, and takes the mean of the values there."
 )
 
 
 @fragment
 def draw_example():
+    st.markdown("Check every number of a small head by hand, one stage after the other.")
     st.latex(
         r"\text{output} = \text{softmax}\big(\text{scale} \cdot QK^\top\big)\,V, \quad "
         r"Q = xW_Q,\; K = xW_K,\; V = xW_V"
@@ -27,20 +26,22 @@ def draw_example():
     bench = draw_bench()
     draw_stages(bench)
     st.caption(
-        "Try this: change one number of an input and follow it through the stages. Take “all-ones "
-        "weights” and look at the scores. Take the random head and switch scaling on."
+        "Try this: change one number of an input and follow it through the stages. Choose "
+        "“all-ones weights” and look at the scores. Choose the random head and switch scaling on."
     )
     st.header("Sets, not sequences", anchor=False, divider="gray")
-    st.markdown("The same head, once with the inputs as above and once with shuffled inputs.")
+    st.markdown(
+        "Attention without positions sees a set. Here the same head reads the inputs above once "
+        "more, in another order."
+    )
     draw_sets(bench)
     draw_in_code(code_of(bench), lead="This script prints the stages above:")
 
 
 st.header("Averaging the past, three ways", anchor=False, divider="gray")
 st.markdown(
-    "The mean of all inputs so far, for every input, in three ways: a **loop** over t, a product "
-    "with a **lower-triangular matrix**, and a **masked softmax of zeros**. The third is "
-    "attention before it has learned anything."
+    "Before it has learned anything, attention takes the plain mean of the past. A **loop**, a "
+    "**lower-triangular matrix** and a **masked softmax of zeros** all give that mean."
 )
 fragment(draw_averages)()
 

@@ -55,6 +55,11 @@ class Drawing:
         return with_large_type(form) if large else form
 
 
+def sized(chart: Chart, width: int, height: int) -> Chart:
+    """Return a chart whose axes have this width and height in pixels, whatever its container."""
+    return chart.properties(width=width, height=height, autosize="pad")
+
+
 def drawn_once(build: Callable[..., Chart]) -> Callable[..., Drawing]:
     """Decorate a chart function, so that it returns a `Drawing` and builds each chart only once.
 
@@ -112,7 +117,7 @@ def as_picture(
     return specification | {
         "datasets": specification["datasets"] | tables,
         "title": {"text": title, "subtitle": subtitles},
-        "width": width,
+        "width": specification.get("width", width),
         "padding": _PADDING,
         "config": specification["config"]
         | {

@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
-from attnlab.charts.drawing import Chart, Rows, drawn_once
+from attnlab.charts.drawing import Chart, Rows, drawn_once, sized
 from attnlab.charts.style import GROUND, HUES, INK, SHARES, Ramp
 
 Channel = TypeVar("Channel", alt.X, alt.Y)
 # Maps with longer sides are drawn as blocks of cells: browsers take seconds for tens of thousands.
 _MOST_A_SIDE = 72
+# Of a chart of square cells, in pixels: its longer side, which fits a phone, and a cell at most.
+_SQUARE_SIDE, _MOST_CELL = 288, 40
 # Maximum number of labels on an axis; on a phone more would overlap.
 _MOST_LABELS = 20
 # If labels are closer than this many pixels, as on a phone, every other label is dropped.
@@ -175,6 +177,12 @@ def heatmap(
     return alt.layer(*layers) if len(layers) > 1 else layers[0]
 
 
+def in_squares(chart: Chart, rows: int, columns: int, *, most: int = _MOST_CELL) -> Chart:
+    """Return a heatmap with square cells of at most `most` pixels, of the same size everywhere."""
+    cell = max(1, min(most, _SQUARE_SIDE // max(rows, columns)))
+    return sized(chart, cell * columns, cell * rows)
+
+
 def top_of_scale(*values: Float[np.ndarray, "..."]) -> float:
     """Return the smallest of 0.01, 0.03, 0.1, 0.3, 1, 3 … that no absolute value exceeds.
 
@@ -283,7 +291,7 @@ def map_chart(
     word: str = "day",
     clicked: str | None = None,
 ) -> Chart:
-    """Draw a map of values by query (rows) and key (columns), on a fixed scale.
+    """Draw a map of values by query (rows) and key (columns), in squares, on a fixed scale.
 
     Args:
         table: As returned by `map_table`.
@@ -315,6 +323,6 @@ def map_chart(
         colour=shade("value", title, ramp, domain, length=72),
         tooltip=tooltip,
     )
-    if clicked is None:
-        return chart
-    return chart.add_params(alt.selection_point(name=clicked, fields=["query", "key"]))
+    if clicked is not None:
+        chart = chart.add_params(alt.selection_point(name=clicked, fields=["query", "key"]))
+    return in_squares(chart, len(down), len(across))

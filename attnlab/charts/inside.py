@@ -8,7 +8,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
-from attnlab.charts.heatmap import block_of, days_side, heatmap, shade, side, tip
+from attnlab.charts.heatmap import block_of, days_side, heatmap, in_squares, shade, side, tip
 from attnlab.charts.lines import (
     ERROR,
     Scale,
@@ -24,8 +24,8 @@ from attnlab.generators.vocabulary import Vocabulary
 # Name of the row with the truth.
 TRUTH = "truth"
 _DISTRIBUTIONS = ["true", "model"]
-# Width in pixels from which a cell has room for its number.
-_NUMBER_WIDTH = 28
+# In pixels: a cell with room for its number, and a cell of the confusion matrix at most.
+_NUMBER_WIDTH, _COUNT_CELL = 28, 72
 
 
 def final_query_table(rows: Mapping[str, Float[np.ndarray, " day"]]) -> pd.DataFrame:
@@ -45,6 +45,7 @@ def final_query_chart(
     symbols: tuple[str, ...],
     most: float,
     title: str,
+    word: str = "day",
 ) -> Chart:
     """Draw what the final prediction attends to, depends on, and should depend on.
 
@@ -54,13 +55,13 @@ def final_query_chart(
     days, domain = range(1, len(symbols) + 1), (0, most)
     return heatmap(
         table,
-        x=days_side(alt.X, "day", "day", days, symbols, colour=HUES.key),
+        x=days_side(alt.X, "day", word, days, symbols, colour=HUES.key),
         y=side(alt.Y, "row", None, rows, labelLimit=120),
         colour={
             f"datum.row !== '{TRUTH}'": shade("value", title, SHARES, domain),
             f"datum.row === '{TRUTH}'": shade("value", title, TRUTHS, domain, legend=False),
         },
-        tooltip=[tip("row:N"), tip("day:O"), tip("value:Q", title, ".3f")],
+        tooltip=[tip("row:N"), tip("day:O", word), tip("value:Q", title, ".3f")],
         number=alt.Text("value:Q", format=".2f"),
         strong=f"datum.value > {0.55 * most}",
         fontSize=11,
@@ -125,7 +126,7 @@ def next_day_table(
 
 
 @drawn_once
-def next_day_chart(table: Rows, *, symbols: tuple[str, ...]) -> Chart:
+def next_day_chart(table: Rows, *, symbols: tuple[str, ...], word: str = "day") -> Chart:
     """Draw the next token's true distribution and the model's, as bars from 0 to 1."""
     axis = alt.Axis(labelAngle=0, labelFontSize=16)
     hues = (HUES.truth, HUES.learned)
@@ -134,7 +135,7 @@ def next_day_chart(table: Rows, *, symbols: tuple[str, ...]) -> Chart:
         alt.Chart(table)
         .mark_bar()
         .encode(
-            x=alt.X("token:N", title="next day", sort=list(symbols), axis=axis),
+            x=alt.X("token:N", title=f"next {word}", sort=list(symbols), axis=axis),
             xOffset=alt.XOffset("distribution:N", sort=_DISTRIBUTIONS),
             y=alt.Y("probability:Q", scale=alt.Scale(domain=[0, 1])),
             color=colour,
@@ -163,7 +164,7 @@ def confusion_table(
 @drawn_once
 def confusion_chart(table: Rows, *, symbols: tuple[str, ...]) -> Chart:
     """Draw the counts of observed (rows) and predicted tokens (columns), coloured by row share."""
-    return heatmap(
+    cells = heatmap(
         table,
         x=side(alt.X, "predicted", "predicted", symbols, labelFontSize=16),
         y=side(alt.Y, "observed", "observed", symbols, labelFontSize=16),
@@ -177,6 +178,7 @@ def confusion_chart(table: Rows, *, symbols: tuple[str, ...]) -> Chart:
         number=alt.Text("count:Q", format=",d"),
         strong="datum.share > 0.5",
     )
+    return in_squares(cells, len(symbols), len(symbols), most=_COUNT_CELL)
 
 
 def calibration_chart(

@@ -7,13 +7,15 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once
+from attnlab.charts.drawing import Chart, Drawing, Rows, drawn_once, sized
 from attnlab.charts.heatmap import ramp_legend, tip
 from attnlab.charts.lines import SHAPES, Scale, Series, lines_chart
 from attnlab.charts.style import HUES, SHARES
 from attnlab.configuration.number_text import show_range
 
 _MOST_NUMBERED = 12
+# Side of a path in pixels, which fits a phone.
+_PATH_SIDE = 288
 # Horizontal distance between the marks of two widths at the same length, in units of length.
 _APART = 0.14
 _WIDTH = "width of the state"
@@ -63,10 +65,13 @@ def path_table(x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
 
 
 @drawn_once
-def path_chart(table: Rows, *, x_title: str, y_title: str) -> Chart:
-    """Draw two components as a path over the positions, with labels at some positions."""
+def path_chart(table: Rows, *, domain: tuple[float, float], x_title: str, y_title: str) -> Chart:
+    """Draw two components as a path over the positions, with labels at some positions.
+
+    Both axes have the same scale, so that a circle is a circle.
+    """
     # A margin for the labels of the outermost points.
-    padded = alt.Scale(zero=False, padding=14)
+    padded = alt.Scale(domain=list(domain), padding=14)
     base = alt.Chart(table).encode(
         x=alt.X("x:Q", title=x_title, scale=padded),
         y=alt.Y("y:Q", title=y_title, scale=padded),
@@ -81,11 +86,12 @@ def path_chart(table: Rows, *, x_title: str, y_title: str) -> Chart:
             tip("y:Q", y_title, ".4f"),
         ],
     )
-    return alt.layer(
+    path = alt.layer(
         base.mark_line(color=HUES.training, strokeWidth=1),
         points.mark_point(filled=True, size=40, opacity=1),
         base.mark_text(dx=9, dy=-8, color=HUES.truth).encode(text="name:N"),
     )
+    return sized(path, _PATH_SIDE, _PATH_SIDE)
 
 
 def exact_match_chart(

@@ -9,7 +9,7 @@ import pandas as pd
 from jaxtyping import Bool, Num
 
 from attnlab.charts.drawing import Chart, Rows, drawn_once
-from attnlab.charts.heatmap import heatmap, shade, side, tip
+from attnlab.charts.heatmap import heatmap, in_squares, shade, side, tip
 from attnlab.charts.style import HUES, Ramp
 
 # Heights in pixels: of a row, and of the space around the cells.
@@ -93,6 +93,7 @@ def matrix_chart(
     names: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
     lit: tuple[Lit, ...] = (),
     meaning: str = "value",
+    square: bool = False,
 ) -> Chart:
     """Draw a matrix as a heatmap, with numbers if there is room, and with frames.
 
@@ -108,6 +109,7 @@ def matrix_chart(
         names: The tokens of the rows and of the columns, if they have any.
         lit: The frames.
         meaning: What an entry means, for the tooltip.
+        square: Whether cells are square; otherwise the chart is as wide as its container.
     """
     rows, columns = (range(1, count + 1) for count in shape)
     low, high = domain
@@ -122,7 +124,7 @@ def matrix_chart(
         places = (("row", one.row), ("column", one.column))
         wanted = " && ".join(f"datum.{name} === {at}" for name, at in places if at)
         frames.append((wanted, {"stroke": one.colour, "strokeWidth": 2.5}))
-    return heatmap(
+    cells = heatmap(
         table,
         x=side(
             alt.X,
@@ -146,4 +148,7 @@ def matrix_chart(
         frames=frames,
         fontSize=alt.ExprRef(letter),
         fillOpacity=alt.ExprRef(f"{letter} < {_SMALLEST_LETTER} ? 0 : 1"),
-    ).properties(height=_ROW * len(rows) + _AROUND)
+    )
+    if square:
+        return in_squares(cells, *shape)
+    return cells.properties(height=_ROW * len(rows) + _AROUND)

@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from attnlab.charts.drawing import Chart, Rows, drawn_once
+from attnlab.charts.drawing import Chart, Rows, drawn_once, sized
 from attnlab.charts.heatmap import shade, tip
 from attnlab.charts.style import HUES, KNOWN_LINE, SIGNED
 
 CLICKED = "clicked"
+# Side of the plane in pixels, on which a round neighbourhood is round.
+_SIDE = 260
 # Shapes of points by the sign of y, in addition to colour.
 _SIGNS = ("y below 0", "y from 0 up")
 
@@ -145,4 +147,4 @@ def plane_chart(table: Rows) -> Chart:
     ring = base.transform_filter("datum.chosen").mark_point(
         size=420, color=HUES.query, strokeWidth=3, filled=False, opacity=1
     )
-    return alt.layer(points.add_params(_clicked("point")), ring)
+    return sized(alt.layer(points.add_params(_clicked("point")), ring), _SIDE, _SIDE)

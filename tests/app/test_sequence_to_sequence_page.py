@@ -44,7 +44,7 @@ def trained(app, family="rnn-attention", **more):
 
 
 def table(app):
-    return next(each.body for each in app.get("html") if "attnlab-table" in each.body)
+    return next(each.body for each in app.get("html") if 'class="attnlab-table' in each.body)
 
 
 def words(app):
@@ -74,6 +74,17 @@ def test_a_process_without_a_source_offers_the_named_tasks(app):
     assert app.selectbox(key="generator").value == form.generator.name
     with pytest.raises(KeyError):
         app.button(key="task_reverse-rnn-attention")
+
+
+@pytest.mark.slow
+def test_the_page_opens_with_a_finished_run_of_its_settings(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTNLAB_LIBRARY", str(tmp_path / "library"))
+    written = table(trained(app))
+    later = opened(AppTest.from_file(APP, default_timeout=60))
+    assert table(later) == written
+    assert any("Step 20: " in text.value for text in later.markdown)
+    other = opened(AppTest.from_file(APP, default_timeout=60), steps=21)
+    assert other.session_state["session"].run.snapshot().state == "idle"
 
 
 @pytest.mark.slow

@@ -26,6 +26,7 @@ def test_a_hand_is_learned_dealt_changed_and_played_on_a_phone(new_page, server)
     hands = bench.page.locator(".attnlab-table .hand")
     # The first visitor waits until the model and its writing are compiled.
     expect(hands).to_have_count(5, timeout=180_000)
+    expect(bench.page.get_by_text("Untrained model")).to_be_visible()
     bench.finish_default_run()
     maps = bench.part("chart_attention").locator("div[aria-label]")
     expect(maps).to_have_attribute("aria-label", re.compile("Alignment of 3 target tokens"))

@@ -221,7 +221,7 @@ def matrix_chart():
 
 def path_chart():
     table = charts.path_table(np.cos(np.arange(5.0)), np.sin(np.arange(5.0)))
-    return charts.path_chart(table, x_title="1", y_title="2")
+    return charts.path_chart(table, domain=(-1.0, 1.0), x_title="1", y_title="2")
 
 
 def plane_chart():

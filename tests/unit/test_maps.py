@@ -18,6 +18,29 @@ LOOK = {"length": 3, "title": "share", "domain": (0, 0.3), "titles": ("key", "qu
 ROWS = {"attends": VALUES[-1], "truth": VALUES[-1]}
 
 
+def cells_of(drawing):
+    """The widths and heights of the cells that are drawn, in pixels."""
+    (cells,) = (items for kind, items in scene(drawing) if kind == "rect")
+    return {(item["width"], item["height"]) for item in cells}
+
+
+@pytest.mark.parametrize("length", [1, 4, 10, 72])
+def test_maps_have_square_cells_and_fit_a_phone(length):
+    drawing = charts.map_chart(charts.map_table(np.eye(length)), **LOOK | {"length": length})
+    ((width, height),) = cells_of(drawing)
+    assert width == pytest.approx(height)
+    assert 4 <= width <= 300 / length
+
+
+def test_a_circle_is_a_circle():
+    turns = np.linspace(0, 2 * np.pi, 17)
+    table = charts.path_table(2 + np.cos(turns), np.sin(turns))
+    drawing = charts.path_chart(table, domain=(-1.0, 3.0), x_title="x", y_title="y")
+    points = next(items for kind, items in scene(drawing) if kind == "symbol")
+    across, up = (np.ptp([point[axis] for point in points]) for axis in "xy")
+    assert across == pytest.approx(up)
+
+
 def final_query():
     return charts.final_query_chart(
         charts.final_query_table(ROWS), rows=tuple(ROWS), symbols=tuple("abc"), most=0.3,
@@ -113,11 +136,11 @@ def test_contributions_are_centred_and_end_with_their_sum():
 
 
 def _days_named(length, *, width, height):
-    """The labels of the rows and of the columns of a map that are seen."""
-    map_ = np.tri(length)
-    drawing = charts.map_chart(
-        charts.map_table(map_), length=length, title="share", titles=("key", "query"), height=height
-    )
+    """The labels of the rows and of the columns of a matrix that are seen."""
+    drawing = charts.matrix_chart(
+        charts.matrix_table(np.tri(length)), shape=(length, length), row_title="query",
+        column_title="key", domain=(0, 1), ramp=charts.SHARES, height=height,
+    )  # fmt: skip
     return _cells_named(drawing, width=width)
 
 

@@ -33,7 +33,7 @@ def draw_chart(
     on_select: str | Callable[..., None] = "ignore",
     selection_mode: str | None = None,
 ) -> Any:
-    """Draw a chart as wide as its container.
+    """Draw a chart as wide as its container, or in its own width if it has one.
 
     Args:
         drawing: The chart.
@@ -48,11 +48,12 @@ def draw_chart(
         The return value of `st.vega_lite_chart`: with `on_select`, the selections by name.
     """
     charts_on_page()[name] = DrawnChart(drawing, alt)
+    specification = drawing.specification(dark=on_dark(), large=has_large_type())
     # The overloads want `on_select` as a literal.
     draw: Any = st.vega_lite_chart
     return draw(
-        spec=drawing.specification(dark=on_dark(), large=has_large_type()),
-        width="stretch",
+        spec=specification,
+        width="content" if "width" in specification else "stretch",
         height="stretch" if fills else "content",
         alt=alt,
         key=key,

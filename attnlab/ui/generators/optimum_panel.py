@@ -10,7 +10,7 @@ from attnlab.configuration.number_text import show_estimate
 from attnlab.generators import AbstractGenerator
 from attnlab.live.jobs import JobState
 from attnlab.optimum import Baseline, Best, Dependence, Optimum, informative_positions
-from attnlab.ui.core.display import CHART_HEIGHT, draw_metric
+from attnlab.ui.core.display import draw_metric
 from attnlab.ui.core.figures import draw_gap, enumerate_exactly
 from attnlab.ui.core.glossary import link_to
 from attnlab.ui.core.jobs import draw_job, draw_job_buttons, forget_job, job_of, start_job
@@ -204,7 +204,6 @@ def draw_dependence(dependence: Dependence | None, word: str = "day") -> None:
             errors=True,
             form=".4f",
             word=word,
-            height=CHART_HEIGHT,
         )
         alternative = (
             f"True dependence by {measure}, {length} {word}s. {predicted} depends most on "

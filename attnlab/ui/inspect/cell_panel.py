@@ -16,7 +16,6 @@ from attnlab.models.inside import trace_of
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.page_charts import draw_chart
-from attnlab.ui.inspect.maps_panel import map_height
 from attnlab.ui.inspect.view import View
 
 _SHOWN_TERMS, _SHOWN_COMPONENTS = 6, 3
@@ -87,7 +86,6 @@ def _draw_pattern(
         keys=keys,
         word=word,
         clicked="cell",
-        height=map_height(length),
     )
     with st.container(key="chart_cells"):
         event = draw_chart(
@@ -195,9 +193,9 @@ def _draw_contributions(experiment: Experiment, model: AbstractModel, tokens: np
     found = model.contributions(jnp.asarray(tokens), query)
     st.table(contribution_table(present(found), experiment.generator.vocabulary.symbols))
     st.caption(
-        "How to read it: what each part adds directly to the logits after "
-        f"{experiment.generator.position_word} {query + 1}, in nats, minus the mean over tokens. "
-        "What a head writes may also be read by later parts, and then counts as theirs."
+        "How to read it: what each part adds to the logits after "
+        f"{experiment.generator.position_word} {query + 1}, in nats, minus the mean over tokens.",
+        help="Direct contributions only: what a later part reads from a head counts as its own.",
     )
 
 

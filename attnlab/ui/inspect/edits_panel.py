@@ -31,12 +31,12 @@ _WORK = "edits"
 # Number of sequences whose mean patterns are drawn.
 _SEQUENCES = 256
 _TRUTH = (
-    "**Truth**: attention in proportion to what the true prediction depends on. A lower loss means "
-    "that the head looked at the wrong days; a higher loss proves nothing."
+    "**Truth**: attention in proportion to what the true prediction depends on. If the loss falls, "
+    "the head looked at the wrong {word}s; if it rises, that proves nothing."
 )
 _ALIGNMENT = (
-    "**Alignment**: all attention on the source token that the target token comes from. “–”: the "
-    "head does not look from the target at the source."
+    "**Alignment**: all attention on the source token that the target token comes from, or “–” if "
+    "the head does not look at the source."
 )
 
 
@@ -86,8 +86,8 @@ def draw_heads(trace: Trace, removed: Mapping[Head, Effect], *, of: int) -> None
             alt=f"Mean attention patterns of all {len(heads)} heads, {order}.",
         )
     st.caption(
-        f"Mean pattern of each head over {of:,} test sequences; rows are queries and columns are "
-        "keys. Below, if there is room: what removing the head adds to the loss, in nats."
+        f"How to read it: the mean pattern of each head over {of:,} test sequences. Below, if "
+        "there is room: what removing the head adds to the loss, in nats."
     )
 
 
@@ -105,8 +105,8 @@ def draw_edits(
         return
     with st.expander("Edit the forward pass", key="edits_panel", icon=":material/edit:"):
         st.markdown(
-            "Each head's pattern is replaced, one head at a time. The model is then tested on "
-            "the same sequences, without training it again."
+            "Which heads matter? Replace the pattern of one head at a time, and test the model "
+            "again without training it."
         )
         process = experiment.generator
         task = process if is_task(process) else None
@@ -148,6 +148,7 @@ def draw_edits(
         ways = replacements(has_earlier=frozen is not None, is_task=task is not None)
         trace = mean_patterns(model, test[:_SEQUENCES, :-1])
         shown = {"trace": trace, "ways": ways, "size": len(test), "is_task": task is not None}
+        shown["word"] = process.position_word
         shown["which"] = ", all predicted tokens" * experiment.generator.asks_several()
         count = len(heads_of(trace)) * len(ways)
         if task is not None:
@@ -167,6 +168,7 @@ def _draw(
     ways: Sequence[str],
     size: int,
     is_task: bool,
+    word: str,
     which: str,
 ) -> None:
     found: tuple[Ablation, ...] = (state and state.latest) or ()
@@ -177,13 +179,13 @@ def _draw(
         st.markdown(f"**Change of the {title}**")
         with st.container(key=f"edits_{figure}"):
             st.table(ablation_table(found, figure, ways))
-    word = "token" if is_task else "day"
     st.caption(
         "How to read it: after minus before, ± one standard error of the difference over "
-        f"{size:,} test sequences{which}. **Removed**: its output is 0. **Uniform**: equal "
-        f"attention to every unmasked {word}. **Mean**: its mean pattern over test sequences. "
-        f"{_ALIGNMENT if is_task else _TRUTH} **Frozen**: its mean pattern at the earlier step. "
-        "Changes of several heads do not add up, since one head can make up for another."
+        f"{size:,} test sequences{which}. Changes of several heads do not add up.",
+        help="**Removed**: the head's output is 0. **Uniform**: equal attention to every unmasked "
+        f"{word}. **Mean**: its mean pattern over test sequences. "
+        f"{_ALIGNMENT if is_task else _TRUTH.format(word=word)} **Frozen**: its mean pattern at "
+        "the earlier step. One head can make up for another.",
     )
 
 

@@ -11,6 +11,7 @@ from attnlab.configuration.number_text import show_percent
 from attnlab.inspection import Comparison, final_probs, surprise
 from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel, AttentionMap
+from attnlab.models.inside import map_name
 from attnlab.optimum import Dependence, informative_positions, next_token
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
@@ -36,11 +37,18 @@ def draw_account(experiment: Experiment, found: Comparison, true: Dependence, vi
         return
     attention, attends = view.of(found.attention)
     days = ", ".join(str(day + 1) for day in np.flatnonzero(informative))
+    heads = len(attention.pattern)
+    whose = "the model" if heads == 1 else f"head {min(view.choice.heads[0], heads - 1) + 1}"
+    if len(found.attention) > 1:
+        whose += f" in layer {map_name(attention)}"
+    share = show_percent(attends[-1][informative].sum())
+    by_chance = show_percent(evenly(np.asarray(attention.mask[-1]), informative))
     with st.container(key="account"):
         st.markdown(
-            f"**{show_percent(attends[-1][informative].sum())}** of the attention in this "
-            f"sequence goes to the days that matter ({days}). By chance it would be "
-            f"{show_percent(evenly(np.asarray(attention.mask[-1]), informative))}."
+            f"In this sequence {whose} puts **{share}** of its attention on the "
+            f"{experiment.generator.position_word}s that matter ({days}). By chance it would be "
+            f"{by_chance}.",
+            help="The Train page shows the mean over several sequences.",
         )
 
 
@@ -142,11 +150,12 @@ def final_rows(
 
 def _draw_rows(experiment, found, tokens: np.ndarray, view: View, *, at_rest: bool) -> None:
     rows = final_rows(found.attention, found.depends, found.truth, view)
-    symbols = experiment.generator.vocabulary.symbols
-    alt = "The prediction of the next day: " + ", ".join(rows) + ", by day."
+    symbols, word = experiment.generator.vocabulary.symbols, experiment.generator.position_word
+    name = f"The prediction of the next {word}"
+    alt = f"{name}: {', '.join(rows)}, by {word}."
     if at_rest:
-        most = (f"{name}: day {row.argmax() + 1}, {row.max():.2f}" for name, row in rows.items())
-        alt = f"The prediction of the next day. Largest value of each row: {'; '.join(most)}."
+        most = (f"{row}: {word} {v.argmax() + 1}, {v.max():.2f}" for row, v in rows.items())
+        alt = f"{name}. Largest value of each row: {'; '.join(most)}."
     with st.container(key="chart_final_query"):
         draw_chart(
             charts.final_query_chart(
@@ -155,9 +164,10 @@ def _draw_rows(experiment, found, tokens: np.ndarray, view: View, *, at_rest: bo
                 symbols=tuple(symbols[token] for token in tokens),
                 most=charts.top_of_scale(*rows.values()),
                 title="share of the row" if view.shares else "as measured",
+                word=word,
                 height=_height(len(rows)),
             ),
-            name="The prediction of the next day",
+            name=name,
             alt=alt,
         )
 
@@ -179,10 +189,11 @@ def _draw_next_day(
         shares = (f"{as_text(symbol)} {probability:.3f}" for symbol, probability in rows)
         st.markdown(" · ".join(shares))
         return
-    alt = "The next day: true and model distribution."
+    word = experiment.generator.position_word
+    alt = f"The next {word}: true and model distribution."
     if at_rest:
         alt = (
-            f"The next day. True: {_in_words(true, vocabulary.symbols)}; model: "
+            f"The next {word}. True: {_in_words(true, vocabulary.symbols)}; model: "
             f"{_in_words(learned, vocabulary.symbols)}."
         )
     with st.container(key="chart_next_day"):
@@ -190,9 +201,10 @@ def _draw_next_day(
             charts.next_day_chart(
                 charts.next_day_table(true, learned, vocabulary),
                 symbols=vocabulary.symbols,
+                word=word,
                 height=_LEAST_HEIGHT,
             ),
-            name="The next day",
+            name=f"The next {word}",
             alt=alt,
         )
     parts = surprise(true, learned)

@@ -55,11 +55,12 @@ def _draw(state: JobState, *, experiment: Experiment) -> None:
     if found is not None:
         _draw_predictions(found, vocabulary)
         if found.by_position is not None:
-            _draw_by_day(found.by_position, experiment)
+            _draw_by_position(found.by_position, experiment)
     st.header("Model and true distribution", anchor=False, divider="gray")
     if found is not None and found.transitions is not None:
-        _draw_transitions(found.transitions, vocabulary)
-        _draw_test(present(found.test), int(found.counts.sum()))
+        word = experiment.generator.position_word
+        _draw_transitions(found.transitions, vocabulary, word)
+        _draw_test(present(found.test), int(found.counts.sum()), word)
 
 
 def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
@@ -72,7 +73,6 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
             charts.confusion_chart(
                 charts.confusion_table(counts, vocabulary),
                 symbols=vocabulary.symbols,
-                height=_HEIGHT,
             ),
             name="Confusion matrix",
             alt=f"Confusion matrix of {counts.sum():,} tests; "
@@ -80,7 +80,7 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
         )
         st.caption(
             f"How to read it: counts over {counts.sum():,} test sequences. Rows are observed "
-            "tokens, columns the tokens that the model finds most probable."
+            "tokens, columns are the model's most probable tokens."
         )
     with middle, st.container(key="chart_calibration"):
         draw_chart(
@@ -97,27 +97,28 @@ def _draw_predictions(found: Quality, vocabulary: Vocabulary) -> None:
         )
         measured = show_measured(reliable.error, reliable.error_stderr, most_places=4)
         st.caption(
-            "How to read it: each point is a bin of predicted probabilities, ± one standard error. "
             f"Expected calibration error **{measured}**; a perfectly calibrated model would score "
-            f"{reliable.perfect_error:.4f} ± {reliable.perfect_error_std:.4f} (standard deviation)."
+            f"{reliable.perfect_error:.4f} ± {reliable.perfect_error_std:.4f}.",
+            help="Each point is a bin of predicted probabilities, ± one standard error. The error "
+            "of a perfectly calibrated model is a mean ± standard deviation over test sets.",
         )
 
 
-def _draw_by_day(found: EvaluationByPosition, experiment: Experiment) -> None:
+def _draw_by_position(found: EvaluationByPosition, experiment: Experiment) -> None:
     """Draw the loss at each trained position, with the lowest possible loss."""
     known = figure(optimum, experiment.generator, experiment.length)
     if known is None:
         return
     floors = np.array([known.by_position[position].nll for position in found.positions])
-    worst = int(np.argmax(found.nll - floors))
+    worst, word = int(np.argmax(found.nll - floors)), experiment.generator.position_word
     with st.container(key="chart_by_day"):
         draw_chart(
             charts.by_day_chart(
-                found.positions + 1, found.nll, found.nll_stderr, floors, height=_HEIGHT
+                found.positions + 1, found.nll, found.nll_stderr, floors, word=word, height=_HEIGHT
             ),
-            name="Loss by day",
-            alt=f"Loss by day. Furthest above its floor is day {found.positions[worst] + 1}, by "
-            f"{found.nll[worst] - floors[worst]:.3f} nats.",
+            name=f"Loss by {word}",
+            alt=f"Loss by {word}. Furthest above its floor is {word} {found.positions[worst] + 1}, "
+            f"by {found.nll[worst] - floors[worst]:.3f} nats.",
         )
     mean = show_measured(found.mean.nll, found.mean.nll_stderr)
     least, source = f"{floors.mean():.3f}", "exact"
@@ -126,13 +127,14 @@ def _draw_by_day(found: EvaluationByPosition, experiment: Experiment) -> None:
         error = np.mean([known.by_position[position].nll_stderr for position in found.positions])
         least, source = show_measured(float(floors.mean()), float(error)), "estimated"
     st.caption(
-        "How to read it: with the loss `next` every day is predicted from the days before it. "
-        f"Points: the model, {OVER_TEST_SEQUENCES}. Dashes: the lowest possible loss, {source}. "
-        f"Mean over days: {mean} nats for the model, {least} at best; {OF_OTHER_SEEDS}."
+        f"Mean over {word}s: {mean} nats for the model, {least} at best. Points: the model, "
+        f"{OVER_TEST_SEQUENCES}. Dashes: the lowest possible loss, {source}.",
+        help=f"With the loss `next` every {word} is predicted from those before it; "
+        f"{OF_OTHER_SEEDS}.",
     )
 
 
-def _draw_transitions(found: Transitions, vocabulary: Vocabulary) -> None:
+def _draw_transitions(found: Transitions, vocabulary: Vocabulary, word: str) -> None:
     """Draw mean probabilities of the next token, grouped by the last visible token."""
     columns = {"true": found.true, "model": found.model, "model - true": found.difference}
     rows = [
@@ -146,34 +148,36 @@ def _draw_transitions(found: Transitions, vocabulary: Vocabulary) -> None:
     ]
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="content")
     st.caption(
-        "How to read it: the mean probability of the next day over the test sequences, by their "
-        f"last visible day; {OVER_TEST_SEQUENCES}. No ±: identical for every sequence."
+        f"How to read it: the mean probability of the next {word} after the last one, "
+        f"{OVER_TEST_SEQUENCES}. No ±: identical for every sequence."
     )
 
 
-def _draw_test(found: LikelihoodRatioTest, size: int) -> None:
+def _draw_test(found: LikelihoodRatioTest, size: int, word: str) -> None:
     """Draw the KL divergence to the true distribution, and whether the test data reveal it."""
     divergence = show_measured(found.divergence, found.divergence_stderr, most_places=4)
     with st.container(key="transitions"):
         st.markdown(
             f"KL(true ‖ model) = **{divergence} nats**, mean over the test sequences. "
-            f"Likelihood-ratio test: {_verdict(found, size)}."
+            f"Likelihood-ratio test: {_verdict(found, size, word)}."
         )
     st.caption(
-        f"How to read it: could the model have generated the {size:,} observed next days? Their "
-        f"log-likelihood ratio (true distribution to model) is compared with {found.draws} sets "
-        "drawn from the model; p is the probability of a value at least as large."
+        f"How to read it: could the model have generated the {size:,} observed {word}s? p is how "
+        "often data drawn from the model itself fit as badly.",
+        help="The log-likelihood ratio of the true distribution to the model is compared with "
+        f"that of {found.draws} sets drawn from the model. p is the share with at least the "
+        "observed value.",
     )
 
 
-def _verdict(found: LikelihoodRatioTest, size: int) -> str:
+def _verdict(found: LikelihoodRatioTest, size: int, word: str) -> str:
     if found.divergence == 0:
         return "none, since both distributions are equal"
     least = 1 / (found.draws + 1)
     shown = f"p = {found.p_value:.2g}" if found.p_value > least else f"p ≤ {least:.2g}"
     if found.p_value < _LEVEL:
         return f"{shown}, the model's distribution differs from the true one"
-    return f"{shown}, at the {_LEVEL:.0%} level {size:,} next days do not distinguish the two"
+    return f"{shown}, at the {_LEVEL:.0%} level {size:,} {word}s do not distinguish the two"
 
 
 def draw_target_quality(task: AbstractTask, model: AbstractModel, test: np.ndarray) -> None:
@@ -210,6 +214,6 @@ def _draw_targets(found: TargetTest, *, task: AbstractTask, size: int) -> None:
             f"{found.tokens.nll[worst]:.3f} nats.",
         )
     st.caption(
-        "How to read it: the loss of each target token, given the source and the true target "
-        f"tokens before it, {OVER_TEST_SEQUENCES}. Dashes: the lowest possible loss, exact."
+        "How to read it: the loss of each target token, given the source and the true tokens "
+        f"before it, {OVER_TEST_SEQUENCES}. Dashes: the lowest possible loss, exact."
     )

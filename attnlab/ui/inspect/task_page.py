@@ -94,8 +94,8 @@ def draw_target(task: AbstractTask, model: AbstractModel, tokens: np.ndarray) ->
         st.table(target_table(true, written, probs, symbols))
         st.caption(
             ("**All tokens are correct.** " if not wrong else f"**{wrong} of {count} wrong.** ")
-            + "“written” is greedy decoding. “p(true)” and “most probable” are given the true "
-            "tokens before."
+            + "The row “written” is greedy decoding. The rows below it are given the true tokens "
+            "before."
         )
 
 
@@ -224,13 +224,12 @@ def _draw_maps(
 
 
 def _draw_how_to_read(found: SourceInfluence, *, alone: bool, attends: bool) -> None:
-    words = "How to read it: rows are target tokens, columns are source tokens. "
-    if attends:
-        words += "On the left: the attention of the query that predicts the target token. "
-    words += (
+    words = "How to read it: rows are target tokens, columns are source tokens. Grey: the truth."
+    more = "On the left: the attention of the query that predicts the target token. " * attends
+    more += (
         "**Depends**: how much the prediction changes when the source token is replaced by another "
-        "possible one (total variation, 0 to 1). Grey: the truth. A cell is empty if every "
-        "replacement would change the earlier target tokens."
+        "possible one (total variation, 0 to 1). A cell is empty if every replacement would "
+        "change the earlier target tokens."
     )
     sums = np.maximum(found.dependence.sum(axis=1, keepdims=True), 1e-9)
     if not np.allclose(found.dependence / sums, found.alignment):
@@ -241,12 +240,12 @@ def _draw_how_to_read(found: SourceInfluence, *, alone: bool, attends: bool) -> 
     if not alone:
         errors = found.stderr[np.isfinite(found.stderr)]
         if errors.size:
-            words += (
+            more += (
                 f" {_REPLACEMENTS} replacements of each source token are tried. Standard errors "
                 f"over sequences are at most {errors.max():.3f}, leaving out cells measured on "
                 "one sequence."
             )
-    st.caption(words)
+    st.caption(words, help=more)
 
 
 def is_of_task(snapshot: Snapshot) -> bool:
@@ -274,8 +273,8 @@ def draw_task(
     )
     if moving:
         st.caption(
-            "Maps, single cells, edits and test results are not shown while the model trains. "
-            "Pause, choose an earlier step, or wait for the end of the run."
+            "More follows when the run pauses or ends: maps, single cells, edits and test "
+            "results. An earlier step shows them at once."
         )
         return
     test = np.asarray(run.test_sequences())
@@ -285,10 +284,6 @@ def draw_task(
     draw_contributions(experiment, moment.model, tokens)
     draw_edits(experiment, moment.model, test, earlier)
     draw_target_quality(task, moment.model, test)
-    st.caption(
-        "Confusion, calibration and the comparison with another run exist only for next-day "
-        "processes. A task is judged by whole targets."
-    )
 
 
 def _draw_target(run: LiveRun, before: Snapshot, tokens: np.ndarray) -> None:

@@ -6,42 +6,20 @@ import streamlit as st
 from attnlab.configuration.options import OptionError
 from attnlab.generators.vocabulary import Vocabulary
 from attnlab.live.live_run import LiveRun
-from attnlab.runs.differences import identity_of, label_of_change
-from attnlab.runs.library import LibraryError, Query
+from attnlab.runs.differences import label_of_change
 from attnlab.runs.snapshot import Snapshot
 from attnlab.training.experiment import Experiment
 from attnlab.ui.controls.form import draw_form_problem
 from attnlab.ui.core.display import TRAIN_PAGE, draw_button
 from attnlab.ui.core.fragments import draw_while
 from attnlab.ui.core.outside import as_text, draw_error
-from attnlab.ui.core.session import session
-from attnlab.ui.core.session_library import session_library, shelve_run
-from attnlab.ui.library.actions import open_run
+from attnlab.ui.core.session_library import shelve_run
 from attnlab.ui.train.cursor import NOW
 from attnlab.ui.train.transport import draw_status
 
 _DAYS = "edited_days"
 # Maximum number of positions whose buttons are shown at the same time.
 _MOST_BUTTONS = 64
-
-
-def open_finished_run(run: LiveRun, form: Experiment | OptionError) -> bool:
-    """Open the library's finished run of the settings, if this session has no run yet.
-
-    Return whether a run was opened.
-    """
-    if run.snapshot().state != "idle" or session().runs_shelved or isinstance(form, OptionError):
-        return False
-    library, identity = session_library().library, identity_of(form)
-    try:
-        entries = library.entries(Query(settings=identity.settings, state="done"))
-    except LibraryError:
-        # The page Library shows the error.
-        return False
-    for entry in entries:
-        if entry.has_model and not entry.changes and entry.experiment.seed == identity.seed:
-            return open_run(run, library, entry.number)
-    return False
 
 
 def draw_training(run: LiveRun, form: Experiment | OptionError, snapshot: Snapshot) -> None:
@@ -78,7 +56,7 @@ def _offer(form: Experiment, snapshot: Snapshot, *, untrained: bool) -> str:
             f"`{form.model.name}`, {form.training.steps:,} steps, seed {form.seed}."
         )
     change = as_text(label_of_change(snapshot.experiment, form).removeprefix("+ "))
-    return f"The controls or the link have other settings than this run: {change}."
+    return f"The controls have other settings than this run: {change}."
 
 
 def _train(run: LiveRun, form: Experiment) -> None:
@@ -99,8 +77,8 @@ def draw_preparation(run: LiveRun, snapshot: Snapshot) -> None:
             st.progress(0.0)
         else:
             st.markdown(
-                "Here you see what a trained model attends to, what its prediction depends on, "
-                "and what the truth depends on. You can load a saved run below."
+                "See what a trained model attends to, what it depends on, and what it should "
+                "depend on. Press **Train here**, or load a saved run below."
             )
 
     draw_while(lambda: run.snapshot().preparing, draw, key="preparing", waited=snapshot.preparing)
@@ -128,20 +106,20 @@ def draw_sequence_choice(vocabulary: Vocabulary, probes: np.ndarray) -> None:
     )
 
 
-def draw_days(vocabulary: Vocabulary, tokens: np.ndarray) -> None:
+def draw_days(vocabulary: Vocabulary, tokens: np.ndarray, word: str) -> None:
     """Draw one button per position; a click changes its token to the next of the vocabulary.
 
     A long sequence is split into parts, of which one is shown.
     """
     st.caption(
-        "**The sequence.** Click a day to change its token "
-        f"({as_text(' '.join(vocabulary.symbols))}). The oldest day is at the left."
+        f"Click a {word} to change it ({as_text(' → '.join(vocabulary.symbols))}). The oldest is "
+        "at the left."
     )
     parts = range(0, len(tokens), _MOST_BUTTONS)
     first = parts[-1]
     if len(parts) > 1:
         first = st.segmented_control(
-            "days shown",
+            f"{word}s shown",
             parts,
             format_func=lambda at: f"{at + 1} to {min(at + _MOST_BUTTONS, len(tokens))}",
             default=first,

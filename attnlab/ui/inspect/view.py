@@ -13,7 +13,7 @@ from attnlab.optimum import Dependence, dependence, token_marginals, true_influe
 from attnlab.training.experiment import Experiment
 from attnlab.ui.core.figures import figure, is_known
 from attnlab.ui.core.session import kept_result
-from attnlab.ui.train.inside.panel import draw_head_choice, layer_key
+from attnlab.ui.train.inside.panel import draw_head_choice
 from attnlab.ui.train.inside.shown import Choice
 
 _KNOWN = (dependence, token_marginals)
@@ -111,9 +111,7 @@ def draw_task_view(model: AbstractModel, tokens: np.ndarray) -> View:
     """Draw menus for layer and head; by default, the last layer that attends to the source."""
     trace = trace_of(model, tokens)
     places = [place for place, found in enumerate(trace.attention) if can_align(found)]
-    if len(trace.attention) > 1 and places:
-        st.session_state.setdefault(layer_key(trace, "map"), places[-1])
-    return View(True, Choice(0, *draw_head_choice(trace, "map")))
+    return View(True, Choice(0, *draw_head_choice(trace, "map", first=(places or [0])[-1])))
 
 
 def draw_view(model: AbstractModel, tokens: np.ndarray) -> View:
@@ -124,8 +122,7 @@ def draw_view(model: AbstractModel, tokens: np.ndarray) -> View:
         default=_SHARES,
         required=True,
         key="map_scale",
-        help="Share of the row: every row is divided by its sum, so that the three maps can be "
-        "compared. As measured: attention in shares, dependence as total variation from 0 to "
-        "1.",
+        help="Share of the row: each row is divided by its sum, so that maps can be compared. As "
+        "measured: attention as a share, dependence as total variation from 0 to 1.",
     )
     return View(scale == _SHARES, Choice(0, *draw_head_choice(trace_of(model, tokens), "map")))

@@ -25,7 +25,8 @@ _PROGRAMS = tuple(jax.jit(jax.vmap(way)) for way in (average_by_matrix, average_
 
 
 def draw_averages() -> None:
-    """Draw size sliders, the differences between the three ways, and inputs, weights and means."""
+    """Draw inputs, weights and means; below, the sizes and how far the three ways differ."""
+    picture = st.container()
     with st.container(key="step_sizes"):
         columns = st.columns(3)
     labels = ("B (sequences)", "T (inputs in each)", "C (features of each)")
@@ -41,34 +42,44 @@ def draw_averages() -> None:
     first, second = (float(np.abs(other - loop).max()) for other in (matrix, softmax))
     with st.container(key="step_differences"):
         st.markdown(
-            f"Largest difference over {batch} × {length} × {channels} numbers: loop and matrix "
-            f"**{first:.1e}**, loop and softmax **{second:.1e}**. This is the rounding of 32-bit "
-            "numbers: the three are equal."
+            f"The three ways are equal. Largest difference over {batch} × {length} × {channels} "
+            f"numbers: loop and matrix **{first:.1e}**, loop and softmax **{second:.1e}**. This is "
+            "the rounding of 32-bit numbers."
         )
-    rows = drawn[0, :length, :channels]
+    with picture:
+        _draw_mixture(drawn[0, :, :channels], loop[0])
+    sources = map(inspect.getsource, (average_by_loop, average_by_matrix, average_by_softmax))
+    draw_in_code(*sources, title="The three ways in code", key="ways_in_code")
+
+
+def _draw_mixture(rows: np.ndarray, means: np.ndarray) -> None:
+    """Draw the first inputs, the weights that mix them, and the mixtures, by default the means."""
+    length, channels = means.shape
+    place = st.container()
     if content := linked(
         st.toggle, "now let the weights depend on the content", key="step_content"
     ):
-        weights, name = _pattern(drawn[0, :, :channels])[:length, :length], "attention"
-        mixed = weights @ rows
+        weights, name = _pattern(rows)[:length, :length], "attention"
+        mixed = weights @ rows[:length]
     else:
         weights, name = np.tri(length) / np.arange(1.0, length + 1)[:, None], "the mean"
-        mixed = loop[0]
-    left, middle, right = st.columns([1, 2, 1])
+        mixed = means
+    left, middle, right = place.columns([1, 2, 1])
+    rows = rows[:length]
     largest = float(np.abs(rows).max())
-    for place, key, title, values in (
+    for column, key, title, values in (
         (left, "inputs", "inputs of sequence 1", rows),
         (right, "mixed", f"mixed by {name}", mixed),
     ):
-        place.markdown(f"**{title}**")
+        column.markdown(f"**{title}**")
         draw_matrix(
-            place,
+            column,
             f"step_{key}",
             Grid(title, values, "input t", "feature"),
             alt=f"{title}: {length} rows of {channels} numbers; the last row starts with "
             f"{values[-1, 0]:.2f}.",
             largest=largest,
-            height=360,
+            square=True,
         )
     middle.markdown(f"**weights of {name}**")
     draw_matrix(
@@ -78,20 +89,18 @@ def draw_averages() -> None:
         alt=f"Weights of {name}: in the last row from {weights[-1].min():.3f} to "
         f"{weights[-1].max():.3f}.",
         meaning="weight",
-        height=360,
+        square=True,
     )
     st.caption(
-        "How to read it: each row of the middle matrix is the weights that mix the inputs so far "
-        "into one row at the right. It sums to 1. "
+        "How to read it: each row of the middle matrix sums to 1. It mixes the inputs so far into "
+        "one row at the right. "
         + (
-            "Now each row is the softmax of a query's scaled products with the keys up to its own "
-            "position, so it depends on the inputs. The weights of this head are random."
+            "A row is the softmax of a query's scaled products with the keys so far, so it depends "
+            "on the inputs. This head has random weights."
             if content
             else "All weights of a row are equal, whatever the inputs are."
         )
     )
-    sources = map(inspect.getsource, (average_by_loop, average_by_matrix, average_by_softmax))
-    draw_in_code(*sources, title="The three ways in code", key="ways_in_code")
 
 
 def _pattern(rows: np.ndarray) -> np.ndarray:

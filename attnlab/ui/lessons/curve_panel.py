@@ -161,10 +161,8 @@ def draw_fit(curve: Curve) -> None:
         _draw_figures(curve, fit, weights)
     _draw_left_out(right, curve)
     st.caption(
-        "Click the curve to move the query there, or use its slider. How to read it: the blue "
-        "line is the query, the dots are the data, and the red bar under each dot is its weight. "
-        "The fit at the query is the weighted mean of the dots. Dashed: the truth, if it is "
-        "known."
+        "Click the curve to move the query (blue). The red bar under each dot is its weight, and "
+        "the fit is the weighted mean of the dots. Dashed: the truth, if it is known."
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attnlab.charts import HUES, Scale, Series, lines_chart, series_table
+from attnlab.charts import Scale, Series, lines_chart, past_hue, series_table
 from attnlab.lessons.geometry import (
     TOO_ALIKE,
     Closest,
@@ -27,7 +27,7 @@ from attnlab.ui.lessons.encoding_panel import (
 from attnlab.ui.lessons.kit import draw_figure, steps
 
 # Colour and dashes of each encoding.
-_LOOKS = ((HUES.truth, (1, 0)), (HUES.sampled, (4, 2)))
+_LOOKS = ((past_hue(0), (1, 0)), (past_hue(1), (4, 2)))
 
 
 @fragment
@@ -43,9 +43,8 @@ def draw_scores(length: int, width: int) -> None:
         _draw_score_profile(Alibi(slope=slope), length, width)
     st.caption(
         "How to read it: the score against the distance; without an encoding it is 1 everywhere. "
-        "The score of rotary falls and recovers as its pairs go out of phase; with d = 1 there "
-        "is no pair to rotate. The band from least to most is too thin to see: only the distance "
-        "counts."
+        "The score of rotary falls and recovers as its pairs go out of phase. With d = 1 there "
+        "is no pair to rotate."
     )
 
 
@@ -61,21 +60,16 @@ def _draw_score_profile(position: AbstractScorePosition, length: int, width: int
         f"at {length - 1}.",
         height=240,
     )
-    rounding = (
-        f"by at most {spread:.0e}, the rounding of 32-bit numbers" if spread else "not at all"
-    )
-    st.caption(
-        f"`{position.name}`: at each distance, the scores of all pairs of places differ {rounding}."
-    )
+    rounding = f", up to {spread:.0e} of rounding" if spread else ""
+    st.caption(f"`{position.name}`: positions at equal distance have equal scores{rounding}.")
 
 
 def draw_waves(one: ShownEncoding, other: ShownEncoding) -> None:
     """Draw each component's wavelength, and the two positions with the most similar rows."""
     in_columns(_draw_waves, one, other)
     st.caption(
-        "How to read it: after one wavelength a component takes the same values again. Positions "
-        "alias where all components return to the same values together, or where all are too slow "
-        "to distinguish them."
+        "How to read it: after one wavelength a component repeats. Positions are hard to "
+        "distinguish where all components repeat together, or where all are too slow."
     )
 
 
@@ -117,8 +111,8 @@ def _draw_waves(shown: ShownEncoding) -> None:
 
 def _closest_in_words(pair: Closest) -> str:
     if pair.lag is not None:
-        return f"all {pair.ties} pairs of days {pair.lag} apart are the most similar"
-    words = f"days {pair.one + 1} and {pair.other + 1} are the most similar"
+        return f"all {pair.ties} pairs of positions {pair.lag} apart are the most similar"
+    words = f"positions {pair.one + 1} and {pair.other + 1} are the most similar"
     return words + f", as are {pair.ties - 1} other pairs" * (pair.ties > 1)
 
 
@@ -148,7 +142,7 @@ def draw_lengths(one: ShownEncoding, other: ShownEncoding, length: int) -> None:
             name="Beyond the trained length",
             alt=f"Trained on {trained} positions. Furthest from them: {furthest['series']}, "
             f"position {furthest['at']}, at {furthest['value']:.2f}.",
-            x=Scale("position (day)", "d", labels="d"),
+            x=Scale("position", "d", labels="d"),
             y=Scale("distance to trained rows", ".4f"),
             series=tuple(
                 Series(name, hue, dash=dash)
@@ -162,9 +156,8 @@ def draw_lengths(one: ShownEncoding, other: ShownEncoding, length: int) -> None:
     else:
         st.caption("Neither encoding has rows.")
     st.caption(
-        "How to read it: 0 for trained positions; beyond them, the distance to the nearest "
-        "trained one. A scalar grows without bound. Sinusoids stay in bounds, but slow ones "
-        "reach angles not seen in training. A learned encoding has no vector there: its line "
-        "ends, and such a model rejects longer sequences. Alibi has no rows; its penalty keeps "
-        "growing linearly."
+        "How to read it: the distance to the nearest trained position, 0 up to the trained "
+        "length. A scalar grows without bound. Sinusoids stay in bounds, but slow ones reach "
+        "angles not seen in training. The line of a learned encoding ends, because such a model "
+        "rejects longer sequences."
     )

@@ -51,14 +51,14 @@ _PRESETS: Mapping[str, Mapping[str, object]] = MappingProxyType(
 # How to read each view.
 VIEWS = MappingProxyType(
     {
-        "curves": "each line is one component along the positions; its number is above the line.",
         "heatmap": "each row is the vector of a position; the fastest components are at the left.",
-        "similarity": "the cosine of the angle between the rows of two positions, 1 for the same "
-        "direction. Stripes along the diagonal: only the distance counts.",
-        "distance": "the distance between the rows of two positions, by the distance of the "
-        "positions. The dashed line is the mean, the band ranges from least to most. No band: "
-        "only the distance counts.",
-        "path": "two components, as a path from position 1 on. Where the path returns to itself "
+        "curves": "each line is one component along the positions; its number is above the line.",
+        "similarity": "the cosine between the vectors of two positions. Stripes along the "
+        "diagonal mean that only the distance counts.",
+        "distance": "how far apart the vectors of two positions are, by the distance of the "
+        "positions. The line is the mean, and the band ranges from least to most. Without a "
+        "band, only the distance counts.",
+        "path": "two components as a path from position 1 on. Where the path meets itself, "
         "these two components cannot distinguish the positions.",
     }
 )
@@ -111,8 +111,7 @@ def _rows_of_run() -> np.ndarray | None:
     rows = None if latest is None else getattr(latest.model, "positions", None)
     if rows is None:
         st.info(
-            "The run of this session has no learned encoding. Train one, with `position` "
-            "“learned”, and come back.",
+            "This session's run has no learned encoding. Train one with `position` `learned`.",
             icon=":material/model_training:",
         )
         st.page_link(TRAIN_PAGE, label="Go to the Train page", icon=":material/arrow_forward:")
@@ -120,7 +119,7 @@ def _rows_of_run() -> np.ndarray | None:
     rows = np.asarray(rows, dtype=np.float64)
     st.caption(
         f"From step {present(latest).step:,} of the current run: {rows.shape[0]} positions, "
-        f"{rows.shape[1]} components. The length and width above do not apply to it."
+        f"{rows.shape[1]} components, whatever the sliders above say."
     )
     return rows
 
@@ -146,10 +145,10 @@ def draw_views(one: ShownEncoding, other: ShownEncoding) -> None:
                 for way, start, key in (("across", 1, "pe_x"), ("upwards", 2, "pe_y"))
             )
     in_columns(_draw_view, one, other, view, components)
-    st.caption(f"How to read it: {VIEWS[view]} Positions count from 1, as days do.")
+    st.caption(f"How to read it: {VIEWS[view]}")
     st.caption(
-        "Try this: look at the similarity of `sinusoidal`, then of `learned`, whose initial "
-        "values are random. Train with learned positions and choose “learned in the run”."
+        "Try this: compare the similarity of `sinusoidal` with that of `learned`, whose initial "
+        "values are random. Then train with learned positions and choose “learned in the run”."
     )
 
 
@@ -161,42 +160,38 @@ def _draw_view(shown: ShownEncoding, view: str, components: tuple[int, int]) -> 
                 icon=":material/arrow_downward:",
             )
         elif shown.name == "none":
-            st.info("No features: every order of the days looks the same.", icon=":material/block:")
+            st.info("No features: all orders look the same.", icon=":material/block:")
         return
     rows, about = shown.rows, f"{shown.name}, {view}:"
     (length, width), largest = rows.shape, float(np.abs(rows).max())
-    common = {"name": f"{shown.title}, {view}", "height": _HEIGHT}
-    figure = partial(draw_figure, st, f"pe_{shown.side}", **common)
-    day = "position (day)"
-    if view == "curves":
+    key, name, height = f"pe_{shown.side}", f"{shown.title}, {view}", {"height": _HEIGHT}
+    figure = partial(draw_figure, st, key, name=name)
+    says = f"{width} components over {length} positions, at most {largest:.2f}."
+    if view == "heatmap":
+        grid = Grid(view, rows, "position", "component")
+        draw_matrix(st, key, grid, alt=f"{about} {says}", name=name, **height)
+    elif view == "curves":
         domain = min(0.0, float(rows.min())), max(0.0, float(rows.max()))
-        says = f"{width} components over {length} positions, at most {largest:.2f}."
-        figure(
-            charts.component_chart,
-            charts.component_table(rows),
-            alt=f"{about} {says}",
-            domain=domain,
-        )
-    elif view == "heatmap":
-        says = f"{length} rows of {width} numbers up to {largest:.2f}."
-        grid = Grid(view, rows, day, "component")
-        draw_matrix(st, f"pe_{shown.side}", grid, alt=f"{about} {says}", **common)
+        table = charts.component_table(rows)
+        figure(charts.component_chart, table, alt=f"{about} {says}", domain=domain, **height)
     elif view == "similarity":
-        grid = Grid(view, similarity(rows), day, day)
+        grid = Grid(view, similarity(rows), "position", "position")
         about += f" the least cosine is {grid.values.min():.2f}."
-        look = common | {"largest": 1.0, "meaning": "cosine"}
-        draw_matrix(st, f"pe_{shown.side}", grid, alt=about, **look)
+        look = {"largest": 1.0, "meaning": "cosine", "square": True}
+        draw_matrix(st, key, grid, alt=about, name=name, **look)
     elif view == "distance":
         found = profile(distances(rows))
         says = f"neighbours are {found.mean[1]:.3f} apart on average."
         title = "distance of rows"
-        draw_profile(f"pe_{shown.side}", found, title, alt=f"{about} {says}", **common)
+        draw_profile(key, found, title, alt=f"{about} {says}", name=name, **height)
     else:
         x, y = (min(component, width) for component in components)
         says = f"components {x} and {y} of {length} positions."
         titles = {"x_title": f"component {x}", "y_title": f"component {y}"}
-        table = charts.path_table(rows[:, x - 1], rows[:, y - 1])
-        figure(charts.path_chart, table, alt=f"{about} {says}", **titles)
+        drawn = rows[:, [x - 1, y - 1]]
+        domain = float(drawn.min()), float(drawn.max())
+        table = charts.path_table(*drawn.T)
+        figure(charts.path_chart, table, alt=f"{about} {says}", domain=domain, **titles)
 
 
 def draw_profile(key: str, found: Profile, title: str, **rest: Any) -> None:
@@ -223,8 +218,10 @@ def draw_shifts(one: ShownEncoding, other: ShownEncoding) -> None:
     in_columns(_draw_shift, one, other, shift)
     st.caption(
         "How to read it: each row gives a component at t + k in terms of those at t. Blocks of "
-        "two along the diagonal are rotations; slow pairs at the lower right hardly turn. A "
-        "scalar would need “+ k”, which no matrix can do."
+        "two along the diagonal are rotations; slow pairs at the lower right hardly turn. With "
+        "odd d the last sine has no cosine to turn with. A scalar would have to add k, which no "
+        "matrix can do. Learned rows are free: one matrix fits them only if d is at least the "
+        "number of pairs k apart."
     )
 
 
@@ -247,7 +244,7 @@ def _draw_shift(shown: ShownEncoding, shift: int) -> None:
         name=f"{shown.title}, M({shift})",
         alt=f"{shown.name}: M({shift}), {how}. Largest error {found.error:.1e}.",
         largest=max(1.0, float(np.abs(found.matrix).max())),
-        height=_HEIGHT,
+        square=True,
     )
     error = f"{found.error:.1e}" if found.error < 1e-3 else f"{found.error:.3f}"
     st.markdown(

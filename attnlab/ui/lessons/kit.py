@@ -11,7 +11,7 @@ from jaxtyping import Float, Num
 from streamlit.delta_generator import DeltaGenerator
 
 from attnlab.charts import CLICKED, Drawing, Lit, matrix_chart, matrix_table
-from attnlab.charts.style import HUES, SHARES, SIGNED, Ramp
+from attnlab.charts.style import HUES, INK, SHARES, SIGNED, Ramp
 from attnlab.configuration.options import OptionError, default_of, label_of, options_of
 from attnlab.ui.controls.address_controls import linked, or_last_good
 from attnlab.ui.core.outside import draw_error
@@ -178,8 +178,8 @@ def draw_matrix(
     of_row, of_column = (
         colours.get(each.partition(":")[0]) for each in (grid.rows, grid.makes or grid.columns)
     )
-    frames = [Lit(of_row or HUES.cursor, row=grid.row)] if grid.row else []
-    frames += [Lit(of_column or HUES.cursor, column=grid.column)] if grid.column else []
+    frames = [Lit(of_row or INK, row=grid.row)] if grid.row else []
+    frames += [Lit(of_column or INK, column=grid.column)] if grid.column else []
     if largest is None:
         largest = float(np.abs(grid.values[np.isfinite(grid.values)]).max(initial=0.0)) or 1.0
     draw_figure(

@@ -32,7 +32,7 @@ _STEPS, _LEARNING_RATE = 400, 0.1
 _REST_SECONDS = 0.08
 _NEW_POINTS = 2_000
 _CANDIDATES = np.geomspace(0.01, 1.0, 61)
-_HEIGHT = 330
+_HEIGHT = 370
 
 
 class _Task(NamedTuple):
@@ -122,7 +122,7 @@ def _draw_learned(state: JobState | None, *, task: _Task, start: float) -> None:
         y=charts.Scale("leave-one-out MSE", ".4f", domain=(0.0, 4 * task.loss[0])),
         look="line",
         tips=(),
-        height=_HEIGHT + 40,
+        height=_HEIGHT,
     )
     query = linked(
         st.slider, "query: point", 1, len(task.sample.y), 1, 1, key="plane_point", width=300
@@ -137,10 +137,9 @@ def _draw_learned(state: JobState | None, *, task: _Task, start: float) -> None:
         _draw_plane(column, key, metric, task.sample, query - 1)
     _draw_weights(progress.metric)
     st.caption(
-        "Click a point to make it the query, or move the slider. How to read it: the size of a "
-        "point is its weight for the ringed query, relative to the chart's largest. Colour is y; "
-        "triangles point down where y is below 0. The fixed kernel covers a round neighbourhood. "
-        "The learned one stretches along the direction in which nothing changes."
+        "Click a point to make it the query (ringed). The size of a point is its weight, and the "
+        "colour is y; triangles point down where y is below 0. The fixed kernel covers a round "
+        "neighbourhood. The learned one stretches along the direction in which nothing changes."
     )
 
 
@@ -193,7 +192,6 @@ def _draw_plane(place: Any, key: str, metric: Metric, sample: Sample, query: int
         f"largest weight, {weights.max():.3f}, is that of the point at {near[0]:.2f} across "
         f"and {near[1]:.2f} up. A triangle points down where y is below 0.",
         on_click=_choose_point,
-        height=_HEIGHT,
     )
 
 

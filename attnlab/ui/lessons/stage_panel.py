@@ -8,6 +8,7 @@ import streamlit as st
 
 from attnlab.lessons.stages import Stages
 from attnlab.ui.controls.address_controls import linked
+from attnlab.ui.core.display import on_dark
 from attnlab.ui.lessons.head_panel import Bench
 from attnlab.ui.lessons.kit import Grid, draw_grids, number, sum_of
 
@@ -73,9 +74,9 @@ def draw_stages(bench: Bench) -> None:
         grids = enumerate(_grids(stage, bench, found, cell))
         draw_grids({f"step_{stage}_{place}": grid for place, grid in grids})
     st.caption(
-        "How to read it: the chosen query is framed in blue, the key in red, values in green. "
-        "The number in both frames is written out below. Stronger colours are further from 0, "
-        "violet above and orange below. Hover for all digits."
+        "How to read it: frames mark the chosen query (blue), key (red), value (green) and "
+        f"component ({'white' if on_dark() else 'black'}). The number in both frames is computed "
+        "below. Violet is above 0, orange below. Hover for all digits."
     )
     with st.container(key="step_arithmetic"):
         for name in STAGES if stage == _ALL else (stage,):

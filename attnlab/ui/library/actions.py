@@ -10,10 +10,11 @@ from attnlab.charts import losses_chart
 from attnlab.configuration.options import OptionError, present
 from attnlab.live.live_run import LiveRun
 from attnlab.live.progress import Autosave
-from attnlab.runs.differences import differing_settings
+from attnlab.runs.differences import differing_settings, identity_of
 from attnlab.runs.library import BIN_DAYS, Library, LibraryError, Query
 from attnlab.runs.run_file_header import RunFileError
 from attnlab.runs.run_summary import MOST_NAME, MOST_NOTE, MOST_TAGS, RunSummary
+from attnlab.training.experiment import Experiment
 from attnlab.training.limits import check_limits
 from attnlab.ui.controls.form_state import fill_form
 from attnlab.ui.controls.link_bar import go_to
@@ -22,7 +23,8 @@ from attnlab.ui.core.figures import known_losses
 from attnlab.ui.core.outside import as_text, draw_toast
 from attnlab.ui.core.page_charts import draw_chart
 from attnlab.ui.core.server import limits
-from attnlab.ui.core.session_library import session_keeper, shelve_run
+from attnlab.ui.core.session import session
+from attnlab.ui.core.session_library import session_keeper, session_library, shelve_run
 from attnlab.ui.library.table import figures_of, name_of, select_runs, selected_runs
 
 
@@ -49,6 +51,25 @@ def open_run(run: LiveRun, library: Library, number: int) -> bool:
     run.resume(stored, autosave=Autosave(session_keeper(), kept=entry), seconds=entry.seconds)
     fill_form(stored.experiment)
     return True
+
+
+def open_finished_run(run: LiveRun, form: Experiment | OptionError) -> bool:
+    """Open the library's finished run of the settings, if this session has no run yet.
+
+    Return whether a run was opened.
+    """
+    if run.snapshot().state != "idle" or session().runs_shelved or isinstance(form, OptionError):
+        return False
+    library, identity = session_library().library, identity_of(form)
+    try:
+        entries = library.entries(Query(settings=identity.settings, state="done"))
+    except LibraryError:
+        # The page Library shows the error.
+        return False
+    for entry in entries:
+        if entry.has_model and not entry.changes and entry.experiment.seed == identity.seed:
+            return open_run(run, library, entry.number)
+    return False
 
 
 _DELETED, _GO_TO = "library_deleted", "library_go_to"

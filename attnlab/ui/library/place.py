@@ -160,7 +160,7 @@ def draw_damaged(library: Library) -> None:
             + (f" {more:,} more runs have the same problem." * (more > 0))
         )
         st.button(
-            "Delete the damaged",
+            "Delete damaged runs",
             key="library_delete_damaged",
             on_click=attempt,
             args=(library.delete, [problem.number for problem in problems]),

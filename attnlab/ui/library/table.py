@@ -279,9 +279,10 @@ def draw_table(entries: tuple[RunSummary, ...], *, first: int, count: int) -> No
     )
     st.caption(
         f"Runs {first + 1:,} to {min(first + ROWS_ON_PAGE, count):,} of {count:,}. Select rows to "
-        "open, compare or export them. Results are of the test set, ± one standard error. "
-        "`learned`: share of what can be learned. `loss curve`: test loss during training; top "
-        "is a uniform guess, bottom the best possible."
+        "open, compare or export them.",
+        help="Results are of the test set, ± one standard error. `learned`: share of what can be "
+        "learned. `loss curve`: test loss during training, from a uniform guess (top) to the best "
+        "possible (bottom).",
     )
 
 

@@ -130,13 +130,13 @@ def draw_next(
         for token in shown
     ]
     rest = 1 - sum(model for _, model, _ in rows)
-    st.markdown(f"**{task.token_name.capitalize()} {place + 1} of {task.given()}**")
+    which = "Next" if laid < task.given() else "Last"
+    st.markdown(f"**{which} {task.token_name}: {place + 1} of {task.given()}**")
     st.html(next_html(rows, dark=on_dark(), large=has_large_type(), columns=("model", "true")))
     heat = " at temperature 1" if is_heated else ""
     st.caption(
-        f"The {_MOST} most probable tokens under the model{heat}, given the source and what was "
-        f"written before. All others together: {show_percent(max(rest, 0.0))}. Grey: the true "
-        "probabilities."
+        f"The model's {_MOST} most probable tokens{heat}, beside the true probabilities. "
+        f"All others together: {show_percent(max(rest, 0.0))}."
     )
 
 

@@ -29,7 +29,7 @@ _LAID, _PLAYED = "table_laid", "table_played"
 # Seconds between two tokens of the animation.
 _SECONDS = 0.7
 _WIDTH = 5
-_TRUEST = "most on the truth"
+_TRUEST = "best head"
 
 
 def is_playing() -> bool:
@@ -82,10 +82,9 @@ def _begin(key: str, count: int) -> None:
 
 def draw_table(bench: Bench) -> None:
     """Draw the table and its controls; redraw them during training and during the animation."""
-    st.header("The table", anchor=False, divider="gray")
     draw_while(
         lambda: bench.run.snapshot().active or is_playing(),
-        lambda: _draw(with_starting_point(bench.run.snapshot())),
+        lambda: _draw(bench.run.snapshot()),
         key="table",
         seconds=_SECONDS,
     )
@@ -101,10 +100,13 @@ def _draw(snapshot: Snapshot) -> None:
             "the controls describe."
         )
         return
+    with st.spinner("Building the untrained model …"):
+        snapshot = with_starting_point(snapshot)
     if snapshot.latest is None:
-        st.caption(":material/hourglass_top: Building the untrained model …")
+        st.caption(":material/hourglass_top: Preparing the run …")
         return
-    model = shown_moment(snapshot).model
+    moment = shown_moment(snapshot)
+    model, said = moment.model, st.empty()
     hands, count = hands_of(task, present(snapshot.probes)), task.given()
     with st.container(
         horizontal=True, vertical_alignment="bottom", gap="small", key="table_controls"
@@ -139,7 +141,10 @@ def _draw(snapshot: Snapshot) -> None:
         for number, (hand, target, right) in enumerate(zip(hands, targets, rights, strict=True))
     ]
     st.html(table_html(shown, chosen=place, dark=on_dark(), large=has_large_type()))
-    _draw_caption(task, attention is not None, targets, rights, laid)
+    right = int((targets[:, :laid] == rights[:, :laid]).all(axis=1).sum())
+    result = f": {right} of {len(hands)} correct" if laid else ""
+    said.markdown(_state_in_words(snapshot, moment.model_step, result))
+    _draw_caption(task, attention is not None)
     left, right = st.columns(2, gap="large")
     with left:
         draw_hand_editor(task, hands[place], place, snapshot.experiment.seed)
@@ -232,22 +237,22 @@ def _written(
     return kept_result("table_written", model, given, make)
 
 
-def _draw_caption(
-    task: AbstractTask,
-    has_attention: bool,
-    targets: np.ndarray,
-    rights: np.ndarray,
-    laid: int,
-) -> None:
-    right = int((targets[:, :laid] == rights[:, :laid]).all(axis=1).sum())
-    done = f" **{right} of {len(targets)} correct.**" if laid else ""
+def _state_in_words(snapshot: Snapshot, step: int, result: str) -> str:
+    """Return which model the table shows, and its result."""
+    if step:
+        return f"**Step {step:,}{result}.**"
+    hint = " Press **Start** to train it." if snapshot.state == "idle" else ""
+    return f"**Untrained model{result}.**{hint}"
+
+
+def _draw_caption(task: AbstractTask, has_attention: bool) -> None:
     bars = (
-        f"Under each {task.token_name} of the source: its share of attention (%) from the "
-        f"{task.token_name} written last. "
+        f"A bar shows how much the model attends to a {task.token_name} (%) while it writes the "
+        "newest one. "
         if has_attention
         else "This model has no attention to show. "
     )
-    st.caption(f"{bars}Crossed out: wrong; the correct one is below.{done}")
+    st.caption(f"{bars}Crossed out: wrong, with the correct {task.token_name} below it.")
 
 
 def _draw_beam(task: AbstractTask, beam: Beam) -> None:

@@ -34,9 +34,8 @@ def draw_task_choice() -> None:
     named = {n: p for n, p in PRESETS.items() if p.experiment.generator.writes_target}
     with st.container(border=True, key="task_choice"):
         st.markdown(
-            "**The controls describe no task.** A task has a source to read and a target to "
-            "write. Choose one below or under **process**. The current run stays until you press "
-            "Start."
+            "**The controls describe no task.** Choose one below or under **process**. The "
+            "current run stays until you press Start."
         )
         for name, preset in named.items():
             with st.container(horizontal=True, vertical_alignment="center"):
@@ -82,14 +81,13 @@ def draw_task_figures(bench: Bench) -> None:
     share = share_in_training(snapshot.experiment)
     floor, bits = task.floor(), math.log2(task.targets())
     st.caption(
-        f"{task.sources():,} sources, all equally likely. A fixed-length code for their targets "
-        f"needs {bits:.1f} bits. Training sees {show_percent(share)} of the sources; no test "
-        f"source is in a fixed training set. The floor is {floor:.3g} nats per target token"
-        + ("." if floor else ": the target is a function of the source.")
+        f"Training sees {show_percent(share)} of the {task.sources():,} possible sources, all "
+        f"equally likely. Their targets need {bits:.1f} bits. The floor is {floor:.3g} nats per "
+        "target token" + ("." if floor else ": the source determines the target.")
     )
     test = bench.run.test_sequences()
     if snapshot.latest is None or snapshot.active or test is None:
-        st.caption("Exact match: tested when the run pauses or ends.")
+        st.caption("The exact match is tested when the run pauses or ends.")
         return
     draw = partial(_draw_figures, task=task, tested=len(test), step=snapshot.step)
     draw_target_test(task, present(snapshot.latest.model), np.asarray(test), draw)
@@ -108,5 +106,6 @@ def _draw_figures(found: TargetTest, *, task: AbstractTask, tested: int, step: i
             draw_metric(
                 f"loss of the {name} {task.token_name} (nats)",
                 show_measured(float(nll[place]), float(stderr[place])),
-                f"Given the true ones before it; {OVER_TEST_SEQUENCES}. Inspect shows all places.",
+                f"Given the true tokens before it; {OVER_TEST_SEQUENCES}. Inspect shows the loss "
+                "of every token.",
             )

@@ -3,6 +3,7 @@
 The order on screen is fixed: elements that come and go are below the charts.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -313,10 +314,13 @@ class Bench(NamedTuple):
     snapshot: Snapshot
 
 
-def draw_bench(title: str, *, about: str = "") -> Bench:
+def draw_bench(
+    title: str, *, about: str = "", draw_first: Callable[[Bench], None] | None = None
+) -> Bench:
     """Draw controls, buttons and everything that changes while the run trains.
 
-    With `about`, title and text are above the buttons; without it, the title is beside them.
+    With `about`, title and text are above the buttons; without it, the title is beside them. With
+    `draw_first`, its content is between the buttons and the live charts.
     """
     run = session_run()
     with st.sidebar:
@@ -324,6 +328,7 @@ def draw_bench(title: str, *, about: str = "") -> Bench:
 
     apply_commands(run, form)
     snapshot = run.snapshot()
+    bench = Bench(run, form, snapshot)
     if about:
         with st.container(gap="small", key="heading"):
             st.title(title, anchor=False)
@@ -341,8 +346,10 @@ def draw_bench(title: str, *, about: str = "") -> Bench:
         draw_notices()
         draw_library_problem()
     with live:
+        if draw_first is not None:
+            draw_first(bench)
         draw_live(run, form, snapshot)
-    return Bench(run, form, snapshot)
+    return bench
 
 
 def draw_bench_foot(bench: Bench) -> None:

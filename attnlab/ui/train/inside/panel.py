@@ -60,21 +60,22 @@ def draw_sequence_choice(snapshot: Snapshot) -> int | str:
     )
 
 
-def draw_head_choice(trace: Trace, key: str) -> tuple[int, tuple[int, ...]]:
-    """Draw menus for layer and head; return the map's index, and the head as a tuple."""
+def draw_head_choice(
+    trace: Trace, key: str, *, first: int | None = None
+) -> tuple[int, tuple[int, ...]]:
+    """Draw menus for layer and head; return the map's index, and the head as a tuple.
+
+    `first` is the map chosen at first; by default the last one, which makes the prediction.
+    """
     maps = trace.attention
+    first = len(maps) - 1 if first is None else first
     with st.container(horizontal=True):
-        place = _choose("layer", key, [map_name(found) for found in maps])
+        place = _choose("layer", key, [map_name(found) for found in maps], first=first)
         heads = len(maps[place].pattern) if maps else 1
         if heads < 2:
             return place, (0,)
         chips = {"default": 0, "required": True, "label_visibility": "visible"}
         return place, (_draw_chips("head", key, "{}", heads, **chips),)
-
-
-def layer_key(trace: Trace, key: str) -> str:
-    """Return the key of the layer menu of `draw_head_choice`."""
-    return f"{key}_layer_{len(trace.attention)}"
 
 
 def draw_inside_choice(inside: Inside) -> tuple[int, tuple[int, ...], str]:
