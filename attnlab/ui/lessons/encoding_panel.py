@@ -164,16 +164,17 @@ def _draw_view(shown: ShownEncoding, view: str, components: tuple[int, int]) -> 
         return
     rows, about = shown.rows, f"{shown.name}, {view}:"
     (length, width), largest = rows.shape, float(np.abs(rows).max())
-    key, name, height = f"pe_{shown.side}", f"{shown.title}, {view}", {"height": _HEIGHT}
+    key, name = f"pe_{shown.side}", f"{shown.title}, {view}"
     figure = partial(draw_figure, st, key, name=name)
     says = f"{width} components over {length} positions, at most {largest:.2f}."
     if view == "heatmap":
         grid = Grid(view, rows, "position", "component")
-        draw_matrix(st, key, grid, alt=f"{about} {says}", name=name, **height)
+        draw_matrix(st, key, grid, alt=f"{about} {says}", name=name, height=_HEIGHT)
     elif view == "curves":
         domain = min(0.0, float(rows.min())), max(0.0, float(rows.max()))
         table = charts.component_table(rows)
-        figure(charts.component_chart, table, alt=f"{about} {says}", domain=domain, **height)
+        look: dict[str, Any] = {"domain": domain, "height": _HEIGHT}
+        figure(charts.component_chart, table, alt=f"{about} {says}", **look)
     elif view == "similarity":
         grid = Grid(view, similarity(rows), "position", "position")
         about += f" the least cosine is {grid.values.min():.2f}."
@@ -183,15 +184,14 @@ def _draw_view(shown: ShownEncoding, view: str, components: tuple[int, int]) -> 
         found = profile(distances(rows))
         says = f"neighbours are {found.mean[1]:.3f} apart on average."
         title = "distance of rows"
-        draw_profile(key, found, title, alt=f"{about} {says}", name=name, **height)
+        draw_profile(key, found, title, alt=f"{about} {says}", name=name, height=_HEIGHT)
     else:
         x, y = (min(component, width) for component in components)
         says = f"components {x} and {y} of {length} positions."
-        titles = {"x_title": f"component {x}", "y_title": f"component {y}"}
+        look = {"x_title": f"component {x}", "y_title": f"component {y}"}
         drawn = rows[:, [x - 1, y - 1]]
-        domain = float(drawn.min()), float(drawn.max())
-        table = charts.path_table(*drawn.T)
-        figure(charts.path_chart, table, alt=f"{about} {says}", domain=domain, **titles)
+        look["domain"] = float(drawn.min()), float(drawn.max())
+        figure(charts.path_chart, charts.path_table(*drawn.T), alt=f"{about} {says}", **look)
 
 
 def draw_profile(key: str, found: Profile, title: str, **rest: Any) -> None:
