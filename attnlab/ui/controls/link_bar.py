@@ -1,6 +1,7 @@
 """The experiment in the address bar, and the link to copy."""
 
 from collections.abc import Callable, Mapping
+from html import escape
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
@@ -271,6 +272,6 @@ def _draw_qr_code(address: str) -> None:
         st.info("The link is too long for a QR code.", icon=":material/qr_code:")
         return
     # On white also in the dark theme: cameras need a dark code on a light background.
-    st.html(
-        code.svg_inline(scale=_QR_PIXELS / code.symbol_size()[0], light="white", title="QR code")
-    )
+    # As a picture, since Streamlit removes SVG from HTML.
+    source = escape(code.svg_data_uri(light="white"))
+    st.html(f'<img alt="QR code of the link" width="{_QR_PIXELS}" src="{source}">')
