@@ -269,7 +269,7 @@ class Alibi(AbstractScorePosition):
     """
 
     name: ClassVar[str] = "alibi"
-    summary: ClassVar[str] = "A score falls with the distance in days."
+    summary: ClassVar[str] = "Scores are lowered in proportion to the distance."
 
     slope: float = option(
         0.5,

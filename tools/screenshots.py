@@ -1,12 +1,13 @@
 """Take pictures of every page, to be looked at.
 
-    python tools/screenshots.py [--out screenshots] [--readme]
+    python tools/screenshots.py [--out screenshots] [--docs]
 
-Each page is taken after a run, on screens of five sizes, light and dark. With --readme only the two
-pictures of the README are taken, `docs/train.png` and `docs/train-dark.png`.
+Each page is taken after a run, on screens of five sizes, light and dark. With --docs only the
+pictures of the documentation are taken, such as `docs/train.png` and `docs/train-dark.png`.
 """
 
 import argparse
+import io
 import itertools
 import re
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from PIL import Image  # noqa: E402
 from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
 
 from tests.e2e.browser import find_browser, launch_browser  # noqa: E402
@@ -37,13 +39,15 @@ _SIZES = {
 }
 # Streamlit's fades and Vega's drawing have no end that a page tells of.
 _DRAWING_MILLISECONDS = 1000
+# A picture of so few colours takes a third of the space.
+_COLOURS = 128
 
 
 def main() -> int:
     """Take the pictures that the arguments ask for; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "screenshots", help="folder for them")
-    parser.add_argument("--readme", action="store_true", help="take only the two of the README")
+    parser.add_argument("--docs", action="store_true", help="take only those of the documentation")
     arguments = parser.parse_args()
     executable = find_browser()
     if executable is None:
@@ -54,8 +58,8 @@ def main() -> int:
         server.start()
         browser = launch_browser(playwright, executable)
         try:
-            if arguments.readme:
-                _take_readme(browser, server.url, ROOT / "docs")
+            if arguments.docs:
+                _take_docs(browser, server.url, ROOT / "docs")
             else:
                 _walk(browser, server.url, arguments.out)
         finally:
@@ -75,17 +79,22 @@ def _trained(browser: Browser, url: str) -> Page:
     return page
 
 
-def _take_readme(browser: Browser, url: str, folder: Path) -> None:
+def _take_docs(browser: Browser, url: str, folder: Path) -> None:
     page = _trained(browser, url)
     width, height = _SIZES["laptop"]
     page.set_viewport_size({"width": width, "height": height})
-    # Over a chart the pointer would open its toolbar.
-    page.mouse.move(0, 0)
-    for scheme, name in (("light", "train"), ("dark", "train-dark")):
-        page.emulate_media(color_scheme=scheme)
-        page.wait_for_timeout(_DRAWING_MILLISECONDS)
-        page.screenshot(path=folder / f"{name}.png")
-        print(folder / f"{name}.png")
+    for name in PAGES:
+        _follow(page, title_of(name))
+        TrainPage(page).settle()
+        # Over a chart the pointer would open its toolbar.
+        page.mouse.move(0, 0)
+        for scheme, ending in (("light", ""), ("dark", "-dark")):
+            page.emulate_media(color_scheme=scheme)
+            page.wait_for_timeout(_DRAWING_MILLISECONDS)
+            path = folder / f"{name}{ending}.png"
+            picture = Image.open(io.BytesIO(page.screenshot()))
+            picture.convert("RGB").quantize(_COLOURS).save(path, optimize=True)
+            print(path)
     page.context.close()
 
 

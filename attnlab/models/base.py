@@ -274,8 +274,8 @@ def is_parameter(leaf: Any) -> bool:
 
 READOUTS = MappingProxyType(
     {
-        "last": "the last position predicts the final token",
-        "first": "the first one does: with the published mask, the only one that sees every token",
+        "last": "the last position makes the prediction",
+        "first": "the first does; with the published mask only it sees every token",
     }
 )
 

@@ -40,7 +40,7 @@ class SSMOptions(AbstractRecurrentOptions):
 
     mlp_width: int = option(
         64,
-        "Hidden width of the MLP on the state; 0: none, and all is linear.",
+        "Hidden width of the MLP on the state. With 0 the model is linear.",
         low=0,
         high=512,
         label="MLP width",

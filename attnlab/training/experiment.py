@@ -51,16 +51,18 @@ class Experiment(Options):
     name: ClassVar[str] = "experiment"
 
     generator: AbstractGenerator = option(
-        Markov(), "Makes the sequences.", registry=PROCESSES, label="process"
+        Markov(), "The process that generates the sequences.", registry=PROCESSES, label="process"
     )
     length: int = option(
-        10, "Visible days; the day after them is predicted.", low=2, high=256, unit="days"
+        10, "Number of visible days. The model predicts the next one.", low=2, high=256, unit="days"
     )
     model: AbstractModelOptions = option(
-        AttentionOptions(), "What is trained on them.", registry=ALL_MODELS
+        AttentionOptions(), "The model that is trained.", registry=ALL_MODELS
     )
     training: Training = option(
-        Training(), "How it is trained.", registry=MappingProxyType({Training.name: Training})
+        Training(),
+        "Loss, optimiser, data and length of the training.",
+        registry=MappingProxyType({Training.name: Training}),
     )
     seed: int = option(
         0, "Seed of the data, the initial weights and the batches.", low=0, high=2**31 - 1

@@ -14,9 +14,9 @@ from attnlab.training.sources import Example
 
 LOSSES = MappingProxyType(
     {
-        "last": "the position that is read out predicts the final token",
-        "next": "every position predicts its next token; mean over positions",
-        "published": "every position predicts the final token; sum over positions",
+        "last": "only the final token is predicted, once",
+        "next": "every position predicts its next token; averaged over positions",
+        "published": "every position predicts the final token; summed over positions",
     }
 )
 

@@ -30,8 +30,8 @@ def compiled_quickly(function: Any) -> Any:
 SPLITS = MappingProxyType(
     {
         "independent": "training and test sequences are independent draws and may coincide",
-        "held out": "a fifth of all visible sequences is used for the test only; floor and ceiling "
-        "remain those of all sequences",
+        "held out": "a fifth of all possible sequences is only used in tests; floor and ceiling "
+        "refer to all of them",
     }
 )
 # One sequence in five is held out.

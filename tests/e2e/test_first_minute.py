@@ -109,12 +109,15 @@ def test_advice_leads_from_a_stuck_run_to_a_better_one(new_page, server):
         expect(train.field(field)).to_have_value(value)
         before, share = share, _learned(train)
         assert share > before
+    # The path so far is shown before the newest share.
+    expect(train.part("headline")).to_contain_text(re.compile(r"learned \d+ → \d+ → \d+"))
 
 
 def _learned(train: TrainPage) -> int:
     """The share learned, in percent."""
     expect(train.part("headline")).to_contain_text("learned", timeout=_PATIENCE)
-    return int(re.search(r"learned (\d+)", train.part("headline").inner_text()).group(1))
+    text = train.part("headline").inner_text()
+    return int(re.search(r"learned (?:\d+ → )*(\d+)", text).group(1))
 
 
 def _pattern(train: TrainPage) -> list[str]:

@@ -9,8 +9,8 @@ import streamlit as st
 
 from attnlab.comparisons.grid import show_prospect
 from attnlab.configuration.number_text import show_measured
-from attnlab.configuration.options import Finding, OptionError, label_of, options_of
-from attnlab.generators import continue_sequence
+from attnlab.configuration.options import Finding, OptionError, label_of, options_of, present
+from attnlab.generators import AbstractGenerator, continue_sequence
 from attnlab.live.live_run import LiveRun
 from attnlab.models import AbstractModel
 from attnlab.models.generation import beam_search, generate
@@ -24,6 +24,7 @@ from attnlab.ui.core.display import draw_metric
 from attnlab.ui.core.figures import accuracy_and_loss_text, accuracy_text, figure
 from attnlab.ui.core.fragments import panel
 from attnlab.ui.core.outside import as_text, draw_warning
+from attnlab.ui.core.session import session
 from attnlab.ui.core.uncertainty import OF_OTHER_SEEDS, OVER_TEST_SEQUENCES, known_text
 
 # A run diverges if its loss is this many times both the initial loss and a uniform guess's.
@@ -31,6 +32,8 @@ _DIVERGED = 1.5
 # Below this share learned, no percentage is shown. At -1 the loss is as far above a uniform guess
 # as the floor is below it.
 _HOPELESS = -1.0
+# The most earlier runs whose share is shown.
+_MOST_EARLIER = 6
 
 
 def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
@@ -55,16 +58,31 @@ def draw_headline(snapshot: Snapshot, test: Evaluation, whose: str) -> None:
             places = 1 if learned.stderr < 0.005 else 0
             share = show_measured(100 * learned.share, 100 * learned.stderr, most_places=places)
             accuracy = show_measured(test.accuracy, test.accuracy_stderr)
+            earlier = _earlier_shares(experiment, best.final)
             st.markdown(
-                f"learned **{share} %**, accuracy {accuracy}",
+                f"learned {earlier}**{share} %**, accuracy {accuracy}",
                 width="content",
                 help=(
                     "Share learned: (uniform − loss) / (uniform − floor). A uniform guess has "
                     "learned 0 %, the optimum 100 %. The floor is the Bayes loss, the lowest "
                     f"expected loss of any predictor. {OVER_TEST_SEQUENCES}: {OF_OTHER_SEEDS}. An "
-                    "estimated floor adds its own error."
+                    "estimated floor adds its own error. Before the arrows: earlier runs of this "
+                    "session on the same process."
                 ),
             )
+
+
+def _earlier_shares(experiment: Experiment, floor: Best) -> str:
+    """Return the shares in % that the session's last runs on the same process learned, as text."""
+    process = _process_of(experiment)
+    runs = (run for run in session().past_runs if process == _process_of(run.experiment))
+    tests = [run.evaluation for run in runs if run.evaluation is not None][-_MOST_EARLIER:]
+    shares = [present(learned_share(test, floor, process[0].vocabulary.size)) for test in tests]
+    return "".join(f"{100 * max(each.share, 0):.0f} → " for each in shares)
+
+
+def _process_of(experiment: Experiment) -> tuple[AbstractGenerator, int]:
+    return experiment.generator, experiment.length
 
 
 def draw_figures(snapshot: Snapshot, test: Evaluation) -> None:

@@ -229,7 +229,7 @@ _BADGES = {
     "compiling": ("orange", "hourglass_top"),
     "running": ("violet", "play_circle"),
     "paused": ("blue", "pause_circle"),
-    "done": ("green", "check_circle"),
+    "done": ("gray", "check_circle"),
     "failed": ("red", "error"),
 }
 
