@@ -16,8 +16,9 @@ from tests.e2e.train_page import QUICK, TrainPage
 
 # A busy machine may take seconds over a click; nothing waits longer than it has to.
 _PATIENCE = 60_000
-# Letters of a log or a page that a failed test repeats.
+# Letters of a page, and of each of the last lines of a log, that a failed test repeats.
 _TOLD = 1500
+_LINES, _LETTERS = 60, 200
 # In what a browser says of anything that a page was not allowed.
 _POLICY = "Content Security Policy"
 # A browser keeps fifty of a tab, and some tests count those that they make.
@@ -32,7 +33,8 @@ def pytest_runtest_makereport(item):
     if report.when == "call" and report.failed:
         values = item.funcargs.values()
         for server in {value for value in values if isinstance(value, AppServer)}:
-            report.sections.append(("end of the server's log", server.log()[-_TOLD:]))
+            lines = [line[:_LETTERS] for line in server.log().splitlines()[-_LINES:]]
+            report.sections.append(("end of the server's log", "\n".join(lines)))
         openers = (item.funcargs.get(name) for name in ("new_page", "new_shared_page"))
         for page in itertools.chain(*(opener.pages for opener in openers if opener)):
             # One that is closed or has crashed has nothing to say.
