@@ -1,5 +1,6 @@
 """Dot plots with one row per setting: runs, their mean, and reference predictors."""
 
+import json
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -31,11 +32,14 @@ TITLES = {
     "exact_match": "exact match",
 }
 SEED = "the seed"
-ENGLISH, JAPANESE = "published (English)", "published (Japanese)"
+ENGLISH, JAPANESE = "post (English)", "post (Japanese)"
 BEYOND_NOISE, WITHIN_NOISE = "beyond the noise", "within the noise"
-# Heights in pixels: of a setting's row, of a share's row, and of the space around the shares.
-_ROW, _SHARE_ROW, _SHARE_AROUND = 38, 30, 70
-# The name is in the upper part of a row, the dots this fraction of a row below its middle.
+# Heights in pixels: of a setting's row, of few settings together, of a share's row, and of the
+# space around the shares.
+_ROW, _FEW, _SHARE_ROW, _SHARE_AROUND = 38, 130, 30, 70
+# A longer name is in the upper part of its row, since beside it a phone would have no room.
+_MOST_BESIDE = 14
+# The dots are this fraction of a row below its middle.
 _BELOW = 0.14
 
 
@@ -101,21 +105,35 @@ def _references(row: Row, figure: str) -> Iterator[tuple[str, float]]:
 
 
 def _with_rows(labels: Sequence[str], *layers: alt.Chart) -> Chart:
-    """Layer charts over rows of equal height, one per label, with the label inside its row."""
-    # Labels are inside the chart, since beside them a phone would have no room for it.
-    names = [{"place": place - 0.27, "name": label} for place, label in enumerate(labels, 1)]
-    named = alt.Chart(alt.InlineData(names)).encode(y=_row_axis("place:Q", labels), text="name:N")
+    """Layer charts over rows of equal height, one per label, with its label beside or in it."""
+    if not _are_beside(labels):
+        names = [{"place": place - 0.27, "name": label} for place, label in enumerate(labels, 1)]
+        named = alt.Chart(alt.InlineData(names)).encode(
+            y=_row_axis("place:Q", labels), text="name:N"
+        )
+        layers = (*layers, named.mark_text(align="left", color=INK, x=2))
     # By default, legends would make the rows smaller.
     sizes = alt.AutoSizeParams(type="fit-x", contains="padding")
-    chart = alt.layer(*layers, named.mark_text(align="left", color=INK, x=2))
-    return chart.properties(height=_ROW * len(labels), autosize=sizes)
+    height = max(_ROW * len(labels), _FEW)
+    return alt.layer(*layers).properties(height=height, autosize=sizes)
+
+
+def _are_beside(labels: Sequence[str]) -> bool:
+    return max(map(len, labels)) <= _MOST_BESIDE
 
 
 def _row_axis(field: str, labels: Sequence[str]) -> alt.Y:
     """Return the vertical axis of settings, from row 1 at the top."""
+    axis, middle = None, 0.0
+    if _are_beside(labels):
+        middle = _BELOW
+        name = f"{json.dumps(labels, ensure_ascii=False)}[round(datum.value) - 1]"
+        look = {"grid": False, "ticks": False, "domain": False, "labelColor": INK, "labelLimit": 0}
+        at = [place + middle for place in range(1, len(labels) + 1)]
+        axis = alt.Axis(values=at, labelExpr=name, title=None, **look)
     # The same scale in all layers, so that their rows are aligned.
-    scale = alt.Scale(domain=[len(labels) + 0.5, 0.5], nice=False, zero=False)
-    return alt.Y(field, axis=None, scale=scale)
+    ends = [len(labels) + 0.5 + middle, 0.5 + middle]
+    return alt.Y(field, axis=axis, scale=alt.Scale(domain=ends, nice=False, zero=False))
 
 
 def dots_chart(

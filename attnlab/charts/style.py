@@ -38,7 +38,11 @@ SHARES = Ramp("#f4f3fd", "#8b83e2", "#362f8c")
 TRUTHS = Ramp("#f4f5f8", "#9aa2b4", "#1d2433")
 # From negative through the background to positive.
 SIGNED = Ramp("#b0560f", "#f4f5f8", "#5048c8")
-_PAST = ("#0b7a75", "#a8551a", "#a12c7d", "#5d6b14", "#7a4b36", "#2a6f97", "#5f3dc4")
+# As many as there are model families in `MODELS`.
+_PAST = (
+    "#0b7a75", "#a8551a", "#a12c7d", "#5d6b14", "#7a4b36", "#2a6f97", "#5f3dc4", "#2e7d32",
+    "#d6336c",
+)  # fmt: skip
 
 _COUNTERPARTS = {
     **dict(
@@ -58,7 +62,10 @@ _COUNTERPARTS = {
     **dict(
         zip(
             _PAST,
-            ("#4fc4bd", "#e59a5c", "#e07fc0", "#b5c45a", "#c99b84", "#74b9dd", "#b39df3"),
+            (
+                "#4fc4bd", "#e59a5c", "#e07fc0", "#b5c45a", "#c99b84", "#74b9dd", "#b39df3",
+                "#7bc47f", "#ff8fb1",
+            ),
             strict=True,
         )
     ),
