@@ -31,9 +31,8 @@ if isinstance(form, OptionError):
     draw_form_problem(form)
 else:
     grid = draw_choice(form)
-    draw_start(grid)
-
-rows = draw_results()
+source = draw_start(grid)
+rows = draw_results(source)
 if any(row.finished for row in rows):
     labels = setting_labels(rows)
     fragment(draw_maps, key="compare_maps")(rows, labels)
@@ -41,9 +40,8 @@ if any(row.finished for row in rows):
     draw_spread(rows)
     draw_gaps(rows, labels)
     st.markdown(
-        "**Try this.** Take more seeds: five give intervals about half as wide as three, eight "
-        "about two thirds of those of five. Compare fixed and fresh `data`: does the fixed "
-        "training set limit the result?"
+        "**Try this.** Choose more seeds: intervals of five seeds are about half as wide as those "
+        "of three. Compare fixed and fresh `data`: does the fixed training set limit the result?"
     )
 draw_export(grid, rows)
 draw_in_code(

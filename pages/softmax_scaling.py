@@ -11,11 +11,9 @@ from attnlab.ui.shell import ensure_shell
 ensure_shell()
 st.title("Softmax scaling", anchor=False)
 st.markdown(
-    "Attention compares a query with a key by their dot product, a sum of d terms. The more "
-    "terms, the larger the sums, and a softmax of large scores saturates: one key gets nearly "
-    "all the weight, and hardly any gradient passes. Dividing by √d keeps the scores at the same "
-    "size. Below, the scores grow, the softmax saturates, and matched training runs show the "
-    "cost."
+    "Attention compares a query with a key by their dot product, a sum of d terms: the more "
+    "terms, the larger the sum. A softmax of large scores saturates: one key gets nearly all the "
+    "weight, and hardly any gradient passes. Dividing by √d keeps the scores at the same size."
 )
 
 st.header("Dot products grow with their width", anchor=False, divider="gray")
@@ -47,10 +45,8 @@ st.markdown(
 
 st.header("During training", anchor=False, divider="gray")
 st.markdown(
-    "Matched runs have the same process, seed, data, batches and initial weights, once with 1/√d "
-    "and once without. Heads have widths 4 to 128. The initial weights of queries and keys are "
-    "multiplied by an init gain of 0.5, 1, 2 or 4. The floor is known, so the additional gap to "
-    "it without 1/√d is the cost of omitting the scaling."
+    "Runs come in pairs, with 1/√d and without; process, seed, data, batches and initial weights "
+    "are equal. The additional gap to the floor without 1/√d is the cost of omitting it."
 )
 draw_sweep()
 

@@ -11,8 +11,8 @@ ensure_shell()
 st.title("What attention costs", anchor=False)
 st.markdown(
     "Attention compares every token with every other: n² scores for n tokens. Its parameters do "
-    "not grow with n, but its time and memory do. Below, parameters of every family are counted, "
-    "and time and memory are measured on the machine that serves this page."
+    "not grow with n, but its time and memory do. Below, you can count the parameters of every "
+    "family, and measure time and memory on the machine that serves this page."
 )
 settings = read_settings()
 
@@ -30,11 +30,9 @@ st.markdown(
 
 st.header("Time and memory", anchor=False, divider="gray")
 st.markdown(
-    "The scores need not be in memory at the same time. A softmax can be summed in chunks, if "
-    "every chunk's sums are scaled to the largest score so far (Rabe and Staats 2021). With "
-    "chunks of about √n queries and √n keys, only n instead of n² scores are in memory at a "
-    "time. Their total number, and so the growth of the time, is unchanged. In the transformer "
-    "this is the option `attention`."
+    "The n² scores need not be in memory at once: a softmax can be summed in chunks (Rabe and "
+    "Staats 2021). With chunks of about √n queries and √n keys, only n scores are in memory at a "
+    "time. Time still grows with n². In the transformer this is the option `attention`."
 )
 draw_attention()
 st.markdown(
@@ -44,14 +42,14 @@ st.markdown(
 
 st.header("Generation with a cache", anchor=False, divider="gray")
 st.markdown(
-    "Under a causal mask, later tokens change nothing at earlier positions, so their keys and "
-    "values can be kept. The next token then compares one query with the kept keys: n scores per "
-    "head and layer instead of n²."
+    "Under a causal mask, later tokens change nothing at earlier positions, so a cache can keep "
+    "earlier keys and values. The next token then compares one query with the cached keys: n "
+    "scores per head and layer instead of n²."
 )
 draw_generation(settings)
 st.markdown(
-    "**Try this**: one layer, then several. Only the last row of the last layer is computed. So "
-    "with a single layer recomputing has no n² scores, only keys and values of n rows."
+    "**Try this**: one layer, then several. Only the last row of the last layer is computed, so "
+    "recomputing a single layer needs no n² scores."
 )
 
 draw_in_code(

@@ -236,30 +236,37 @@ def _switches(process: str) -> Grid:
 
 
 _FRESH = Training(steps=1_000, data="fresh")
+FIRST_COMPARISON = "attention-or-linear"
 
 COMPARISONS = MappingProxyType(
     {
+        FIRST_COMPARISON: ComparisonPreset(
+            "Does attention beat a linear model?",
+            "A linear model, one attention head and a transformer learn the process of the "
+            "sidebar.",
+            Grid((("model", ("linear", "attention", "transformer")),), seeds=5),
+        ),
         "published-table": ComparisonPreset(
             "The published table",
-            "Attention and the linear model on five processes, exactly as in the code of the blog "
-            "post “Understanding what self-attention is doing”.",
+            "Attention and the linear model are trained on five processes. Settings are those of "
+            "the code of the blog post “Understanding what self-attention is doing”.",
             Grid(((PRESET, _presets_named("published-")),), seeds=5),
         ),
         "switches-recall": ComparisonPreset(
             "One switch at a time: recall",
-            "From the published head to a transformer that learns recall: each row changes one "
-            "thing of the row before it.",
+            "The first row is the published head, the last a transformer that learns recall. Each "
+            "row changes one thing of the row before it.",
             _switches("recall"),
         ),
         "switches-dotmod": ComparisonPreset(
             "One switch at a time: dotmod",
-            "From the published head to a transformer that learns dotmod: each row changes one "
-            "thing of the row before it.",
+            "The first row is the published head, the last a transformer that learns dotmod. Each "
+            "row changes one thing of the row before it.",
             _switches("dotmod"),
         ),
         "which-model": ComparisonPreset(
             "Which model for which process",
-            "Six families on four processes, all trained in the same way on fresh sequences.",
+            "Six families are trained on four processes, all in the same way, on fresh sequences.",
             Grid(
                 (
                     ("generator", ("markov", "recall", "ndays", "dotmod")),
@@ -271,8 +278,8 @@ COMPARISONS = MappingProxyType(
         ),
         "scale": ComparisonPreset(
             "Does 1/√d matter?",
-            "One head on recall, with and without the division of its scores by √d, from narrow "
-            "to wide.",
+            "One head learns recall, with and without dividing its scores by √d. Its width grows "
+            "from 4 to 64.",
             Grid(
                 (("d_attn", ("4", "16", "64")), ("scale", ("1/sqrt(d)", "none"))),
                 seeds=5,
@@ -281,8 +288,8 @@ COMPARISONS = MappingProxyType(
         ),
         "memory": ComparisonPreset(
             "How long can the memory be?",
-            "Recall with ever earlier days instead of 1, 4 and 8. Attention reaches them in one "
-            "step; a recurrent network needs one step per day.",
+            "In longer sequences, the days to recall are further back. Attention reaches them in "
+            "one step; a recurrent network needs one step per day.",
             Grid(
                 (
                     ("model", ("transformer", "rnn", "gru", "ssm")),
@@ -296,7 +303,7 @@ COMPARISONS = MappingProxyType(
         ),
         "data": ComparisonPreset(
             "How much data?",
-            "Training sets from 500 to 20,000 sequences; the larger models memorise 500.",
+            "Training sets have 500 to 20,000 sequences. The larger models memorise 500.",
             Grid(
                 (
                     ("model", ("linear", "attention", "transformer")),

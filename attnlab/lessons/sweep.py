@@ -20,6 +20,7 @@ from attnlab.optimum import entropy, optimum
 from attnlab.optimum.sequences import mean_and_error, predictives
 from attnlab.training.experiment import Experiment, Setup, build_model, prepare
 from attnlab.training.limits import Limits, check_work
+from attnlab.training.presets import PRESETS
 from attnlab.training.steps import TrainState, as_compiled, initial_state, take_steps
 
 SCALED, UNSCALED = _SCALES = ("1/sqrt(d)", "none")
@@ -65,6 +66,15 @@ class Sweep:
                 raise OptionError(name, values, "out of bounds", remedy)
         if not self.gains or not all(0 < gain <= 100 for gain in self.gains):
             raise OptionError("gains", self.gains, "out of bounds", "Choose numbers up to 100")
+
+
+def usual_sweep(process: str, steps: int = 300, seeds: int = 3) -> Sweep:
+    """Return the sweep of the preset `corrected-…` of a process, on 20,000 training sequences."""
+    base = PRESETS[f"corrected-{process}"].experiment
+    training = dataclasses.replace(
+        base.training, steps=steps, data="fixed", train_size=20_000, test_size=500, batch=100
+    )
+    return Sweep(dataclasses.replace(base, training=training), seeds=seeds)
 
 
 def check_sweep(sweep: Sweep, limits: Limits) -> None:

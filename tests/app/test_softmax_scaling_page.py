@@ -91,7 +91,7 @@ def small_sweep(page, monkeypatch):
     """The page's sweep with runs small enough for a test."""
     import attnlab.ui.lessons.sweep_panel as panel
 
-    whole = panel._sweep
+    whole = panel.usual_sweep
 
     def small(process, steps, seeds):
         sweep = whole(process, 100, seeds)
@@ -101,7 +101,7 @@ def small_sweep(page, monkeypatch):
         experiment = dataclasses.replace(sweep.experiment, length=4, training=training)
         return dataclasses.replace(sweep, experiment=experiment, widths=(2, 4), gains=(1.0, 2.0))
 
-    monkeypatch.setattr(panel, "_sweep", small)
+    monkeypatch.setattr(panel, "usual_sweep", small)
     return page.run()
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from attnlab.comparisons.grid import (
     COMPARISONS,
+    FIRST_COMPARISON,
     MOST_SEEDS,
     PRESET,
     Grid,
@@ -158,7 +159,15 @@ def _fill_from(query: Mapping[str, str]) -> tuple[str, ...]:
     return (*found.notices, *unknown)
 
 
-PARAMETERS = OwnParameters(is_parameter, lambda: to_parameters(varied(), seeds()), _fill_from)
+def _read() -> dict[str, str]:
+    if SEEDS not in st.session_state:
+        # No link and no earlier visit chose a comparison.
+        _fill(COMPARISONS[FIRST_COMPARISON].grid)
+        st.session_state[PRESET_KEY] = FIRST_COMPARISON
+    return to_parameters(varied(), seeds())
+
+
+PARAMETERS = OwnParameters(is_parameter, _read, _fill_from)
 
 
 _OWN = "(own comparison)"
@@ -176,7 +185,6 @@ def draw_choice(base: Experiment) -> Grid | None:
         for name in FIRST:
             if name != "length" or st.session_state.get(key_of(name)) or not has_own_length:
                 _draw_alternatives(name, base)
-        st.session_state.setdefault(SEEDS, seeds())
         number_field(
             "seeds",
             1,
@@ -184,9 +192,9 @@ def draw_choice(base: Experiment) -> Grid | None:
             key=SEEDS,
             width=130,
             persist_state="session",
-            help="Runs of every setting, which differ in data, initial weights and batches. All "
-            "settings use the same seeds. They see the same data if process, length and data "
-            "sizes are equal.",
+            help="Runs of every setting. They differ in data, initial weights and batches. All "
+            "settings use the same seeds, and the same data if process, length and sizes are "
+            "equal.",
         )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         _draw_more(base)
@@ -272,5 +280,5 @@ def _value_of(name: str, base: Experiment) -> str:
         return "none"
     value = getattr(base, name, getattr(base.model, name, getattr(base.training, name, None)))
     if value is None:
-        return "as it is"
+        return "unchanged"
     return str(getattr(value, "name", value))

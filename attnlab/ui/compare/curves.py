@@ -31,7 +31,7 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
     """Draw the choice of a result, and a dot plot of this result with one line per setting."""
     st.session_state[_FIGURE] = figure_shown(rows)
     figure: Any = st.segmented_control(
-        "figure",
+        "result",
         _figures_of(rows),
         format_func=lambda name: str(FIGURES.get(name, name)),
         required=True,
@@ -55,7 +55,7 @@ def draw_dots(rows: Sequence[Row], labels: Sequence[str]) -> None:
         + (
             "Exact match: the whole target is correct."
             if figure == "exact_match"
-            else "Grey dashes: a uniform guess, the most common token, the best linear rule, and "
+            else "Grey dashes are a uniform guess, the most common token, the best linear rule and "
             "the best possible prediction."
         )
     )
@@ -128,8 +128,10 @@ def draw_spread(rows: Sequence[Row]) -> None:
             + ".",
         )
     st.caption(
-        "Analysis of variance; × is an interaction, and the grey tick the share expected by "
-        "chance. An effect counts as real if its F-test has p < 5 % after Holm's correction."
+        "Bars are shares of the variance, grey ticks the shares expected by chance; × is an "
+        "interaction.",
+        help="An analysis of variance. An effect counts as real if its F-test has p < 5 % after "
+        "Holm's correction.",
     )
 
 
@@ -138,13 +140,12 @@ def _in_words(shares: Sequence[Share], names: Mapping[Share, str]) -> str:
     seed = shares[-1]
     real = [each for each in shares[:-1] if each.adjusted_p <= 1 - LEVEL]
     if not real:
-        most = "No option has an effect beyond chance here."
+        most = "No option has an effect beyond chance."
     else:
         largest = max(real, key=lambda each: each.share)
-        share = show_percent(largest.share)
-        most = f"Most of what options explain is due to {names[largest]}: {share}."
+        most = f"The largest effect is that of {names[largest]}: {show_percent(largest.share)}."
     of_seeds, of_options = show_percent(seed.share), show_percent(1 - seed.share)
-    return f"{most} Seeds explain {of_seeds} of the spread, the options {of_options}."
+    return f"The options explain {of_options} of the spread and the seeds {of_seeds}. {most}"
 
 
 # The most curves, one for each distinct colour; the curves at first; height in pixels.
@@ -164,7 +165,7 @@ def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
     st.header("Learning curves", anchor=False, divider="gray")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         measure = st.segmented_control(
-            "what", list(_MEASURES), format_func=lambda name: str(_MEASURES.get(name, name)),
+            "measure", list(_MEASURES), format_func=lambda name: str(_MEASURES.get(name, name)),
             default="loss", required=True, key="compare_measure", persist_state="session",
         )  # fmt: skip
         log_steps = st.toggle("log steps", True, key="compare_log_steps", persist_state="session")
@@ -202,6 +203,6 @@ def draw_curves(rows: Sequence[Row], labels: Sequence[str]) -> None:
             f"the end, in nats: {', '.join(last)}.",
         )
     st.caption(
-        f"Thick lines are means over seeds, bands the {OF_SEEDS} of three or more. Grey dashes: "
-        "the best possible and a uniform guess, if all settings share them."
+        f"Thick lines are means over seeds, bands the {OF_SEEDS} of three or more. Grey dashes "
+        "are the best possible result and a uniform guess, if all settings share them."
     )

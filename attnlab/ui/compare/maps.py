@@ -60,7 +60,7 @@ def _draw_two_options(rows: Sequence[Row], names: Sequence[str]) -> None:
         )
     others = [option_label(name) for name in names if name not in (across, down)]
     st.caption(
-        "How to read it: each cell is the mean over seeds"
+        "Each cell is the mean over seeds"
         + (f", and over {', '.join(others)}" if others else "")
         + ". Colours range from "
         + ("0 to 1." if figure == "exact_match" else _FROM_GUESS_TO_BEST)
@@ -125,8 +125,8 @@ def _draw_all_options(rows: Sequence[Row], labels: Sequence[str], names: Sequenc
             selection_mode=charts.BRUSH,
         )
     st.caption(
-        "Each line is a setting; the axes at the right are its results, mean over seeds. Draw a "
-        "box over axes to highlight the lines through it, and double-click to remove it."
+        "Each line is a setting; the axes at the right are its mean results. Draw a box over axes "
+        "to highlight the lines through it; double-click to remove it."
     )
     inside = [label for label, is_lit in zip(labels, lit, strict=True) if is_lit]
     if len(inside) < len(rows):

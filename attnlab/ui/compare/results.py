@@ -10,16 +10,24 @@ from attnlab.comparisons.grid import Grid, to_parameters
 from attnlab.comparisons.records import differing_options, to_csv
 from attnlab.comparisons.summary import TARGET, Row, figures_of
 from attnlab.configuration.options import present
+from attnlab.lessons.examples import Example
+from attnlab.live.jobs import Job
 from attnlab.runs.library import LibraryError
 from attnlab.runs.links import to_query
 from attnlab.runs.run_summary import RunSummary
 from attnlab.ui.compare.choice import option_label, setting_labels
 from attnlab.ui.compare.curves import draw_curves, draw_dots
-from attnlab.ui.compare.work import WORK, ComparisonProgress, Plan, draw_runs, rows_of
+from attnlab.ui.compare.work import (
+    WORK,
+    ComparisonProgress,
+    Plan,
+    draw_runs,
+    rows_of,
+    rows_of_example,
+)
 from attnlab.ui.controls.link_bar import draw_address, draw_train_menu, go_to
 from attnlab.ui.core.display import INSPECT_PAGE, draw_button, draw_download
-from attnlab.ui.core.fragments import panel
-from attnlab.ui.core.jobs import job_of
+from attnlab.ui.core.fragments import fragment, panel
 from attnlab.ui.core.outside import as_message, draw_toast
 from attnlab.ui.core.session_library import session_library, session_run
 from attnlab.ui.core.uncertainty import (
@@ -43,7 +51,7 @@ def open_result(result: RunSummary) -> None:
     if entry is not None:
         opened = open_run(session_run(), session_library().library, entry.number)
     else:
-        draw_toast("This run was saved without its model. Your current run is kept.")
+        draw_toast("Your library has no model of this run. Press Compare to train it.")
     st.session_state[_OPENED] = opened
 
 
@@ -60,9 +68,9 @@ def was_opened() -> bool:
 
 
 _REASON, _EXACT, _EACH, _CAUTION = "not finished", "exact match", "each seed", "caution"
-_REACHED = f"reached {TARGET:.0%}"
+_REACHED, _STEPS = f"reached {TARGET:.0%}", f"steps to {TARGET:.0%}"
 # Columns with a set width: one as wide as its heading would cut off the values.
-_WIDE = ("accuracy", _EXACT, "loss (nats)", "learned", f"steps to {TARGET:.0%}")
+_WIDE = ("accuracy", _EXACT, "loss (nats)", "learned")
 
 
 def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
@@ -79,7 +87,8 @@ def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
         table,
         column_config={
             **{name: st.column_config.TextColumn(width=130) for name in _WIDE},
-            _REACHED: st.column_config.TextColumn(width=150),
+            _REACHED: st.column_config.TextColumn(width=150, help=_reached_help(rows)),
+            _STEPS: st.column_config.TextColumn(width=130, help="The median over seeds."),
             _EACH: st.column_config.TextColumn(width=min(24 + 44 * wanted, 460)),
         },
         key="compare_table",
@@ -89,10 +98,8 @@ def draw_table(rows: Sequence[Row], labels: Sequence[str], wanted: int) -> None:
         alt=f"The comparison as a table, {len(rows)} settings.",
     )
     st.caption(
-        f"Means over seeds, ± half of the {OF_SEEDS}. `{_REACHED}`: seeds whose last test reached "
-        f"{TARGET:.0%} of {_each_figure(rows)[2]}, with the Wilson interval of their share. "
-        f"`steps to {TARGET:.0%}`: the median. {unseen_text(wanted)} Select a row to open one of "
-        "its runs in Inspect."
+        f"Select a row to open one of its runs in Inspect. Numbers are means over seeds, ± half of "
+        f"the {OF_SEEDS}. {unseen_text(wanted)}"
     )
     settings = {label: row.setting.experiment for row, label in zip(rows, labels, strict=True)}
     draw_train_menu({k: each for k, each in settings.items() if each}, "compare_train")
@@ -115,12 +122,19 @@ def _cells(row: Row, names: Sequence[str], wanted: int) -> dict[str, str]:
         "learned": share_text(row.learned),
         _REACHED: reached_text(row.reached),
         _EACH: " ".join(f"{value:.3f}" for value in each) or "–",
-        f"steps to {TARGET:.0%}": _steps(row) if reached else "–",
+        _STEPS: _steps(row) if reached else "–",
         "parameters": "–" if row.parameters is None else f"{row.parameters:,}",
         "seconds a run": "–" if row.seconds is None else f"{row.seconds:.1f}",
         _CAUTION: caution_text(row.accuracy, row.exact_match, row.learned),
         _REASON: "; ".join(dict.fromkeys(each.reason for each in row.unfinished)),
     }
+
+
+def _reached_help(rows: Sequence[Row]) -> str:
+    return (
+        f"Seeds whose last test reached {TARGET:.0%} of {_each_figure(rows)[2]}, with the Wilson "
+        "interval of their share."
+    )
 
 
 def _each_figure(rows: Sequence[Row]) -> tuple[str, str, str]:
@@ -153,23 +167,30 @@ def _draw_opening(row: Row, label: str) -> None:
         st.caption(as_message(f"A run of {label}. Your current run stays among the past runs."))
 
 
-def draw_results() -> tuple[Row, ...]:
-    """Draw progress and results of the last comparison; return its rows, or () while it runs."""
-    if (job := job_of(WORK)) is None:
+def draw_results(source: Job | Example | None) -> tuple[Row, ...]:
+    """Draw progress and results of a comparison; return its rows, or () while it runs."""
+    if source is None:
         return ()
-    draw_runs(WORK, partial(_draw, job.of))
-    state = job.state()
-    return () if state.running or not state.latest else rows_of(job.of, state.latest.results)
+    if isinstance(source, Example):
+        rows = rows_of_example(source)
+        fragment(_draw_rows, key="compare_example")(rows, source.of.seeds)
+        return rows
+    draw_runs(WORK, partial(_draw, source.of))
+    state = source.state()
+    return () if state.running or not state.latest else rows_of(source.of, state.latest.results)
 
 
 def _draw(plan: Plan, progress: ComparisonProgress | None) -> None:
     if not progress or not progress.results:
         st.caption("Generating data and compiling; results appear as they arrive.")
         return
-    rows = rows_of(plan, progress.results)
+    _draw_rows(rows_of(plan, progress.results), plan.grid.seeds)
+
+
+def _draw_rows(rows: Sequence[Row], seeds: int) -> None:
     labels = setting_labels(rows)
     draw_dots(rows, labels)
-    draw_table(rows, labels, plan.grid.seeds)
+    draw_table(rows, labels, seeds)
     draw_curves(rows, labels)
 
 

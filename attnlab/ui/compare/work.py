@@ -15,17 +15,18 @@ from attnlab.comparisons.summary import References, Row, references_of, summaris
 from attnlab.configuration.number_text import show_duration
 from attnlab.configuration.options import OptionError
 from attnlab.generators import AbstractGenerator
-from attnlab.live.jobs import JobState
+from attnlab.lessons.examples import Example
+from attnlab.live.jobs import Job, JobState
 from attnlab.optimum import FEW_BELIEFS
 from attnlab.runs.differences import Identity, identity_of
 from attnlab.runs.library import Library, LibraryError
 from attnlab.runs.run_summary import RunSummary
 from attnlab.training.experiment import Experiment
 from attnlab.training.limits import Limits, check_comparison
-from attnlab.ui.compare.choice import choose
+from attnlab.ui.compare.choice import choose, option_label
 from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.figures import figure
-from attnlab.ui.core.jobs import draw_job, draw_job_buttons, job_of, start_job
+from attnlab.ui.core.jobs import draw_job, draw_job_buttons, draw_source, job_of, start_job
 from attnlab.ui.core.outside import draw_error, draw_warning
 from attnlab.ui.core.server import limits
 from attnlab.ui.core.session import session
@@ -87,6 +88,12 @@ def rows_of(plan: Plan, results: tuple[RunSummary, ...]) -> tuple[Row, ...]:
         return figure(_references, experiment.generator, experiment.length)
 
     return summarise(results, plan.settings, references=known)
+
+
+def rows_of_example(example: Example) -> tuple[Row, ...]:
+    """Return one row per setting of a comparison that comes with the program."""
+    found = example.result
+    return summarise(found.runs, settings_of(example.of), references=lambda _: found.references)
 
 
 # The first runs include compilation, so their speed says little about the others.
@@ -171,8 +178,11 @@ def begun_plan() -> Plan | None:
     return None if job is None else job.of
 
 
-def draw_start(grid: Grid | None) -> None:
-    """Draw the number of runs of the chosen comparison, and the buttons that start and stop it."""
+def draw_start(grid: Grid | None) -> Job | Example | None:
+    """Draw the size of the chosen comparison, its buttons, and the source of the results below.
+
+    Return this source, as `draw_source` does.
+    """
     plan = problem = None
     if grid is not None:
         try:
@@ -189,21 +199,25 @@ def draw_start(grid: Grid | None) -> None:
                 st.markdown(_size(plan))
     if problem is not None:
         draw_error(str(problem))
-    begun = begun_plan()
-    if begun is None:
-        st.info(
-            "Choose what to vary, or a question above, then press **Compare**. Each setting is "
-            "trained with every seed. Results appear as they arrive; existing runs are reused.",
-            icon=":material/play_circle:",
+    with st.container(horizontal=True, vertical_alignment="center"):
+        source = draw_source(
+            WORK,
+            plan or begun_plan(),
+            "Compare",
+            of_example=_grid_in_words,
+            invitation="Press **Compare** to train your selection; existing runs are reused.",
         )
-    elif plan is not None and plan != begun:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.info(
-                "The selection has changed. Press **Compare** to run it; the previous results "
-                "are below.",
-                icon=":material/change_circle:",
-            )
-            draw_button("Show the previous selection", "compare_back", "undo", choose, begun.grid)
+        if plan is not None and source is not None:
+            shown = source.of if isinstance(source, Example) else source.of.grid
+            if plan.grid != shown:
+                draw_button("Select what is shown", "compare_back", "undo", choose, shown)
+    return source
+
+
+def _grid_in_words(grid: Grid) -> str:
+    varied = [f"{option_label(name)} {', '.join(values)}" for name, values in grid.options]
+    process = [] if grid.base is None else [f"process {grid.base.generator.name}"]
+    return "; ".join([*varied, *process, _counted(grid.seeds, "seed")])
 
 
 def start_comparison(name: str, plan: Plan | None) -> None:

@@ -7,10 +7,12 @@ from typing import Any
 import streamlit as st
 
 from attnlab.configuration.number_text import show_duration
+from attnlab.configuration.options import AttnlabError
+from attnlab.lessons.examples import Example, shipped_example
 from attnlab.live.jobs import Job, JobState
 from attnlab.ui.core.display import draw_button
 from attnlab.ui.core.fragments import draw_while
-from attnlab.ui.core.outside import draw_error
+from attnlab.ui.core.outside import draw_error, draw_warning
 from attnlab.ui.core.server import work_queue
 from attnlab.ui.core.session import session
 
@@ -62,12 +64,52 @@ def draw_job_buttons(name: str, label: str, on_start: Callable[[], None]) -> Job
     return state
 
 
+def draw_source(
+    name: str, plan: Any, label: str, *, of_example: Callable[[Any], str], invitation: str
+) -> Job | Example | None:
+    """Draw whether the results below are an example or have other settings; return their source.
+
+    Args:
+        name: The name of the job.
+        plan: The current settings.
+        label: The label of the button Start.
+        of_example: Returns the settings of the example as text.
+        invitation: What the button does, if the job was never started.
+    """
+    job = job_of(name)
+    with st.container(key=f"{name}_source"):
+        if job is None:
+            example = _example_of(name)
+            words = invitation
+            if example is not None:
+                label = f"**Example result**: {of_example(example.of)}. Computed {example.made}."
+                words = f"{label} {invitation}"
+            st.info(words, icon=":material/inventory_2:")
+            return example
+        if job.of != plan:
+            st.info(
+                f"Settings changed. Press **{label}** to apply them; the previous results are "
+                "below.",
+                icon=":material/change_circle:",
+            )
+    return job
+
+
+def _example_of(name: str) -> Example | None:
+    try:
+        return shipped_example(name)
+    except AttnlabError as error:
+        draw_warning(str(error), icon=":material/broken_image:")
+        return None
+
+
 def draw_job(
     name: str,
     draw: Callable[[Any], None],
     *,
     failed: str,
     progress: Callable[[Any], tuple[float, str]] | None = None,
+    source: Job | Example | None = None,
 ) -> None:
     """Draw the state of a job; redraw it four times a second while the job runs.
 
@@ -77,8 +119,12 @@ def draw_job(
         failed: The text before an error message.
         progress: Returns the fraction done and a description, given the latest item or None. If
             given, a progress bar is drawn.
+        source: The return value of `draw_source`; an example is drawn like a job that is done.
     """
     job = job_of(name)
+    if isinstance(source, Example):
+        draw(JobState(source.result, running=False, done=True, message="", error="", seconds=0.0))
+        return
     draw_while(
         lambda: job is not None and job.state().running,
         partial(_draw_state, name, job, draw, failed, progress),

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attnlab.charts import Scale, distinct, lines_chart
+from attnlab.charts import Scale, Series, lines_chart
+from attnlab.charts.style import INK
 from attnlab.configuration.options import OptionError, options_of
 from attnlab.lessons.costs import (
     CACHED,
@@ -29,7 +30,7 @@ from attnlab.live.jobs import JobState
 from attnlab.models import TransformerOptions
 from attnlab.training.limits import check_limits
 from attnlab.ui.controls.address_controls import linked
-from attnlab.ui.core.jobs import draw_job, draw_job_buttons, job_of, start_job
+from attnlab.ui.core.jobs import draw_job, draw_job_buttons, draw_source, start_job
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.server import hosted, limits
 from attnlab.ui.lessons.kit import choose, control_row, draw_figure
@@ -38,6 +39,12 @@ from attnlab.ui.lessons.parameters_panel import Settings, of_length
 _ATTENTION, _GENERATION = "attention_cost", "generation_cost"
 _WIDTHS = (8, 16, 32, 64, 128)
 _BYTES = 4
+# In no colour, since colours on this page are families.
+_SERIES = {
+    way: Series(way, INK, shape, opacity=opacity)
+    for ways in ((PLAIN, CHUNKED), (RECOMPUTED, CACHED))
+    for way, shape, opacity in zip(ways, ("circle", "square"), (0.45, 1.0), strict=True)
+}
 _RANGE = (("low", "minimum", ",.3~g"), ("high", "maximum", ",.3~g"))
 
 
@@ -83,14 +90,13 @@ def draw_attention() -> None:
         plan,
         (_TIME, _MEMORY),
         _attention_in_words,
-        invitation="Press **Measure** to time one causal head, with all scores at once and in "
-        "chunks. Lengths are 64, 128, … up to the longest.",
+        of_example=lambda of: f"d_attn {of[0]}, {of[2]}, lengths up to {int(of[1]):,}",
+        invitation="Press **Measure** to time one causal head on this machine.",
     )
     st.caption(
-        "How to read it: points are medians of five rounds, bars range from the least to the "
-        "most. Memory is what the compiled program needs besides queries, keys, values and "
-        "results, as reported by the compiler (exact). If a run trains meanwhile, times are "
-        "longer."
+        "Points are medians of five rounds, bars their range. Memory is what the program needs "
+        "besides queries, keys, values and results, as the compiler reports it.",
+        help="Times are longer while a run trains.",
     )
 
 
@@ -109,19 +115,23 @@ def draw_generation(settings: Settings) -> None:
         plan = (options, longest, vocab)
         measure = partial(measure_generation, options, lengths_to(int(longest)), vocab=vocab)
         _draw_buttons(_GENERATION, plan, measure)
-    st.caption(
-        f"An untrained causal transformer with Train's settings and {layers} "
-        f"layer{'s' if layers > 1 else ''}: heads {options.heads}, d_attn {options.d_attn}, "
-        f"d_model {options.d_model}, position {options.position.name}."
-    )
+    st.caption(f"An untrained causal transformer with Train's settings: {_in_words(options)}.")
     _draw_measured(
         _GENERATION,
         plan,
         (_RATE,),
         _generation_in_words,
-        invitation=f"Press **Measure** to time the last {NEW_TOKENS} tokens of sequences of 64, "
-        "128, … up to the longest. Each token is computed twice: by reading all positions again, "
-        "and with a cache.",
+        of_example=lambda of: f"{_in_words(of[0])}, lengths up to {int(of[1]):,}",
+        invitation=f"Press **Measure** to time the last {NEW_TOKENS} tokens of the transformer "
+        "above on this machine.",
+    )
+
+
+def _in_words(options: TransformerOptions) -> str:
+    layers = f"{options.layers} layer{'s' if options.layers > 1 else ''}"
+    return (
+        f"{layers}, heads {options.heads}, d_attn {options.d_attn}, d_model {options.d_model}, "
+        f"position {options.position.name}"
     )
 
 
@@ -152,25 +162,21 @@ def _draw_measured(
     plan: object,
     quantities: tuple[Quantity, ...],
     in_words: Callable[[CostProgress, Any], str],
-    *,
-    invitation: str,
+    **words: Any,
 ) -> None:
-    """Draw the latest measurement, with a note if it was made with settings other than `plan`."""
-    job = job_of(name)
-    if job is None:
-        st.info(invitation, icon=":material/timer:")
+    """Draw the latest measurement or the example; `words` are those of `draw_source`."""
+    source = draw_source(name, plan, "Measure", **words)
+    if source is None:
         return
-    if job.of != plan:
-        st.info(
-            "Settings changed. Press **Measure** to apply them; the previous results are below.",
-            icon=":material/change_circle:",
-        )
-    draw = partial(_draw_results, name=name, quantities=quantities, plan=job.of, in_words=in_words)
+    draw = partial(
+        _draw_results, name=name, quantities=quantities, plan=source.of, in_words=in_words
+    )
     draw_job(
         name,
         draw,
         failed="Measuring",
         progress=lambda latest: (latest.share, latest.doing) if latest else (0.0, ""),
+        source=source,
     )
 
 
@@ -208,7 +214,7 @@ def _draw_quantity(place: Any, quantity: Quantity, progress: CostProgress) -> No
         alt=alt,
         x=of_length(lengths if len(lengths) > 1 else (lengths[0], 2 * lengths[0])),
         y=Scale(quantity.y_title, ",.3~g", labels=",~g", kind="log"),
-        series=distinct(ways),
+        series=tuple(_SERIES[way] for way in ways),
         noun=" ",
         tips=_RANGE if quantity.ranges else (),
         height=320,

@@ -108,9 +108,8 @@ def draw_parameters(settings: Settings) -> None:
             total = _count(families[name], vocab, length)
             st.markdown(f"**{total:,}** parameters in all at length {length}.")
     st.caption(
-        "How to read it: each line is the number of parameters of a family, with both axes "
-        "logarithmic. The dashed line is the length set on Train. Parts have names as in the code, "
-        "summed over layers."
+        "Each line is a family; both axes are logarithmic. The dashed line is the length set on "
+        "Train. Parts are named as in the code and summed over layers."
     )
 
 

@@ -61,11 +61,11 @@ def draw_dot_products() -> None:
     _draw_variance(right, products, size)
     _draw_formula(products[place], width, size, draws)
     st.caption(
-        "How to read it: left, the scores of random queries and keys. Right, their variance over "
-        "N independent draws for each width, ± one standard error; both series use the same "
-        "draws. Both scales are logarithmic: a rising straight line is growth in proportion to "
-        "d, and 1/√d makes it level. About a third of the points should miss the theoretical "
-        "value by more than their bar."
+        "On the left are the scores of random queries and keys, on the right their variance, ± one "
+        "standard error. On these logarithmic axes, a straight rising line is growth in proportion "
+        "to d.",
+        help="Both series use the same N draws. About a third of the points should miss the "
+        "theoretical value by more than their bar.",
     )
 
 
@@ -182,16 +182,17 @@ def draw_saturation() -> None:
             height=260,
         )
     st.caption(
-        "How to read it: means over 120 random queries, ± one standard error. Dashed: a uniform "
-        "pattern. Without 1/√d the patterns collapse onto a single key as d grows. The Jacobian, "
-        "which multiplies every gradient on its way to queries and keys, then goes to 0."
+        "Without 1/√d the patterns collapse onto a single key as d grows. The Jacobian, which "
+        "multiplies every gradient on its way to queries and keys, then goes to 0.",
+        help="Points are means over 120 random queries, ± one standard error; dashed lines are a "
+        "uniform pattern.",
     )
     st.caption(
-        "The criterion: p are the weights of a query over n keys, J = diag(p) − p pᵀ the "
-        "Jacobian of its softmax. Its nuclear norm (the sum of its singular values) is ‖J‖ = 1 − "
-        "Σ p², at most 1 − 1/n. By the mean of ‖J‖ / (1 − 1/n), a width is **healthy** from "
-        f"{HEALTHY:g} upwards, **saturated** below {SATURATED:g}, and **partly saturated** "
-        "between. The two bounds are a convention."
+        "For weights p over n keys, the Jacobian of the softmax is J = diag(p) − p pᵀ. A width is "
+        f"**healthy** if ‖J‖ / (1 − 1/n) is at least {HEALTHY:g}, **saturated** below "
+        f"{SATURATED:g}.",
+        help="‖J‖ is the nuclear norm, the sum of the singular values. It is 1 − Σ p², at most "
+        "1 − 1/n. The two bounds are a convention.",
     )
 
 
@@ -201,7 +202,7 @@ def _draw_verdicts(found: dict[str, Saturation], place: int) -> None:
             mean, error = mean_and_error(values.surviving[place])
             st.markdown(
                 f"**{name}**, d = {WIDTHS[place]}: {_coloured(mean, '**')} · "
-                f"{show_measured(mean, error)} of a uniform pattern's Jacobian norm"
+                f"{show_measured(100 * mean, 100 * error)} % of a uniform pattern's gradient passes"
             )
         for name, values in found.items():
             words = [_coloured(row.mean()) for row in values.surviving]

@@ -91,7 +91,11 @@ def _draw_softmax(logits: np.ndarray, temperature: float) -> None:
     with right, st.container(key="softmax_figures"):
         with st.container(horizontal=True, gap="medium"):
             metric("entropy (nats)", f"{figures.entropy:.4f}")
-            metric("effective keys", f"{figures.effective:.3f}", help="exp(entropy)")
+            metric(
+                "effective keys",
+                f"{figures.effective:.3f}",
+                help="exp(entropy): the number of equally weighted keys with the same entropy.",
+            )
             metric("largest weight", f"{figures.largest:.4f}")
         with st.container(horizontal=True, gap="medium"):
             metric(
@@ -104,9 +108,8 @@ def _draw_softmax(logits: np.ndarray, temperature: float) -> None:
             word = verdict(float(figures.surviving)) if finite.size > 1 else "one key"
             metric("this softmax is", word)
     st.caption(
-        "How to read it: each bar is a key's weight, softmax(logits / temperature). The grey "
-        "tick is its weight at temperature 1. Effective keys, exp(entropy), is the number of "
-        "equally weighted keys with the same entropy."
+        "Each bar is a key's weight, softmax(logits / temperature). The grey tick is its weight "
+        "at temperature 1."
     )
 
 
@@ -124,9 +127,8 @@ def draw_safety() -> None:
     with st.container(key="safety"):
         st.markdown("\n".join(lines))
     st.caption(
-        "How to read it: three scores and the results, computed in float32 as you look. The "
-        "plain softmax is exp(s) / Σ exp(s), without precautions; `nan` is not a number. In "
-        "[brackets]: a masked key."
+        "Each case has three scores, computed in float32; [brackets] mark a masked key. The "
+        "plain softmax is exp(s) / Σ exp(s); `nan` is not a number."
     )
 
 

@@ -1,6 +1,5 @@
 """Training runs that differ only in the scaling by 1/√d: buttons, progress and results."""
 
-import dataclasses
 from collections.abc import Sequence
 from functools import partial
 
@@ -11,7 +10,7 @@ import streamlit as st
 from attnlab import charts
 from attnlab.charts import SCALED, UNSCALED, Scale
 from attnlab.configuration.number_text import show_measured
-from attnlab.configuration.options import OptionError, present
+from attnlab.configuration.options import OptionError
 from attnlab.lessons.sweep import (
     Sweep,
     SweepProgress,
@@ -21,11 +20,11 @@ from attnlab.lessons.sweep import (
     run_sweep,
     steps_to,
     target_gap,
+    usual_sweep,
 )
 from attnlab.live.jobs import JobState
-from attnlab.training.presets import PRESETS
 from attnlab.ui.controls.address_controls import linked
-from attnlab.ui.core.jobs import draw_job, draw_job_buttons, job_of, start_job
+from attnlab.ui.core.jobs import draw_job, draw_job_buttons, draw_source, start_job
 from attnlab.ui.core.outside import draw_error
 from attnlab.ui.core.server import limits
 from attnlab.ui.lessons.kit import choose, control_row, draw_figure
@@ -44,26 +43,22 @@ def draw_sweep() -> None:
             st.slider, "steps of a run", 100, 1_000, 300, 100, key="sweep_steps", width=220
         )
         seeds = linked(st.slider, "seeds", 2, 6, 3, 1, key="sweep_seeds", width=160)
-        sweep = _sweep(process, steps, seeds)
+        sweep = usual_sweep(process, steps, seeds)
         refusal = _refusal(sweep)
-        state = draw_job_buttons(_WORK, "Train all", partial(_start, sweep))
+        draw_job_buttons(_WORK, "Train all", partial(_start, sweep))
     if refusal:
         draw_error(refusal)
-    if state is None:
-        runs = 2 * len(sweep.widths) * len(sweep.gains) * seeds
-        st.info(
-            f"Press **Train all** for {runs} runs of {steps} steps: {seeds} seeds for every width "
-            f"from {sweep.widths[0]} to {sweep.widths[-1]}, every init gain, with and without "
-            "1/√d. Results appear as they arrive, with the time left. You can stop at any time.",
-            icon=":material/play_circle:",
-        )
+    runs = 2 * len(sweep.widths) * len(sweep.gains) * seeds
+    source = draw_source(
+        _WORK,
+        sweep,
+        "Train all",
+        of_example=_in_words,
+        invitation=f"Press **Train all** for your {runs} runs: {_in_words(sweep)}.",
+    )
+    if source is None:
         return
-    plan: Sweep = present(job_of(_WORK)).of
-    if plan != sweep:
-        st.info(
-            "Settings changed. Press **Train all** to apply them; the previous runs are below.",
-            icon=":material/change_circle:",
-        )
+    plan: Sweep = source.of
     gains = [f"{gain:g}" for gain in plan.gains]
     with st.container(horizontal=True, gap="medium"):
         gain = choose(
@@ -71,8 +66,8 @@ def draw_sweep() -> None:
             gains,
             "1",
             key="sweep_gain",
-            help="A factor on the initial weights of queries and keys. Initial scores are "
-            "multiplied by its square.",
+            help="A factor on the initial weights of queries and keys; scores grow with its "
+            "square.",
         )
         label = "target: % of what can be learned"
         percent = linked(st.slider, label, 50, 99, 90, 1, key="sweep_target", width=280)
@@ -81,15 +76,13 @@ def draw_sweep() -> None:
         partial(_draw_runs, plan=plan, gain=gains.index(gain), share=percent / 100),
         failed="The runs",
         progress=lambda latest: (latest.share, latest.doing) if latest else (0.0, ""),
+        source=source,
     )
 
 
-def _sweep(process: str, steps: int, seeds: int) -> Sweep:
-    base = PRESETS[f"corrected-{process}"].experiment
-    training = dataclasses.replace(
-        base.training, steps=steps, data="fixed", train_size=20_000, test_size=500, batch=100
-    )
-    return Sweep(dataclasses.replace(base, training=training), seeds=seeds)
+def _in_words(sweep: Sweep) -> str:
+    experiment = sweep.experiment
+    return f"{experiment.generator.name}, {experiment.training.steps:,} steps, {sweep.seeds} seeds"
 
 
 def _refusal(sweep: Sweep) -> str:
@@ -173,10 +166,10 @@ def _draw_during(tracks: Sequence[Track], plan: Sweep, gain: int) -> None:
             height=_HEIGHT,
         )
     st.caption(
-        "How to read it: means over test sequences and seeds, for the row that makes the "
-        "prediction. Scores are before the softmax. In the lower row, each line is a width; the "
-        "widest is drawn strongest. The gap is the mean of KL(true ‖ model), the expected loss "
-        "minus the floor. Hover for its standard error over seeds."
+        "All charts show means over test sequences and seeds, for the row that makes the "
+        "prediction. In the lower row each line is a width; the widest is strongest.",
+        help="Scores are before the softmax. The gap is the mean of KL(true ‖ model), the expected "
+        "loss minus the floor. Hover over a point for its standard error over seeds.",
     )
 
 
@@ -220,11 +213,11 @@ def _draw_results(
     with st.container(key="sweep_result"):
         st.markdown(said)
     st.caption(
-        f"How to read it: left, when each seed first came within {gap:.4f} nats of the floor; "
-        "triangles mark seeds that never did. The roughly twenty evaluations are evenly spaced "
-        "in the logarithm of the step. Right, the mean final gap for every init gain. Hover for "
-        f"its standard error over {plan.seeds} seeds, which is rough for few seeds. The floor is "
-        "the lowest loss of any predictor, so the gap includes what a single head cannot express."
+        f"On the left, marks show when each seed first came within {gap:.4f} nats of the floor; "
+        "triangles are seeds that never did. On the right is the mean final gap for every gain.",
+        help="The floor is the lowest loss of any predictor, so the gap includes what a single "
+        "head cannot express. The roughly twenty evaluations are evenly spaced in the logarithm "
+        f"of the step. Hover over a cell for its standard error over {plan.seeds} seeds.",
     )
 
 

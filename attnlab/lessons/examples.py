@@ -1,0 +1,99 @@
+"""Results that pages show until the user has computed some.
+
+`python -m tools.examples` makes them.
+"""
+
+import functools
+import importlib.resources
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attnlab.comparisons.grid import Grid
+from attnlab.comparisons.published import Made
+from attnlab.comparisons.summary import References
+from attnlab.configuration.options import AttnlabError
+from attnlab.lessons.costs import CostProgress, Measured
+from attnlab.lessons.sweep import Sweep, SweepProgress, Track
+from attnlab.optimum import Best
+from attnlab.runs.library.summary import summary_in
+from attnlab.runs.run_summary import RunSummary
+from attnlab.training.experiment import from_json_record
+
+FILE = "examples.json"
+
+
+class Example(NamedTuple):
+    """A result, the settings `of` which it is, and when, with what and where it was computed."""
+
+    of: Any
+    result: Any
+    made: Made
+
+
+class ComparedRuns(NamedTuple):
+    """The runs of a comparison on one process, and the references of this process."""
+
+    runs: tuple[RunSummary, ...]
+    references: References
+
+
+@functools.cache
+def shipped_example(name: str) -> Example:
+    """Read the example of that name.
+
+    Raises:
+        AttnlabError: If the file is missing or damaged.
+    """
+    file = importlib.resources.files("attnlab.lessons").joinpath(FILE)
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))[name]
+        of, result = _READERS[name](record)
+        return Example(of, result, Made(**record["made"]))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        problem = "The example that comes with attnlab cannot be read. Install attnlab again."
+        raise AttnlabError(problem) from error
+
+
+def _comparison(record: Mapping[str, Any]) -> tuple[Grid, ComparedRuns]:
+    options = tuple((name, tuple(values)) for name, values in record["options"])
+    references = {name: Best(**best) for name, best in record["references"].items()}
+    runs = tuple(summary_in(each, 0) for each in record["runs"])
+    grid = Grid(options, record["seeds"], base=from_json_record(record["base"]))
+    return grid, ComparedRuns(runs, References(**references))
+
+
+def _attention_cost(record: Mapping[str, Any]) -> tuple[tuple[str, ...], CostProgress]:
+    return tuple(record["of"]), _costs(record)
+
+
+def _generation_cost(record: Mapping[str, Any]) -> tuple[tuple[Any, ...], CostProgress]:
+    experiment = from_json_record(record["experiment"])
+    vocab = experiment.generator.vocabulary.size
+    return (experiment.model, record["longest"], vocab), _costs(record)
+
+
+def _costs(record: Mapping[str, Any]) -> CostProgress:
+    measured = tuple(_with_arrays(Measured, each) for each in record["measured"])
+    return CostProgress(1.0, "", measured, record["difference"])
+
+
+def _sweep(record: Mapping[str, Any]) -> tuple[Sweep, SweepProgress]:
+    sizes = tuple(record["widths"]), tuple(record["gains"]), record["seeds"]
+    tracks = tuple(_with_arrays(Track, each) for each in record["tracks"])
+    return Sweep(from_json_record(record["experiment"]), *sizes), SweepProgress(1.0, "", tracks)
+
+
+def _with_arrays(kind: Any, values: list[Any]) -> Any:
+    return kind(*(np.array(each) if isinstance(each, list) else each for each in values))
+
+
+# By name of the background job whose result it replaces.
+_READERS = {
+    "compare": _comparison,
+    "attention_cost": _attention_cost,
+    "generation_cost": _generation_cost,
+    "sweep": _sweep,
+}

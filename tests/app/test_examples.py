@@ -1,0 +1,163 @@
+"""Pages that open with a result which comes with the program."""
+
+import numpy as np
+import pytest
+
+from attnlab.lessons import examples
+from attnlab.lessons.costs import CostProgress
+from attnlab.lessons.examples import shipped_example
+from attnlab.lessons.sweep import SweepProgress
+from attnlab.ui.compare.work import ComparisonProgress
+from tests.app.lessons import charts, open_page, texts
+
+COMPARE, COSTS, SOFTMAX = (
+    f"pages/{name}.py" for name in ("compare", "what_attention_costs", "softmax_scaling")
+)
+# By job: its page, and a control with a value that no example has.
+OTHERS = {
+    "compare": (COMPARE, {"compare_seeds": 3}),
+    "attention_cost": (COSTS, {"cost_d_attn": "64"}),
+    "generation_cost": (COSTS, {"cost_layers": 3}),
+    "sweep": (SOFTMAX, {"sweep_steps": 700}),
+}
+LABEL = "**Example result**"
+
+
+def notes(page) -> list[str]:
+    """What is said of the results below, one for each that is not of the user's own settings."""
+    return [
+        info.value for info in page.info if "**Compare**" in info.value or "Press" in info.value
+    ]
+
+
+def example_notes(page) -> list[str]:
+    return [note for note in notes(page) if LABEL in note]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_page_opens_with_an_example_that_says_so_whatever_the_settings(name):
+    path, others = OTHERS[name]
+    page = open_page(path)
+    made = shipped_example(name).made
+    first = example_notes(page)
+    assert len(first) == (2 if path == COSTS else 1)
+    assert all(f"attnlab {made.attnlab}" in note and made.date in note for note in first)
+    drawn = charts(page)
+    assert drawn
+    for key, value in others.items():
+        page.session_state[key] = value
+    page.run()
+    assert not page.exception
+    assert not page.error
+    # The same example, with its own settings: those of the controls are in what a button does.
+    for before, after in zip(first, example_notes(page), strict=True):
+        assert before.partition("Computed")[0] == after.partition("Computed")[0]
+    assert len(charts(page)) == len(drawn)
+
+
+OWN = {
+    "attention_cost": (
+        "attnlab.ui.lessons.costs_panel.measure_attention",
+        lambda of_example: CostProgress(
+            1.0, "", tuple(each for each in of_example.measured if each.length == 64), 1e-7
+        ),
+    ),
+    "sweep": (
+        "attnlab.ui.lessons.sweep_panel.run_sweep",
+        lambda of_example: SweepProgress(1.0, "", of_example.tracks[:2]),
+    ),
+    "compare": (
+        "attnlab.ui.compare.work.compare",
+        lambda of_example: ComparisonProgress(of_example.runs[:5], share=1.0),
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OWN)
+def test_a_result_of_the_users_own_takes_its_place(name, monkeypatch):
+    work, own = OWN[name]
+    result = own(shipped_example(name).result)
+    monkeypatch.setattr(work, lambda *_, **__: iter([result]))
+    page = open_page(OTHERS[name][0])
+    before = example_notes(page)
+    page.button(key=f"{name}_start").click().run()
+    assert page.session_state["session"].jobs.get(name).wait(30.0)
+    page.run()
+    assert not page.exception
+    assert not page.error
+    assert len(example_notes(page)) == len(before) - 1
+    assert charts(page)
+
+
+@pytest.fixture
+def other_file(tmp_path, monkeypatch):
+    """Where the program looks for its examples."""
+    monkeypatch.setattr(examples, "FILE", str(tmp_path / "examples.json"))
+    shipped_example.cache_clear()
+    yield tmp_path / "examples.json"
+    shipped_example.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [(COMPARE, None), (COMPARE, '{"compare": {"made": {}}}'), (COSTS, "{}"), (SOFTMAX, '{"sw')],
+)
+def test_without_the_file_a_page_says_so_and_works(other_file, page, text):
+    if text is not None:
+        other_file.write_text(text, encoding="utf-8")
+    page = open_page(page)
+    assert not page.error
+    assert "Install attnlab again" in page.warning[0].value
+    assert not example_notes(page)
+    assert notes(page)
+
+
+@pytest.mark.slow
+def test_compare_opens_with_a_question_and_a_link_with_its_own_choice():
+    page = open_page(COMPARE)
+    assert page.multiselect(key="vary_model").value == ["linear", "attention", "transformer"]
+    assert "3 settings × 5 seeds = 15 runs" in texts(page)
+    assert not any(button.key == "compare_back" for button in page.button)
+    table = page.dataframe[0].value
+    assert list(table["n"]) == ["5 of 5"] * 3
+    # Not of the same settings any more, with a way to them.
+    page.number_input(key="steps").set_value(30).run()
+    assert example_notes(page)
+    page.button(key="compare_back").click().run()
+    assert page.number_input(key="steps").value == 2_000
+    empty = open_page(COMPARE, {"v": "2", "seeds": "5"})
+    assert empty.multiselect(key="vary_model").value == []
+
+
+@pytest.mark.slow
+def test_the_examples_are_what_the_pages_begin_with():
+    page = {name: open_page(path) for name, path in (("costs", COSTS), ("softmax", SOFTMAX))}
+    costs, softmax = page["costs"], page["softmax"]
+    d_attn, longest, passes = shipped_example("attention_cost").of
+    assert costs.select_slider(key="cost_d_attn").value == d_attn
+    assert costs.select_slider(key="cost_longest").value == longest
+    assert costs.segmented_control(key="cost_passes").value == passes
+    options, longest, _ = shipped_example("generation_cost").of
+    assert costs.slider(key="cost_layers").value == options.layers
+    assert costs.select_slider(key="cost_generated").value == longest
+    sweep = shipped_example("sweep").of
+    assert softmax.selectbox(key="sweep_process").value == sweep.experiment.generator.name
+    assert softmax.slider(key="sweep_steps").value == sweep.experiment.training.steps
+    assert softmax.slider(key="sweep_seeds").value == sweep.seeds
+
+
+def test_what_is_shipped_is_possible():
+    """Laws: no accuracy above the ceiling, no gap below 0, all scores in memory at once."""
+    found = shipped_example("compare").result
+    assert len(found.runs) == 15
+    for run in found.runs:
+        error = run.evaluation.accuracy_stderr
+        assert run.state == "done"
+        assert run.evaluation.accuracy < found.references.best.accuracy + 4 * error
+    for track in shipped_example("sweep").result.tracks:
+        assert track.gap.min() > 0
+        assert np.isfinite(track.std).all()
+    for one in shipped_example("attention_cost").result.measured:
+        assert one.way != "plain" or one.scratch >= 4 * one.length**2
