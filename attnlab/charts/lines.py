@@ -181,6 +181,8 @@ def lines_chart(
     # As many names side by side as fit on a phone.
     longest = max(map(len, names))
     columns = next((n for letters, n in _COLUMNS if longest > letters), len(names))
+    if columns == 3:
+        stroke["columnPadding"] = 2
     legend = top_legend(columns=columns, labelLimit=330, **stroke) if longest else None
     is_ordinal = x.kind == "ordinal"
     of_series = partial(by_name, field="series", names=names, legend=legend, title=legend_title)

@@ -242,8 +242,7 @@ COMPARISONS = MappingProxyType(
     {
         FIRST_COMPARISON: ComparisonPreset(
             "Does attention beat a linear model?",
-            "A linear model, one attention head and a transformer learn the process of the "
-            "sidebar.",
+            "A linear model, one head and a transformer learn the sidebar's process.",
             Grid((("model", ("linear", "attention", "transformer")),), seeds=5),
         ),
         "published-table": ComparisonPreset(

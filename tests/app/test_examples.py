@@ -52,7 +52,7 @@ def test_a_page_opens_with_an_example_that_says_so_whatever_the_settings(name):
     assert not page.error
     # The same example, with its own settings: those of the controls are in what a button does.
     for before, after in zip(first, example_notes(page), strict=True):
-        assert before.partition("Computed")[0] == after.partition("Computed")[0]
+        assert before.partition("computed")[0] == after.partition("computed")[0]
     assert len(charts(page)) == len(drawn)
 
 

@@ -10,6 +10,7 @@ from attnlab.comparisons.grid import (
     FIRST_COMPARISON,
     MOST_SEEDS,
     PRESET,
+    ComparisonPreset,
     Grid,
     Varied,
     alternatives,
@@ -178,13 +179,9 @@ def draw_choice(base: Experiment) -> Grid | None:
 
     Options that are not varied have their values in `base`.
     """
-    _draw_presets()
-    # A task has no control for the length, which follows from its other options.
-    has_own_length = base.generator.own_length() is not None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        for name in FIRST:
-            if name != "length" or st.session_state.get(key_of(name)) or not has_own_length:
-                _draw_alternatives(name, base)
+        chosen = _draw_presets()
+        _draw_more(base)
         number_field(
             "seeds",
             1,
@@ -196,8 +193,14 @@ def draw_choice(base: Experiment) -> Grid | None:
             "settings use the same seeds, and the same data if process, length and sizes are "
             "equal.",
         )
+    if chosen is not None:
+        st.caption(chosen.description)
+    # A task has no control for the length, which follows from its other options.
+    has_own_length = base.generator.own_length() is not None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        _draw_more(base)
+        for name in FIRST:
+            if name != "length" or st.session_state.get(key_of(name)) or not has_own_length:
+                _draw_alternatives(name, base)
         for name in st.session_state.get(MORE, ()):
             _draw_alternatives(name, base)
     try:
@@ -207,7 +210,8 @@ def draw_choice(base: Experiment) -> Grid | None:
         return None
 
 
-def _draw_presets() -> None:
+def _draw_presets() -> ComparisonPreset | None:
+    """Draw the menu of named comparisons; return the chosen one."""
     now = varied(), seeds()
     chosen = COMPARISONS.get(st.session_state.get(PRESET_KEY, _OWN))
     if chosen is not None and (chosen.grid.options, chosen.grid.seeds) != now:
@@ -224,8 +228,7 @@ def _draw_presets() -> None:
         help="A named comparison. Choosing one sets the controls below and, for most, the settings "
         "of the sidebar.",
     )
-    if chosen is not None:
-        st.caption(chosen.description)
+    return chosen
 
 
 def _apply_preset() -> None:
@@ -259,7 +262,7 @@ def _draw_alternatives(name: str, base: Experiment) -> None:
             choices,
             key=key_of(name),
             placeholder=_value_of(name, base),
-            width=260,
+            width=350 if name == "model" else 240,
             persist_state="session",
         )
         return

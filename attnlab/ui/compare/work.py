@@ -205,7 +205,7 @@ def draw_start(grid: Grid | None) -> Job | Example | None:
             plan or begun_plan(),
             "Compare",
             of_example=_grid_in_words,
-            invitation="Press **Compare** to train your selection; existing runs are reused.",
+            invitation="Press **Compare** to train your selection.",
         )
         if plan is not None and source is not None:
             shown = source.of if isinstance(source, Example) else source.of.grid
@@ -238,7 +238,7 @@ def _size(plan: Plan) -> str:
     if new:
         slower = session().kept.get(_SLOWER)
         seconds = seconds_of(new) * (slower or 1.0)
-        basis = "at the speed of the last ones" if slower else "a rough guess for this machine"
+        basis = "at the speed of the last ones" if slower else "a rough guess"
         parts.append(f"about {show_duration(seconds)} ({basis})")
     if PRESET in dict(plan.grid.options):
         parts.append("what is not varied comes from the presets, not from the sidebar")

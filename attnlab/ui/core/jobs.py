@@ -82,8 +82,11 @@ def draw_source(
             example = _example_of(name)
             words = invitation
             if example is not None:
-                label = f"**Example result**: {of_example(example.of)}. Computed {example.made}."
-                words = f"{label} {invitation}"
+                made = example.made
+                words = (
+                    f"**Example result**: {of_example(example.of)}; computed {made.date} with "
+                    f"attnlab {made.attnlab} on {made.machine}. {invitation}"
+                )
             st.info(words, icon=":material/inventory_2:")
             return example
         if job.of != plan:

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from attnlab.charts import Scale, Series, lines_chart
-from attnlab.charts.style import INK
+from attnlab.charts.style import HUES, INK
 from attnlab.configuration.options import OptionError, options_of
 from attnlab.lessons.costs import (
     CACHED,
@@ -41,9 +41,9 @@ _WIDTHS = (8, 16, 32, 64, 128)
 _BYTES = 4
 # In no colour, since colours on this page are families.
 _SERIES = {
-    way: Series(way, INK, shape, opacity=opacity)
+    way: Series(way, colour, shape)
     for ways in ((PLAIN, CHUNKED), (RECOMPUTED, CACHED))
-    for way, shape, opacity in zip(ways, ("circle", "square"), (0.45, 1.0), strict=True)
+    for way, colour, shape in zip(ways, (HUES.training, INK), ("circle", "square"), strict=True)
 }
 _RANGE = (("low", "minimum", ",.3~g"), ("high", "maximum", ",.3~g"))
 
