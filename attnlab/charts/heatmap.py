@@ -16,8 +16,9 @@ from attnlab.charts.style import GROUND, HUES, INK, SHARES, Ramp
 Channel = TypeVar("Channel", alt.X, alt.Y)
 # Maps with longer sides are drawn as blocks of cells: browsers take seconds for tens of thousands.
 _MOST_A_SIDE = 72
-# Of a chart of square cells, in pixels: its longer side, which fits a phone, and a cell at most.
-_SQUARE_SIDE, _MOST_CELL = 288, 40
+# Of a chart of square cells, in pixels: its longer side, which fits a panel on a phone, and a cell
+# at most.
+_SQUARE_SIDE, _MOST_CELL = 240, 40
 # Maximum number of labels on an axis; on a phone more would overlap.
 _MOST_LABELS = 20
 # If labels are closer than this many pixels, as on a phone, every other label is dropped.

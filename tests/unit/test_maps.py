@@ -29,7 +29,7 @@ def test_maps_have_square_cells_and_fit_a_phone(length):
     drawing = charts.map_chart(charts.map_table(np.eye(length)), **LOOK | {"length": length})
     ((width, height),) = cells_of(drawing)
     assert width == pytest.approx(height)
-    assert 4 <= width <= 300 / length
+    assert 3 <= width <= 250 / length
 
 
 def test_a_circle_is_a_circle():
