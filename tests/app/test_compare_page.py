@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnlab.comparisons.grid import COMPARISONS
+from attnlab.comparisons.grid import COMPARISONS, FIRST_COMPARISON
 from attnlab.training.limits import HOSTED
 from attnlab.ui.compare.work import ComparisonProgress
 from tests.app.lessons import (
@@ -111,6 +111,20 @@ def test_every_question_sets_the_controls(page):
         assert comparison.description in captions(page)
         assert page.session_state["compare_preset"] == name
         assert not page.warning
+
+
+def test_a_click_directly_after_a_change_does_not_choose_the_previous_question_again(page):
+    page.selectbox(key="compare_preset").set_value(FIRST_COMPARISON).run()
+    heard = page.text_input(key="receipt").value
+    seeds = page.number_input(key="compare_seeds").value
+    page.number_input(key="compare_seeds").set_value(seeds + 1).run()
+    page.selectbox(key="compare_preset").set_value(FIRST_COMPARISON)
+    page.text_input(key="receipt").set_value(heard)
+    page.run()
+    assert page.number_input(key="compare_seeds").value == seeds + 1
+    # Chosen by the user, it counts.
+    page.selectbox(key="compare_preset").set_value(FIRST_COMPARISON).run()
+    assert page.number_input(key="compare_seeds").value == seeds
 
 
 def _finish(page):

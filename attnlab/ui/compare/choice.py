@@ -34,7 +34,7 @@ from attnlab.runs.option_texts import parts_with
 from attnlab.training.experiment import Experiment
 from attnlab.training.presets import PRESETS
 from attnlab.ui.controls.address_controls import number_field
-from attnlab.ui.controls.form_state import fill_form
+from attnlab.ui.controls.form_state import ask_for_receipt, fill_form, is_behind
 from attnlab.ui.controls.link_bar import OwnParameters
 from attnlab.ui.core.outside import draw_error
 
@@ -165,6 +165,11 @@ def _read() -> dict[str, str]:
         # No link and no earlier visit chose a comparison.
         _fill(COMPARISONS[FIRST_COMPARISON].grid)
         st.session_state[PRESET_KEY] = FIRST_COMPARISON
+    chosen = COMPARISONS.get(st.session_state.get(PRESET_KEY, _OWN))
+    if chosen is not None and (chosen.grid.options, chosen.grid.seeds) != (varied(), seeds()):
+        # Choosing the same comparison again then restores its settings.
+        st.session_state[PRESET_KEY] = _OWN
+        ask_for_receipt()
     return to_parameters(varied(), seeds())
 
 
@@ -212,11 +217,6 @@ def draw_choice(base: Experiment) -> Grid | None:
 
 def _draw_presets() -> ComparisonPreset | None:
     """Draw the menu of named comparisons; return the chosen one."""
-    now = varied(), seeds()
-    chosen = COMPARISONS.get(st.session_state.get(PRESET_KEY, _OWN))
-    if chosen is not None and (chosen.grid.options, chosen.grid.seeds) != now:
-        # Reset the menu, so that choosing the same comparison again restores its settings.
-        st.session_state[PRESET_KEY], chosen = _OWN, None
     st.selectbox(
         "question",
         [_OWN, *COMPARISONS],
@@ -228,12 +228,13 @@ def _draw_presets() -> ComparisonPreset | None:
         help="A named comparison. Choosing one sets the controls below and, for most, the settings "
         "of the sidebar.",
     )
-    return chosen
+    return COMPARISONS.get(st.session_state[PRESET_KEY])
 
 
 def _apply_preset() -> None:
     chosen = COMPARISONS.get(st.session_state[PRESET_KEY])
-    if chosen is not None:
+    # A click on its way may carry the previous choice, as `apply_preset` describes.
+    if chosen is not None and not is_behind():
         choose(chosen.grid)
 
 
